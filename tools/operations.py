@@ -14,6 +14,7 @@ from typing import BinaryIO, Literal, Protocol, runtime_checkable
 
 import msgspec
 
+from tools.box.policy import Box
 from tools.files.replacing import replace, write_all
 
 
@@ -76,6 +77,8 @@ class CommandLine(msgspec.Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...]
     cwd: str
     environment: Mapping[str, str]
+    box: Box | None = None
+    """What it may do; None: whatever its user may."""
 
 
 class RunningProcess(Protocol):

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tools.base import FileChange, ToolContext
+from tools.box.abilities import of_this_system
+from tools.box.plan import Abilities
 from tools.edits.syntax import SyntaxChecks
 from tools.files.artifacts import Artifacts
 from tools.files.lines import LineIndexes
 from tools.files.mutations import MutationQueue
 from tools.files.readcache import ReadCache
 from tools.operations import FileOperations, LocalFiles, ProcessOperations, RunningProcess
+from tools.running.confining import Confine
 from tools.running.process import LocalProcesses
 from tools.running.ptyhost import PtyHost
 from tools.running.shell import ShellSettings, SpawnHook
@@ -45,13 +48,16 @@ class Workspace:
         cache_dir: Path | None = None,
         spawn_hook: SpawnHook | None = None,
         repositories: "Callable[[Path], MappedRepository | None] | None" = None,
+        abilities: Callable[[], Abilities] = of_this_system,
     ) -> None:
         self.cwd = cwd
         self.cache_dir = cache_dir
         """For what can be made anew at any time; None: nothing is kept on disk."""
         self.files: FileOperations = files or LocalFiles()
-        self._own_processes = None if processes else LocalProcesses()
-        self.processes: ProcessOperations = processes or self._own_processes or LocalProcesses()
+        self._own_processes = None if processes else LocalProcesses(abilities)
+        self.abilities = abilities
+        """What this system can do for commands in a box."""
+        self.processes: ProcessOperations = processes or self._own_processes or LocalProcesses(abilities)
         self.shell = shell
         """Asked for at every command, as the settings may have changed."""
         self.read = read
@@ -65,6 +71,8 @@ class Workspace:
         """Asked about every command before it is started."""
         self.watch_command: WatchCommand | None = None
         """Asked about every command of the model's before it is started."""
+        self.confine: Confine | None = None
+        """Asked about every process that a call starts, before it is started."""
         self._repositories = repositories
         self._repository: MappedRepository | None = None
         self.artifacts = artifacts or Artifacts()
@@ -90,7 +98,7 @@ class Workspace:
 
     def exchange(self, files: FileOperations | None, processes: ProcessOperations | None) -> None:
         """The tools work with these from now on; None: with this machine's own. What is known of files is forgotten."""
-        self._own_processes = self._own_processes or LocalProcesses()
+        self._own_processes = self._own_processes or LocalProcesses(self.abilities)
         self.files, self.processes = files or LocalFiles(), processes or self._own_processes
         self.mutations.use(self.files)
         self.read_cache, self.line_indexes, self.ripgrep = ReadCache(), LineIndexes(), None

@@ -13,8 +13,9 @@ from app.assembly.opened import flags
 from app.assembly.options import Options, UsageError
 from app.assembly.trusting import is_accepted
 from app.cli.folder import current_folder
+from app.engine.boxes import box_works
 from app.engine.permits import GateStanding, mode_of, rules_in
-from app.engine.whereabouts import Whereabouts, box_works
+from app.engine.whereabouts import Whereabouts
 from app.permits.decide import Decision, Policy, decide
 from app.permits.letters import MEANING
 from app.permits.tools import Request, judge_call
@@ -115,14 +116,18 @@ def _judge(paths: Paths) -> Callable[[str], Decision]:
     rules = rules_in(in_force, standing)
     for problem in (*in_force.problems, *rules.problems):
         sys.stderr.write(f"bayou: {problem}\n")
+    mode = mode_of(in_force, standing, has_box=lambda: box_works(in_force.settings))
+    has_box = box_works(in_force.settings) and (
+        mode != "full" or in_force.settings.sandbox.mode == "required"
+    )
     policy = Policy(
-        mode=mode_of(in_force, standing),
+        mode=mode,
         rules=rules.rules,
-        has_box=box_works(),
+        has_box=has_box,
         exceptions=in_force.settings.permissions.floor_exceptions,
     )
     place = Whereabouts(paths.home, paths.agent_dir).place(
-        Path(paths.cwd), in_force.settings.shell.shell_pass_environment
+        Path(paths.cwd), in_force.settings.shell.shell_pass_environment, has_box=has_box
     )
 
     def judge(command: str) -> Decision:

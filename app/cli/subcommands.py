@@ -52,6 +52,12 @@ def _permissions(words: list[str]) -> int:
     return run(words)
 
 
+def _sandbox(words: list[str]) -> int:
+    from app.cli.sandbox_command import run  # noqa: PLC0415
+
+    return run(words)
+
+
 def _packages(name: str) -> Subcommand:
     def run(words: list[str]) -> int:
         from app.cli.folder import current_folder  # noqa: PLC0415
@@ -73,6 +79,7 @@ SUBCOMMANDS: dict[str, Subcommand] = {
     "map": _map,
     "permissions": _permissions,
     "remove": _packages("remove"),
+    "sandbox": _sandbox,
     "undo": _undo,
     "update": _packages("update"),
 }
@@ -84,6 +91,7 @@ HELP = {
     "map": "FILE…|FOLDER [--about TEXT] [--json]: outlines of files and folders",
     "permissions": "check [--json] [COMMAND …]: what commands may do here, running nothing",
     "remove": "NAME: remove a package",
+    "sandbox": "[--json] | explain PATH … | try COMMAND: what the agent's commands can do here",
     "undo": "[SESSION] [--last N] [--redo] [--yes]: put back what a session did to files",
     "update": "[NAME]: bring packages up to date",
 }

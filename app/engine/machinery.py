@@ -239,6 +239,7 @@ class Machinery:
         self.todos.close()
         self.files.close()
         self._workspace.close()
+        self.permits.boxes.close()
         try:
             self.conversation.log.close()
         finally:

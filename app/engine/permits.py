@@ -15,10 +15,11 @@ from typing import Any, Literal
 import msgspec
 
 from app.agent.hooks import Verdict
+from app.engine.boxes import Boxes, BoxState
 from app.engine.conversation import Conversation
 from app.engine.options import SessionOptions
 from app.engine.telling import Telling
-from app.engine.whereabouts import Whereabouts, box_works
+from app.engine.whereabouts import Whereabouts
 from app.permits.decide import MODES, Decision, Mode, Policy, decide, floor_word, would_answer
 from app.permits.letters import MEANING, Part
 from app.permits.place import Place
@@ -106,6 +107,7 @@ class Permits:
         self._conversation = conversation
         self._telling = telling
         self._whereabouts = Whereabouts(standing.home, standing.agent_dir)
+        self._boxes = Boxes(options, workspace, self._whereabouts, home=standing.home, own=standing.agent_dir)
         self._session_rules: tuple[Rule, ...] = ()
         self._past: deque[Past] = deque(maxlen=_KEPT)
         self._questions: list[tuple[str, Part]] = []
@@ -116,7 +118,15 @@ class Permits:
 
     @property
     def mode(self) -> Mode:
-        return mode_of(self._options.in_force, self._standing)
+        return mode_of(self._options.in_force, self._standing, has_box=lambda: self._boxes.are_possible)
+
+    @property
+    def boxes(self) -> Boxes:
+        return self._boxes
+
+    @property
+    def box_state(self) -> BoxState:
+        return self._boxes.state(self.mode)
 
     @property
     def asks_person(self) -> bool:
@@ -124,7 +134,20 @@ class Permits:
         return self._standing.asks == "person"
 
     def view(self) -> GateState:
-        return GateState(mode=self.mode, has_box=box_works(), rules=self.rules(), past=tuple(self._past))
+        return GateState(mode=self.mode, has_box=self._has_box, rules=self.rules(), past=tuple(self._past))
+
+    @property
+    def without_box(self) -> str:
+        """What a person should know at a glance; nothing in the mode `full`, which says it already."""
+        if self.mode == "full":
+            return ""
+        if not self._has_box:
+            return "no sandbox"
+        return "" if self._boxes.abilities.step.startswith("namespaces") else "Landlock only"
+
+    @property
+    def _has_box(self) -> bool:
+        return self._boxes.are_in_force(self.mode)
 
     def set_mode(self, mode: Mode) -> None:
         if mode not in MODES:
@@ -139,7 +162,7 @@ class Permits:
         return Policy(
             mode=self.mode,
             rules=self.rules().rules,
-            has_box=box_works(),
+            has_box=self._has_box,
             exceptions=self._options.in_force.settings.permissions.floor_exceptions,
         )
 
@@ -170,6 +193,7 @@ class Permits:
             now = arguments if changed is None else changed
             place, decision = await asyncio.to_thread(self._judge, call.name, now, tool.is_read_only)
             if decision.outcome == "run":
+                self._boxes.decided(call.id, decision, self.mode)
                 self._note(call, decision, "run", decision.decided_by, is_silent=_is_silent(decision))
                 return Verdict(arguments=changed)
             if decision.outcome == "refuse":
@@ -186,6 +210,7 @@ class Permits:
                 self._keep_rule(reply)
             if not reply.allows:
                 return self._refused(call, decision, "The user said no", reply.reason, by="person")
+            self._boxes.decided(call.id, decision, self.mode)
             self._note(call, decision, "run", "person")
             return Verdict(arguments=changed)
 
@@ -201,6 +226,7 @@ class Permits:
             self._workspace.cwd,
             self._workspace.shell().passed_names,
             stands_in=self._stands_in(name, arguments),
+            has_box=self._has_box,
         )
         if name == "bash" and isinstance(cwd := arguments.get("cwd"), str) and cwd.strip():
             place = msgspec.structs.replace(
@@ -394,13 +420,14 @@ class Permits:
                 self._telling.warn(text)
 
 
-def mode_of(in_force: InForce, standing: GateStanding) -> Mode:
+def mode_of(in_force: InForce, standing: GateStanding, *, has_box: Callable[[], bool]) -> Mode:
+    """`has_box` is asked where it matters: it may have to be tried."""
     chosen = in_force.settings.permissions.mode
     if chosen != "default":
         return chosen
     if standing.asks != "person":
         return "full"
-    return "auto-edit" if box_works() and standing.is_trusted() else "ask"
+    return "auto-edit" if standing.is_trusted() and has_box() else "ask"
 
 
 def rules_in(in_force: InForce, standing: GateStanding) -> Rules:

@@ -60,6 +60,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     # How it is set
     permission_mode: Mode
     """What runs without a question."""
+    without_box: str
+    """`no sandbox` or how little of it there is; empty where commands run in one."""
     asks_person: bool
     """Somebody sits in front of it, and can be asked about the rest."""
     compaction_mode: CompactionMode
@@ -124,6 +126,7 @@ def state_of(parts: Parts, made: Machinery) -> State:
         context_tokens=made.account.context_tokens,
         is_full=made.compactor.is_full,
         permission_mode=made.permits.mode,
+        without_box=made.permits.without_box if made.permits.asks_person else "",
         asks_person=made.permits.asks_person,
         compaction_mode=parts.options.in_force.settings.compaction.mode,
         steering_mode=parts.options.queue_mode("steering"),

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 
+import msgspec
+
 from app.permits.place import Place
 from app.permits.secrets import PLANTED_NAMES, START_UP, plants, secrecy
 from app.permits.words import UNKNOWN
@@ -22,9 +24,12 @@ _SECONDS = 5.0
 _NOT_ENTERED = frozenset({".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__", ".venv"})
 
 
-def box_works() -> bool:
-    """Whether commands can run where they reach nothing but the workspace. There is no such box on any system yet."""
-    return False
+class SecretsBelow(msgspec.Struct, frozen=True):
+    """Files with secrets in a folder, without links."""
+
+    paths: tuple[str, ...] = ()
+    are_all: bool = True
+    """There was not too much to be looked through."""
 
 
 class Whereabouts:
@@ -34,11 +39,18 @@ class Whereabouts:
         self._home = str(home)
         self._real_home = os.path.realpath(home)
         self._own = tuple(dict.fromkeys((str(agent_dir), os.path.realpath(agent_dir))))
-        self._believed: dict[str, tuple[float, bool]] = {}
+        self._believed: dict[str, tuple[float, SecretsBelow]] = {}
 
-    def place(self, folder: Path, passed: Collection[str] = (), *, stands_in: str | None = None) -> Place:
+    def place(
+        self,
+        folder: Path,
+        passed: Collection[str] = (),
+        *,
+        stands_in: str | None = None,
+        has_box: bool = False,
+    ) -> Place:
         """`passed`: names of variables that commands get although they look secret. `stands_in`: where the command
-        begins, if that is not the workspace; empty if nobody knows."""
+        begins, if that is not the workspace; empty if nobody knows. `has_box`: what reads, runs in one."""
         workspace = os.path.realpath(folder)
         links = Links(workspace)
         return Place(
@@ -47,10 +59,10 @@ class Whereabouts:
             home=self._home,
             real_home=self._real_home,
             user=os.environ.get("USER", ""),
-            temporary=_temporary_folders(),
+            temporary=temporary_folders(),
             own=self._own,
             hooks=_enabled_hooks(folder, Path(self._home)),
-            hides_secrets=box_works(),
+            hides_secrets=has_box and self.secrets_below(workspace).are_all,
             secret_variables=bool(withheld(os.environ) - withheld(os.environ, passed)),
             resolve=links.resolve,
             exists=os.path.lexists,
@@ -59,6 +71,11 @@ class Whereabouts:
         )
 
     def _holds_secrets(self, folder: str) -> bool:
+        found = self.secrets_below(folder)
+        return bool(found.paths) or not found.are_all
+
+    def secrets_below(self, folder: str) -> "SecretsBelow":
+        """Files in it that hold secrets, by their names."""
         known = self._believed.get(folder)
         now = time.monotonic()
         if known is not None and now - known[0] < _SECONDS:
@@ -67,9 +84,8 @@ class Whereabouts:
         self._believed[folder] = (now, found)
         return found
 
-    def _look_for_secrets(self, folder: str) -> bool:
-        """True also where there is too much to be looked through."""
-        waiting, looked_at = [folder], 0
+    def _look_for_secrets(self, folder: str) -> "SecretsBelow":
+        waiting, looked_at, found = [folder], 0, list[str]()
         while waiting:
             try:
                 entries = list(os.scandir(waiting.pop()))
@@ -77,7 +93,7 @@ class Whereabouts:
                 continue
             looked_at += len(entries)
             if looked_at > _MOST_LOOKED_AT:
-                return True
+                return SecretsBelow(tuple(found), are_all=False)
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     if entry.name not in _NOT_ENTERED:
@@ -85,8 +101,8 @@ class Whereabouts:
                 elif self._is_secret(entry.path) or (
                     entry.is_symlink() and self._is_secret(os.path.realpath(entry.path))
                 ):
-                    return True
-        return False
+                    found.append(os.path.realpath(entry.path))
+        return SecretsBelow(tuple(found))
 
     def _is_secret(self, path: str) -> bool:
         return secrecy(path, self._home, self._own) == "likely" or (
@@ -178,7 +194,7 @@ class Links:
         return f"{parent.rstrip('/')}/{name}"
 
 
-def _temporary_folders() -> tuple[str, ...]:
+def temporary_folders() -> tuple[str, ...]:
     wanted = ("/tmp", "/var/tmp", os.environ.get("TMPDIR") or "/tmp")
     return tuple(one for one in dict.fromkeys(map(os.path.realpath, wanted)) if one != "/") or ("/tmp",)
 

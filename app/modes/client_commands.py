@@ -165,6 +165,10 @@ class ClientCommands:
         """Mode, rules and the last verdicts."""
         return await self._ask("get_permissions")
 
+    async def get_sandbox(self) -> results.Sandbox:
+        """What the agent's commands can write, see and reach."""
+        return await self._ask("get_sandbox")
+
     async def list_jobs(self) -> Sequence[results.JobInfo]:
         """Background jobs."""
         return await self._ask("list_jobs")

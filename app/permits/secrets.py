@@ -39,6 +39,15 @@ HOME_FILES = (
     ".bayou/agent/auth.json",
     ".pi/agent/auth.json",
 )
+OTHERS_FILES = (
+    ".claude/.credentials.json",
+    ".codex/auth.json",
+    ".gemini/oauth_creds.json",
+    ".local/share/opencode/auth.json",
+    ".config/github-copilot/apps.json",
+    ".config/github-copilot/hosts.json",
+)
+"""In the home folder: what other agents sign in with."""
 NAMES = frozenset(
     {
         ".netrc",

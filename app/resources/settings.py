@@ -36,6 +36,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     resources: agent.ResourceSettings = agent.ResourceSettings()
     rules: agent.RuleSettings = agent.RuleSettings()
     permissions: agent.PermissionSettings = agent.PermissionSettings()
+    sandbox: agent.SandboxSettings = agent.SandboxSettings()
     extension_limits: agent.ExtensionSettings = agent.ExtensionSettings()
     display: look.DisplaySettings = look.DisplaySettings()
     markdown: look.MarkdownSettings = look.MarkdownSettings()

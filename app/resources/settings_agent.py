@@ -433,3 +433,38 @@ class PermissionSettings(Group, frozen=True, kw_only=True):
             extra={"global_only": True},
         ),
     ] = 0
+
+
+class SandboxSettings(Group, frozen=True, kw_only=True):
+    """The box that the agent's commands run in."""
+
+    mode: Annotated[
+        Literal["auto", "off", "required"],
+        Meta(
+            description="`auto`: as far as this system can, unless everything may run unasked (`full`). `required`: in "
+            "every mode, and nothing runs where not all of it can be had. `off`: never.",
+            extra={"global_only": True},
+        ),
+    ] = "auto"
+    network: Annotated[
+        Literal["off", "open"],
+        Meta(
+            description="What commands in it reach: `off` this machine's own servers of the session only, `open` "
+            "everything. A command that says that it uses the network and was let run reaches everything with `open`.",
+            extra={"global_only": True},
+        ),
+    ] = "open"
+    write: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Folders and files outside the workspace that commands may change, such as `~/notes`.",
+            extra={"global_only": True, "adds_up": True},
+        ),
+    ] = ()
+    hide: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="More folders and files that commands do not see, such as `~/private`.",
+            extra={"adds_up": True},
+        ),
+    ] = ()

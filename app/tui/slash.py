@@ -153,6 +153,12 @@ COMMANDS: tuple[SlashCommand, ...] = (
         run=lambda pages, text: pages.permissions.open(text),
     ),
     SlashCommand(
+        name="sandbox",
+        hint="[auto|off|required]",
+        help="what the agent's commands can write, see and reach",
+        run=lambda pages, text: pages.sandbox.open(text),
+    ),
+    SlashCommand(
         name="theme", hint="[name]", help="choose a theme", run=lambda pages, text: pages.themes.choose(text)
     ),
     SlashCommand(

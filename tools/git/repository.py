@@ -46,7 +46,7 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
     def _oddities(self, configuration: Configuration) -> Iterator[Oddity]:
         if self.is_bare:
             yield Oddity(file=self.top / "HEAD", text="a bare repository lies open in this folder")
-        if not self._is_at_home():
+        if not self.is_at_home():
             yield Oddity(file=self.top / ".git", text=f"leads to {self.folder}")
         for entry in steering(configuration):
             yield Oddity(file=entry.file, text=f"{entry.name} = {entry.value}")
@@ -64,7 +64,7 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
         for line in lines:
             yield Oddity(file=alternates, text=f"takes objects from {line}")
 
-    def _is_at_home(self) -> bool:
+    def is_at_home(self) -> bool:
         """Git's folder is `.git` here, or one elsewhere that names this one: a linked work tree's, a submodule's."""
         if self.is_bare or (_is_same(self.folder, self.top / ".git") and not is_link(self.top / ".git")):
             return True

@@ -12,7 +12,7 @@ import msgspec
 
 from tools.base import ToolError
 from tools.operations import CommandLine, RunningProcess
-from tools.running.process import pipe
+from tools.running.process import BoxFailed, pipe
 from tools.running.rolling import OutputSnapshot, RollingOutput
 from tools.running.shell import ShellSettings, SpawnPlan, prefixed, shell_argv
 from tools.running.shellsession import ShellSession
@@ -187,6 +187,10 @@ async def start_command(
     `call_id`: the call that it belongs to; a person's own command has none, and is not watched.
     """
     command = await as_set(workspace, plan)
+    lasts = workspace.shell().is_persistent and not has_own_shell
+    command = await boxed(workspace, command, call_id, lasts=lasts)
+    if lasts and workspace.shell_session is not None and workspace.shell_session.is_boxed and not command.box:
+        has_own_shell = True  # what was let out runs beside the shell that was not
     watched = await watch(workspace, call_id, tool, command)
     try:
         return await _started(
@@ -198,10 +202,20 @@ async def start_command(
         raise
 
 
+async def boxed(
+    workspace: Workspace, command: CommandLine, call_id: str | None, *, lasts: bool = False
+) -> CommandLine:
+    """The same in the box of its call; a person's own command, which has no call, has none."""
+    if workspace.confine is None or call_id is None:
+        return command
+    return msgspec.structs.replace(command, box=await workspace.confine(call_id, lasts=lasts))
+
+
 async def watch(
     workspace: Workspace, call_id: str | None, tool: str, command: CommandLine
 ) -> WatchedCommand | None:
-    if workspace.watch_command is None or call_id is None:
+    """Nobody watches what cannot write."""
+    if workspace.watch_command is None or call_id is None or (command.box and command.box.kind == "read"):
         return None
     return await workspace.watch_command(call_id, tool, command)
 
@@ -217,6 +231,10 @@ async def _started(
 ) -> RunningCommand:
     output = RollingOutput(workspace.artifacts, tool)
     if workspace.shell().is_persistent and not has_own_shell:
+        session = workspace.shell_session
+        if session is not None and command.box is not None and not session.is_boxed:
+            session.retire_when_free()
+            workspace.shell_session = None
         if workspace.shell_session is None:
             workspace.shell_session = ShellSession(workspace.processes)
         process, reading = await workspace.shell_session.start(command, extra or {})
@@ -253,6 +271,11 @@ async def start_process(
 ) -> RunningProcess:
     try:
         return await workspace.processes.start(command, output, terminal=terminal)
+    except BoxFailed as problem:
+        raise ToolError(
+            f"The command was not run, for its sandbox could not be made: {problem.strerror}. "
+            "`bayou sandbox` tells what works here; the user can change sandbox.mode in /settings."
+        ) from None
     except OSError as problem:
         hint = " Put long texts into files." if problem.errno == errno.E2BIG else ""
         raise ToolError(f"The command could not be started: {problem.strerror}.{hint}") from None

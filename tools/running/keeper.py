@@ -8,6 +8,10 @@ A watcher ends all of them when it is told to, and also when bayou is gone, howe
 
 Words of a watcher: `started PID` or `failed ERRNO`, `exit CODE`, `alone` once nothing of the command is left, `ended`
 after it was told to end it. Where orphans cannot be adopted (macOS), group and session are what is left to go by.
+
+Commands in a box (`tools.box`) have a keeper of their own, started with the word `box` and with instructions that it
+obeys itself, so that all that it starts can signal each other and nobody else. With a request come the instructions for
+the command. It makes networks, too: `network` and the descriptors of what it made, or `failed`.
 """
 
 import ctypes
@@ -16,6 +20,7 @@ import os
 import select
 import signal
 import socket
+import sys
 import termios
 import time
 from collections.abc import Callable, Iterator
@@ -37,8 +42,10 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # The system forgets watchers that have ended.
     _control(_SET_NAME, b"bayou-keeper")
     _control(_SET_SUBREAPER, 1)
+    if sys.argv[1:2] == ["box"]:
+        _obey([word.encode() for word in sys.argv[2:]], [])
     while True:
-        kind, descriptors, _, _ = socket.recv_fds(link, 1, 4)
+        kind, descriptors, _, _ = socket.recv_fds(link, 1, 6)
         if not kind:
             break
         for descriptor in descriptors:
@@ -51,7 +58,11 @@ def main() -> None:
         if is_watcher:
             link.close()
             try:
-                _Watcher(socket.socket(fileno=descriptors[0])).run(descriptors[1:], has_terminal=kind == b"t")
+                own = socket.socket(fileno=descriptors[0])
+                if kind == b"n":
+                    _make_network(own)
+                else:
+                    _Watcher(own).run(descriptors[1:], has_terminal=kind == b"t")
             finally:
                 os._exit(0)
         for descriptor in descriptors:
@@ -65,6 +76,33 @@ def _control(option: int, value: "int | bytes") -> bool:
         return _SYSTEM.prctl(option, value, 0, 0, 0) == 0
     except (AttributeError, OSError):
         return False
+
+
+def _obey(instructions: list[bytes], namespaces: list[int]) -> None:
+    """What only keepers of boxes need is beside them, and known by the name of its file."""
+    folder = os.path.join(os.path.dirname(os.path.dirname(__file__)), "box")  # noqa: PTH118, PTH120  (no `pathlib`)
+    if folder not in sys.path:
+        sys.path.append(folder)
+    from confine import (  # pyright: ignore[reportMissingImports]  # noqa: PLC0415  (by its path)
+        Confinement,  # pyright: ignore[reportUnknownVariableType]
+    )
+
+    Confinement(namespaces).obey(instructions)  # pyright: ignore[reportUnknownMemberType]
+
+
+def _make_network(link: socket.socket) -> None:
+    """A network with nothing in it but a socket that listens, for bayou to answer."""
+    request = _received(link)
+    try:
+        _obey((request or [])[2:], [])
+        listening = socket.create_server(("127.0.0.1", 0), backlog=128)
+        names = ("user", "net")
+        opened = [os.open(f"/proc/self/ns/{name}", os.O_RDONLY) for name in names]
+    except OSError as problem:
+        link.sendall(b"failed %d\n" % (problem.errno or 0))
+        return
+    port = listening.getsockname()[1]
+    socket.send_fds(link, [b"network %d\n" % port], [*opened, listening.fileno()])
 
 
 class _Watcher:
@@ -86,7 +124,7 @@ class _Watcher:
         try:
             self._command = _started(request, descriptors, has_terminal=has_terminal)
         except OSError as problem:
-            self._tell(b"failed %d\n" % (problem.errno or 0))
+            self._tell(b"failed %d %s\n" % (problem.errno or 0, os.fsencode(problem.strerror or "")))
             return
         for descriptor in descriptors:
             os.close(descriptor)
@@ -143,7 +181,8 @@ class _Watcher:
 
 
 def _received(link: socket.socket) -> "list[bytes] | None":
-    """The request: its length, then folder, number of words, words, environment. None if bayou went away."""
+    """The request: its length, then folder, numbers of words and instructions, words, instructions, environment. None
+    if bayou went away."""
     data = bytearray()
     while len(data) < 8 or len(data) < 8 + int.from_bytes(data[:8], "big"):
         piece = link.recv(1 << 16)
@@ -154,41 +193,37 @@ def _received(link: socket.socket) -> "list[bytes] | None":
 
 
 def _started(request: list[bytes], descriptors: list[int], *, has_terminal: bool) -> int:
-    folder, count, *rest = request
-    words, environment = rest[: int(count)], rest[int(count) :]
+    folder, counts, *rest = request
+    words_end, box_end = (int(count) for count in counts.split())
+    words, box, environment = rest[:words_end], rest[words_end:box_end], rest[box_end:]
     problem, told = os.pipe()
     child = os.fork()
     if child == 0:
+        is_boxed = not box
         try:
-            _become(
-                folder,
-                words,
-                dict(entry.split(b"=", 1) for entry in environment if entry),
-                descriptors,
-                has_terminal=has_terminal,
-            )
-        except OSError as failure:
-            os.write(told, b"%d" % (failure.errno or 0))
+            _leave_family(descriptors[:3], has_terminal=has_terminal)
+            if box:
+                _obey(box, descriptors[3:])
+                is_boxed = True
+            os.chdir(folder)
+            os.execvpe(words[0], words, dict(entry.split(b"=", 1) for entry in environment if entry))
+        except BaseException as failure:  # noqa: BLE001  (nothing but words comes out of here)
+            where = b"" if is_boxed else os.fsencode(str(getattr(failure, "filename", failure)))[:300]
+            os.write(told, b"%d %s" % (getattr(failure, "errno", 0) or 0, where.replace(b"\n", b" ")))
         finally:
             os._exit(127)
     os.close(told)
-    number = os.read(problem, 16)
+    number = os.read(problem, 512)
     os.close(problem)
     if number:
         os.waitpid(child, 0)
-        raise OSError(int(number), "")
+        code, _, where = number.partition(b" ")
+        raise OSError(int(code), os.fsdecode(where))
     return child
 
 
-def _become(
-    folder: bytes,
-    words: list[bytes],
-    environment: dict[bytes, bytes],
-    descriptors: list[int],
-    *,
-    has_terminal: bool,
-) -> None:
-    """The last steps of the child before it is the command."""
+def _leave_family(descriptors: list[int], *, has_terminal: bool) -> None:
+    """What a child does first on its way to be a command."""
     signal.set_wakeup_fd(-1)
     for number in (*_SENT_BY_OTHERS, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
@@ -198,8 +233,6 @@ def _become(
         fcntl.ioctl(descriptors[0], termios.TIOCSCTTY, 0)
     for target, descriptor in enumerate(descriptors):
         os.dup2(descriptor, target)
-    os.chdir(folder)
-    os.execvpe(words[0], words, environment)
 
 
 def _ask_to_end(parent: int, command: int, is_alone: Callable[[], bool]) -> None:

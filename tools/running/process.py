@@ -8,9 +8,15 @@ import shutil
 import socket
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
+from tools.box.abilities import of_this_system
+from tools.box.places import list_folder
+from tools.box.plan import Abilities, own_network, plan, scope
 from tools.operations import CommandLine
 
 _KEEPER: Final = Path(__file__).with_name("keeper.py")
@@ -38,12 +44,13 @@ class LocalProcess:
     def pid(self) -> int:
         return self._started.result()
 
-    async def start(self, command: CommandLine) -> None:
+    async def start(self, command: CommandLine, instructions: Sequence[str] = ()) -> None:
         environment = (f"{name}={value}" for name, value in command.environment.items())
-        fields = [command.cwd, str(len(command.argv)), *command.argv, *environment]
-        request = b"\0".join(os.fsencode(field) for field in fields)
+        count = len(command.argv)
+        counts = f"{count} {count + len(instructions)}"
+        request = _packed([command.cwd, counts, *command.argv, *instructions, *environment])
         try:
-            await self._loop.sock_sendall(self._link, len(request).to_bytes(8, "big") + request)
+            await self._loop.sock_sendall(self._link, request)
             await asyncio.shield(self._started)
         except BaseException:
             self._leave()  # The watcher ends what it may have started.
@@ -92,8 +99,9 @@ class LocalProcess:
         match words:
             case [b"started", number]:
                 self._started.set_result(int(number))
-            case [b"failed", number]:
-                self._started.set_exception(OSError(int(number), os.strerror(int(number))))
+            case [b"failed", number, *where]:
+                problem = OSError(int(number), os.strerror(int(number)))
+                self._started.set_exception(BoxFailed(problem, where) if where else problem)
             case [b"exit", code] if not self._exit.done():
                 self._exit.set_result(int(code))
             case [b"ended"]:
@@ -114,58 +122,47 @@ class LocalProcess:
         self._started.exception()
 
 
-class LocalProcesses:
-    def __init__(self) -> None:
-        self._keeper: subprocess.Popen[bytes] | None = None
+class BoxFailed(OSError):
+    """The command was not started, for it could not be confined."""
+
+    def __init__(self, problem: OSError, where: Sequence[bytes]) -> None:
+        words = b" ".join(where).decode(errors="replace").strip("b'\"")
+        super().__init__(problem.errno, f"{problem.strerror} ({words})")
+
+
+class Keeper:
+    """The program that starts commands, while it lives; another when somebody killed it."""
+
+    def __init__(self, words: Callable[[], Sequence[str]] = tuple) -> None:
+        """`words`: what it is started with."""
+        self._words = words
+        self._process: subprocess.Popen[bytes] | None = None
         self._link: socket.socket | None = None
 
-    async def start(
-        self, command: CommandLine, output: int, *, errors: int | None = None, terminal: int | None = None
-    ) -> LocalProcess:
-        own, other = socket.socketpair()
-        own.setblocking(False)
-        nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    def hand_over(self, kind: bytes, descriptors: list[int]) -> None:
         try:
-            stdin = nothing if terminal is None else terminal
-            descriptors = [other.fileno(), stdin, output, output if errors is None else errors]
-            self._hand_over(b"p" if terminal is None else b"t", descriptors)
-        except BaseException:
-            own.close()
-            raise
-        finally:
-            os.close(nothing)
-            other.close()
-        process = LocalProcess(own)
-        await process.start(command)
-        return process
-
-    def find_program(self, name: str) -> str | None:
-        return shutil.which(name)
+            socket.send_fds(self._link or self._start(), [kind], descriptors)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close()  # Somebody killed the keeper.
+            socket.send_fds(self._start(), [kind], descriptors)
 
     def close(self) -> None:
-        """Lets the keeper end; it ends what is still running first."""
+        """It ends what is still running first."""
         if self._link is not None:
             self._link.close()
             self._link = None
-        if self._keeper is not None:
+        if self._process is not None:
             try:
-                self._keeper.wait(_CLOSING_SECONDS)
+                self._process.wait(_CLOSING_SECONDS)
             except subprocess.TimeoutExpired:
                 pass  # Held up by a process that cannot be killed.
-            self._keeper = None
+            self._process = None
 
-    def _hand_over(self, kind: bytes, descriptors: list[int]) -> None:
-        try:
-            socket.send_fds(self._link or self._start_keeper(), [kind], descriptors)
-        except (BrokenPipeError, ConnectionResetError):
-            self.close()  # Somebody killed the keeper.
-            socket.send_fds(self._start_keeper(), [kind], descriptors)
-
-    def _start_keeper(self) -> socket.socket:
+    def _start(self) -> socket.socket:
         self._link, other = socket.socketpair()
         with other:
-            self._keeper = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(_KEEPER)],
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(_KEEPER), *self._words()],
                 stdin=other.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -174,6 +171,112 @@ class LocalProcesses:
                 env={name: os.environ[name] for name in _KEEPER_VARIABLES if name in os.environ},
             )
         return self._link
+
+
+class LocalProcesses:
+    def __init__(self, abilities: Callable[[], Abilities] = of_this_system) -> None:
+        """`abilities`: what this system can do for commands in a box."""
+        self._abilities = abilities
+        self._keeper = Keeper()
+        self._boxed = Keeper(lambda: ("box", *scope(self._abilities())))
+        self._network: BoxedNetwork | None = None
+        self._making = asyncio.Lock()
+
+    async def start(
+        self, command: CommandLine, output: int, *, errors: int | None = None, terminal: int | None = None
+    ) -> LocalProcess:
+        box = command.box
+        instructions = plan(box, self._abilities(), list_folder) if box is not None else ()
+        network = await self.network() if box is not None and "join network" in instructions else None
+        if box is not None and box.environment:
+            environment = {**command.environment, **dict(box.environment)}
+            command = msgspec.structs.replace(command, environment=environment)
+        own, other = socket.socketpair()
+        own.setblocking(False)
+        nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            stdin = nothing if terminal is None else terminal
+            descriptors = [other.fileno(), stdin, output, output if errors is None else errors]
+            if network is not None:
+                descriptors += network.joined(has_users=self._abilities().needs_users)
+            keeper = self._boxed if instructions else self._keeper
+            keeper.hand_over(b"p" if terminal is None else b"t", descriptors)
+        except BaseException:
+            own.close()
+            raise
+        finally:
+            os.close(nothing)
+            other.close()
+        process = LocalProcess(own)
+        await process.start(command, instructions)
+        return process
+
+    async def network(self) -> "BoxedNetwork":
+        """The one of all commands in boxes that are not to see this machine's."""
+        async with self._making:
+            if self._network is None:
+                self._network = await self._made_network()
+            return self._network
+
+    async def _made_network(self) -> "BoxedNetwork":
+        own, other = socket.socketpair()
+        own.setblocking(False)
+        with own:
+            with other:
+                self._boxed.hand_over(b"n", [other.fileno()])
+            loop = asyncio.get_running_loop()
+            await loop.sock_sendall(own, _packed(["/", "0 0", *own_network(self._abilities())]))
+            await _readable(own)
+            told, descriptors, _, _ = socket.recv_fds(own, 64, 3)
+        if not told.startswith(b"network"):
+            number = int(told.split()[1]) if told.startswith(b"failed") else errno.ECHILD
+            raise BoxFailed(OSError(number, os.strerror(number)), (b"making a network",))
+        users, network, listening = descriptors
+        return BoxedNetwork(users, network, socket.socket(fileno=listening), int(told.split()[1]))
+
+    def find_program(self, name: str) -> str | None:
+        return shutil.which(name)
+
+    def close(self) -> None:
+        """Lets the keepers end; they end what is still running first."""
+        self._keeper.close()
+        self._boxed.close()
+        if self._network is not None:
+            self._network.close()
+            self._network = None
+
+
+class BoxedNetwork:
+    """A network with nothing in it but what is started there, and one socket by which it can ask for more."""
+
+    def __init__(self, users: int, network: int, listening: socket.socket, port: int) -> None:
+        self._descriptors = (users, network)
+        self.listening = listening
+        self.port = port
+        """Of that socket, in there."""
+
+    def joined(self, *, has_users: bool) -> tuple[int, ...]:
+        return self._descriptors if has_users else self._descriptors[1:]
+
+    def close(self) -> None:
+        for descriptor in self._descriptors:
+            os.close(descriptor)
+        self.listening.close()
+
+
+async def _readable(link: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    news: asyncio.Future[None] = loop.create_future()
+    loop.add_reader(link, lambda: None if news.done() else news.set_result(None))
+    try:
+        await news
+    finally:
+        loop.remove_reader(link)
+
+
+def _packed(fields: Sequence[str]) -> bytes:
+    request = b"\0".join(os.fsencode(field) for field in fields)
+    return len(request).to_bytes(8, "big") + request
 
 
 def pipe() -> tuple[int, int]:

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from tools.limits import truncate_tail
-from tools.running.commands import CommandOutcome, RunningCommand, as_set, start_process, watch
+from tools.running.commands import CommandOutcome, RunningCommand, as_set, boxed, start_process, watch
 from tools.running.ptyhost import PtyHost, PtyProgram
 from tools.running.rolling import OutputSnapshot, RollingOutput
 from tools.running.shell import SpawnPlan
@@ -39,6 +39,7 @@ async def run_in_terminal(
     """
     command = await as_set(workspace, plan)
     command = msgspec.structs.replace(command, environment={**command.environment, "TERM": _TERMINAL_TYPE})
+    command = await boxed(workspace, command, call_id)
     watched = await watch(workspace, call_id, "bash", command)
     master, slave = os.openpty()
     hands = _Hands(os.dup(master))

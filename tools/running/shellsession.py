@@ -15,6 +15,7 @@ from typing import Final
 
 import msgspec
 
+from tools.box.policy import Box
 from tools.operations import CommandLine, ProcessOperations, RunningProcess
 
 _LOOP: Final = """
@@ -37,6 +38,8 @@ class ShellSession:
         self._count = 0
         self._is_busy = asyncio.Lock()
         self._is_retired = False
+        self.is_boxed = False
+        """Its shell cannot do more than the commands that it was made for."""
 
     async def start(self, command: CommandLine, extra: Mapping[str, str]) -> "tuple[SessionCommand, int]":
         """Runs `command` once the one before is done. Answers it and the descriptor that its output comes from.
@@ -74,6 +77,12 @@ class ShellSession:
         """No further command: the shell ends with the one that it runs."""
         self._is_retired = True
 
+    def retire_when_free(self) -> None:
+        """The same for one that may be idle: then it ends now."""
+        self.retire()
+        if not self._is_busy.locked():
+            self.close()
+
     def close(self) -> None:
         if self._process is not None:
             self._process.kill()
@@ -84,13 +93,17 @@ class ShellSession:
             return self._folder
         self._discard()
         folder = Path(tempfile.mkdtemp(prefix="bayou-shell-"))
+        self.is_boxed = command.box is not None
         self._folder = folder
         os.mkfifo(folder / "in", 0o600)
         self._jobs = os.open(folder / "in", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         nowhere = os.open(os.devnull, os.O_WRONLY)
         try:
             argv = (command.argv[0], "-c", _LOOP, "bayou", str(folder))
-            self._process = await self._processes.start(msgspec.structs.replace(command, argv=argv), nowhere)
+            shell = msgspec.structs.replace(
+                command, argv=argv, box=command.box and _with(command.box, folder)
+            )
+            self._process = await self._processes.start(shell, nowhere)
         finally:
             os.close(nowhere)
         self._exit = asyncio.ensure_future(self._process.wait())
@@ -154,3 +167,8 @@ class SessionCommand:
             os.close(os.open(self._job.with_suffix(".out"), os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))
         except OSError:
             pass  # Nobody reads any longer.
+
+
+def _with(box: Box, folder: Path) -> Box:
+    """The same, with the place by which the shell is spoken to."""
+    return msgspec.structs.replace(box, writable=(*box.writable, os.path.realpath(folder)))

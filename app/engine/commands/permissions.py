@@ -31,3 +31,18 @@ async def get_permissions(session: Session) -> results.Permissions:
             for past in now.past[-20:]
         ],
     }
+
+
+@command("What the agent's commands can write, see and reach")
+async def get_sandbox(session: Session) -> results.Sandbox:
+    now = session.permits.box_state
+    return {
+        "setting": now.setting,
+        "step": now.step,
+        "why": now.why,
+        "isInForce": now.is_in_force,
+        "network": now.network,
+        "writable": list(now.writable),
+        "guarded": list(now.guarded),
+        "hidden": list(now.hidden),
+    }

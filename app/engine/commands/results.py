@@ -80,6 +80,21 @@ class Permissions(TypedDict):
     """The last twenty."""
 
 
+class Sandbox(TypedDict):
+    setting: Literal["auto", "off", "required"]
+    step: Literal["namespaces", "namespaces without landlock", "landlock", "none"]
+    """As far as this system can."""
+    why: str
+    """What stands in the way of more."""
+    isInForce: bool
+    """The next command of the agent runs in it."""
+    network: str
+    writable: list[str]
+    guarded: list[str]
+    """Within writable places, but not to be written."""
+    hidden: list[str]
+
+
 class CycledModel(TypedDict):
     model: Model
     thinkingLevel: ThinkingLevel

@@ -142,7 +142,8 @@ def _permissions(session: Session, around: Surroundings) -> list[Segment]:
         return []
     mode = state.permission_mode
     tone = "warning" if mode == "full" else "muted"
-    return [Segment(id="permissions", text=mode, tone=tone, importance=7, is_right=True)]
+    text = f"{mode}, {state.without_box}" if state.without_box else mode
+    return [Segment(id="permissions", text=text, tone=tone, importance=7, is_right=True)]
 
 
 _SEGMENTS: dict[str, Callable[[Session, Surroundings], list[Segment]]] = {

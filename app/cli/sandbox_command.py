@@ -1,0 +1,126 @@
+"""`bayou sandbox`: what the agent's commands can write, see and reach in this folder, and how much of it works here."""
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+
+from app.assembly.opened import flags
+from app.assembly.options import Options, UsageError
+from app.cli.folder import current_folder
+from app.engine.box_words import in_lines
+from app.engine.boxes import Boxes
+from app.engine.options import SessionOptions, shell_settings
+from app.engine.whereabouts import Whereabouts
+from app.resources.in_force import InForce
+from app.resources.paths import Paths
+from app.resources.trust import decide
+from tools.base import ToolError
+from tools.box.policy import Box, covering
+from tools.files.paths import absolute
+from tools.running.commands import start_command
+from tools.running.shell import SpawnPlan, child_environment
+from tools.text import visible
+from tools.workspace import Workspace
+
+_USAGE = """\
+bayou sandbox [--json]           what works here, and what the agent's commands can write, see and reach
+bayou sandbox explain PATH …     whether they can read and write it, and why
+bayou sandbox try COMMAND        runs a command as the agent's would run, and tells what it printed
+"""
+_CALL = "try"
+
+
+def run(words: list[str]) -> int:
+    if {"-h", "--help"} & set(words[:1]):
+        sys.stdout.write(_USAGE)
+        return 0
+    if words[:1] == ["explain"] and len(words) > 1:
+        return asyncio.run(_explained(words[1:]))
+    if words[:1] == ["try"] and len(words) > 1:
+        return asyncio.run(_tried(" ".join(words[1:])))
+    if words not in ([], ["--json"], ["check"], ["check", "--json"]):
+        raise UsageError(f"bayou sandbox {' '.join(words)} is not known. There is:\n{_USAGE}")
+    return _told(is_json="--json" in words)
+
+
+def _boxes() -> tuple[Boxes, Workspace]:
+    """Of a session at the full screen in this folder."""
+    paths = Paths.from_env(os.environ, current_folder())
+    in_force = InForce(paths, flags=flags(Options()))
+    trust = decide(paths, default=in_force.settings.interaction.default_project_trust)
+    in_force.trust(trust.is_trusted)
+    for problem in in_force.problems:
+        sys.stderr.write(f"bayou: {problem}\n")
+    workspace = Workspace(paths.cwd, shell=lambda: shell_settings(in_force))
+    boxes = Boxes(
+        SessionOptions(in_force),
+        workspace,
+        Whereabouts(paths.home, paths.agent_dir),
+        home=paths.home,
+        own=paths.agent_dir,
+    )
+    return boxes, workspace
+
+
+def _told(*, is_json: bool) -> int:
+    boxes, workspace = _boxes()
+    state = boxes.state("auto-edit")
+    if is_json:
+        sys.stdout.write(json.dumps(msgspec.to_builtins(state)) + "\n")
+    else:
+        sys.stdout.write("\n".join(map(visible, in_lines(state))) + "\n")
+    boxes.close()
+    workspace.close()
+    return 0 if state.is_in_force else 1
+
+
+async def _explained(paths: list[str]) -> int:
+    boxes, workspace = _boxes()
+    try:
+        box = await boxes.of_call(_CALL)
+        for path in paths:
+            whole = absolute(path, Path(workspace.cwd))
+            sys.stdout.write(visible(f"{path}: {_why(box, workspace.files.real_path(whole))}") + "\n")
+    except ToolError as problem:
+        raise UsageError(str(problem)) from None
+    finally:
+        boxes.close()
+        workspace.close()
+    return 0
+
+
+def _why(box: Box | None, path: str) -> str:
+    if box is None:
+        return "there is no sandbox: whatever you may"
+    hidden = covering(path, box.hidden)
+    if hidden is not None:
+        return f"cannot be seen, for {hidden} is hidden"
+    guard, place = covering(path, box.guarded), covering(path, box.writable)
+    if box.may_write(path):
+        return f"can be read and written, in {place}"
+    if guard is not None and place is not None:
+        return f"can be read, not written: {guard} is protected"
+    return "can be read, not written: it is outside of what commands may change (sandbox.write adds to that)"
+
+
+async def _tried(command: str) -> int:
+    boxes, workspace = _boxes()
+    plan = SpawnPlan(
+        command=command,
+        cwd=str(workspace.cwd),
+        environment=child_environment(workspace.shell(), for_model=True),
+    )
+    try:
+        running = await start_command(workspace, plan, tool="bash", call_id=_CALL, has_own_shell=True)
+        outcome = await running.finish(None)
+        sys.stdout.write(visible(outcome.output.text))
+        return outcome.exit_code or 0
+    except ToolError as problem:
+        raise UsageError(str(problem)) from None
+    finally:
+        workspace.close()
+        boxes.close()

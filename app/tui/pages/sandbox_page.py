@@ -1,0 +1,64 @@
+"""`/sandbox`: what the agent's commands can do here, and whether they run in the box."""
+
+from collections.abc import Callable
+
+from app.engine.box_words import NETWORK_WORDS, SETTING_WORDS, STEP_WORDS, in_one_line
+from app.engine.boxes import BoxState
+from app.tui.handed import AskPerson, Keep, TellPerson
+from app.tui.pages.asking import pick
+from widgets.lists.rows import ListRow
+from widgets.transcript.blocks import NoteKind
+
+
+class SandboxPage:
+    """Of one session."""
+
+    def __init__(self, state: Callable[[], BoxState], ask: AskPerson, say: TellPerson, keep: Keep) -> None:
+        self._state = state
+        self._ask = ask
+        self._say = say
+        self._keep = keep
+
+    async def open(self, setting: str = "") -> None:
+        """With a setting behind the name, that is taken at once."""
+        if setting:
+            self._set(setting)
+            return
+        picked = await pick(self._ask, "Sandbox", _rows(self._state()))
+        if picked is not None and picked.row.id.startswith("mode:"):
+            self._set(picked.row.id.removeprefix("mode:"))
+
+    def _set(self, setting: str) -> None:
+        if setting not in SETTING_WORDS:
+            known = ", ".join(SETTING_WORDS)
+            self._say(f"There is no sandbox.mode {setting}. There are: {known}.", NoteKind.WARNING)
+            return
+        self._keep("sandbox.mode", setting)
+        self._say(f"Sandbox {setting}: now {in_one_line(self._state())}.")
+
+
+def _rows(state: BoxState) -> list[ListRow]:
+    now = in_one_line(state)
+    rows = [
+        ListRow(id="now", title=now[:1].upper() + now[1:], is_heading=True),
+        ListRow(id="step", title=f"This system has {STEP_WORDS[state.step]}", detail=state.why),
+        ListRow(
+            id="network",
+            title=f"Network {state.network}: {NETWORK_WORDS[state.network]}",
+            detail="sandbox.network",
+        ),
+        ListRow(id="modes", title="Setting", is_heading=True),
+    ]
+    rows += [
+        ListRow(id=f"mode:{name}", title=name, detail=words, is_checked=name == state.setting)
+        for name, words in SETTING_WORDS.items()
+    ]
+    for key, title, places in (
+        ("write", "Can be written", state.writable),
+        ("guard", "Cannot be written there", state.guarded),
+        ("hide", "Cannot be seen", state.hidden),
+    ):
+        if places:
+            rows.append(ListRow(id=key, title=title, is_heading=True))
+            rows += [ListRow(id=f"{key}:{place}", title=place) for place in places]
+    return rows

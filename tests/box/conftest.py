@@ -1,0 +1,59 @@
+"""A place with a project in it, and hands that run commands in a box there."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.box.hands import BoxedHands
+from tools.box.abilities import of_this_system
+from tools.box.plan import STEPS, Step
+
+
+def skip_below(step: Step) -> None:
+    has = of_this_system()
+    if STEPS.index(has.step) > STEPS.index(step):
+        pytest.skip(f"this system has no more than the step '{has.step}': {has.why}")
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Not below the folder for temporary files, which can be written."""
+    home = tmp_path / "home"
+    (home / ".ssh").mkdir(parents=True)
+    (home / ".ssh" / "id_ed25519").write_text("a key")
+    (home / ".cache").mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    return home
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder for temporary files, so that the rest of the test's own folder is none."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("app.engine.boxes.temporary_folders", lambda: (str(folder),))
+    return folder
+
+
+@pytest.fixture
+def project(home: Path, elsewhere: Path) -> Path:
+    folder = home / "project"
+    folder.mkdir()
+    os.system(f"git init -q {folder}")
+    return folder
+
+
+@pytest.fixture
+def boxed(home: Path, project: Path) -> Iterator[Callable[[Step], BoxedHands]]:
+    made: list[BoxedHands] = []
+
+    def make(step: Step = "namespaces") -> BoxedHands:
+        skip_below(step)
+        made.append(BoxedHands(home, project, step))
+        return made[-1]
+
+    yield make
+    for hands in made:
+        hands.close()

@@ -1,0 +1,48 @@
+"""Runs commands in boxes as a session does, on a chosen step."""
+
+from pathlib import Path
+from typing import Any
+
+from app.engine.boxes import Boxes, Leave
+from app.engine.options import SessionOptions
+from app.engine.whereabouts import Whereabouts
+from app.resources.in_force import InForce
+from tools.box.abilities import of_this_system
+from tools.box.plan import Step, lowered
+from tools.running.commands import CommandOutcome, start_command
+from tools.running.shell import ShellSettings, SpawnPlan, child_environment
+from tools.workspace import Workspace
+
+
+class BoxedHands:
+    def __init__(self, home: Path, project: Path, step: Step, *, is_persistent: bool = False) -> None:
+        abilities = lowered(of_this_system(), step)
+        settings = ShellSettings(path="/bin/bash", is_persistent=is_persistent)
+        self.workspace = Workspace(project, shell=lambda: settings, abilities=lambda: abilities)
+        self.in_force = InForce()
+        own = home / ".bayou" / "agent"
+        self.boxes = Boxes(
+            SessionOptions(self.in_force), self.workspace, Whereabouts(home, own), home=home, own=own
+        )
+
+    def let_run(self, call_id: str, **how: Any) -> None:
+        self.boxes.remember(call_id, Leave(**how))
+
+    async def outcome(self, command: str, call_id: str = "c", **more: Any) -> CommandOutcome:
+        plan = SpawnPlan(
+            command=command,
+            cwd=str(self.workspace.cwd),
+            environment=child_environment(self.workspace.shell(), for_model=True),
+        )
+        running = await start_command(self.workspace, plan, tool="bash", call_id=call_id, **more)
+        return await running.finish(60)
+
+    async def text(self, command: str, call_id: str = "c", **more: Any) -> str:
+        return (await self.outcome(command, call_id, **more)).output.text
+
+    async def code(self, command: str, call_id: str = "c") -> int | None:
+        return (await self.outcome(command, call_id)).exit_code
+
+    def close(self) -> None:
+        self.workspace.close()
+        self.boxes.close()

@@ -1,0 +1,154 @@
+"""What commands in a box can do, on this very system."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.box.hands import BoxedHands
+
+Boxed = Callable[..., BoxedHands]
+
+
+async def test_the_workspace_can_be_written_and_the_home_cannot(
+    boxed: Boxed, project: Path, home: Path
+) -> None:
+    text = await boxed().text("echo in > a.txt && cat a.txt; echo out > ~/b.txt")
+    assert (project / "a.txt").read_text() == "in\n"
+    assert not (home / "b.txt").exists()
+    assert "Read-only file system" in text
+
+
+async def test_with_landlock_alone_the_same(boxed: Boxed, project: Path, home: Path) -> None:
+    text = await boxed("landlock").text("echo in > a.txt; echo out > ~/b.txt; cat ~/.ssh/id_ed25519")
+    assert (project / "a.txt").exists() and not (home / "b.txt").exists()
+    assert "a key" not in text
+
+
+async def test_what_git_runs_later_is_protected_and_git_works(boxed: Boxed, project: Path) -> None:
+    hands = boxed()
+    text = await hands.text(
+        "echo 1 > a; git add -A && git -c user.name=x -c user.email=x@y commit -qm first && git log --oneline"
+    )
+    assert "first" in text
+    text = await hands.text("mv .git .git2; echo evil > .git/hooks/pre-commit; echo evil >> .git/config")
+    assert not (project / ".git2").exists()
+    assert not (project / ".git" / "hooks" / "pre-commit").exists()
+    assert "evil" not in (project / ".git" / "config").read_text()
+
+
+async def test_secrets_of_the_home_are_not_there(boxed: Boxed) -> None:
+    assert "a key" not in await boxed().text("cat ~/.ssh/id_ed25519; ls -a ~/.ssh")
+
+
+async def test_what_only_reads_cannot_write_even_inside(boxed: Boxed, project: Path) -> None:
+    (project / ".env").write_text("PASSWORD=hunter2hunter2")
+    hands = boxed()
+    hands.let_run("r", kind="read")
+    text = await hands.text("touch x; cat .env; cat <<EOF\nhere $(mktemp)\nEOF", "r")
+    assert not (project / "x").exists()
+    assert "hunter2" not in text
+    assert "here" in text
+
+
+async def test_without_a_network_servers_of_the_session_reach_each_other(boxed: Boxed) -> None:
+    hands = boxed()
+    hands.in_force.set("sandbox.network", "off")
+    server = "python3 -m http.server 8931 --bind 127.0.0.1 >/dev/null 2>&1 & sleep 0.1; "
+    look = (
+        "python3 - <<'E'\nimport time, urllib.request as u\n"
+        "for _ in range(100):\n try:\n  print(u.urlopen('http://127.0.0.1:8931').status); break\n"
+        " except OSError: time.sleep(0.1)\nE"
+    )
+    await hands.outcome(server)
+    assert "200" in await hands.text(look)
+
+
+async def test_commands_of_one_session_signal_each_other_and_nobody_else(boxed: Boxed) -> None:
+    import os
+
+    hands = boxed()
+    first = await hands.outcome("sleep 500 >/dev/null 2>&1 & echo $!")
+    number = first.output.text.split()[0]
+    text = await hands.text(f"kill {number} && echo ended; kill -0 {os.getpid()} || echo refused")
+    assert "ended" in text and "refused" in text
+
+
+async def test_a_command_that_was_let_out_is_not_boxed(boxed: Boxed, home: Path) -> None:
+    hands = boxed()
+    hands.let_run("o", kind="outside")
+    await hands.outcome("echo out > ~/b.txt", "o")
+    assert (home / "b.txt").exists()
+
+
+async def test_a_shell_that_lasts_is_boxed_and_what_is_let_out_runs_beside_it(
+    home: Path, project: Path, boxed: Boxed
+) -> None:
+    boxed()
+    hands = BoxedHands(home, project, "namespaces", is_persistent=True)
+    try:
+        hands.let_run("o", kind="outside")
+        await hands.outcome("x=1; echo out > ~/b.txt")
+        assert not (home / "b.txt").exists()
+        await hands.outcome("echo out > ~/b.txt", "o")
+        assert (home / "b.txt").exists()
+        assert "x is 1" in await hands.text("echo x is $x")
+    finally:
+        hands.close()
+
+
+async def test_a_shell_that_was_not_boxed_is_not_used_in_a_box(
+    home: Path, project: Path, boxed: Boxed
+) -> None:
+    boxed()
+    hands = BoxedHands(home, project, "namespaces", is_persistent=True)
+    try:
+        hands.in_force.set("sandbox.mode", "off")
+        await hands.outcome("echo out > ~/b.txt")
+        assert (home / "b.txt").exists()
+        hands.in_force.set("sandbox.mode", "auto")
+        await hands.outcome("echo out > ~/c.txt")
+        assert not (home / "c.txt").exists()
+    finally:
+        hands.close()
+
+
+async def test_a_workspace_by_a_link_is_the_folder_that_it_leads_to(
+    home: Path, project: Path, boxed: Boxed
+) -> None:
+    boxed()
+    link = home / "link"
+    link.symlink_to(project)
+    hands = BoxedHands(home, link, "namespaces")
+    try:
+        await hands.outcome("echo in > a.txt")
+        assert (project / "a.txt").exists()
+    finally:
+        hands.close()
+
+
+async def test_a_linked_work_tree_can_commit_and_protects_the_hooks_of_all(
+    home: Path, project: Path, boxed: Boxed
+) -> None:
+    first = boxed()
+    await first.outcome("git -c user.name=x -c user.email=x@y commit -q --allow-empty -m one")
+    first.let_run("o", kind="outside")
+    await first.outcome("git worktree add -q ../tree", "o")
+    hands = BoxedHands(home, home / "tree", "namespaces")
+    try:
+        text = await hands.text(
+            "echo 1 > a; git add a && git -c user.name=x -c user.email=x@y commit -qm two; git log --oneline;"
+            f"echo evil > {project}/.git/hooks/x; echo out > {project}/b"
+        )
+        assert "two" in text
+        assert not (project / ".git" / "hooks" / "x").exists() and not (project / "b").exists()
+    finally:
+        hands.close()
+
+
+@pytest.mark.parametrize("name", ["off", "required"])
+async def test_the_setting_counts_at_the_next_command(name: str, boxed: Boxed, home: Path) -> None:
+    hands = boxed()
+    hands.in_force.set("sandbox.mode", name)
+    await hands.outcome("echo out > ~/b.txt")
+    assert (home / "b.txt").exists() == (name == "off")

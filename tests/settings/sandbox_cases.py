@@ -1,0 +1,41 @@
+"""Settings of the box that commands run in: what it would be made of, on a system that can do everything."""
+
+from typing import Any
+
+from tests.compaction.stage import Scene
+from tests.settings.in_sessions import LIVE
+from tools.box.plan import Abilities
+from tools.box.policy import Box
+
+_ALL = Abilities(has_mounts=True, has_networks=True, has_filter=True, landlock=7)
+_BASE = {"permissions.mode": "auto-edit"}
+
+
+async def box_of(scene: Scene) -> Box | None:
+    scene.assembled.workspace.abilities = lambda: _ALL
+    return await scene.session.permits.boxes.of_call("call")
+
+
+@LIVE.add("sandbox.mode", "auto", "off", _BASE)
+async def sandbox_mode(scene: Scene) -> Any:
+    return await box_of(scene) is not None
+
+
+@LIVE.add("sandbox.network", "off", "open", _BASE)
+async def sandbox_network(scene: Scene) -> Any:
+    box = await box_of(scene)
+    return box and box.network
+
+
+@LIVE.add("sandbox.write", [], ["/usr/share"], _BASE)
+async def sandbox_write(scene: Scene) -> Any:
+    box = await box_of(scene)
+    return box and box.may_write("/usr/share/notes")
+
+
+@LIVE.add("sandbox.hide", [], ["~/private"], _BASE)
+async def sandbox_hide(scene: Scene) -> Any:
+    private = scene.home / "private"
+    private.mkdir(exist_ok=True)
+    box = await box_of(scene)
+    return box and box.may_read(f"{private}/diary")

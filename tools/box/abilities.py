@@ -1,0 +1,104 @@
+"""What this system lets a process do to itself: tried once, in children that end at once."""
+
+import functools
+import os
+import select
+import signal
+import sys
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from tools.box.confine import Confinement, landlock_version
+from tools.box.filters import is_known
+from tools.box.plan import Abilities, lowered, own_network, plan
+from tools.box.policy import Box
+
+_PATIENCE_SECONDS: Final = 2.0
+_MAY_DO_ALL: Final = 1 << 21
+_TRIED: Final = Box(kind="work", writable=("/tmp",), network="own")
+"""The smallest that needs everything."""
+
+
+@functools.cache
+def of_this_system() -> Abilities:
+    if sys.platform != "linux":
+        return Abilities(is_other_system=True, why=f"there are no boxes of this kind on {sys.platform}")
+    machine = os.uname().machine
+    if not is_known(machine):
+        return Abilities(machine=machine, why=f"which system calls are dangerous on {machine} is not known")
+    found = Abilities(
+        has_mounts=True,
+        has_networks=True,
+        has_filter=True,
+        landlock=landlock_version(),
+        machine=machine,
+        needs_users=not _is_superuser(),
+    )
+    problem = _try(found)
+    if problem and not found.needs_users:
+        in_users = msgspec.structs.replace(found, needs_users=True)
+        if not _try(in_users):
+            return in_users
+    if not problem:
+        return found
+    alone = msgspec.structs.replace(lowered(found, "landlock"), why=problem)
+    other = _try(alone) if alone.has_rules else "there is no Landlock"
+    return alone if not other else msgspec.structs.replace(lowered(alone, "none"), why=f"{problem}; {other}")
+
+
+def _try(abilities: Abilities) -> str:
+    """What went wrong, if something did."""
+    names = ("/dev", ("null", "shm"))
+    steps = plan(_TRIED, abilities, lambda folder: names[1] if folder == names[0] else ())
+    if abilities.has_networks:
+        made = own_network(abilities)
+        steps = (*made, *(step for step in steps if not step.startswith("join ")))
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        told = b"it ended"
+        try:
+            Confinement([]).obey([step.encode() for step in steps])
+            told = b"."
+        except OSError as problem:
+            told = f"{_named(str(problem.filename))}: {os.strerror(problem.errno or 0)}".encode()
+        finally:
+            os.write(writing, told)
+            os._exit(0)
+    os.close(writing)
+    try:
+        ready, _, _ = select.select([reading], [], [], _PATIENCE_SECONDS)
+        told = os.read(reading, 500).decode(errors="replace") if ready else "it did not end"
+        if not ready:
+            os.kill(child, signal.SIGKILL)
+    finally:
+        os.close(reading)
+        os.waitpid(child, 0)
+    return "" if told == "." else told
+
+
+def _named(instruction: str) -> str:
+    """`b'mounts '` in words."""
+    verb = instruction.removeprefix("b'").removeprefix('b"').split(" ", 1)[0].strip("'\"")
+    return {
+        "users": "making a namespace of users",
+        "network": "making a network",
+        "mounts": "making a namespace of mounts",
+        "rules": "Landlock",
+        "restrict": "Landlock",
+        "filter": "filtering system calls",
+    }.get(verb, f"changing mounts ({verb})")
+
+
+def _is_superuser() -> bool:
+    """With all that belongs to it, which in a container is often not so."""
+    if os.geteuid() != 0:
+        return False
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return False
+    line = next((line for line in status.splitlines() if line.startswith("CapEff:")), "CapEff: 0")
+    return bool(int(line.split()[1], 16) & _MAY_DO_ALL)

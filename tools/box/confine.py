@@ -1,0 +1,225 @@
+"""What a process does to itself before it becomes a command in a box: instructions, one after the other.
+
+Run by the keeper between fork and exec, and by the probe; needs nothing but Python's own library. What the
+instructions are for is `tools.box.plan`'s business: here they are only obeyed, and the first that fails ends it.
+"""
+
+import ctypes
+import os
+import socket
+import struct
+
+_SYSTEM = ctypes.CDLL(None, use_errno=True)
+_NEW_MOUNTS, _NEW_USERS, _NEW_NETWORK = 0x0002_0000, 0x1000_0000, 0x4000_0000
+_READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_PROGRAMS, _BIND, _RECURSIVE, _PRIVATE = (
+    1,
+    2,
+    4,
+    8,
+    4096,
+    16384,
+    1 << 18,
+)
+_OPEN_TREE, _MOVE_MOUNT, _SET_MOUNT = 428, 429, 442
+_MAKE_RULES, _ADD_RULE, _RESTRICT = 444, 445, 446
+"""New system calls have one number on all machines."""
+_HERE, _EMPTY_PATH, _WHOLE_TREE, _CLONE, _MOVE_FROM_DESCRIPTOR = -100, 0x1000, 0x8000, 1, 4
+_SET_FILTER, _DROP_BOUND, _NO_MORE_RIGHTS = 22, 24, 38
+_CAPABILITIES = 41
+_OF_FILES = 1 | 2 | 4 | 1 << 14
+_UP, _GET_FLAGS, _SET_FLAGS = 1, 0x8913, 0x8914
+
+
+class Confinement:
+    """One process on its way into a box. `namespaces`: descriptors of those that are joined."""
+
+    def __init__(self, namespaces: "list[int]") -> None:
+        self._namespaces = list(namespaces)
+        self._kept: list[tuple[int, bytes]] = []
+        self._rules = -1
+
+    def obey(self, instructions: "list[bytes]") -> None:
+        """Raises OSError with the instruction as its file name."""
+        for instruction in instructions:
+            verb, _, rest = instruction.partition(b" ")
+            try:
+                getattr(self, "do_" + verb.decode())(rest)
+            except OSError as problem:
+                raise OSError(problem.errno, "", instruction[:120].decode(errors="replace")) from None
+
+    # Namespaces
+
+    def do_users(self, rest: bytes) -> None:
+        """A namespace in which this user is the only one."""
+        user, group = os.geteuid(), os.getegid()
+        _checked(_SYSTEM.unshare(_NEW_USERS))
+        for name, text in (
+            ("setgroups", b"deny"),
+            ("uid_map", b"%d %d 1" % (user, user)),
+            ("gid_map", b"%d %d 1" % (group, group)),
+        ):
+            _write(f"/proc/self/{name}", text)
+
+    def do_network(self, rest: bytes) -> None:
+        """One in which there is nothing but this machine's own address."""
+        _checked(_SYSTEM.unshare(_NEW_NETWORK))
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+            name = b"lo".ljust(16, b"\0")
+            flags = bytearray(name + bytes(24))
+            import fcntl  # noqa: PLC0415  (only who makes a network needs it)
+
+            fcntl.ioctl(asking, _GET_FLAGS, flags)
+            (now,) = struct.unpack_from("h", flags, 16)
+            fcntl.ioctl(asking, _SET_FLAGS, struct.pack("16sh22x", name, now | _UP))
+
+    def do_join(self, rest: bytes) -> None:
+        """`users` or `network`: the next that was handed over."""
+        kind = _NEW_USERS if rest == b"users" else _NEW_NETWORK
+        _checked(_SYSTEM.setns(self._namespaces.pop(0), kind))
+
+    # Mounts
+
+    def do_mounts(self, rest: bytes) -> None:
+        _checked(_SYSTEM.unshare(_NEW_MOUNTS))
+        _checked(_SYSTEM.mount(b"none", b"/", None, _RECURSIVE | _PRIVATE, None))
+
+    def do_keep(self, path: bytes) -> None:
+        """As it is now, with what is mounted below, whatever happens to the rest."""
+        self._kept.append((_tree(path), path))
+
+    def do_seal(self, path: bytes) -> None:
+        """Nothing can be written any more: all below it, or all."""
+        _read_only(_HERE, path or b"/", 0)
+
+    def do_back(self, rest: bytes) -> None:
+        for tree, path in self._kept:
+            _put(tree, path)
+        self._kept.clear()
+
+    def do_pin(self, path: bytes) -> None:
+        """Cannot be moved away any more, for something is mounted there."""
+        _put(_tree(path), path)
+
+    def do_guard(self, path: bytes) -> None:
+        """Can be read, not written, and stays where it is."""
+        tree = _tree(path)
+        _read_only(tree, b"", _EMPTY_PATH)
+        _put(tree, path)
+
+    def do_empty(self, path: bytes) -> None:
+        """A folder with nothing in it."""
+        flags = _NO_SUID | _NO_DEVICES | _NO_PROGRAMS | _READ_ONLY
+        _checked(_SYSTEM.mount(b"tmpfs", path, b"tmpfs", flags, b"size=4k,mode=755"))
+
+    def do_blank(self, path: bytes) -> None:
+        """A file, or a socket, with nothing in it."""
+        _checked(_SYSTEM.mount(b"/dev/null", path, None, _BIND, None))
+
+    def do_fresh(self, path: bytes) -> None:
+        """A folder of its own, in memory."""
+        _checked(_SYSTEM.mount(b"tmpfs", path, b"tmpfs", _NO_SUID | _NO_DEVICES, b"mode=1777"))
+
+    def do_devices(self, names: bytes) -> None:
+        """Only these are left of `/dev`."""
+        trees = [(_tree(b"/dev/" + name), b"/dev/" + name) for name in names.split(b" ")]
+        _checked(_SYSTEM.mount(b"tmpfs", b"/dev", b"tmpfs", _NO_SUID | _NO_PROGRAMS, b"size=64k,mode=755"))
+        for tree, path in trees:
+            if _is_folder(tree):
+                os.mkdir(path)  # noqa: PTH102  (no `pathlib` here)
+            else:
+                os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o666))
+            _put(tree, path)
+        for name, target in (
+            (b"ptmx", b"pts/ptmx"),
+            (b"fd", b"/proc/self/fd"),
+            (b"stdin", b"/proc/self/fd/0"),
+            (b"stdout", b"/proc/self/fd/1"),
+            (b"stderr", b"/proc/self/fd/2"),
+        ):
+            os.symlink(target, b"/dev/" + name)  # noqa: PTH211
+        os.mkdir(b"/dev/shm")  # noqa: PTH102
+
+    # Rules about paths
+
+    def do_rules(self, rest: bytes) -> None:
+        """`FILES NETWORK SCOPES`, of which the last two are 0 where the system does not know them."""
+        files, network, scopes = (int(word) for word in rest.split())
+        fields = struct.pack("QQQ", files, network, scopes)
+        size = 24 if scopes else 16 if network else 8
+        self._rules = _checked(_SYSTEM.syscall(_MAKE_RULES, fields, ctypes.c_size_t(size), 0))
+
+    def do_allow(self, rest: bytes) -> None:
+        """`RIGHTS PATH`. What is not there needs no rule."""
+        rights, _, path = rest.partition(b" ")
+        try:
+            place = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            return
+        wanted = int(rights) if _is_folder(place) else int(rights) & _OF_FILES
+        fields = struct.pack("=Qi", wanted, place)
+        _checked(_SYSTEM.syscall(_ADD_RULE, self._rules, 1, fields, 0))
+        os.close(place)
+
+    def do_restrict(self, rest: bytes) -> None:
+        _checked(_SYSTEM.syscall(_RESTRICT, self._rules, 0))
+        os.close(self._rules)
+
+    # Rights
+
+    def do_bare(self, kept: bytes) -> None:
+        """No rights but those of the user, and of the superuser these; and no program gives others."""
+        wanted = {int(number) for number in kept.split()}
+        for number in range(_CAPABILITIES):
+            if number not in wanted:
+                _SYSTEM.prctl(_DROP_BOUND, number, 0, 0, 0)
+        self.do_final(b"")
+
+    def do_final(self, rest: bytes) -> None:
+        _checked(_SYSTEM.prctl(_NO_MORE_RIGHTS, 1, 0, 0, 0))
+
+    def do_filter(self, program: bytes) -> None:
+        """Of system calls; in hexadecimal digits."""
+        code = bytes.fromhex(program.decode())
+        kept = ctypes.create_string_buffer(code, len(code))
+        fields = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(kept))
+        _checked(_SYSTEM.prctl(_SET_FILTER, 2, fields, 0, 0))
+
+
+def _checked(result: int) -> int:
+    if result < 0:
+        raise OSError(ctypes.get_errno(), "")
+    return result
+
+
+def _tree(path: bytes) -> int:
+    flags = _CLONE | os.O_CLOEXEC | _WHOLE_TREE
+    return _checked(_SYSTEM.syscall(_OPEN_TREE, _HERE, path, flags))
+
+
+def _put(tree: int, path: bytes) -> None:
+    _checked(_SYSTEM.syscall(_MOVE_MOUNT, tree, b"", _HERE, path, _MOVE_FROM_DESCRIPTOR))
+    os.close(tree)
+
+
+def _read_only(folder: int, path: bytes, flags: int) -> None:
+    change = struct.pack("QQQQ", _READ_ONLY, 0, 0, 0)
+    _checked(_SYSTEM.syscall(_SET_MOUNT, folder, path, flags | _WHOLE_TREE, change, ctypes.c_size_t(32)))
+
+
+def _is_folder(descriptor: int) -> bool:
+    import stat  # noqa: PLC0415  (seldom)
+
+    return stat.S_ISDIR(os.fstat(descriptor).st_mode)
+
+
+def _write(path: str, text: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY)
+    try:
+        os.write(descriptor, text)
+    finally:
+        os.close(descriptor)
+
+
+def landlock_version() -> int:
+    """0: there is none."""
+    return max(0, _SYSTEM.syscall(_MAKE_RULES, None, ctypes.c_size_t(0), 1))

@@ -1,0 +1,114 @@
+"""Which system calls a command in a box does not get, as the program that the kernel runs on each of them. Pure."""
+
+import errno
+import struct
+from typing import Final
+
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_ALLOW, _REFUSE = 0x7FFF0000, 0x00050000
+_NUMBER, _MACHINE, _FIRST, _SECOND = 0, 4, 16, 24
+"""Where they stand in what the kernel tells; of an argument the lower half."""
+_NAMESPACES: Final = 0x7E02_0080
+"""Those flags of `clone` and `unshare` that make one."""
+_PUSH_TO_TERMINAL: Final = (0x5412, 0x541C)
+
+_LOCAL, _INTERNET, _INTERNET_6, _NETLINK = 1, 2, 10, 16
+
+_X86: Final = {
+    "add_key": 248, "request_key": 249, "keyctl": 250, "bpf": 321, "mount": 165, "umount2": 166,
+    "pivot_root": 155, "setns": 308, "init_module": 175, "finit_module": 313, "delete_module": 176,
+    "kexec_load": 246, "kexec_file_load": 320, "reboot": 169, "perf_event_open": 298, "userfaultfd": 323,
+    "swapon": 167, "swapoff": 168, "acct": 163, "quotactl": 179, "open_by_handle_at": 304, "settimeofday": 164,
+    "clock_settime": 227, "sethostname": 170, "setdomainname": 171, "lookup_dcookie": 212, "syslog": 103,
+    "vhangup": 153, "iopl": 172, "ioperm": 173, "uselib": 134,
+}  # fmt: skip
+_ARM: Final = {
+    "add_key": 217, "request_key": 218, "keyctl": 219, "bpf": 280, "mount": 40, "umount2": 39,
+    "pivot_root": 41, "setns": 268, "init_module": 105, "finit_module": 273, "delete_module": 106,
+    "kexec_load": 104, "kexec_file_load": 294, "reboot": 142, "perf_event_open": 241, "userfaultfd": 282,
+    "swapon": 224, "swapoff": 225, "acct": 89, "quotactl": 60, "open_by_handle_at": 265, "settimeofday": 170,
+    "clock_settime": 112, "sethostname": 161, "setdomainname": 162, "lookup_dcookie": 18, "syslog": 116,
+    "vhangup": 58,
+}  # fmt: skip
+_EVERYWHERE: Final = {
+    "open_tree": 428, "move_mount": 429, "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433,
+    "mount_setattr": 442, "quotactl_fd": 443, "open_tree_attr": 467, "pidfd_getfd": 438,
+}  # fmt: skip
+_UNKNOWN: Final = {"io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "clone3": 435}
+"""Answered as if the system did not have them: programs have another way then."""
+_LOOKING_INSIDE: Final = {
+    "x86_64": {"ptrace": 101, "process_vm_readv": 310, "process_vm_writev": 311, "kcmp": 312},
+    "aarch64": {"ptrace": 117, "process_vm_readv": 270, "process_vm_writev": 271, "kcmp": 272},
+}
+_WITH_ARGUMENTS: Final = {
+    "x86_64": {"clone": 56, "unshare": 272, "ioctl": 16, "socket": 41},
+    "aarch64": {"clone": 220, "unshare": 97, "ioctl": 29, "socket": 198},
+}
+_MACHINES: Final = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+_FOREIGN_KIND: Final = 0x4000_0000
+
+
+def is_known(machine: str) -> bool:
+    return machine in _MACHINES
+
+
+def refused(machine: str, *, may_look_inside: bool) -> dict[str, int]:
+    """System calls that are refused whatever their arguments are."""
+    found = {**(_X86 if machine == "x86_64" else _ARM), **_EVERYWHERE}
+    return found if may_look_inside else {**found, **_LOOKING_INSIDE[machine]}
+
+
+def families(sockets: str) -> tuple[int, ...]:
+    """Kinds of sockets: `all` that programs use, `local` ones, or `none`."""
+    if sockets == "none":
+        return ()
+    return (_LOCAL,) if sockets == "local" else (_LOCAL, _INTERNET, _INTERNET_6, _NETLINK)
+
+
+def program(machine: str, *, sockets: str, may_look_inside: bool) -> bytes:
+    """`may_look_inside`: at other processes, where something else confines that to those of the same box."""
+    lines = [
+        _line(_LOAD, _MACHINE),
+        _line(_EQUAL, _MACHINES[machine], 1, 0),
+        _returning(errno.EPERM),
+        _line(_LOAD, _NUMBER),
+    ]
+    if machine == "x86_64":
+        lines += [_line(_AT_LEAST, _FOREIGN_KIND, 0, 1), _returning(errno.ENOSYS)]
+    for number in refused(machine, may_look_inside=may_look_inside).values():
+        lines += [_line(_EQUAL, number, 0, 1), _returning(errno.EPERM)]
+    for number in _UNKNOWN.values():
+        lines += [_line(_EQUAL, number, 0, 1), _returning(errno.ENOSYS)]
+    calls = _WITH_ARGUMENTS[machine]
+    for name in ("clone", "unshare"):
+        lines += _when(calls[name], _FIRST, [_line(_ANY_BIT, _NAMESPACES, 0, 1), _returning(errno.EPERM)])
+    pushes = [
+        line for code in _PUSH_TO_TERMINAL for line in (_line(_EQUAL, code, 0, 1), _returning(errno.EPERM))
+    ]
+    lines += _when(calls["ioctl"], _SECOND, pushes)
+    allowed = families(sockets)
+    kinds = [_line(_EQUAL, kind, len(allowed) - at, 0) for at, kind in enumerate(allowed)]
+    lines += _when(calls["socket"], _FIRST, [*kinds, _returning(_refusal(sockets)), _allowing()])
+    return b"".join([*lines, _allowing()])
+
+
+def _refusal(sockets: str) -> int:
+    return errno.EAFNOSUPPORT if sockets == "all" else errno.EACCES
+
+
+def _when(number: int, argument: int, body: list[bytes]) -> list[bytes]:
+    """`body` on an argument of this call; then the number again, for what follows."""
+    inside = [_line(_LOAD, argument), *body, _line(_LOAD, _NUMBER)]
+    return [_line(_EQUAL, number, 0, len(inside)), *inside]
+
+
+def _line(code: int, value: int, then: int = 0, otherwise: int = 0) -> bytes:
+    return struct.pack("=HBBI", code, then, otherwise, value)
+
+
+def _returning(problem: int) -> bytes:
+    return _line(_RETURN, _REFUSE | problem)
+
+
+def _allowing() -> bytes:
+    return _line(_RETURN, _ALLOW)

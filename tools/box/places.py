@@ -1,0 +1,268 @@
+"""Which places a box is about, as they are on this machine now: git's folders, caches, sockets. Everything only looks.
+
+What holds secrets is handed in.
+"""
+
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from tools.git.repository import find_repository
+
+GUARDED_NAMES: Final = (".bayou", ".pi", ".vscode", ".idea", ".envrc")
+"""In the workspace: what is in them runs later, or decides what may."""
+_GUARDED_OF_GIT: Final = ("hooks", "config", "config.worktree")
+_SYSTEM_FOLDERS: Final = ("bin", "boot", "etc", "lib", "lib32", "lib64", "proc/sys", "sbin", "sys", "usr")
+_MOST_MODULES: Final = 30
+
+
+class Cache(msgspec.Struct, frozen=True):
+    """A folder in the home in which tools keep what they fetched."""
+
+    folder: str
+    guarded: tuple[str, ...] = ()
+    """In it, what is started later."""
+    variable: str = ""
+    """Says where it is. Where the folder is not there, another below `~/.cache` is said instead."""
+    below: str = ""
+    """Behind the folder, for the variable."""
+
+
+CACHES: Final = (
+    Cache(".cache"),
+    Cache(".npm", variable="npm_config_cache"),
+    Cache(".cargo", ("bin", "env", "config", "config.toml", "credentials", "credentials.toml"), "CARGO_HOME"),
+    Cache("go/pkg", variable="GOMODCACHE", below="/mod"),
+    Cache(".gradle", ("init.d", "init.gradle", "gradle.properties"), "GRADLE_USER_HOME"),
+    Cache(".m2", ("settings.xml", "settings-security.xml")),
+    Cache(".ivy2"),
+    Cache(".sbt", ("plugins", "repositories")),
+    Cache(".nuget/packages", variable="NUGET_PACKAGES"),
+    Cache(".local/share/pnpm/store"),
+    Cache(".local/share/virtualenvs"),
+    Cache(".local/share/hatch"),
+    Cache(".local/share/NuGet"),
+    Cache(".yarn/berry"),
+    Cache(".bun/install/cache", variable="BUN_INSTALL_CACHE_DIR"),
+    Cache(".pub-cache", ("bin",)),
+    Cache(".hex"),
+    Cache(".mix", ("escripts",)),
+    Cache(".stack/pantry"),
+    Cache(".cabal/packages"),
+    Cache(".bundle/cache"),
+    Cache(".composer/cache"),
+    Cache(".terraform.d/plugin-cache"),
+    Cache(".ccache", ("ccache.conf",)),
+    Cache(".node-gyp"),
+    Cache("Library/Caches"),
+)
+
+_RUNTIME_SOCKETS: Final = (
+    "bus",
+    "docker.sock",
+    "podman/podman.sock",
+    "keyring",
+    "gnupg",
+    "systemd",
+    "at-spi",
+    "ssh-agent.socket",
+)
+"""In the folder that the system gives each user."""
+_SYSTEM_SOCKETS: Final = (
+    "/run/docker.sock",
+    "/run/docker",
+    "/run/containerd/containerd.sock",
+    "/run/podman/podman.sock",
+    "/run/crio/crio.sock",
+    "/run/buildkit/buildkitd.sock",
+    "/run/lxd.socket",
+    "/run/incus",
+    "/run/libvirt",
+    "/run/dbus/system_bus_socket",
+    "/run/systemd/private",
+    "/run/snapd.socket",
+    "/run/snapd-snap.socket",
+    "/var/lib/lxd/unix.socket",
+    "/var/snap/lxd/common/lxd/unix.socket",
+    "/tmp/.X11-unix",
+    "/tmp/.ICE-unix",
+)
+_HOME_SOCKETS: Final = (".docker/run", ".docker/desktop", ".colima", ".gnupg/S.gpg-agent", ".1password")
+_NAMED_SOCKETS: Final = ("DOCKER_HOST", "CONTAINER_HOST", "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS")
+_REACHED: Final = ("postgresql", "mysqld", "mariadb", "redis", "memcached", "nscd", "systemd/resolve")
+"""Below `/run`: databases that programs are tested with, and how names become addresses."""
+_LISTENS: Final = 0x10000
+_MOST_SOCKETS: Final = 300
+
+
+class GitPlaces(msgspec.Struct, frozen=True):
+    writable: tuple[str, ...] = ()
+    """Outside the workspace."""
+    guarded: tuple[str, ...] = ()
+    pinned: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    """What would be guarded if it were there."""
+
+
+def git_places(workspace: str) -> GitPlaces:
+    """Of the repository that the workspace lies in: git must be able to commit, and nothing else may come of it."""
+    try:
+        repository = find_repository(Path(workspace))
+    except (OSError, ValueError):
+        repository = None
+    if repository is None or repository.is_bare or not repository.is_at_home():
+        return GitPlaces()
+    folder, common = os.path.realpath(repository.folder), os.path.realpath(repository.common)
+    if common != folder and Path(folder).parent != Path(common, "worktrees"):
+        return GitPlaces()
+    guarded: list[str] = []
+    missing: list[str] = []
+    owners = dict.fromkeys((common, folder, *_modules(common)))
+    for owner in owners:
+        for name in _GUARDED_OF_GIT:
+            path = f"{owner}/{name}"
+            is_there = _is_there(path)
+            if is_there:
+                guarded.append(path)
+            elif name != "config.worktree" and owner == common:
+                missing.append(path)
+    link = str(repository.top / ".git")
+    if os.path.realpath(link) != link or not stat.S_ISDIR(os.lstat(link).st_mode):
+        guarded.append(link)
+    return GitPlaces(
+        tuple(owners)[:2] if common != folder else (common,), tuple(guarded), (common,), tuple(missing)
+    )
+
+
+def _modules(common: str) -> Iterator[str]:
+    """Git's folders of submodules."""
+    try:
+        names = sorted(entry.name for entry in os.scandir(f"{common}/modules"))[:_MOST_MODULES]
+    except OSError:
+        return
+    for name in names:
+        if _is_there(f"{common}/modules/{name}/HEAD"):
+            yield f"{common}/modules/{name}"
+
+
+def guarded_in(workspace: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What is there of what is guarded, and what is not."""
+    if workspace == "/":
+        names = [*GUARDED_NAMES, *_SYSTEM_FOLDERS]
+        return tuple(f"/{name}" for name in names if _is_real(f"/{name}")), ()
+    paths = [f"{workspace}/{name}" for name in GUARDED_NAMES]
+    return tuple(path for path in paths if _is_there(path)), tuple(
+        path for path in paths if not _is_there(path)
+    )
+
+
+class Caches(msgspec.Struct, frozen=True):
+    writable: tuple[str, ...]
+    guarded: tuple[str, ...]
+    variables: tuple[tuple[str, str], ...]
+
+
+def caches(home: str, environment: Mapping[str, str]) -> Caches:
+    """Those of the home that are there. A tool whose cache is not there is sent to one below `~/.cache`."""
+    writable: list[str] = []
+    guarded: list[str] = []
+    variables: list[tuple[str, str]] = []
+    for cache in CACHES:
+        said = environment.get(cache.variable, "") if cache.variable else ""
+        folder = f"{home}/{cache.folder}"
+        if said.startswith("/"):
+            folder = os.path.realpath(said.removesuffix(cache.below) if cache.below else said)
+            if not _is_cache(folder, home):
+                continue
+        if _is_folder(folder):
+            writable.append(os.path.realpath(folder))
+            guarded += [f"{folder}/{name}" for name in cache.guarded if _is_there(f"{folder}/{name}")]
+        elif cache.variable and not said:
+            other = f"{home}/.cache/bayou-box/{cache.folder.replace('/', '-').strip('.')}{cache.below}"
+            variables.append((cache.variable, other))
+    return Caches(tuple(writable), tuple(guarded), tuple(variables))
+
+
+def _is_cache(folder: str, home: str) -> bool:
+    """A variable may move a cache, but not make anything a cache that is the person's."""
+    depth = folder.count("/")
+    return folder not in ("/", home) and not home.startswith(folder + "/") and depth > 1
+
+
+def sockets(
+    home: str, environment: Mapping[str, str], workspace: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Folders and files by which one gets at programs that run outside any box: agents, daemons, desktops."""
+    runtime = environment.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
+    wanted = [*_SYSTEM_SOCKETS, *(f"{home}/{name}" for name in _HOME_SOCKETS)]
+    wanted += [f"{runtime}/{name}" for name in _RUNTIME_SOCKETS]
+    wanted += [f"/tmp/tmux-{os.getuid()}"]
+    for name in _NAMED_SOCKETS:
+        said = environment.get(name, "")
+        path = said.split(",")[0].removeprefix("unix:").removeprefix("path=").removeprefix("//")
+        if path.startswith("/") and not path.startswith(workspace.rstrip("/") + "/"):
+            wanted.append(path)
+    wanted += [path for path in _listening() if not _is_reached(path, workspace)]
+    folders: list[str] = []
+    files: list[str] = []
+    for path in dict.fromkeys(wanted):
+        try:
+            mode = os.stat(path).st_mode  # noqa: PTH116  (a plain text, and many)
+        except OSError:
+            continue
+        if stat.S_ISDIR(mode):
+            folders.append(os.path.realpath(path))
+        elif stat.S_ISSOCK(mode):
+            files.append(os.path.realpath(path))
+    return tuple(dict.fromkeys(folders)), tuple(dict.fromkeys(files))
+
+
+def _listening() -> list[str]:
+    """The paths of all sockets of this machine that somebody listens on."""
+    try:
+        lines = Path("/proc/net/unix").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return []
+    found: list[str] = []
+    for line in lines[1:]:
+        fields = line.split(maxsplit=7)
+        if len(fields) == 8 and fields[7].startswith("/") and int(fields[3], 16) & _LISTENS:
+            found.append(fields[7])
+    return found[:_MOST_SOCKETS]
+
+
+def _is_reached(path: str, workspace: str) -> bool:
+    if path.startswith(workspace.rstrip("/") + "/"):
+        return True
+    return any(path.startswith((f"/run/{name}", f"/var/run/{name}")) for name in _REACHED)
+
+
+def real(paths: Iterable[str]) -> tuple[str, ...]:
+    """Without links, those that are there."""
+    return tuple(dict.fromkeys(os.path.realpath(path) for path in paths if _is_there(path)))
+
+
+def list_folder(path: str) -> list[str]:
+    try:
+        return os.listdir(path)  # noqa: PTH208  (texts are wanted)
+    except OSError:
+        return []
+
+
+def _is_there(path: str) -> bool:
+    return os.path.lexists(path)
+
+
+def _is_real(path: str) -> bool:
+    return os.path.lexists(path) and os.path.realpath(path) == path
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116  (a plain text)
+    except OSError:
+        return False

@@ -1,0 +1,178 @@
+"""From a box and what this system can do to the instructions that make it (`tools.box.confine` obeys them). Pure.
+
+Steps, the first that works is taken: `namespaces` (with Landlock's rules on top where there are any), `landlock` alone,
+`none`. What each holds is in docs/sandbox.md, which the tests write.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final, Literal
+
+import msgspec
+
+from tools.box.filters import is_known, program
+from tools.box.policy import Box, outermost
+
+Step = Literal["namespaces", "namespaces without landlock", "landlock", "none"]
+STEPS: Final[tuple[Step, ...]] = ("namespaces", "namespaces without landlock", "landlock", "none")
+
+_EXECUTE, _WRITE, _READ = 1 << 0, 1 << 1, 1 << 2
+_REMOVE_AND_MAKE: Final = sum(1 << number for number in range(4, 13))
+_REFER, _TRUNCATE = 1 << 13, 1 << 14
+_ABSTRACT_SOCKETS, _SIGNALS = 1, 2
+_OLDEST_RULES: Final = 2
+"""Before that no file could be renamed into another folder."""
+_SCOPES_SINCE: Final = 6
+
+_KEPT_RIGHTS: Final = (0, 1, 3, 4, 5, 6, 7, 10)
+"""Of the superuser, as capabilities: owners and modes of files, signals, being another user, low ports."""
+_DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty", "pts")
+_WRITABLE_DEVICES: Final = (*_DEVICES, "ptmx", "shm", "console", "dri", "kfd", "nvidiactl", "nvidia-uvm")
+
+
+class Abilities(msgspec.Struct, frozen=True, kw_only=True):
+    """What this system lets a process do to itself, as it was tried."""
+
+    has_mounts: bool = False
+    """Namespaces of mounts, and all that is done in them."""
+    has_networks: bool = False
+    landlock: int = 0
+    """Its version; 0: none."""
+    has_filter: bool = False
+    machine: str = "x86_64"
+    needs_users: bool = True
+    """Namespaces are made within one of users: bayou is not the superuser."""
+    why: str = ""
+    """What stood in the way of more."""
+    is_other_system: bool = False
+    """Not Linux."""
+
+    @property
+    def step(self) -> Step:
+        if self.has_mounts and self.has_networks and self.has_filter:
+            return "namespaces" if self.has_rules else "namespaces without landlock"
+        return "landlock" if self.has_rules and self.has_filter else "none"
+
+    @property
+    def has_rules(self) -> bool:
+        return self.landlock >= _OLDEST_RULES
+
+    @property
+    def has_scopes(self) -> bool:
+        return self.landlock >= _SCOPES_SINCE
+
+
+def lowered(abilities: Abilities, step: Step) -> Abilities:
+    """As if the system could do no more than that."""
+    if step == "namespaces":
+        return abilities
+    if step == "namespaces without landlock":
+        return msgspec.structs.replace(abilities, landlock=0)
+    without = msgspec.structs.replace(abilities, has_mounts=False, has_networks=False)
+    return without if step == "landlock" else msgspec.structs.replace(without, landlock=0, has_filter=False)
+
+
+def scope(abilities: Abilities) -> tuple[str, ...]:
+    """For the process that starts all commands of a session: they signal each other and nobody else."""
+    if not abilities.has_scopes:
+        return ()
+    return ("final", f"rules 0 0 {_ABSTRACT_SOCKETS | _SIGNALS}", "restrict")
+
+
+def own_network(abilities: Abilities) -> tuple[str, ...]:
+    """For the process that makes a session's network."""
+    return (*(("users",) if abilities.needs_users else ()), "network")
+
+
+def plan(box: Box, abilities: Abilities, list_folder: Callable[[str], Sequence[str]]) -> tuple[str, ...]:
+    """What a process does to itself, in order. `list_folder`: the names in a folder, none if it cannot be read."""
+    step = abilities.step
+    if step == "none":
+        return ()
+    if step == "landlock":
+        return (
+            *_rules(box, abilities, readable=_readable(box, list_folder)),
+            "bare " + _rights(abilities),
+            _filter(box, abilities, has_mounts=False),
+        )
+    return (
+        *_joined(box, abilities),
+        *_mounts(box, abilities, list_folder),
+        *(_rules(box, abilities, readable=None) if abilities.has_rules else ()),
+        "bare " + _rights(abilities),
+        _filter(box, abilities, has_mounts=True),
+    )
+
+
+def _joined(box: Box, abilities: Abilities) -> tuple[str, ...]:
+    if box.network == "own":
+        return ("join users", "join network") if abilities.needs_users else ("join network",)
+    return ("users",) if abilities.needs_users else ()
+
+
+def _mounts(box: Box, abilities: Abilities, list_folder: Callable[[str], Sequence[str]]) -> tuple[str, ...]:
+    writable = outermost(box.writable)
+    is_everything = "/" in writable
+    found = ["mounts"]
+    if not abilities.needs_users:
+        there = set(list_folder("/dev"))
+        found.append("devices " + " ".join(name for name in _DEVICES if name in there))
+    if not is_everything:
+        found += [f"keep {path}" for path in writable]
+        found += ["seal /", "back"]
+    if abilities.needs_users:
+        found.append("fresh /dev/shm") if "shm" in list_folder("/dev") else None
+    else:
+        found.append("fresh /dev/shm")
+    found += [f"pin {path}" for path in box.pinned]
+    found += [f"guard {path}" for path in box.guarded]
+    found += [f"empty {path}" for path in box.hidden_folders]
+    found += [f"blank {path}" for path in box.hidden_files]
+    return tuple(found)
+
+
+def _rules(box: Box, abilities: Abilities, *, readable: Sequence[str] | None) -> tuple[str, ...]:
+    """`readable`: all that can be read; None: whatever there is."""
+    changes = _WRITE | _REMOVE_AND_MAKE | (_REFER if abilities.landlock >= 2 else 0)
+    changes |= _TRUNCATE if abilities.landlock >= 3 else 0
+    writes = _WRITE | (changes & _TRUNCATE)
+    handled = changes | (_READ if readable is not None else 0)
+    found = [f"rules {handled} 0 0"]
+    found += [f"allow {changes} {path}" for path in box.writable]
+    found += [f"allow {writes if name != 'shm' else changes} /dev/{name}" for name in _WRITABLE_DEVICES]
+    found += [f"allow {_READ} {path}" for path in readable or ()]
+    return (*found, "final", "restrict")
+
+
+def _readable(box: Box, list_folder: Callable[[str], Sequence[str]]) -> tuple[str, ...]:
+    """What together is all but the hidden places: rules only add up, so that what lies beside them is named."""
+    hidden = set(box.hidden)
+    above = {"/"} if hidden else set[str]()
+    for path in hidden:
+        parts = path.split("/")
+        above.update("/".join(parts[:count]) or "/" for count in range(1, len(parts)))
+    if not above:
+        return ("/",)
+    found: list[str] = []
+    for folder in sorted(above):
+        if any(folder == one or folder.startswith(one + "/") for one in box.hidden_folders):
+            continue
+        for name in list_folder(folder):
+            path = f"{folder.rstrip('/')}/{name}"
+            if path not in hidden and path not in above:
+                found.append(path)
+    return tuple(found)
+
+
+def _rights(abilities: Abilities) -> str:
+    return "" if abilities.needs_users else " ".join(map(str, _KEPT_RIGHTS))
+
+
+def _filter(box: Box, abilities: Abilities, *, has_mounts: bool) -> str:
+    if not is_known(abilities.machine):
+        raise ValueError(f"There is no filter of system calls for {abilities.machine}.")
+    if box.network == "open" or (box.network == "own" and has_mounts):
+        sockets = "all"
+    else:
+        sockets = "local" if has_mounts else "none"
+    code = program(abilities.machine, sockets=sockets, may_look_inside=abilities.has_rules)
+    return "filter " + code.hex()

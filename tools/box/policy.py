@@ -1,0 +1,62 @@
+"""What a command may do, as plain data: which places it can write, which it cannot see, what it reaches of the network.
+
+The same for processes, to which the system holds them, and for bayou's own reading and writing of files. Pure.
+"""
+
+import posixpath
+from collections.abc import Iterable
+from typing import Literal
+
+import msgspec
+
+BoxKind = Literal["read", "work"]
+BoxNetwork = Literal["off", "own", "open"]
+"""None; one of the session's own, with whatever its proxy lets through; this machine's."""
+
+
+class Box(msgspec.Struct, frozen=True, kw_only=True):
+    """All paths are absolute and without links."""
+
+    kind: BoxKind
+    writable: tuple[str, ...] = ()
+    """Folders and files, each with what is below it."""
+    guarded: tuple[str, ...] = ()
+    """In writable places, but not to be written."""
+    pinned: tuple[str, ...] = ()
+    """Can be written, but not moved away."""
+    hidden_folders: tuple[str, ...] = ()
+    hidden_files: tuple[str, ...] = ()
+    """Files and sockets."""
+    network: BoxNetwork = "off"
+    environment: tuple[tuple[str, str], ...] = ()
+    """Variables that a process in it gets."""
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        return (*self.hidden_folders, *self.hidden_files)
+
+    def may_read(self, path: str) -> bool:
+        """`path` without links."""
+        return covering(path, self.hidden) is None
+
+    def may_write(self, path: str) -> bool:
+        if covering(path, self.hidden) is not None:
+            return False
+        place, guard = covering(path, self.writable), covering(path, self.guarded)
+        return place is not None and (guard is None or len(guard) < len(place))
+
+
+def covering(path: str, places: Iterable[str]) -> str | None:
+    """The nearest of `places` that is `path` or holds it."""
+    found = [place for place in places if path == place or is_below(path, place)]
+    return max(found, key=len, default=None)
+
+
+def is_below(path: str, folder: str) -> bool:
+    return path.startswith(folder.rstrip("/") + "/")
+
+
+def outermost(paths: Iterable[str]) -> tuple[str, ...]:
+    """Without those that lie in others of them, and without doubles."""
+    found = sorted({posixpath.normpath(path) for path in paths})
+    return tuple(path for path in found if not any(is_below(path, other) for other in found))

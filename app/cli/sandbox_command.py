@@ -60,6 +60,7 @@ def _boxes() -> tuple[Boxes, Workspace]:
         SessionOptions(in_force),
         workspace,
         Whereabouts(paths.home, paths.agent_dir),
+        mode=lambda: "auto-edit",
         home=paths.home,
         own=paths.agent_dir,
     )
@@ -68,7 +69,7 @@ def _boxes() -> tuple[Boxes, Workspace]:
 
 def _told(*, is_json: bool) -> int:
     boxes, workspace = _boxes()
-    state = boxes.state("auto-edit")
+    state = boxes.state()
     if is_json:
         sys.stdout.write(json.dumps(msgspec.to_builtins(state)) + "\n")
     else:

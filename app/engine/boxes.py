@@ -8,7 +8,7 @@ import asyncio
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -71,10 +71,12 @@ class Boxes:
         workspace: Workspace,
         whereabouts: Whereabouts,
         *,
+        mode: Callable[[], Mode],
         home: Path,
         own: Path,
     ) -> None:
-        """`own`: bayou's folder of settings and credentials."""
+        """`mode`: what runs unasked now. `own`: bayou's folder of settings and credentials."""
+        self._mode = mode
         self._options = options
         self._workspace = workspace
         self._whereabouts = whereabouts
@@ -95,12 +97,22 @@ class Boxes:
             self._options.in_force.settings, self.abilities
         )
 
-    def are_in_force(self, mode: Mode) -> bool:
-        return self.are_possible and (mode != "full" or self._setting == "required")
+    @property
+    def are_in_force(self) -> bool:
+        return self.are_possible and (self._setting == "required" or self._mode() != "full")
 
-    def state(self, mode: Mode) -> BoxState:
+    @property
+    def missing(self) -> str:
+        """What a person should know at a glance; nothing in the mode `full`, which says it already."""
+        if self._mode() == "full":
+            return ""
+        if not self.are_in_force:
+            return "no sandbox"
+        return "" if self.abilities.step.startswith("namespaces") else "Landlock only"
+
+    def state(self) -> BoxState:
         """As `work` would be now."""
-        is_in_force = self.are_in_force(mode)
+        is_in_force = self.are_in_force
         box = self._made("work", Leave()) if is_in_force else None
         why = self.abilities.why
         if not self._workspace.has_local_processes:
@@ -116,18 +128,18 @@ class Boxes:
             hidden=box.hidden if box else (),
         )
 
-    def decided(self, call_id: str, decision: Decision, mode: Mode) -> None:
+    def decided(self, call_id: str, decision: Decision) -> None:
         """The gate has let this call run."""
-        self.remember(call_id, self._leave(decision, mode))
+        self.remember(call_id, self._leave(decision))
 
     def remember(self, call_id: str, leave: Leave) -> None:
         while len(self._leaves) >= _REMEMBERED:
             self._leaves.pop(next(iter(self._leaves)))
         self._leaves[call_id] = leave
 
-    def _leave(self, decision: Decision, mode: Mode) -> Leave:
+    def _leave(self, decision: Decision) -> Leave:
         letter = decision.verdict.letter
-        if letter == "F" or (mode == "full" and self._setting != "required"):
+        if letter == "F" or (self._mode() == "full" and self._setting != "required"):
             return Leave(kind="outside")
         known = [part.words for part in decision.verdict.parts]
         return Leave(

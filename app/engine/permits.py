@@ -15,7 +15,7 @@ from typing import Any, Literal
 import msgspec
 
 from app.agent.hooks import Verdict
-from app.engine.boxes import Boxes, BoxState
+from app.engine.boxes import Boxes
 from app.engine.conversation import Conversation
 from app.engine.options import SessionOptions
 from app.engine.telling import Telling
@@ -118,15 +118,7 @@ class Permits:
 
     @property
     def mode(self) -> Mode:
-        return mode_of(self._options.in_force, self._standing, has_box=lambda: self._boxes.are_possible)
-
-    @property
-    def boxes(self) -> Boxes:
-        return self._boxes
-
-    @property
-    def box_state(self) -> BoxState:
-        return self._boxes.state(self.mode)
+        return mode_of(self._options.in_force, self._standing, has_box=lambda: self.boxes.are_possible)
 
     @property
     def asks_person(self) -> bool:
@@ -134,20 +126,9 @@ class Permits:
         return self._standing.asks == "person"
 
     def view(self) -> GateState:
-        return GateState(mode=self.mode, has_box=self._has_box, rules=self.rules(), past=tuple(self._past))
-
-    @property
-    def without_box(self) -> str:
-        """What a person should know at a glance; nothing in the mode `full`, which says it already."""
-        if self.mode == "full":
-            return ""
-        if not self._has_box:
-            return "no sandbox"
-        return "" if self._boxes.abilities.step.startswith("namespaces") else "Landlock only"
-
-    @property
-    def _has_box(self) -> bool:
-        return self._boxes.are_in_force(self.mode)
+        return GateState(
+            mode=self.mode, has_box=self.boxes.are_in_force, rules=self.rules(), past=tuple(self._past)
+        )
 
     def set_mode(self, mode: Mode) -> None:
         if mode not in MODES:
@@ -162,7 +143,7 @@ class Permits:
         return Policy(
             mode=self.mode,
             rules=self.rules().rules,
-            has_box=self._has_box,
+            has_box=self.boxes.are_in_force,
             exceptions=self._options.in_force.settings.permissions.floor_exceptions,
         )
 
@@ -193,7 +174,7 @@ class Permits:
             now = arguments if changed is None else changed
             place, decision = await asyncio.to_thread(self._judge, call.name, now, tool.is_read_only)
             if decision.outcome == "run":
-                self._boxes.decided(call.id, decision, self.mode)
+                self.boxes.decided(call.id, decision)
                 self._note(call, decision, "run", decision.decided_by, is_silent=_is_silent(decision))
                 return Verdict(arguments=changed)
             if decision.outcome == "refuse":
@@ -210,7 +191,7 @@ class Permits:
                 self._keep_rule(reply)
             if not reply.allows:
                 return self._refused(call, decision, "The user said no", reply.reason, by="person")
-            self._boxes.decided(call.id, decision, self.mode)
+            self.boxes.decided(call.id, decision)
             self._note(call, decision, "run", "person")
             return Verdict(arguments=changed)
 
@@ -226,7 +207,7 @@ class Permits:
             self._workspace.cwd,
             self._workspace.shell().passed_names,
             stands_in=self._stands_in(name, arguments),
-            has_box=self._has_box,
+            has_box=self.boxes.are_in_force,
         )
         if name == "bash" and isinstance(cwd := arguments.get("cwd"), str) and cwd.strip():
             place = msgspec.structs.replace(

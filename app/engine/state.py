@@ -126,7 +126,7 @@ def state_of(parts: Parts, made: Machinery) -> State:
         context_tokens=made.account.context_tokens,
         is_full=made.compactor.is_full,
         permission_mode=made.permits.mode,
-        without_box=made.permits.without_box if made.permits.asks_person else "",
+        without_box=made.permits.boxes.missing if made.permits.asks_person else "",
         asks_person=made.permits.asks_person,
         compaction_mode=parts.options.in_force.settings.compaction.mode,
         steering_mode=parts.options.queue_mode("steering"),

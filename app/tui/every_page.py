@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from app.tui.pages.model_page import ModelPage
     from app.tui.pages.permissions_page import PermissionsPage
     from app.tui.pages.resuming import Resuming
-    from app.tui.pages.sandbox_page import SandboxPage
     from app.tui.pages.sessions_page import SessionsPage
     from app.tui.pages.settings_page import SettingsPage, ThemePage
     from app.tui.pages.todos_page import TodosPage
@@ -226,13 +225,6 @@ class Pages:
         from app.tui.pages.permissions_page import PermissionsPage
 
         return PermissionsPage(self._session.permits, self._ask, self._say, self.settings.keep)
-
-    @cached_property
-    def sandbox(self) -> "SandboxPage":
-        from app.tui.pages.sandbox_page import SandboxPage
-
-        permits = self._session.permits
-        return SandboxPage(lambda: permits.box_state, self._ask, self._say, self.settings.keep)
 
     @cached_property
     def blocks(self) -> "BlockPage":

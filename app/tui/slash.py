@@ -156,7 +156,7 @@ COMMANDS: tuple[SlashCommand, ...] = (
         name="sandbox",
         hint="[auto|off|required]",
         help="what the agent's commands can write, see and reach",
-        run=lambda pages, text: pages.sandbox.open(text),
+        run=lambda pages, text: pages.permissions.sandbox.open(text),
     ),
     SlashCommand(
         name="theme", hint="[name]", help="choose a theme", run=lambda pages, text: pages.themes.choose(text)

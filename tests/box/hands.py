@@ -22,7 +22,12 @@ class BoxedHands:
         self.in_force = InForce()
         own = home / ".bayou" / "agent"
         self.boxes = Boxes(
-            SessionOptions(self.in_force), self.workspace, Whereabouts(home, own), home=home, own=own
+            SessionOptions(self.in_force),
+            self.workspace,
+            Whereabouts(home, own),
+            mode=lambda: "auto-edit",
+            home=home,
+            own=own,
         )
 
     def let_run(self, call_id: str, **how: Any) -> None:

@@ -35,7 +35,7 @@ async def get_permissions(session: Session) -> results.Permissions:
 
 @command("What the agent's commands can write, see and reach")
 async def get_sandbox(session: Session) -> results.Sandbox:
-    now = session.permits.box_state
+    now = session.permits.boxes.state()
     return {
         "setting": now.setting,
         "step": now.step,

@@ -6,6 +6,7 @@ from app.permits.letters import MEANING
 from app.permits.rules import Rule
 from app.tui.handed import AskPerson, Keep, TellPerson
 from app.tui.pages.asking import pick
+from app.tui.pages.sandbox_page import SandboxPage
 from widgets.lists.rows import ListRow
 from widgets.transcript.blocks import NoteKind
 
@@ -26,6 +27,7 @@ class PermissionsPage:
         self._ask = ask
         self._say = say
         self._keep = keep
+        self.sandbox = SandboxPage(permits.boxes.state, ask, say, keep)
 
     async def open(self, mode: str = "") -> None:
         """With a mode behind the name, that is taken at once."""

@@ -156,9 +156,10 @@ class Boxes:
         Raises `ToolError` where nothing may run outside and no box can be made.
         """
         self._refuse_below()
-        if not self.are_possible:
+        leave = self._leaves.get(call_id)
+        if not (self.are_possible if leave else self.are_in_force):
             return None
-        leave = self._leaves.get(call_id, Leave())
+        leave = leave or Leave()
         if leave.kind == "outside":
             return None
         kind: BoxKind = "work" if lasts else leave.kind
@@ -169,7 +170,7 @@ class Boxes:
     ) -> Box | None:
         """For a program that serves the session: in the workspace, with these places to write and this network."""
         self._refuse_below()
-        if not self.are_possible:
+        if not self.are_in_force:
             return None
         box = await asyncio.to_thread(self._made, "work", Leave())
         writable = outermost((*box.writable, *real(write)))

@@ -107,7 +107,14 @@ class Permits:
         self._conversation = conversation
         self._telling = telling
         self._whereabouts = Whereabouts(standing.home, standing.agent_dir)
-        self._boxes = Boxes(options, workspace, self._whereabouts, home=standing.home, own=standing.agent_dir)
+        self.boxes = Boxes(
+            options,
+            workspace,
+            self._whereabouts,
+            mode=lambda: self.mode,
+            home=standing.home,
+            own=standing.agent_dir,
+        )
         self._session_rules: tuple[Rule, ...] = ()
         self._past: deque[Past] = deque(maxlen=_KEPT)
         self._questions: list[tuple[str, Part]] = []

@@ -18,10 +18,10 @@ from app.engine.choice import ModelChoice
 from app.engine.jobs_tool import jobs_tool
 from app.engine.machinery import Parts
 from app.engine.options import SessionOptions, read_settings, shell_settings
-from app.engine.permits import GateStanding
 from app.engine.places import Places
 from app.engine.prompting import PromptChoice, PromptSource
 from app.engine.session import Session
+from app.engine.standing import GateStanding
 from app.engine.summariser import summary_model
 from app.engine.todo_tool import todo_tool
 from app.engine.todos import is_wanted

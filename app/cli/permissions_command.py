@@ -14,7 +14,7 @@ from app.assembly.options import Options, UsageError
 from app.assembly.trusting import is_accepted
 from app.cli.folder import current_folder
 from app.engine.boxes import box_works
-from app.engine.permits import GateStanding, mode_of, rules_in
+from app.engine.standing import GateStanding, mode_of, rules_in
 from app.engine.whereabouts import Whereabouts
 from app.permits.decide import Decision, Policy, decide
 from app.permits.letters import MEANING

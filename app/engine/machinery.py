@@ -26,7 +26,7 @@ from app.engine.models import Models
 from app.engine.navigation import Navigation
 from app.engine.nested import NestedCalls
 from app.engine.options import SessionOptions
-from app.engine.permits import GateStanding, Permits
+from app.engine.permits import Permits
 from app.engine.places import Places
 from app.engine.prompts import Prompts
 from app.engine.readiness import Readiness
@@ -35,6 +35,7 @@ from app.engine.requests import Requests
 from app.engine.restoring import Restoring
 from app.engine.runner import Runner
 from app.engine.shell import UserShell
+from app.engine.standing import GateStanding
 from app.engine.summariser import Summariser
 from app.engine.telling import Telling
 from app.engine.todos import Todos

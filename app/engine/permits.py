@@ -8,9 +8,8 @@ import asyncio
 import os
 import uuid
 from collections import deque
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -18,13 +17,13 @@ from app.agent.hooks import Verdict
 from app.engine.boxes import Boxes
 from app.engine.conversation import Conversation
 from app.engine.options import SessionOptions
+from app.engine.standing import GateStanding, mode_of, rules_in
 from app.engine.telling import Telling
 from app.engine.whereabouts import Whereabouts
 from app.permits.decide import MODES, Decision, Mode, Policy, decide, floor_word, would_answer
 from app.permits.letters import MEANING, Part
 from app.permits.place import Place
-from app.permits.rules import Deed, Rule, RuleProblem, Rules, Written, offered, parse, rules_of
-from app.resources.in_force import InForce
+from app.permits.rules import Deed, Rule, RuleProblem, Rules, offered, parse
 from app.values.content import ToolCall
 from app.values.events import Approval, EntryAppended, JudgedPart, OfferedRule, QuestionAsked
 from app.values.unable import Unable
@@ -35,24 +34,12 @@ from tools.files.places import exists
 from tools.running.shell import SpawnHook, SpawnPlan
 from tools.workspace import Workspace
 
-Asked = Literal["nobody", "program", "person"]
 ANSWER_SECONDS = 600.0
 """How long a program has for an answer: nothing waits for ever."""
 ONCE, DENY = "Allow once", "Deny"
 _ALWAYS = "Always in this session: "
 _KEPT = 200
 _MOST_TEXT = 4_000
-
-
-class GateStanding(msgspec.Struct, frozen=True, kw_only=True):
-    """Who stands behind a session: whom it can ask, and what the project's own word counts."""
-
-    asks: Asked = "nobody"
-    home: Path = msgspec.field(default_factory=Path.home)
-    agent_dir: Path = msgspec.field(default_factory=lambda: Path.home() / ".bayou" / "agent")
-    is_trusted: Callable[[], bool] = lambda: False
-    is_accepted: Callable[[], bool] = lambda: False
-    """The person said yes to the very text of the project's settings, and not only to the folder."""
 
 
 class ApprovalReply(msgspec.Struct, frozen=True, kw_only=True):
@@ -406,39 +393,6 @@ class Permits:
             if text not in self._told:
                 self._told.add(text)
                 self._telling.warn(text)
-
-
-def mode_of(in_force: InForce, standing: GateStanding, *, has_box: Callable[[], bool]) -> Mode:
-    """`has_box` is asked where it matters: it may have to be tried."""
-    chosen = in_force.settings.permissions.mode
-    if chosen != "default":
-        return chosen
-    if standing.asks != "person":
-        return "full"
-    return "auto-edit" if standing.is_trusted() and has_box() else "ask"
-
-
-def rules_in(in_force: InForce, standing: GateStanding) -> Rules:
-    """Those of the files, the project's `allow` only as the text that the person accepted."""
-    lists = {deed: in_force.said(f"permissions.{deed}") for deed in ("allow", "ask", "deny")}
-    written: list[Written] = []
-    for origin, name in (
-        ("session", "session"),
-        ("flags", "user"),
-        ("project", "project"),
-        ("global", "user"),
-    ):
-        written.append(
-            Written(
-                origin=name,  # type: ignore[arg-type]
-                allow=lists["allow"].get(origin, ()),  # type: ignore[arg-type]
-                ask=lists["ask"].get(origin, ()),  # type: ignore[arg-type]
-                deny=lists["deny"].get(origin, ()),  # type: ignore[arg-type]
-                is_broken=not in_force.is_sound(origin, "permissions"),  # type: ignore[arg-type]
-                may_allow=origin != "project" or standing.is_accepted(),
-            )
-        )
-    return rules_of(written)
 
 
 def _is_silent(decision: Decision) -> bool:

@@ -1,6 +1,6 @@
 """All settings as one value, and each of them as a key: its name, its type, what it is for.
 
-The keys themselves are in `settings_agent` and `settings_display`. Reading a file is `settings_reading`'s business,
+The keys themselves are in `settings_agent`, `settings_display` and `settings_trust`. Reading a file is `settings_reading`'s business,
 which value counts `in_force`'s, changing a file `settings_file`'s, the documentation `settings_docs`'s.
 """
 
@@ -12,6 +12,7 @@ import msgspec
 
 from app.resources import settings_agent as agent
 from app.resources import settings_display as look
+from app.resources import settings_trust as trust
 from app.values.unable import Unable
 
 
@@ -35,8 +36,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     shell: agent.ShellSettings = agent.ShellSettings()
     resources: agent.ResourceSettings = agent.ResourceSettings()
     rules: agent.RuleSettings = agent.RuleSettings()
-    permissions: agent.PermissionSettings = agent.PermissionSettings()
-    sandbox: agent.SandboxSettings = agent.SandboxSettings()
+    permissions: trust.PermissionSettings = trust.PermissionSettings()
+    sandbox: trust.SandboxSettings = trust.SandboxSettings()
     extension_limits: agent.ExtensionSettings = agent.ExtensionSettings()
     display: look.DisplaySettings = look.DisplaySettings()
     markdown: look.MarkdownSettings = look.MarkdownSettings()

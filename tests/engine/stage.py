@@ -9,10 +9,10 @@ from app.engine.choice import ModelChoice
 from app.engine.hooks import Hooks
 from app.engine.machinery import Parts
 from app.engine.options import SessionOptions, shell_settings
-from app.engine.permits import GateStanding
 from app.engine.places import Places
 from app.engine.retry import RetryPolicy
 from app.engine.session import Session
+from app.engine.standing import GateStanding
 from app.engine.toolbox import Toolbox
 from app.providers.catalogue import ModelCatalogue
 from app.providers.classify import Failure

@@ -9,7 +9,8 @@ import pytest
 
 from app.agent.hooks import Verdict
 from app.engine.hooks import Hooks
-from app.engine.permits import ApprovalReply, GateStanding
+from app.engine.permits import ApprovalReply
+from app.engine.standing import GateStanding
 from app.providers.scripted import call, say
 from app.values.content import ToolCall, text_of
 from app.values.entries import CustomEntry

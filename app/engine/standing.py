@@ -1,0 +1,57 @@
+"""Who stands behind a session's gate, and what mode and rules come of that and of the settings."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from app.permits.decide import Mode
+from app.permits.rules import Rules, Written, rules_of
+from app.resources.in_force import InForce
+
+Asked = Literal["nobody", "program", "person"]
+
+
+class GateStanding(msgspec.Struct, frozen=True, kw_only=True):
+    """Who stands behind a session: whom it can ask, and what the project's own word counts."""
+
+    asks: Asked = "nobody"
+    home: Path = msgspec.field(default_factory=Path.home)
+    agent_dir: Path = msgspec.field(default_factory=lambda: Path.home() / ".bayou" / "agent")
+    is_trusted: Callable[[], bool] = lambda: False
+    is_accepted: Callable[[], bool] = lambda: False
+    """The person said yes to the very text of the project's settings, and not only to the folder."""
+
+
+def mode_of(in_force: InForce, standing: GateStanding, *, has_box: Callable[[], bool]) -> Mode:
+    """`has_box` is asked where it matters: it may have to be tried."""
+    chosen = in_force.settings.permissions.mode
+    if chosen != "default":
+        return chosen
+    if standing.asks != "person":
+        return "full"
+    return "auto-edit" if standing.is_trusted() and has_box() else "ask"
+
+
+def rules_in(in_force: InForce, standing: GateStanding) -> Rules:
+    """Those of the files, the project's `allow` only as the text that the person accepted."""
+    lists = {deed: in_force.said(f"permissions.{deed}") for deed in ("allow", "ask", "deny")}
+    written: list[Written] = []
+    for origin, name in (
+        ("session", "session"),
+        ("flags", "user"),
+        ("project", "project"),
+        ("global", "user"),
+    ):
+        written.append(
+            Written(
+                origin=name,  # type: ignore[arg-type]
+                allow=lists["allow"].get(origin, ()),  # type: ignore[arg-type]
+                ask=lists["ask"].get(origin, ()),  # type: ignore[arg-type]
+                deny=lists["deny"].get(origin, ()),  # type: ignore[arg-type]
+                is_broken=not in_force.is_sound(origin, "permissions"),  # type: ignore[arg-type]
+                may_allow=origin != "project" or standing.is_accepted(),
+            )
+        )
+    return rules_of(written)

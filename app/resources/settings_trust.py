@@ -1,0 +1,87 @@
+"""The settings of what the agent may do: unasked, and at all."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from app.resources.settings_agent import Group
+
+
+class PermissionSettings(Group, frozen=True, kw_only=True):
+    """What the agent may do unasked."""
+
+    mode: Annotated[
+        Literal["default", "read-only", "ask", "auto-edit", "full"],
+        Meta(
+            description="What runs without a question. `default`: on the full screen `auto-edit` in a trusted folder "
+            "where commands run in a sandbox, else `ask`; elsewhere `full`.",
+            extra={"global_only": True},
+        ),
+    ] = "default"
+    allow: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Rules for what runs without a question, such as `bash: git push origin *`. Of a project they "
+            "count only as the text that you said yes to.",
+            extra={"adds_up": True, "runs": True},
+        ),
+    ] = ()
+    ask: Annotated[
+        tuple[str, ...],
+        Meta(description="Rules for what is asked about in any mode.", extra={"adds_up": True}),
+    ] = ()
+    deny: Annotated[
+        tuple[str, ...],
+        Meta(description="Rules for what is never run, whatever else says so.", extra={"adds_up": True}),
+    ] = ()
+    floor_exceptions: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Parts of commands, word for word, that are taken out of the floor. For robots.",
+            extra={"global_only": True, "adds_up": True},
+        ),
+    ] = ()
+    timeout_seconds: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="How long a program that drives bayou may take to answer such a question; then it is refused. "
+            "0 means ten minutes.",
+            extra={"global_only": True},
+        ),
+    ] = 0
+
+
+class SandboxSettings(Group, frozen=True, kw_only=True):
+    """The box that the agent's commands run in."""
+
+    mode: Annotated[
+        Literal["auto", "off", "required"],
+        Meta(
+            description="`auto`: as far as this system can, unless everything may run unasked (`full`). `required`: in "
+            "every mode, and nothing runs where not all of it can be had. `off`: never.",
+            extra={"global_only": True},
+        ),
+    ] = "auto"
+    network: Annotated[
+        Literal["off", "open"],
+        Meta(
+            description="What commands in it reach: `off` this machine's own servers of the session only, `open` "
+            "everything. A command that says that it uses the network and was let run reaches everything with `open`.",
+            extra={"global_only": True},
+        ),
+    ] = "open"
+    write: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Folders and files outside the workspace that commands may change, such as `~/notes`.",
+            extra={"global_only": True, "adds_up": True},
+        ),
+    ] = ()
+    hide: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="More folders and files that commands do not see, such as `~/private`.",
+            extra={"adds_up": True},
+        ),
+    ] = ()

@@ -1,7 +1,8 @@
 """All settings as one value, and each of them as a key: its name, its type, what it is for.
 
-The keys themselves are in `settings_agent`, `settings_display` and `settings_trust`. Reading a file is `settings_reading`'s business,
-which value counts `in_force`'s, changing a file `settings_file`'s, the documentation `settings_docs`'s.
+The keys themselves are in `settings_agent`, `settings_display` and `settings_trust`. Reading a file is
+`settings_reading`'s business, which value counts `in_force`'s, changing a file `settings_file`'s, the documentation
+`settings_docs`'s.
 """
 
 from collections.abc import Mapping

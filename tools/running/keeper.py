@@ -83,11 +83,7 @@ def _obey(instructions: list[bytes], namespaces: list[int]) -> None:
     folder = os.path.join(os.path.dirname(os.path.dirname(__file__)), "box")  # noqa: PTH118, PTH120  (no `pathlib`)
     if folder not in sys.path:
         sys.path.append(folder)
-    from confine import (  # pyright: ignore[reportMissingImports]  # noqa: PLC0415  (by its path)
-        Confinement,  # pyright: ignore[reportUnknownVariableType]
-    )
-
-    Confinement(namespaces).obey(instructions)  # pyright: ignore[reportUnknownMemberType]
+    __import__("confine").Confinement(namespaces).obey(instructions)
 
 
 def _make_network(link: socket.socket) -> None:

@@ -19,6 +19,8 @@ _NAMES = {
     "slash": "/",
     "question_mark": "?",
     "full_stop": ".",
+    "less_than_sign": "<",
+    "greater_than_sign": ">",
     "comma": ",",
     "colon": ":",
     "delete": "del",

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from textual.app import App
 
+from tools.patterns import late
 from widgets.line import plain
 from widgets.textual_inside import driver_of
 
@@ -171,6 +172,38 @@ def edit_externally(
         return path.read_text(encoding="utf-8", errors="replace").removesuffix("\n"), ""
     finally:
         path.unlink(missing_ok=True)
+
+
+_AT_LINE = late(r"(g?vim?|nvim|view|nano|pico|emacs(client)?|micro|kak|joe|jed|mcedit|ne|less)\Z")
+"""Editors that take `+LINE` before the file."""
+_WITH_LINE = late(r"(hx|helix|zed|subl)\Z")
+"""Editors that take `FILE:LINE`."""
+_GOTO = late(r"(code(-insiders)?|codium|cursor|windsurf)\Z")
+"""Those that take it behind `--goto`."""
+
+
+def opened_at(command: list[str], path: Path, line: int) -> list[str]:
+    """The command that opens a file at a line, as far as the editor is known to take one."""
+    name = Path(command[0]).name.removesuffix(".exe")
+    if _AT_LINE.match(name):
+        return [*command, f"+{line}", str(path)]
+    if _WITH_LINE.match(name):
+        return [*command, f"{path}:{line}"]
+    if _GOTO.match(name):
+        return [*command, "--goto", f"{path}:{line}"]
+    return [*command, str(path)]
+
+
+def open_externally(
+    app: App[Any], path: Path, line: int, command: list[str], env: Mapping[str, str] = os.environ
+) -> str:
+    """Opens a file in another program, started with `env`, while bayou steps aside; what went wrong, or nothing."""
+    with app.suspend():  # which nothing may be raised in: the terminal would not be taken back
+        code, problem = _run(opened_at(command, path, line), env)
+    app.refresh(layout=True)
+    if problem:
+        return f"{command[0]} cannot be started: {problem}. Name another in $EDITOR."
+    return f"{command[0]} ended with {code}" if code else ""
 
 
 def _run(command: list[str], env: Mapping[str, str]) -> tuple[int, str]:

@@ -6,6 +6,7 @@ for them.
 """
 
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
@@ -14,6 +15,7 @@ from textual.widget import Widget
 from app.tui.keys.leaving import StopOrLeave
 from app.tui.keys.run_keys import RunKeys
 from app.tui.prompt.approvals import Approvals
+from app.tui.prompt.from_elsewhere import editor_wanted, open_elsewhere
 from app.tui.prompt.queued_messages import QueuedMessages
 from app.tui.slash import command_of
 from app.tui.terminal.suspending import suspend
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from app.tui.app import BayouApp
     from app.tui.pages.block_page import BlockPage
     from app.tui.pages.context_page import ContextPage
+    from app.tui.pages.diff_page import DiffPage
     from app.tui.pages.files_page import FilesPage
     from app.tui.pages.jobs_page import JobsPage
     from app.tui.pages.keys_page import KeysPage
@@ -183,6 +186,17 @@ class Pages:
         from app.tui.pages.files_page import FilesPage
 
         return FilesPage(self._session, self._ask, self._say)
+
+    @cached_property
+    def diff(self) -> "DiffPage":
+        from app.tui.pages.diff_page import DiffPage
+
+        return DiffPage(self._session, self._ask, self._copy, edit=self._edit_file)
+
+    def _edit_file(self, path: Path, line: int) -> str:
+        app = self._app
+        wanted = editor_wanted(app.assembled)
+        return open_elsewhere(app, path, line, wanted=wanted, env=app.program_env)
 
     @cached_property
     def tree(self) -> "TreePage":

@@ -1,6 +1,7 @@
 """What pages are handed: how each asks the person, tells them something, and changes what stands on the page."""
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any, Protocol
 
 from textual.screen import Screen
@@ -39,6 +40,12 @@ class Keep(Protocol):
     """Makes a value the default, in the person's own settings; None gives the built-in one back."""
 
     def __call__(self, name: str, value: Any) -> None: ...
+
+
+class EditFile(Protocol):
+    """Opens a file at a line in the person's own editor; everything waits. What went wrong, or nothing."""
+
+    def __call__(self, path: Path, line: int) -> str: ...
 
 
 Spawn = Callable[[Awaitable[Any]], None]

@@ -117,6 +117,12 @@ COMMANDS: tuple[SlashCommand, ...] = (
         help="what is to be done: states, texts, new items",
         run=lambda pages, _: pages.todos.open(),
     ),
+    SlashCommand(
+        name="diff",
+        hint="[session|prompt|git]",
+        verb="get_diff",
+        run=lambda pages, text: pages.diff.open(text or "session"),
+    ),
     SlashCommand(name="jobs", verb="list_jobs", run=_jobs),
     SlashCommand(name="kill", hint="job", verb="kill_job", run=lambda pages, text: pages.jobs.kill(text)),
     SlashCommand(

@@ -184,6 +184,7 @@ PAGE = (
     Step("app.tools.expand", lambda app: bool(app.transcript.expansion.tools)),
     Step("app.tools.background", tells("No tool is running.")),
     Step("app.files.undo", tells("No files to take back")),
+    Step("app.diff.show", opens("Changed by the last prompt")),
     Step("app.queue.focus", tells("No message is waiting.")),
     Step("app.transcript.focus", lambda app: app.transcript.has_focus),
     Step("tui.altScreen.search", lambda app: app.search_bar.has_focus_within),

@@ -14,6 +14,7 @@ from widgets.lists.tree_rows import TreeEntry
 from widgets.screens.catalogue import ThemeScreen
 from widgets.screens.context import ContextLine, ContextScreen, ContextView
 from widgets.screens.dialogs import ConfirmScreen, QuestionScreen
+from widgets.screens.differences import DiffFile, DiffScreen, DiffView
 from widgets.screens.jobs import JobRow, JobsScreen
 from widgets.screens.models import LevelScreen, ModelScreen, ScopeScreen
 from widgets.screens.pages import PageScreen
@@ -38,6 +39,9 @@ class Screens(Host):
         self.noted.append(event.action)
 
     def on_tree_screen_action_requested(self, event: TreeScreen.ActionRequested) -> None:
+        self.noted.append(event.action)
+
+    def on_diff_screen_action_requested(self, event: DiffScreen.ActionRequested) -> None:
         self.noted.append(event.action)
 
     def on_settings_screen_changed(self, event: SettingsScreen.Changed) -> None:
@@ -349,6 +353,48 @@ async def test_the_trees() -> None:
             screen = await begin()
             await pilot.press(key)
             await until(pilot, lambda screen=screen: "09:41" in screen.query_one(RowList).shown[0].row.right)
+
+
+DIFF_ASKS = {
+    "app.diff.scope": "scope",
+    "app.diff.scopeBack": "scope-back",
+    "app.diff.older": "older",
+    "app.diff.newer": "newer",
+    "app.diff.edit": "edit",
+    "app.diff.copy": "copy",
+    "app.diff.copyAll": "copy-all",
+}
+
+
+async def test_what_changed_in_files() -> None:
+    place = "what changed in files"
+    files = tuple(DiffFile(path=f"f{number}", deed="changed") for number in range(3))
+    app = Screens()
+    async with app.run_test(size=(100, 30)) as pilot:
+
+        async def begin() -> DiffScreen:
+            screen = DiffScreen(DiffView(title="Changed", files=files))
+            await app.shows(screen)
+            await pilot.pause()
+            screen.files.move_to(1)
+            await until(pilot, lambda: app.noted[-1:] == ["file"] and screen.path == "f1")
+            return screen
+
+        for action, after in (("app.diff.next", "f2"), ("app.diff.previous", "f0")):
+            for key in keys(place, action):
+                screen = await begin()
+                await pilot.press(key)
+                await until(pilot, lambda screen=screen, after=after: screen.path == after)
+        for action, asked in DIFF_ASKS.items():
+            for key in keys(place, action):
+                await begin()
+                assert asked not in app.noted
+                await pilot.press(key)
+                await until(pilot, lambda asked=asked: asked in app.noted)
+        for key in keys(place, "tui.altScreen.search"):
+            screen = await begin()
+            await pilot.press(key)
+            await until(pilot, lambda screen=screen: screen.search_bar.has_focus_within)
 
 
 class Queue(Host):

@@ -7,6 +7,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
+from tests.widgets.differences import differences, no_differences
 from tests.widgets.host import Host
 from tools.results import Card, CommandBlock
 from widgets.completion.commands import CommandCompletions, CommandRow
@@ -436,6 +437,8 @@ SCENES: dict[str, Callable[[str], Host]] = {
         lambda: InputScreen("API key", "It is kept in auth.json.", prefill="sk-123", is_secret=True)
     ),
     "text": on_screen(lambda: TextScreen("Instructions for the summary", prefill="Keep the file names.")),
+    "differences": on_screen(differences),
+    "differences-none": on_screen(no_differences),
     "jobs": on_screen(jobs),
     "block": on_screen(block_in_full),
     "compare": on_screen(compare),

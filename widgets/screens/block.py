@@ -80,8 +80,8 @@ class WholeBlock(Transcript):
 
     BINDINGS: ClassVar[list[BindingType]] = KEYS.bindings
 
-    def __init__(self, block: Block) -> None:
-        super().__init__(keyboard=WholeKeyboard)
+    def __init__(self, block: Block, *, keyboard: type[WholeKeyboard] = WholeKeyboard) -> None:
+        super().__init__(keyboard=keyboard)
         self.column.expansion = Expansion(tools=True, thinking=True, is_whole=True)
         self.replace_all([block])
         self.viewport.set_following(is_going_on(block))

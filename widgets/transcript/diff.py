@@ -172,6 +172,11 @@ class DiffLeaf(Leaf):
             spans = self._wraps[index] = wrap(self.plain[line.start : line.end], room)
         return spans
 
+    def line_at(self, row: int) -> int:
+        """The number in the new file of what a row shows, or would stand there."""
+        left, _, right, _ = self._drawn[row]
+        return max(1, self.lines[right if right >= 0 else left].new)
+
     def fill_key(self, row: int) -> str:
         if self._is_split:
             return ""

@@ -124,6 +124,12 @@ PAGE_KEYS: tuple[PageKey, ...] = (
         do=lambda pages: pages.files.redo(),
     ),
     PageKey(
+        id="app.diff.show",
+        keys="alt+g",
+        help="What the last prompt changed in files",
+        do=lambda pages: pages.diff.open("prompt"),
+    ),
+    PageKey(
         id="app.thinking.cycle",
         keys="shift+tab",
         verb="cycle_thinking_level",

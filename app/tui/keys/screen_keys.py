@@ -5,6 +5,7 @@ from widgets.lists.row_list import RowList
 from widgets.screens.catalogue import ThemeScreen
 from widgets.screens.context import ContextScreen
 from widgets.screens.dialogs import ConfirmScreen, QuestionScreen
+from widgets.screens.differences import DiffScreen, FileDiff
 from widgets.screens.jobs import JobsScreen
 from widgets.screens.models import LevelScreen, ModelScreen, ScopeScreen
 from widgets.screens.pages import PageScreen
@@ -26,6 +27,7 @@ SCREENS: tuple[KeyPlace, ...] = (
     place("settings", SettingsScreen.BINDINGS),
     place("themes", ThemeScreen.BINDINGS),
     place("the context window", ContextScreen.BINDINGS),
+    place("what changed in files", FileDiff.BINDINGS, DiffScreen.BINDINGS),
     place("jobs", JobsScreen.BINDINGS),
     place("questions", QuestionScreen.BINDINGS, ConfirmScreen.BINDINGS, TrustScreen.BINDINGS),
     place("pages to read", PageScreen.BINDINGS),

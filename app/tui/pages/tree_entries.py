@@ -8,6 +8,7 @@ from app.tui.pages.entry_texts import entry_text, one_line
 from app.tui.status.bars import amount
 from app.undo.history import settled
 from app.undo.images import files_of, restored_of
+from app.undo.turns import lines_told, tally
 from app.values.content import Text, ToolCall
 from app.values.entries import (
     BranchSummaryEntry,
@@ -69,6 +70,8 @@ class TreeEntries:
 
     def __init__(self, log: SessionLog) -> None:
         self._log = log
+        self._here: frozenset[str] | None = None
+        """The entries of the branch that one is on, once they are asked for."""
 
     def bare(self) -> list[TreeEntry]:
         """Without words: what hangs on what, of which kind, under which label."""
@@ -115,18 +118,35 @@ class TreeEntries:
                 found.append(Badge(text=message.model, tone="accent"))
             if message.usage.cost.total:
                 found.append(Badge(text=dollars(message.usage.cost.total), tone="dim"))
+        elif isinstance(message, UserMessage):
+            changed = tally(self._until_next_prompt(entry))
+            if changed.files:
+                found.append(Badge(text=f"± {changed.words}", tone="success"))
         elif isinstance(message, ToolResultMessage):
             changed = self._changed(entry, message)
             if changed:
                 found.append(Badge(text=f"± {changed}", tone="success"))
         return tuple(found)
 
+    def _until_next_prompt(self, prompt: Entry) -> Iterator[Entry]:
+        """What came of a prompt: along the branch that one is on, else the youngest."""
+        if self._here is None:
+            self._here = frozenset(entry.id for entry in self._log.path_to())
+        here = self._here
+        below = self._log.children(prompt.id)
+        while below:
+            entry = next((one for one in below if one.id in here), below[-1])
+            if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
+                return
+            yield entry
+            below = self._log.children(entry.id)
+
     def _changed(self, entry: Entry, message: ToolResultMessage) -> str:
         """What the call did to files, as recorded behind its result; of older sessions, what it was called for."""
         behind = settled([entry], self._log.children)[1:]
         files = files_of(behind[0]) if behind else None
         if files is not None:
-            lines = f" +{files.added} -{files.removed}" if files.added or files.removed else ""
+            lines = lines_told(files.added, files.removed)
             name = files.changes[0].path.rpartition("/")[2] if len(files.changes) == 1 else ""
             return f"{name or f'{files.total} files'}{lines}" if files.total else ""
         if message.is_error or message.tool_name not in _CHANGING:

@@ -11,6 +11,7 @@ from app.engine.session import Session
 from app.extensions.catalogue import Catalogue
 from app.tui.handed import KeyTold
 from app.tui.transcript import replay
+from app.tui.transcript.changed_line import ChangedLine
 from app.tui.transcript.own_commands import OwnCommands
 from app.tui.transcript.renderers import Renderers
 from app.tui.transcript.shown_call import ShownCall, arguments_so_far
@@ -120,6 +121,8 @@ class Presenter:
         self._retry_note: str | None = None
         self._failed: AssistantMessage | None = None
         """The last answer, if it ended in an error."""
+        self._key_told = key_told
+        self._changed = ChangedLine(key_told)
         self.renderers = Renderers(session.card, key_told)
         self.summary_card = SummaryCard(transcript, key_told)
         self.own_commands = OwnCommands(transcript)
@@ -134,7 +137,11 @@ class Presenter:
         last = self._session.last_answer
         self._failed = last if last is not None and last.stop_reason == "error" else None
         log = self._session.log
-        self._transcript.replace_all(replay.blocks_of(log.path_to(), self.renderers))
+        self._changed.rest()
+        blocks = replay.blocks_of(log.path_to(), self.renderers, self._changed)
+        if not self._session.is_running and (line := self._changed.rest()) is not None:
+            blocks.append(line)
+        self._transcript.replace_all(blocks)
 
     def show_renderers(self, catalogue: Catalogue) -> None:
         """Extensions were loaded: what they draw is drawn again, and nothing else if that can be told."""
@@ -146,17 +153,19 @@ class Presenter:
             self.show_all()
             return
         for entry in changed:
-            for block in replay.blocks_of([entry], self.renderers):
+            for block in replay.blocks_of([entry], self.renderers, ChangedLine(self._key_told)):
                 self._transcript.add(block)
 
     def show(self, event: Event) -> None:
         match event:
             case MessageStart(message=message):
+                self._add(self._changed.before(message))
                 self._begin(message)
             case MessageUpdate(assistant_message_event=part):
                 self._extend(part)
             case MessageEnd(message=message):
                 self._end(message)
+                self._add(self._changed.behind(message))
             case ToolExecutionStart() | ToolExecutionUpdate() | ToolExecutionEnd():
                 if event.parent_tool_call_id is None:  # what a tool does inside is the tool's to show
                     self._show_call(event)
@@ -164,6 +173,7 @@ class Presenter:
                 self.show_all()
             case AgentSettled():
                 self._close_open_calls()
+                self._add(self._changed.rest())
             case Notice() | ExtensionError():
                 self._show_notice(event)
             case AutoRetryStart() | AutoRetryEnd():
@@ -297,7 +307,13 @@ class Presenter:
             if block.label == replay.PENDING and isinstance(message.details, dict):
                 self._untold[str(message.details.get("jobId"))] = block
 
+    def _add(self, line: NoteBlock | None) -> None:
+        """What was changed in files, if anything was."""
+        if line is not None:
+            self._transcript.add(line)
+
     def _show_entry(self, entry: Entry) -> None:
+        self._changed.note(entry)
         if isinstance(entry, CustomEntry) and (block := self.renderers.entry(entry)) is not None:
             self._transcript.add(block)
 

@@ -8,6 +8,7 @@ import msgspec
 from app.agent.outcomes import ABORTED, SKIPPED, from_message
 from app.compaction.summary import BRANCH_PREAMBLE
 from app.engine.restoring import FILES_PUT_BACK
+from app.tui.transcript.changed_line import ChangedLine
 from app.tui.transcript.renderers import Renderers
 from app.values.content import Content, Image, Text, Thinking, ToolCall, UserContent, text_of
 from app.values.entries import (
@@ -56,8 +57,11 @@ _KINDS = {
 }
 
 
-def blocks_of(entries: Iterable[Entry], renderers: Renderers) -> list[Block]:
-    """The whole branch, compacted parts included: what left the context is still there to be read."""
+def blocks_of(entries: Iterable[Entry], renderers: Renderers, changed: ChangedLine) -> list[Block]:
+    """The whole branch, compacted parts included: what left the context is still there to be read.
+
+    What was changed in files since the last answer is left to `changed`.
+    """
     places: dict[str, int] = {}
     calls: dict[str, tuple[str, ToolCall]] = {}
     blocks: list[Block] = []
@@ -65,6 +69,9 @@ def blocks_of(entries: Iterable[Entry], renderers: Renderers) -> list[Block]:
     entries = list(entries)
     followed = _followed_failures(entries)
     for entry in entries:
+        changed.note(entry)
+        if (line := changed.before(entry)) is not None:
+            blocks.append(line)
         if isinstance(entry, MessageEntry) and isinstance(entry.message, ToolResultMessage):
             known = calls.get(entry.message.tool_call_id)
             if known is not None:
@@ -87,6 +94,8 @@ def blocks_of(entries: Iterable[Entry], renderers: Renderers) -> list[Block]:
             while untold:  # it was asked after these, so it was told of them
                 place = untold.pop()
                 blocks[place] = told(blocks[place])
+        if (line := changed.behind(entry)) is not None:
+            blocks.append(line)
     return blocks
 
 

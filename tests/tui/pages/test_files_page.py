@@ -155,7 +155,7 @@ async def test_the_tree_puts_files_back_and_the_conversation_stays(project: Proj
     leaf = project.play.session.state.leaf_id
     async with at_the_keyboard(size=SIZE) as person:
         async with person.asked(tree_of(project, person).open()):
-            assert "± a.txt +1 -1" in person.sees
+            assert "± a.txt +1 −1" in person.sees and "± 3 files +3 −2" in person.sees
             await person.press("home", "z")
             await person.sees_soon("Files as they were at the beginning")
             await person.press("enter")

@@ -1,0 +1,297 @@
+"""What changed, file by file: the list of files above, what is different in one of them below, drawn as cards draw it.
+
+Where the differences come from, and what a file is opened in, is the application's business: it is asked, and fills
+what is shown.
+"""
+
+from typing import ClassVar, Literal
+
+import msgspec
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.message import Message
+
+from widgets.keytable import Key, KeyTable
+from widgets.line import cells
+from widgets.lists.filtering import Shown
+from widgets.lists.row_list import RowList
+from widgets.lists.rows import Badge, ListRow, Tone
+from widgets.screens.block import WholeBlock, WholeKeyboard
+from widgets.screens.parts import KeyHint, KeyHints, RuleTitle
+from widgets.screens.requests import ScreenRequest
+from widgets.textual_inside import SheetScreen
+from widgets.transcript.blocks import Block, NoteBlock
+from widgets.transcript.diff import DiffLeaf
+from widgets.transcript.searchbar import SearchBar
+from widgets.transcript.view import Transcript
+
+_LONGEST_PATH = 56
+_SHARE = 4
+"""The list has at most this part of the height."""
+
+DiffAction = Literal["file", "scope", "scope-back", "older", "newer", "edit", "copy", "copy-all"]
+
+
+class DiffFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of the list."""
+
+    path: str
+    deed: str
+    """`new`, `removed`, `changed`."""
+    added: str = ""
+    """`+12`."""
+    removed: str = ""
+    by: str = ""
+    why: str = ""
+    """What is to be known of it."""
+
+
+class DiffView(msgspec.Struct, frozen=True, kw_only=True):
+    """What is shown: a list of files, and what they are of."""
+
+    title: str
+    files: tuple[DiffFile, ...]
+    note: str = ""
+    empty: str = "nothing changed"
+
+
+class DiffKeyboard(WholeKeyboard):
+    """Paging goes on into the next file."""
+
+    def page(self, direction: int) -> None:
+        viewport = self.viewport
+        is_at_end = viewport.top >= self.column.total - viewport.height
+        screen = self.widget.screen
+        if direction > 0 and is_at_end and isinstance(screen, DiffScreen):
+            screen.step(1)
+        elif direction < 0 and viewport.top <= 0 and isinstance(screen, DiffScreen):
+            screen.step(-1)
+        else:
+            super().page(direction)
+
+
+class DiffScreen(SheetScreen[None]):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+f,slash,f3", "search", "Search", show=False, id="tui.altScreen.search"),
+    ]
+
+    class ActionRequested(ScreenRequest):
+        """Another file is wanted, other differences, an editor, a copy. `path`: the file that is shown; may be none."""
+
+        def __init__(self, screen: "DiffScreen", action: DiffAction, path: str) -> None:
+            super().__init__(screen)
+            self.screen = screen
+            self.action: DiffAction = action
+            self.path = path
+
+    def __init__(self, view: DiffView) -> None:
+        super().__init__(classes="full-height")
+        self.view = view
+        self.files = RowList(_rows(view), empty=view.empty, title_cells=_title_cells(view), id="files")
+        self.transcript = FileDiff(NoteBlock(id="", text=""))
+        self.search_bar = SearchBar(self.transcript, id="search")
+        self._shown = ""
+        self._note = ""
+
+    # -- verbs ---------------------------------------------------------------------------------------------
+
+    @property
+    def path(self) -> str:
+        """Of the file that the list is at."""
+        row = self.files.current
+        return row.id if row is not None else ""
+
+    @property
+    def line(self) -> int:
+        """The first line in sight, of the new file; 0: the one that changed first."""
+        if self.transcript.viewport.top <= 1:
+            return 0
+        for row in self.transcript.viewport.rows:
+            if isinstance(row.leaf, DiffLeaf):
+                return row.leaf.line_at(row.row)
+        return 0
+
+    def show_view(self, view: DiffView) -> None:
+        """Other differences; the cursor stays on its file if that is among them."""
+        keep, self.view = self.path, view
+        self.files.empty, self.files.title_cells = view.empty, _title_cells(view)
+        self._note = ""
+        self._shown = ""
+        self.files.show([Shown(row) for row in _rows(view)], keep=keep)
+        self._fit()
+        self._tell()
+        if not view.files:
+            self._put(NoteBlock(id="nothing", text=view.empty))
+
+    def show_file(self, path: str, block: Block) -> None:
+        """What is different in a file; nothing happens when another one is wanted by now."""
+        if path != self.path:
+            return
+        is_again = path == self._shown
+        self._shown = path
+        if is_again:
+            self.transcript.add(block)
+        else:
+            self._put(block)
+
+    def show_note(self, note: str) -> None:
+        """A word at the right of the title: what just happened, or what is wrong."""
+        self._note = note
+        self._tell()
+
+    def step(self, delta: int) -> None:
+        """To the next file, or the one before."""
+        at = self.files.index + delta
+        if 0 <= at < len(self.view.files):
+            self.files.move_to(at)
+        elif self.view.files:
+            self.show_note("the last file" if delta > 0 else "the first file")
+
+    def next_or_hit(self, delta: int) -> None:
+        """While something is looked for, to its next place."""
+        if self.transcript.finder.is_on:
+            self.transcript.finder.step(delta)
+        else:
+            self.step(delta)
+
+    def ask(self, action: DiffAction) -> None:
+        self.post_message(self.ActionRequested(self, action, self.path))
+
+    # -- screen --------------------------------------------------------------------------------------------
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="sheet"):
+            yield RuleTitle(self.view.title, self._told_note(), id="title")
+            yield self.files
+            yield RuleTitle(id="between")
+            yield self.transcript
+            yield self.search_bar
+            yield KeyHints(HINTS, id="keys")
+
+    def on_mount(self) -> None:
+        self._fit()
+        self.transcript.focus()
+
+    def on_resize(self) -> None:
+        self._fit()
+
+    def _fit(self) -> None:
+        most = max(2, self.app.size.height // _SHARE)
+        self.files.styles.height = max(1, min(most, len(self.view.files)))
+
+    def _put(self, block: Block) -> None:
+        self.transcript.replace_all([block])
+        self.transcript.viewport.set_following(False)
+        self.transcript.keyboard.go_home()
+
+    def _tell(self) -> None:
+        if self.is_mounted:
+            self.query_one("#title", RuleTitle).show(title=self.view.title, note=self._told_note())
+
+    def _told_note(self) -> str:
+        count = len(self.view.files)
+        at = f"{self.files.index + 1} of {count}" if count else ""
+        return " · ".join(word for word in (self._note, self.view.note, at) if word)
+
+    def action_search(self) -> None:
+        self.search_bar.open()
+
+    @on(RowList.Moved)
+    def _moved(self, message: RowList.Moved) -> None:
+        message.stop()
+        self._note = ""
+        self._tell()
+        if message.row is not None:
+            self.ask("file")
+
+    @on(RowList.Chosen)
+    def _chosen(self, message: RowList.Chosen) -> None:
+        message.stop()
+
+    @on(Transcript.SearchChanged)
+    def _search_changed(self, message: Transcript.SearchChanged) -> None:
+        message.stop()
+        self.search_bar.show(message)
+
+    @on(SearchBar.Left)
+    def _search_left(self, message: SearchBar.Left) -> None:
+        message.stop()
+        self.transcript.focus()
+
+    @on(Transcript.FocusModeChanged)
+    @on(Transcript.BranchRequested)
+    @on(Transcript.RetryRequested)
+    def _not_here(self, message: Message) -> None:
+        message.stop()
+
+
+KEYS: KeyTable[DiffScreen] = KeyTable(
+    Key("app.diff.next", "n,right,l,right_square_bracket", "Next file", lambda screen: screen.next_or_hit(1)),
+    Key(
+        "app.diff.previous",
+        "p,N,left,h,left_square_bracket",
+        "Previous file",
+        lambda screen: screen.next_or_hit(-1),
+    ),
+    Key("app.diff.scope", "tab", "This session, one prompt, git", lambda screen: screen.ask("scope")),
+    Key("app.diff.scopeBack", "shift+tab", "The same backwards", lambda screen: screen.ask("scope-back")),
+    Key("app.diff.older", "less_than_sign,comma", "The prompt before", lambda screen: screen.ask("older")),
+    Key(
+        "app.diff.newer",
+        "greater_than_sign,full_stop",
+        "The prompt behind",
+        lambda screen: screen.ask("newer"),
+    ),
+    Key("app.diff.edit", "e", "Open the file in your own editor", lambda screen: screen.ask("edit")),
+    Key("app.diff.copy", "y", "Copy as a patch", lambda screen: screen.ask("copy")),
+    Key("app.diff.copyAll", "Y", "Copy all files as one patch", lambda screen: screen.ask("copy-all")),
+)
+
+
+class FileDiff(WholeBlock):
+    """The difference of one file."""
+
+    BINDINGS: ClassVar[list[BindingType]] = KEYS.bindings
+
+    def __init__(self, block: Block) -> None:
+        super().__init__(block, keyboard=DiffKeyboard)
+
+    def action_do(self, id: str) -> object:
+        screen = self.screen
+        if id in KEYS and isinstance(screen, DiffScreen):
+            return KEYS.do(id, screen)
+        return super().action_do(id)
+
+
+HINTS = (
+    KeyHint("n/p", "file", 8, "app.diff.next/app.diff.previous"),
+    KeyHint("tab", "session/git", 7, "app.diff.scope"),
+    KeyHint("less_than_sign/greater_than_sign", "prompt", 5, "app.diff.older/app.diff.newer"),
+    KeyHint("e", "editor", 6, "app.diff.edit"),
+    KeyHint("y/Y", "copy patch", 6, "app.diff.copy/app.diff.copyAll"),
+    KeyHint("slash", "search", 4, "tui.altScreen.search"),
+    KeyHint("escape", "close", 9, "tui.select.cancel"),
+)
+
+
+def _rows(view: DiffView) -> list[ListRow]:
+    return [_row(file) for file in view.files]
+
+
+def _row(file: DiffFile) -> ListRow:
+    tones: dict[str, Tone] = {"new": "success", "removed": "error"}
+    badges = [Badge(text=file.deed, tone=tones.get(file.deed, "muted"))]
+    badges += [Badge(text=file.added, tone="success")] if file.added else []
+    badges += [Badge(text=file.removed, tone="error")] if file.removed else []
+    return ListRow(
+        id=file.path,
+        title=file.path,
+        detail=" · ".join(word for word in (file.why, file.by) if word),
+        badges=tuple(badges),
+    )
+
+
+def _title_cells(view: DiffView) -> int:
+    return min(_LONGEST_PATH, max((cells(file.path) for file in view.files), default=0))

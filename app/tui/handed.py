@@ -42,7 +42,7 @@ class Keep(Protocol):
     def __call__(self, name: str, value: Any) -> None: ...
 
 
-class EditFile(Protocol):
+class OpenInEditor(Protocol):
     """Opens a file at a line in the person's own editor; everything waits. What went wrong, or nothing."""
 
     def __call__(self, path: Path, line: int) -> str: ...

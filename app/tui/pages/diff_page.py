@@ -5,7 +5,7 @@ from pathlib import Path
 
 from app.engine.files import AgainstGit, Compared, OfPrompt, OfSession
 from app.engine.session import Session
-from app.tui.handed import AskPerson, Copy, EditFile
+from app.tui.handed import AskPerson, Copy, OpenInEditor
 from app.undo.differences import Differences, FileDifference
 from app.undo.patches import FilePatch
 from app.undo.turns import lines_told
@@ -30,7 +30,7 @@ _NO_SCOPE = (
 class DiffPage:
     """The differences of one session."""
 
-    def __init__(self, session: Session, ask: AskPerson, copy: Copy, *, edit: EditFile) -> None:
+    def __init__(self, session: Session, ask: AskPerson, copy: Copy, *, edit: OpenInEditor) -> None:
         self._session = session
         self._ask = ask
         self._copy = copy
@@ -45,7 +45,7 @@ class DiffPage:
 class _Looking:
     """One look at them, from opening to closing."""
 
-    def __init__(self, session: Session, scope: str, *, copy: Copy, edit: EditFile) -> None:
+    def __init__(self, session: Session, scope: str, *, copy: Copy, edit: OpenInEditor) -> None:
         self._session = session
         self._copy = copy
         self._edit = edit

@@ -191,12 +191,13 @@ class Pages:
     def diff(self) -> "DiffPage":
         from app.tui.pages.diff_page import DiffPage
 
-        return DiffPage(self._session, self._ask, self._copy, edit=self._edit_file)
-
-    def _edit_file(self, path: Path, line: int) -> str:
         app = self._app
-        wanted = editor_wanted(app.assembled)
-        return open_elsewhere(app, path, line, wanted=wanted, env=app.program_env)
+
+        def edit(path: Path, line: int) -> str:
+            wanted = editor_wanted(app.assembled)
+            return open_elsewhere(app, path, line, wanted=wanted, env=app.program_env)
+
+        return DiffPage(self._session, self._ask, self._copy, edit=edit)
 
     @cached_property
     def tree(self) -> "TreePage":

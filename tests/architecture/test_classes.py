@@ -32,6 +32,7 @@ REASONS: dict[str, tuple[int | None, str]] = {
         "The verbs of every face, one or a few lines each; the work is done by parts that it holds and nobody else "
         "reaches.",
     ),
+    "app.tui.every_page.Pages": (None, "One property for each page, made when it is first asked for."),
     "app.extensions.ui.EventUi": (28, "What extensions can ask and show, a method each, for programs."),
     "app.tui.extensions.screen_ui.ScreenUi": (28, "The same, on the full screen."),
     "app.extensions.api.ExtensionApi": (

@@ -23,7 +23,7 @@ from widgets.screens.parts import KeyHint, KeyHints, RuleTitle
 from widgets.screens.requests import ScreenRequest
 from widgets.textual_inside import SheetScreen
 from widgets.transcript.blocks import Block, NoteBlock
-from widgets.transcript.diff import DiffLeaf
+from widgets.transcript.diff import DiffLeaf, line_at
 from widgets.transcript.searchbar import SearchBar
 from widgets.transcript.view import Transcript
 
@@ -106,12 +106,9 @@ class DiffScreen(SheetScreen[None]):
     @property
     def line(self) -> int:
         """The first line in sight, of the new file; 0: the one that changed first."""
-        if self.transcript.viewport.top <= 1:
-            return 0
-        for row in self.transcript.viewport.rows:
-            if isinstance(row.leaf, DiffLeaf):
-                return row.leaf.line_at(row.row)
-        return 0
+        viewport = self.transcript.viewport
+        shown = ((row.leaf, row.row) for row in viewport.rows if viewport.top > 1)
+        return next((line_at(leaf, row) for leaf, row in shown if isinstance(leaf, DiffLeaf)), 0)
 
     def show_view(self, view: DiffView) -> None:
         """Other differences; the cursor stays on its file if that is among them."""
@@ -123,7 +120,7 @@ class DiffScreen(SheetScreen[None]):
         self._fit()
         self._tell()
         if not view.files:
-            self._put(NoteBlock(id="nothing", text=view.empty))
+            _put(self.transcript, NoteBlock(id="nothing", text=view.empty))
 
     def show_file(self, path: str, block: Block) -> None:
         """What is different in a file; nothing happens when another one is wanted by now."""
@@ -134,7 +131,7 @@ class DiffScreen(SheetScreen[None]):
         if is_again:
             self.transcript.add(block)
         else:
-            self._put(block)
+            _put(self.transcript, block)
 
     def show_note(self, note: str) -> None:
         """A word at the right of the title: what just happened, or what is wrong."""
@@ -181,11 +178,6 @@ class DiffScreen(SheetScreen[None]):
         most = max(2, self.app.size.height // _SHARE)
         self.files.styles.height = max(1, min(most, len(self.view.files)))
 
-    def _put(self, block: Block) -> None:
-        self.transcript.replace_all([block])
-        self.transcript.viewport.set_following(False)
-        self.transcript.keyboard.go_home()
-
     def _tell(self) -> None:
         if self.is_mounted:
             self.query_one("#title", RuleTitle).show(title=self.view.title, note=self._told_note())
@@ -205,10 +197,6 @@ class DiffScreen(SheetScreen[None]):
         self._tell()
         if message.row is not None:
             self.ask("file")
-
-    @on(RowList.Chosen)
-    def _chosen(self, message: RowList.Chosen) -> None:
-        message.stop()
 
     @on(Transcript.SearchChanged)
     def _search_changed(self, message: Transcript.SearchChanged) -> None:
@@ -274,6 +262,13 @@ HINTS = (
     KeyHint("slash", "search", 4, "tui.altScreen.search"),
     KeyHint("escape", "close", 9, "tui.select.cancel"),
 )
+
+
+def _put(transcript: Transcript, block: Block) -> None:
+    """Only this, from its beginning."""
+    transcript.replace_all([block])
+    transcript.viewport.set_following(False)
+    transcript.keyboard.go_home()
 
 
 def _rows(view: DiffView) -> list[ListRow]:

@@ -172,11 +172,6 @@ class DiffLeaf(Leaf):
             spans = self._wraps[index] = wrap(self.plain[line.start : line.end], room)
         return spans
 
-    def line_at(self, row: int) -> int:
-        """The number in the new file of what a row shows, or would stand there."""
-        left, _, right, _ = self._drawn[row]
-        return max(1, self.lines[right if right >= 0 else left].new)
-
     def fill_key(self, row: int) -> str:
         if self._is_split:
             return ""
@@ -256,6 +251,12 @@ class DiffLeaf(Leaf):
                 base = self.lines[at].start
                 self._word_spans[at] = [(base + a, base + b) for a, b in spans]
         return self._word_spans[index]
+
+
+def line_at(leaf: DiffLeaf, row: int) -> int:
+    """The number in the new file of what a row shows, or of what stands where it was."""
+    left, _, right, _ = leaf._drawn[row]
+    return max(1, leaf.lines[right if right >= 0 else left].new)
 
 
 def _background(key: str, kind: str) -> str:

@@ -73,6 +73,7 @@ class DiffKeyboard(WholeKeyboard):
 
 
 class DiffScreen(SheetScreen[None]):
+    AUTO_FOCUS: ClassVar[str | None] = "Transcript"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+f,slash,f3", "search", "Search", show=False, id="tui.altScreen.search"),
     ]
@@ -159,6 +160,7 @@ class DiffScreen(SheetScreen[None]):
     # -- screen --------------------------------------------------------------------------------------------
 
     def compose(self) -> ComposeResult:
+        self._fit()
         with Vertical(id="sheet"):
             yield RuleTitle(self.view.title, self._told_note(), id="title")
             yield self.files
@@ -166,10 +168,6 @@ class DiffScreen(SheetScreen[None]):
             yield self.transcript
             yield self.search_bar
             yield KeyHints(HINTS, id="keys")
-
-    def on_mount(self) -> None:
-        self._fit()
-        self.transcript.focus()
 
     def on_resize(self) -> None:
         self._fit()

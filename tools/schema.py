@@ -46,7 +46,11 @@ def _inline(node: Json, components: dict[str, Any]) -> Any:
     if "$ref" in node:
         target = _inline(components[node["$ref"]], components)
         return {**target, **{key: value for key, value in node.items() if key != "$ref"}}
-    out: dict[str, Any] = {key: _inline(value, components) for key, value in node.items() if key != "title"}
+    out: dict[str, Any] = {
+        key: _inline(value, components)
+        for key, value in node.items()
+        if not (key == "title" and isinstance(value, str))  # an argument may be called so
+    }
     if isinstance(out.get("anyOf"), list):
         out = _without_null(out)
     if out.get("default", ...) is None:

@@ -19,6 +19,7 @@ from app.engine.jobs_tool import jobs_tool
 from app.engine.machinery import Parts
 from app.engine.options import SessionOptions, read_settings, shell_settings
 from app.engine.places import Places
+from app.engine.plan_tool import plan_tool
 from app.engine.prompting import PromptChoice, PromptSource
 from app.engine.session import Session
 from app.engine.standing import GateStanding
@@ -143,6 +144,8 @@ def assemble(
     if not options.no_builtin_tools:
         _add_own_tools(session, toolbox, in_force, choice)
     session.choose_tools(tool_choice(options, settings))
+    if options.plan:
+        session.set_plan_mode(True)
     wishes.is_restored = _restore(session, options, has_level=choice.is_thinking_asked)
     themes = _required(options.use_theme, themes_of(options, paths, trust, chosen.themes))
     assembled = Assembled(
@@ -180,7 +183,9 @@ def _add_own_tools(session: Session, toolbox: Toolbox, in_force: InForce, choice
     """Those that act on the session itself."""
     session.add_tool(jobs_tool(session.job_table), owner="built-in")
     todo = todo_tool(lambda: session.todos, session.change_todos)
-    toolbox.offer(todo, while_=lambda: is_wanted(in_force, choice.model))
+    session.add_tool(todo, owner="built-in")
+    toolbox.withhold(lambda tool: tool is todo and not is_wanted(in_force, choice.model))
+    session.add_tool(plan_tool(session.propose_plan), owner="built-in")
 
 
 async def _follow(assembled: Assembled, options: Options, paths: Paths) -> None:

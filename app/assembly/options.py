@@ -89,6 +89,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     approve: bool = False
     no_approve: bool = False
     permissions: str | None = None
+    plan: bool = False
     cwd: str | None = None
     offline: bool = False
     help: bool = False

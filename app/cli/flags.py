@@ -104,6 +104,7 @@ GROUPS: tuple[FlagGroup, ...] = (
                 help="what runs without a question",
                 choices=("read-only", "ask", "auto-edit", "full"),
             ),
+            Flag(name="plan", help="begin in plan mode: nothing changes until you accept a plan"),
             Flag(name="no-context-files", short="nc", help="do not read AGENTS.md and CLAUDE.md"),
         ),
     ),

@@ -28,6 +28,7 @@ from app.engine.nested import NestedCalls
 from app.engine.options import SessionOptions
 from app.engine.permits import Permits
 from app.engine.places import Places
+from app.engine.planning import Planning
 from app.engine.prompts import Prompts
 from app.engine.readiness import Readiness
 from app.engine.record import Record
@@ -97,8 +98,11 @@ class Machinery:
         self.cache = PromptCache(self.account, choice, self.telling.publish_now)
         self.following = Following(options.in_force, self.telling)
         self.models = Models(choice, self.conversation, self.telling, self.cache)
-        self.requests = self._requests(parts)
         self.todos = Todos(self.conversation, self.telling, options)
+        self.permits = self._permits(parts)
+        self.planning = Planning(self.permits, self.todos, self.telling, asks=parts.standing.asks)
+        parts.toolbox.withhold(self.planning.withholds)
+        self.requests = self._requests(parts)
         self.summariser = Summariser(
             choice,
             parts.registry,
@@ -130,7 +134,6 @@ class Machinery:
             self._job_ended, self.telling.publish_now, is_waited_for=options.ends_with_answer
         )
         self.files = self._files(parts)
-        self.permits = self._permits(parts)
         parts.toolbox.workspace.spawn_hook = self.permits.watching(parts.toolbox.workspace.spawn_hook)
         self.runner = self._runner(parts)
         self.nested = NestedCalls(parts.toolbox, self.runner, hooks, self.permits.check, self.telling)
@@ -175,7 +178,7 @@ class Machinery:
             conversation=self.conversation,
             choice=parts.choice,
             toolbox=parts.toolbox,
-            sections=parts.sections,
+            sections=lambda: {**parts.sections(), **self.planning.section()},
             options=parts.options,
             hooks=parts.hooks,
             deliveries=self.deliveries,

@@ -13,7 +13,7 @@ What there is for faces, and nothing else of it:
 - models: `set_model`, `cycle_model`, `set_thinking`, `cycle_thinking`, `available_models`, `find_model`, `can_use`.
 - tools: `all_tools`, `active_tools`, `set_active_tools`, `choose_tools`, `add_tool`, `remove_tool`, `card`, `run_tool`.
 - compaction: `compact`, `draft_compaction`, `compact_as`, `record_compaction`, `undo_compaction`.
-- todos: `todos`, `change_todos`, `set_todos`.
+- todos: `todos`, `change_todos`, `set_todos`; plan mode: `set_plan_mode`, `propose_plan`.
 - the record: `rename`, `note`, `edit_context`, `change_context`, `set_label`, `write_kept`.
 - other places: `go_to`, `merge`, `begin`, `switch_to`, `fork`, `open`. Files: `preview_files`, `put_files_back`,
   `differences`. What may run: `permits`. Settings: `keep_setting`, `follow_settings`.
@@ -38,6 +38,7 @@ from app.engine.models import ModelSource
 from app.engine.navigation import Arrival, SwitchReason
 from app.engine.opinions import Wish
 from app.engine.permits import Permits
+from app.engine.planning import PlanOutcome
 from app.engine.prompts import DeliverAs, Disposition
 from app.engine.publisher import Listener, Pace
 from app.engine.request_head import RequestHead
@@ -367,6 +368,14 @@ class Session:
         if after != before:
             await self._made.prompts.send(self._made.todos.telling(), deliver_as="aside")
         return after
+
+    def set_plan_mode(self, is_on: bool) -> None:
+        """While it is on, nothing changes and the agent plans; left, permissions are what they were before."""
+        self._made.planning.begin() if is_on else self._made.planning.end()
+
+    async def propose_plan(self, title: str, plan: str) -> PlanOutcome:
+        """The agent's plan, put to whoever can be asked."""
+        return await self._made.planning.propose(title, plan)
 
     # How it is set, and the record
 

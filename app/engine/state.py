@@ -62,6 +62,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """What runs without a question."""
     without_box: str
     """`no sandbox` or how little of it there is; empty where commands run in one."""
+    is_planning: bool
+    """Nothing changes until a plan is accepted."""
     asks_person: bool
     """Somebody sits in front of it, and can be asked about the rest."""
     compaction_mode: CompactionMode
@@ -127,6 +129,7 @@ def state_of(parts: Parts, made: Machinery) -> State:
         is_full=made.compactor.is_full,
         permission_mode=made.permits.mode,
         without_box=made.permits.boxes.missing if made.permits.asks_person else "",
+        is_planning=made.planning.is_on,
         asks_person=made.permits.asks_person,
         compaction_mode=parts.options.in_force.settings.compaction.mode,
         steering_mode=parts.options.queue_mode("steering"),

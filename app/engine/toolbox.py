@@ -49,7 +49,7 @@ class Toolbox:
         self._all: dict[str, Tool] = {tool.name: tool for tool in tools}
         self._owners: dict[str, list[tuple[str, Tool]]] = {}
         self._active: list[str] = [name for name, tool in self._all.items() if tool.is_active]
-        self._conditions: list[tuple[Tool, Callable[[], bool]]] = []
+        self._withheld: list[Callable[[Tool], bool]] = []
         self._to_background: set[str] = set()
 
     @property
@@ -76,10 +76,9 @@ class Toolbox:
         if tool.is_active and tool.name not in self._active:
             self._active.append(tool.name)
 
-    def offer(self, tool: Tool, *, while_: Callable[[], bool]) -> None:
-        """A tool that the model has only while something is so."""
-        self.register(tool, owner="built-in")
-        self._conditions.append((tool, while_))
+    def withhold(self, rule: Callable[[Tool], bool]) -> None:
+        """The model does not have what a rule withholds, as long as it does; it is asked each time."""
+        self._withheld.append(rule)
 
     def unregister(self, name: str) -> None:
         covered = self._owners.pop(name, [])
@@ -93,12 +92,8 @@ class Toolbox:
         return tuple(self._all.values())
 
     def active(self) -> dict[str, Tool]:
-        withheld = [tool for tool, is_so in self._conditions if not is_so()]
-        return {
-            name: self._all[name]
-            for name in self._active
-            if name in self._all and not any(self._all[name] is tool for tool in withheld)
-        }
+        there = {name: self._all[name] for name in self._active if name in self._all}
+        return {name: tool for name, tool in there.items() if not any(rule(tool) for rule in self._withheld)}
 
     def set_active(self, names: Iterable[str]) -> None:
         self._active = [name for name in dict.fromkeys(names) if name in self._all]

@@ -161,6 +161,10 @@ class ClientCommands:
         """What runs without a question. One of read-only, ask, auto-edit and full, for this session."""
         return await self._ask("set_permission_mode", mode=mode)
 
+    async def set_plan_mode(self, is_on: bool = True) -> None:
+        """Plan mode: nothing changes until a plan is accepted. A plan is a question: `Accept`, or words."""
+        return await self._ask("set_plan_mode", is_on=is_on)
+
     async def get_permissions(self) -> results.Permissions:
         """Mode, rules and the last verdicts."""
         return await self._ask("get_permissions")

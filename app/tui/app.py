@@ -54,7 +54,7 @@ from app.tui.terminal.programs import TerminalHost
 from app.tui.terminal.title import TerminalTitle
 from app.tui.theme_in_force import ThemeInForce
 from app.tui.transcript.presenter import Presenter
-from app.values.events import AgentSettled, Event, ModelChanged, QueueUpdate, SessionReplaced
+from app.values.events import AgentSettled, Event, ModelChanged, QuestionAsked, QueueUpdate, SessionReplaced
 from tools.running.browser import open_page
 from tools.running.own_programs import find_own_program
 from tools.running.withheld import own_variables
@@ -286,6 +286,8 @@ class BayouApp(App[int]):
         self.cache_misses.note(event)
         self.pages.approvals.note(event)
         self.todo_list.note(event)
+        if isinstance(event, QuestionAsked) and event.plan is not None:
+            self.tasks.spawn(self.pages.plans.answer(event))
         if isinstance(event, QueueUpdate):
             self.pages.queued.show()
             self.unsent.save()

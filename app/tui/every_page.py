@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from app.tui.pages.login_page import LoginPage
     from app.tui.pages.model_page import ModelPage
     from app.tui.pages.permissions_page import PermissionsPage
+    from app.tui.pages.plans_page import PlansPage
     from app.tui.pages.resuming import Resuming
     from app.tui.pages.sessions_page import SessionsPage
     from app.tui.pages.settings_page import SettingsPage, ThemePage
@@ -234,6 +235,14 @@ class Pages:
         from app.tui.pages.todos_page import TodosPage
 
         return TodosPage(self._session, self._ask, self._say)
+
+    @cached_property
+    def plans(self) -> "PlansPage":
+        from app.tui.pages.plans_page import PlansPage
+
+        return PlansPage(
+            self._session, self._ask, self._say, told=self._app.notifications.asked, clock=self._app.clock
+        )
 
     @cached_property
     def permissions(self) -> "PermissionsPage":

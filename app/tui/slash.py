@@ -66,6 +66,10 @@ async def _compact(pages: "Pages", argument: str) -> None:
         await pages.context.compact(instructions or None)
 
 
+async def _plan(pages: "Pages", argument: str) -> None:
+    await pages.plans.toggle(argument)
+
+
 async def _jobs(pages: "Pages", argument: str) -> None:
     await pages.jobs.open(pages.action_table.key_of("app.tools.background"))
 
@@ -112,6 +116,7 @@ COMMANDS: tuple[SlashCommand, ...] = (
         run=lambda pages, text: pages.files.undo(text),
     ),
     SlashCommand(name="redo", verb="redo_files", run=lambda pages, _: pages.files.redo()),
+    SlashCommand(name="plan", hint="[prompt]", verb="set_plan_mode", run=_plan),
     SlashCommand(
         name="todos",
         help="what is to be done: states, texts, new items",

@@ -360,6 +360,20 @@ class Approval(Wire, frozen=True, kw_only=True, gc=True):
     """Of the calls of one answer."""
 
 
+class PlanModeChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="plan_mode_changed"):
+    """The agent may only look and plan from now on, or may act again."""
+
+    is_on: bool
+
+
+class PlanProposed(Wire, frozen=True, kw_only=True, gc=True):
+    """What a question about a plan is about."""
+
+    title: str
+    plan: str
+    """Markdown."""
+
+
 class QuestionAsked(Wire, frozen=True, kw_only=True, gc=True, tag_field="type", tag="extension_ui_request"):
     """Somebody has to decide. Whoever shows it sets `answer`; cancelling the run cancels it."""
 
@@ -373,6 +387,8 @@ class QuestionAsked(Wire, frozen=True, kw_only=True, gc=True, tag_field="type", 
     timeout: int | None = None
     approval: Approval | None = None
     """The question is whether a call may run."""
+    plan: PlanProposed | None = None
+    """The question is whether a plan is accepted."""
     answer: Any = msgspec.field(name=PRIVATE + "answer", default=None)
     """An `asyncio.Future`, or None where nobody waits."""
 
@@ -420,6 +436,7 @@ Event = (
     | TodosChanged
     | TodoReminder
     | TodoAutoClear
+    | PlanModeChanged
     | FileChanged
     | Notice
     | ExtensionError

@@ -1,8 +1,9 @@
-"""The list of todos above the editor, folded, and when it is changed by hand."""
+"""The list of todos above the editor, folded, and when it is changed by hand; a plan that is proposed."""
 
 from app.providers.scripted import Scripted, call, say
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
+from widgets.screens.plan import PlanScreen
 from widgets.screens.todos import TodosScreen
 
 PHASES = [
@@ -36,3 +37,29 @@ async def test_todos(screen: Screen, photographs: Photographs) -> None:
         await tour.until(lambda: isinstance(app.screen, TodosScreen))
         await tour.photograph("changed-by-hand")
         await tour.photograph_small("changed-by-hand")
+
+
+PLAN = """The boats have two oars each; the race wants four.
+
+## Look
+1. Read `boats/fleet.py` and find who uses `oars`
+
+## Change
+2. `oars: int = 4` in **boats/fleet.py**
+3. Tell `launch` about it
+
+Checked by `pytest -q`.
+"""
+
+
+async def test_a_plan(screen: Screen, photographs: Photographs) -> None:
+    script = Scripted([call("propose_plan", title="Four oars for every boat", plan=PLAN), say("I begin.")])
+    app = screen.app(theme=photographs.theme, script=script)
+    async with photographs.of(app) as tour:
+        await tour.say("/plan")
+        await tour.photograph("plan-mode")
+        await tour.say("four oars, please")
+        await tour.until(lambda: isinstance(app.screen, PlanScreen))
+        await tour.photograph("proposed")
+        await tour.photograph_small("proposed")
+        await tour.press("escape")

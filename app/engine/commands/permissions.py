@@ -11,6 +11,14 @@ async def set_permission_mode(session: Session, mode: Mode) -> None:
     session.permits.set_mode(mode)
 
 
+@command(
+    "Plan mode: nothing changes until a plan is accepted",
+    "A plan is a question: `Accept`, or words.",
+)
+async def set_plan_mode(session: Session, is_on: bool = True) -> None:
+    session.set_plan_mode(is_on)
+
+
 @command("Mode, rules and the last verdicts")
 async def get_permissions(session: Session) -> results.Permissions:
     now = session.permits.view()

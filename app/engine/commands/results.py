@@ -45,6 +45,8 @@ class State(TypedDict):
     autoRetryEnabled: bool
     messageCount: int
     pendingMessageCount: int
+    planMode: bool
+    """Nothing changes until a plan is accepted."""
     todoPhases: list[TodoPhase]
     """The list of todos of the place where the session stands."""
     systemPrompt: str

@@ -33,6 +33,7 @@ async def get_state(session: Session) -> results.State:
         messageCount=len(session.messages),
         pendingMessageCount=state.waiting_count,
         todoPhases=session.todos,
+        planMode=state.is_planning,
         systemPrompt=head.prompt,
         tools=head.tools,
     )

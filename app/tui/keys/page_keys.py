@@ -167,6 +167,12 @@ PAGE_KEYS: tuple[PageKey, ...] = (
         do=lambda pages: pages.queued.focus(),
     ),
     PageKey(
+        id="app.plan.toggle",
+        keys="alt+o",
+        verb="set_plan_mode",
+        do=lambda pages: pages.plans.toggle(),
+    ),
+    PageKey(
         id="app.todos.fold",
         keys="alt+l",
         help="Fold the list of todos into one line, or show it",

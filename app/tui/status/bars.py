@@ -141,8 +141,9 @@ def _permissions(session: Session, around: Surroundings) -> list[Segment]:
     if not state.asks_person:
         return []
     mode = state.permission_mode
-    tone = "warning" if mode == "full" else "muted"
-    text = f"{mode}, {state.without_box}" if state.without_box else mode
+    tone = "warning" if mode == "full" else "accent" if state.is_planning else "muted"
+    shown = "plan" if state.is_planning else mode
+    text = f"{shown}, {state.without_box}" if state.without_box else shown
     return [Segment(id="permissions", text=text, tone=tone, importance=7, is_right=True)]
 
 

@@ -31,6 +31,7 @@ from app.values.events import (
     MessageUpdate,
     ModelChanged,
     Notice,
+    PlanModeChanged,
     ProviderRequestDelivered,
     ProviderRequestFailed,
     ProviderRequestPrepared,
@@ -135,6 +136,7 @@ class StatusLines:
                 | TodosChanged()
                 | TodoReminder()
                 | TodoAutoClear()
+                | PlanModeChanged()
                 | Notice()
                 | ExtensionError()
                 | QuestionAsked()

@@ -39,6 +39,7 @@ from app.values.events import (
     MessageUpdate,
     ModelChanged,
     Notice,
+    PlanModeChanged,
     ProviderRequestDelivered,
     ProviderRequestFailed,
     ProviderRequestPrepared,
@@ -206,6 +207,7 @@ class Presenter:
                 | TodosChanged()
                 | TodoReminder()
                 | TodoAutoClear()
+                | PlanModeChanged()
                 | QuestionAsked()
             ):
                 pass

@@ -1,0 +1,142 @@
+"""Plan mode: the agent looks and thinks, nothing changes, and its plan is what a person accepts.
+
+That nothing changes is the gate's doing, whose mode is `read-only` meanwhile, for nested calls too; and what could not
+run is not declared.
+"""
+
+import asyncio
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from app.engine.permits import Asked, Permits
+from app.engine.telling import Telling
+from app.engine.todos import Todos
+from app.permits.decide import Mode
+from app.todos.changes import TodoRefused
+from app.todos.plans import todos_of
+from app.values.events import PlanModeChanged, PlanProposed, QuestionAsked
+from app.values.todos import items_of, open_items
+from tools.base import Tool
+
+ACCEPT, STAY = "Accept", "Stay in plan mode"
+_RUNS_CODE = frozenset({"bash", "eval"})
+_SECTION = (
+    "Plan mode is on: look, read, search and think; nothing may be changed, and what would change anything is "
+    "refused. When you know what is to be done, call propose_plan once, with the whole plan: steps as a numbered list, "
+    "each with the files it touches, and how the result is checked. Ask the user what only they can decide first."
+)
+
+
+class PlanReply(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person answered."""
+
+    accepts: bool
+    plan: str | None = None
+    """As they changed it."""
+    remark: str = ""
+
+
+class PlanOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What the agent is told of its plan."""
+
+    text: str
+    ends_run: bool = False
+
+
+class Planning:
+    """Of one session."""
+
+    def __init__(self, permits: Permits, todos: Todos, telling: Telling, *, asks: Asked) -> None:
+        self._permits = permits
+        self._todos = todos
+        self._telling = telling
+        self._asks = asks
+        self._before: Mode | None = None
+
+    @property
+    def is_on(self) -> bool:
+        """Until it is left, by whatever way: another mode of permissions ends it, too."""
+        return self._before is not None and self._permits.mode == "read-only"
+
+    def begin(self) -> None:
+        if not self.is_on:
+            self._before = self._permits.mode
+            self._permits.set_mode("read-only")
+            self._telling.publish_now(PlanModeChanged(is_on=True))
+
+    def end(self) -> None:
+        """Back to the mode that was before."""
+        if self.is_on:
+            self._permits.set_mode(self._before or "ask")
+        if self._before is not None:
+            self._before = None
+            self._telling.publish_now(PlanModeChanged(is_on=False))
+
+    def withholds(self, tool: Tool) -> bool:
+        """What could not run now, or what there is nothing to propose for."""
+        if tool.name == TOOL_NAME:
+            return not self.is_on
+        if not self.is_on or tool.is_read_only:
+            return False
+        return not (tool.name in _RUNS_CODE and self._permits.boxes.are_in_force)
+
+    def section(self) -> Mapping[str, str]:
+        return {"plan_mode": _SECTION} if self.is_on else {}
+
+    async def propose(self, title: str, plan: str) -> PlanOutcome:
+        """Asks whoever can be asked."""
+        if self._asks == "nobody":
+            return PlanOutcome(
+                text="Nobody can accept a plan here. Give the whole plan as your answer, and end."
+            )
+        reply = _reply_of(await self._answer_to(title, plan))
+        if not reply.accepts and reply.remark:
+            return PlanOutcome(
+                text=f"The user did not accept it yet. Their words: {reply.remark}\nChange it and propose it again."
+            )
+        if not reply.accepts:
+            return PlanOutcome(text="The user did not accept it, and stays in plan mode.", ends_run=True)
+        self.end()
+        return PlanOutcome(text=await self._accepted(title, plan, reply.plan))
+
+    async def _answer_to(self, title: str, plan: str) -> Any:
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._telling.publish_now(
+            QuestionAsked(
+                id=str(uuid.uuid4()),
+                method="select",
+                title=f"Plan: {title}\n\n{plan}",
+                options=(ACCEPT, STAY),
+                plan=PlanProposed(title=title, plan=plan),
+                answer=answer,
+            )
+        )
+        return await answer
+
+    async def _accepted(self, title: str, plan: str, changed: str | None) -> str:
+        told = f"The user accepted the plan. Carry it out now; permissions are those of mode {self._permits.mode}."
+        if changed is not None and changed.strip() != plan.strip():
+            told += f" They changed it; this counts:\n\n{changed}"
+        steps = todos_of(title, changed or plan)
+        if not steps or open_items(self._todos.phases):
+            return told
+        try:
+            await self._todos.replace(steps)
+        except TodoRefused:
+            return told
+        return f"{told}\nIts {len(items_of(steps))} steps are the todo list."
+
+
+TOOL_NAME = "propose_plan"
+
+
+def _reply_of(said: Any) -> PlanReply:
+    """By a face that knows plans, or one of the options by its words; other words are a remark, nothing is a no."""
+    if isinstance(said, PlanReply):
+        return said
+    if said == ACCEPT:
+        return PlanReply(accepts=True)
+    return PlanReply(accepts=False, remark=said.strip() if isinstance(said, str) and said != STAY else "")

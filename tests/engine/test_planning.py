@@ -1,0 +1,198 @@
+"""Plan mode: nothing changes, by whatever call; a plan ends it, when somebody says so."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.engine.plan_tool import plan_tool
+from app.engine.planning import ACCEPT, STAY, PlanReply
+from app.engine.todo_tool import todo_tool
+from app.providers.scripted import call, say
+from app.todos.plans import todos_of
+from app.values.events import PlanModeChanged, QuestionAsked
+from app.values.todos import items_of
+from tests.engine.stage import Play
+from tests.permits.test_gate import results, stage
+from tests.todos.test_changes import states
+
+PLAN = """Why.
+
+## Look
+1. Read `a.py`
+2. **Count** the oars
+
+```
+1. no step
+```
+## Change
+- [ ] Give them four
+   - two more
+"""
+
+
+def planning(folder: Path, *answers: Any, asks: Any = "program", **more: Any) -> Play:
+    play = stage(folder, *answers, asks=asks, **more)
+    session = play.session
+    session.add_tool(plan_tool(session.propose_plan), owner="test")
+    session.add_tool(todo_tool(lambda: session.todos, session.change_todos), owner="test")
+    play.in_force.set("todo.reminders", False)
+    session.set_plan_mode(True)
+    return play
+
+
+def answering(play: Play, *replies: Any) -> None:
+    waiting = list(replies)
+
+    def answer(event: Any) -> None:
+        if isinstance(event, QuestionAsked) and event.plan is not None:
+            event.answer.set_result(waiting.pop(0))
+
+    play.session.subscribe(answer)
+
+
+def proposed() -> Any:
+    return call("propose_plan", title="Four oars", plan=PLAN)
+
+
+def test_a_plans_steps_are_its_top_level_items_by_heading():
+    phases = todos_of("Four oars", PLAN)
+    assert [(phase.name, [item.content for item in phase.tasks]) for phase in phases] == [
+        ("Look", ["Read a.py", "Count the oars"]),
+        ("Change", ["Give them four"]),
+    ]
+    assert todos_of("Prose", "I would think about it.\n\n    - indented code") == ()
+
+
+async def test_an_accepted_plan_becomes_the_list_and_the_mode_comes_back(tmp_path: Path) -> None:
+    play = planning(tmp_path, proposed(), say("I begin."), asks="person")
+    assert "plan_mode" in play.session.sections()
+    answering(play, PlanReply(accepts=True))
+    await play.prompt("four oars")
+    assert results(play) == [
+        "The user accepted the plan. Carry it out now; permissions are those of mode ask.\n"
+        "Its 3 steps are the todo list."
+    ]
+    assert list(states(play.session.todos)) == ["Read a.py", "Count the oars", "Give them four"]
+    assert not play.session.state.is_planning and play.session.state.permission_mode == "ask"
+    assert [event.is_on for event in play.all(PlanModeChanged)] == [True, False]
+    first, second = ({tool.name for tool in context.tools} for context in play.script.contexts)
+    assert "propose_plan" in first and not {"write", "edit"} & first
+    assert "propose_plan" not in second and {"write", "edit", "bash"} <= second
+    assert "plan_mode" not in play.session.sections()
+
+
+async def test_words_go_to_the_agent_who_proposes_anew(tmp_path: Path) -> None:
+    play = planning(tmp_path, proposed(), proposed(), say("Good."))
+    answering(play, "six, not four", ACCEPT)
+    await play.prompt("four oars")
+    assert results(play)[0] == (
+        "The user did not accept it yet. Their words: six, not four\nChange it and propose it again."
+    )
+    assert not play.session.state.is_planning
+
+
+async def test_a_plan_that_was_changed_is_the_one_that_counts(tmp_path: Path) -> None:
+    play = planning(tmp_path, proposed(), say("Good."))
+    answering(play, PlanReply(accepts=True, plan="1. Only this"))
+    await play.prompt("four oars")
+    assert "They changed it; this counts:\n\n1. Only this\n" in results(play)[0]
+    assert [item.content for item in items_of(play.session.todos)] == ["Only this"]
+
+
+@pytest.mark.parametrize(
+    "answer", [STAY, None, PlanReply(accepts=False)], ids=["stay", "no answer", "escape"]
+)
+async def test_staying_ends_the_run_in_plan_mode(tmp_path: Path, answer: Any) -> None:
+    play = planning(tmp_path, proposed(), say("never said"))
+    answering(play, answer)
+    await play.prompt("four oars")
+    assert play.session.state.is_planning
+    assert play.script.call_count == 1
+
+
+async def test_where_nobody_can_accept_the_plan_is_the_answer(tmp_path: Path) -> None:
+    play = planning(tmp_path, proposed(), say("1. Read a.py"), asks="nobody")
+    await play.prompt("four oars")
+    assert results(play) == ["Nobody can accept a plan here. Give the whole plan as your answer, and end."]
+    assert play.session.state.is_planning
+
+
+async def test_a_run_that_is_stopped_takes_its_question_back(tmp_path: Path) -> None:
+    play = planning(tmp_path, proposed(), say("never said"))
+    await play.session.prompt("four oars")
+    await play.until(lambda: any(event.plan for event in play.all(QuestionAsked)))
+    await play.session.abort()
+    assert play.all(QuestionAsked)[0].answer.cancelled()
+    assert play.session.state.is_planning
+
+
+async def test_another_mode_of_permissions_ends_it(tmp_path: Path) -> None:
+    play = planning(tmp_path)
+    play.session.permits.set_mode("full")
+    assert not play.session.state.is_planning
+    assert "write" in play.session.active_tools()
+
+
+WRITING = """
+touch new; echo x > a.txt; echo x >> a.txt; rm a.txt; mv a.txt b.txt; cp a.txt b.txt; mkdir d; ln -s a.txt l
+chmod 600 a.txt; sed -i s/a/b/ a.txt; perl -pi -e s/a/b/ a.txt; python3 -c "open('n','w')"; tee n < a.txt
+dd of=n if=a.txt
+truncate -s 0 a.txt; git init; git add a.txt; git commit -am x; git stash; git checkout -- .; git clean -fd; git tag v1
+find . -delete; find . -exec rm {} +; xargs rm < a.txt; awk 'BEGIN{print > "n"}'; sort -o a.txt a.txt; tar xf a.tar
+unzip a.zip; make; npm install; pip install x; sh -c 'touch n'; bash n.sh; eval touch n; env touch n; nohup touch n
+curl -o n http://localhost; install a.txt n; split a.txt; patch -p1 < a.txt; cat a.txt | tee n; true && touch n
+(touch n)
+$(echo touch) n
+"""
+
+
+def told(folder: Path) -> dict[str, bytes | None]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+async def test_whatever_a_model_tries_no_byte_changes(tmp_path: Path) -> None:
+    commands = [
+        command.strip() for line in WRITING.split("\n") for command in line.split("; ") if command.strip()
+    ]
+    assert len(commands) >= 40
+    tries: list[Any] = [
+        call("write", path="a.txt", content="other"),
+        call("write", path="new/b.txt", content="other"),
+        call("edit", path="a.txt", edits=[{"oldText": "as it was", "newText": "other"}]),
+        call("todo", op="add", task="Touch it"),
+        *[call("bash", command=command) for command in commands],
+        *[call("bash", command=command, background=True) for command in commands[:5]],
+        say("I could not."),
+    ]
+    play = planning(tmp_path, *tries)
+    project = tmp_path / "home" / "project"
+    (project / "a.txt").write_text("as it was\n")
+    before = told(project)
+    await play.prompt("change something")
+    assert told(project) == before
+    assert play.script.call_count == len(tries)
+    for name, arguments in (
+        ("write", {"path": "a.txt", "content": "other"}),
+        ("bash", {"command": "touch nested"}),
+    ):
+        result = await play.session.run_tool(name, arguments, "outer")
+        assert result.is_error, name
+    assert told(project) == before
+
+
+async def test_waiting_for_an_answer_costs_nothing_else(tmp_path: Path) -> None:
+    play = planning(tmp_path, proposed(), say("I begin."))
+    await play.session.prompt("four oars")
+    await play.until(lambda: any(event.plan for event in play.all(QuestionAsked)))
+    question = play.all(QuestionAsked)[0]
+    assert question.title == f"Plan: Four oars\n\n{PLAN}"
+    assert question.options == (ACCEPT, STAY)
+    question.answer.set_result(ACCEPT)
+    async with asyncio.timeout(10):
+        await play.session.wait_until_idle()
+    assert not play.session.state.is_planning

@@ -1,0 +1,111 @@
+"""`/plan`, and the plan that the agent proposes."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.engine.planning import PlanReply
+from app.tui.pages.plans_page import PlansPage
+from app.values.events import PlanProposed, QuestionAsked
+from tests.engine.stage import Play
+from tests.support.clock import Clock
+from tests.tui.pages.person import Person, at_the_keyboard
+from widgets.screens.plan import PlanScreen
+
+PLAN = PlanProposed(title="Four oars", plan="1. Read `a.py`\n2. Give them **four**")
+
+
+def page_of(play: Play, person: Person) -> PlansPage:
+    return PlansPage(play.session, person.ask, person.say, told=person.copied.append, clock=person.clock)  # pyright: ignore[reportArgumentType]
+
+
+def question() -> QuestionAsked:
+    return QuestionAsked(
+        id="1", method="select", plan=PLAN, answer=asyncio.get_running_loop().create_future()
+    )
+
+
+async def armed(person: Person) -> None:
+    """Some time goes by without keys."""
+    clock: Clock = person.clock
+    screen = person.terminal.screen
+    assert isinstance(screen, PlanScreen)
+    for _ in range(4):
+        clock.now += 0.3
+        screen.look()
+
+
+@pytest.mark.parametrize(
+    ("keys", "reply"),
+    [
+        (["enter"], PlanReply(accepts=True)),
+        (["escape"], PlanReply(accepts=False)),
+        (["r", *"six", "enter"], PlanReply(accepts=False, remark="six")),
+        (["e", *"0. ", "enter"], PlanReply(accepts=True, plan="0. " + PLAN.plan)),
+    ],
+    ids=["accept", "stay", "remark", "edit"],
+)
+async def test_a_plan_is_answered_by_keys(tmp_path: Path, keys: list[str], reply: PlanReply) -> None:
+    asked = question()
+    async with at_the_keyboard() as person, person.asked(page_of(Play(tmp_path), person).answer(asked)):
+        await person.sees_soon("Four oars", "Give them four")
+        await armed(person)
+        await person.press(keys[0])
+        await person.press(*keys[1:])
+    assert asked.answer.result() == reply
+
+
+async def test_keys_that_were_meant_for_the_editor_answer_nothing(tmp_path: Path) -> None:
+    asked = question()
+    async with at_the_keyboard() as person, person.asked(page_of(Play(tmp_path), person).answer(asked)):
+        await person.press("e", "r", "enter", "escape")
+        assert not asked.answer.done() and "Give them four" in person.sees
+        await armed(person)
+        await person.press("enter")
+    assert asked.answer.result() == PlanReply(accepts=True)
+
+
+async def test_a_question_that_is_taken_back_closes_its_page(tmp_path: Path) -> None:
+    asked = question()
+    async with at_the_keyboard() as person, person.asked(page_of(Play(tmp_path), person).answer(asked)):
+        asked.answer.cancel()
+
+
+async def test_nothing_typed_as_a_remark_shows_the_plan_again(tmp_path: Path) -> None:
+    asked = question()
+    async with at_the_keyboard() as person, person.asked(page_of(Play(tmp_path), person).answer(asked)):
+        await armed(person)
+        await person.press("r", "escape")
+        await person.sees_soon("Give them four")
+        await armed(person)
+        await person.press("escape")
+    assert asked.answer.result() == PlanReply(accepts=False)
+
+
+async def test_the_mode_is_switched_on_and_off(tmp_path: Path) -> None:
+    play = Play(tmp_path)
+    async with at_the_keyboard() as person:
+        page = page_of(play, person)
+        await page.toggle()
+        assert play.session.state.is_planning
+        await page.toggle()
+        assert person.heard == [
+            "Plan mode: nothing changes until you accept a plan. /plan leaves it.",
+            f"Plan mode is off. Permissions: {play.session.state.permission_mode}.",
+        ]
+
+
+async def test_words_behind_it_are_what_is_planned(tmp_path: Path) -> None:
+    sent: list[Any] = []
+
+    async def prompt(text: str) -> None:
+        sent.append(text)
+
+    play = Play(tmp_path)
+    async with at_the_keyboard() as person:
+        page = page_of(play, person)
+        play.session.prompt = prompt  # type: ignore[method-assign]
+        await page.toggle("four oars")
+    assert sent == ["four oars"] and play.session.state.is_planning

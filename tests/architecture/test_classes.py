@@ -29,7 +29,7 @@ REASONS: dict[str, tuple[int | None, str]] = {
     ),
     "app.tui.every_page.Pages": (
         40,
-        "The list of the pages, a property each, made when a key or a command first asks for it; nothing is decided here.",
+        "The list of the pages, a property each, made when it is first asked for; nothing is decided here.",
     ),
     "app.engine.session.Session": (
         140,

@@ -144,8 +144,6 @@ def assemble(
     if not options.no_builtin_tools:
         _add_own_tools(session, toolbox, in_force, choice)
     session.choose_tools(tool_choice(options, settings))
-    if options.plan:
-        session.set_plan_mode(True)
     wishes.is_restored = _restore(session, options, has_level=choice.is_thinking_asked)
     themes = _required(options.use_theme, themes_of(options, paths, trust, chosen.themes))
     assembled = Assembled(
@@ -328,6 +326,8 @@ def extensions_for(options: Options, in_force: InForce) -> Extensions:
 
 def _restore(session: Session, options: Options, *, has_level: bool) -> bool:
     """A resumed session keeps its own model and level, unless the command line names one; whether it has a model."""
+    if options.plan:
+        session.set_plan_mode(True)
     return session.restore(
         restores_model=options.model is None, restores_thinking=not has_level, name=options.name
     )

@@ -11,7 +11,8 @@ from typing import Any
 
 import msgspec
 
-from app.engine.permits import Asked, Permits
+from app.engine.permits import Permits
+from app.engine.standing import Asked
 from app.engine.telling import Telling
 from app.engine.todos import Todos
 from app.permits.decide import Mode

@@ -27,10 +27,6 @@ REASONS: dict[str, tuple[int | None, str]] = {
         40,
         "It is a list (25) that asks for its rows; holding the list instead would make two widgets of one overlay.",
     ),
-    "app.tui.every_page.Pages": (
-        40,
-        "The list of the pages, a property each, made when it is first asked for; nothing is decided here.",
-    ),
     "app.engine.session.Session": (
         140,
         "The verbs of every face, one or a few lines each; the work is done by parts that it holds and nobody else "

@@ -24,6 +24,7 @@ from tools.repomap.parts import question_words
 from tools.repomap.ranking import question_of, rank
 from tools.repomap.repository import MappedRepository
 from tools.repomap.store import IndexStore
+from tools.searching.ripgrep import ALWAYS, bundled_ripgrep
 
 SEED = 20261123
 QUESTIONS = int(os.environ.get("BENCH_QUESTIONS", "16"))
@@ -201,7 +202,11 @@ def _by_grep(root: Path, question: str) -> list[str]:
     counts: dict[str, float] = {}
     for word in question_words(question):
         found = subprocess.run(
-            ["rg", "--no-config", "-il", "-F", word], cwd=root, capture_output=True, text=True, check=False
+            [bundled_ripgrep() or "rg", *ALWAYS, "-il", "-F", word],
+            cwd=root,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         for path in found.stdout.splitlines():
             counts[path] = counts.get(path, 0) + 1

@@ -116,11 +116,11 @@ class Workspace:
         if self._repositories is None or not isinstance(self.files, LocalFiles):
             return None
         wanted = self._repositories(self.cwd)
-        if wanted is None or self._repository is None or self._repository.root != wanted.root:
+        if wanted is not self._repository:
             if self._repository is not None:
                 self._repository.close()
             self._repository = wanted
-        return self._repository
+        return wanted
 
     def _tell_map(self, change: FileChange) -> None:
         """The map of the repository hears of own changes at once, beside the loop."""

@@ -5,11 +5,11 @@ import os
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from app.assembly.ground import Ground
+from app.assembly.mapping import Repositories
 from app.assembly.model_wishes import ModelWishes
 from app.assembly.opened import opened
 from app.assembly.options import Options, UsageError
@@ -22,7 +22,7 @@ from app.engine.places import Places
 from app.engine.plan_tool import plan_tool
 from app.engine.prompting import PromptChoice, PromptSource
 from app.engine.session import Session
-from app.engine.standing import GateStanding
+from app.engine.standing import GateStanding, rules_in
 from app.engine.summariser import summary_model
 from app.engine.todo_tool import todo_tool
 from app.engine.todos import is_wanted
@@ -48,9 +48,6 @@ from tools.files.artifacts import Artifacts
 from tools.files.presence import is_file
 from tools.registry import builtin_tools
 from tools.workspace import Workspace
-
-if TYPE_CHECKING:
-    from tools.repomap.repository import MappedRepository
 
 
 class Assembled(msgspec.Struct, kw_only=True):
@@ -199,7 +196,9 @@ async def _follow(assembled: Assembled, options: Options, paths: Paths) -> None:
     assembled.session.choose_tools(tool_choice(options, assembled.settings))
 
 
-def _standing(paths: Paths, project: TrustInProject, can_ask: bool, ends_with_answer: bool) -> GateStanding:
+def _standing(
+    paths: Paths, project: TrustInProject, can_ask: bool = False, ends_with_answer: bool = True
+) -> GateStanding:
     return GateStanding(
         asks="person" if can_ask else "nobody" if ends_with_answer else "program",
         home=paths.home,
@@ -251,27 +250,9 @@ def _workspace(
         read=lambda: read_settings(in_force),
         cache_dir=paths.cache_dir,
         spawn_hook=hooks.before_spawn,
-        repositories=lambda cwd: _repository(cwd, paths, in_force, project),
-    )
-
-
-def _repository(
-    cwd: Path, paths: Paths, in_force: InForce, project: TrustInProject
-) -> "MappedRepository | None":
-    if not in_force.settings.repository_maps.enabled:
-        return None
-    # SQLite and the mapper come along, which most sessions start without.
-    from tools.repomap.repository import MappedRepository, root_of  # noqa: PLC0415
-
-    def home_if_harmless() -> Path | None:
-        """Git is asked for the history of folders that their person trusts, or that have nothing to be trusted."""
-        decision = project.decision
-        return paths.home if decision.is_trusted or decision.question.is_empty else None
-
-    return MappedRepository(
-        root_of(cwd),
-        paths.cache_dir,
-        asks_git_at_home=home_if_harmless,
+        repositories=Repositories(
+            paths, in_force, project, lambda: rules_in(in_force, _standing(paths, project)).rules
+        ),
     )
 
 

@@ -184,18 +184,23 @@ def _fits_host(pattern: str, host: str) -> bool:
 
 def matches_path(pattern: str, path: str, place: Place) -> bool:
     """A path pattern: `**` also goes through folders, `*` does not."""
-    if pattern.startswith("~/"):
-        pattern = place.home + pattern[1:]
-    elif not pattern.startswith("/"):
-        pattern = f"{place.workspace}/{pattern}"
-    form = re.compile(_path_form(pattern), re.DOTALL)
+    form = re.compile(path_form(pattern, place.workspace, place.home), re.DOTALL)
     real = place.resolve(path)
     return (form.fullmatch(real) is not None and form.fullmatch(path) is not None) or form.fullmatch(
         real
     ) is not None
 
 
-def _path_form(pattern: str) -> str:
+def path_form(pattern: str, workspace: str, home: str) -> str:
+    """The regular expression of whole paths that a pattern stands for."""
+    if pattern.startswith("~/"):
+        pattern = home + pattern[1:]
+    elif not pattern.startswith("/"):
+        pattern = f"{workspace}/{pattern}"
+    return _form_of(pattern)
+
+
+def _form_of(pattern: str) -> str:
     out: list[str] = []
     at = 0
     while at < len(pattern):

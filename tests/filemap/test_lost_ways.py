@@ -130,7 +130,7 @@ def test_what_only_the_next_one_ends_is_over_with_its_last_word(
         ("local function f(a, b)\n\t-- return\n\treturn a\nend\n", "a.lua", ["f(a, b)"]),
         ('a = "[0-9]{4}-b"\n', "a.py", ['a = "[0-9]{4}-b"']),
         ("a,\nb > c {\n  d: e;\n}\n", "a.css", ["a, b > c"]),
-        ("a = { 'b:c': (d) => { e() } }\n", "a.js", ["'b:c': (d)"]),
+        ("a = { 'b:c': (d) => { e() } }\n", "a.js", ["a", "'b:c': (d)"]),
         ("const A = b.c({\n  // what it is\n  d: 1,\n});\n", "a.js", ["A = b.c({ d: 1, })"]),
     ],
 )
@@ -195,10 +195,11 @@ def test_parts_of_a_component_hold_their_functions() -> None:
     made = map_text(f"<script>\nexport default {{\n{parts}}};\n</script>\n".encode(), "a.vue")
     assert [(each.name, each.end_line, each.parent) for each in made.symbols] == [
         ("script", 10, None),
-        ("computed", 5, 0),
-        ("a", 4, 1),
-        ("methods", 8, 0),
-        ("b", 7, 3),
+        ("default", 9, 0),
+        ("computed", 5, 1),
+        ("a", 4, 2),
+        ("methods", 8, 1),
+        ("b", 7, 4),
     ]
 
 

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tools.repomap.builder import IndexBuilder
-from tools.repomap.building import writing
+from tools.repomap.building import IndexedFolder, build, survey, writing
+from tools.repomap.hidden import HiddenFiles
 from tools.repomap.render import MapCandidate, render, tokens_of
 from tools.repomap.repository import MappedRepository
 from tools.repomap.store import IndexStore, keep_within
@@ -165,7 +166,7 @@ def test_before_there_is_an_index_paths_are_ranked(folder: Path, tmp_path: Path)
 
 def test_the_builder_works_beside_and_ends_with_its_session(folder: Path, tmp_path: Path):
     repository = MappedRepository(folder, tmp_path / "cache")
-    builder = IndexBuilder(folder, repository.index, None)
+    builder = IndexBuilder(IndexedFolder(folder), repository.index, None)
     assert builder.wait(60)
     assert builder.report.problem == ""
     assert repository.state().indexed == len(FILES)
@@ -176,7 +177,7 @@ def test_one_that_is_killed_is_gone_on_with(folder: Path, tmp_path: Path):
         write(folder, f"many/file{number}.py", f"def thing{number}():\n    pass\n" * 50)
     repository = MappedRepository(folder, tmp_path / "cache")
     for _ in range(5):
-        builder = IndexBuilder(folder, repository.index, None)
+        builder = IndexBuilder(IndexedFolder(folder), repository.index, None)
         builder.wait(0.4)
         os.kill(builder._process.pid, signal.SIGKILL)  # pyright: ignore[reportPrivateUsage]
         assert builder.wait(60)
@@ -307,3 +308,96 @@ def test_nobody_holds_the_lock_of_an_index_that_is_done(repository: MappedReposi
     lock = repository.index.with_name(repository.index.name + ".lock")
     with lock.open() as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_files_that_rules_hide_are_neither_indexed_nor_shown(folder: Path, tmp_path: Path):
+    rules = [HiddenFiles()]
+    repository = MappedRepository(folder, tmp_path / "cache", hidden=lambda: rules[0])
+    assert repository.bring_up_to_date(workers=0) == ""
+    assert "harbour/cache.py" in shown(repository, "cache directory")
+    rules[0] = HiddenFiles((f"{folder.resolve()}/harbour/cache\\.py",))
+    for is_looked in (False, True):
+        if is_looked:
+            repository.look()
+        assert "harbour/cache.py" not in shown(repository, "cache directory")
+        assert repository.definitions("ReadCache")[0] == []
+        assert repository.outline_of("harbour/cache.py") is None
+        assert "harbour/cache.py" not in repository.map_folder().map.text
+        assert "harbour/cache.py" not in {use.path for use in repository.uses("ReadCache").shown}
+        assert [one.path for one in repository.symbols_like("ReadCache")] == ["harbour/made_pb2.py"]
+    with IndexStore(repository.index) as store:
+        assert store.file_at("harbour/cache.py") is None
+    fresh = MappedRepository(folder, tmp_path / "other", hidden=lambda: rules[0])
+    assert "harbour/cache.py" not in shown(fresh, "cache")
+
+
+def test_lines_of_secrets_are_no_uses(repository: MappedRepository):
+    assert repository.uses("CACHE_DIRECTORY_TOKEN").shown == ()
+
+
+def test_new_files_are_listed_seldom_but_at_once_when_git_has_done_something(
+    repository: MappedRepository, folder: Path
+):
+    def look_again() -> None:
+        repository._looked = float("-inf")  # pyright: ignore[reportPrivateUsage]  (five seconds later)
+        repository.look()
+
+    repository.look()
+    write(folder, "harbour/new.py", "def capstan():\n    pass\n")
+    write(folder, "harbour/oars.py", "def rowlock():\n    pass\n")
+    os.utime(folder / "harbour/oars.py", (1_700_000_200, 1_700_000_200))
+    look_again()
+    assert repository.definitions("rowlock")[1] == 1
+    assert repository.definitions("capstan")[1] == 0
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    look_again()
+    assert repository.definitions("capstan")[1] == 1
+
+
+def test_of_a_large_folder_the_paths_come_first_and_then_where_one_works(folder: Path, tmp_path: Path):
+    for number in range(30):
+        write(folder, f"far/thing{number:02}.py", f"def far{number}():\n    pass\n")
+    large = IndexedFolder(folder, begins_at="harbour", most_at_once=10)
+    with writing(tmp_path / "index.sqlite") as store:
+        found = survey(store, large)
+        assert [path.partition("/")[0] for path in found.waiting][:4] == ["harbour"] * 4
+        assert build(store, large, workers=0, is_stopped=Stopped(after=2)) is False
+        assert store.count() == len(found.waiting)
+        assert store.count_not_looked_at() == len(found.waiting) - 1
+        assert [id for id, _ in store.matching(["far"], 100)] != []
+        assert build(store, large, workers=0) is True
+        assert store.count_not_looked_at() == 0
+        assert store.named("far29") != []
+
+
+class Stopped:
+    """Says yes when it was asked so often."""
+
+    def __init__(self, *, after: int) -> None:
+        self.left = after
+
+    def __call__(self) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+
+def test_files_of_the_same_package_are_raised(folder: Path, tmp_path: Path):
+    for name in ("one", "two"):
+        write(folder, f"packages/{name}/package.json", "{}\n")
+        write(folder, f"packages/{name}/src/anchor.py", "def drop_anchor():\n    pass\n")
+        write(folder, f"packages/{name}/src/main.py", "def main():\n    pass\n")
+    repository = MappedRepository(folder, tmp_path / "cache")
+    repository.bring_up_to_date(workers=0)
+    for name in ("one", "two"):
+        found = shown(repository, "drop the anchor", known=[f"packages/{name}/src/main.py"])
+        assert found[0] == f"packages/{name}/src/anchor.py"
+
+
+def test_a_method_is_found_by_the_last_part_of_its_name_too(folder: Path, tmp_path: Path):
+    write(folder, "server.go", "package p\n\nfunc (s *Server) Moor() error {\n\treturn nil\n}\n")
+    repository = MappedRepository(folder, tmp_path / "cache")
+    repository.bring_up_to_date(workers=0)
+    for name in ("Moor", "Server.Moor", "moor"):
+        assert [one.name for one in repository.definitions(name)[0]] == ["Server.Moor"], name
+    assert repository.definitions("Boat.Moor")[0] == []
+    assert [one.name for one in repository.symbols_like("Moo")] == ["Server.Moor"]

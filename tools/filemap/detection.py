@@ -14,7 +14,8 @@ rust: rs
 c: c
 cpp: cc cpp cxx c++ hh hpp hxx h++ inl ipp tpp ino
 cuda: cu cuh
-objc: m mm
+objc: m
+objcpp: mm
 java: java
 kotlin: kt kts
 scala: scala sc sbt

@@ -1,8 +1,12 @@
 """Changes to a list of drafts that several languages need: taking out, merging, finding the owner, order."""
 
-from collections.abc import Callable, Collection
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable
+from itertools import accumulate, islice
 
-from tools.filemap.language import FoundSymbol
+from tools.filemap.language import FoundRoute, FoundSymbol
+
+_MOST_ROUTES = 2000
 
 
 def without(drafts: list[FoundSymbol], removed: Collection[int]) -> list[FoundSymbol]:
@@ -94,3 +98,40 @@ def owned(drafts: list[FoundSymbol], kinds: Collection[str]) -> list[FoundSymbol
             if owner is not None and drafts[owner] is not draft:
                 draft.parent = owner
     return drafts
+
+
+def with_routes(
+    drafts: list[FoundSymbol], rest: bytes, whole: bytes, routes: Iterable[FoundRoute]
+) -> list[FoundSymbol]:
+    """Adds routes, which were found in the whole text, each below the innermost symbol around it.
+
+    `rest` is what was parsed of it: with the same rows, but shorter ones.
+    """
+    found = list(islice(routes, _MOST_ROUTES))
+    if not found:
+        return drafts
+    rows, parsed = _starts(whole), _starts(rest)
+    known = len(drafts)
+    for route in found:
+        first, last = bisect_right(rows, route.start) - 1, bisect_right(rows, route.end - 1) - 1
+        name = f"{route.verb} {route.path}".strip()
+        signature = f"{name} → {route.handler}" if route.handler else name
+        start = parsed[first] if first < len(parsed) else len(rest)
+        around = _innermost(drafts[:known], first)
+        drafts.append(FoundSymbol(name, "route", start, first, last, around, signature, node_type="route"))
+    return drafts
+
+
+def _starts(source: bytes) -> list[int]:
+    return list(accumulate((len(line) + 1 for line in source.split(b"\n")), initial=0))
+
+
+def _innermost(drafts: list[FoundSymbol], row: int) -> int:
+    """The smallest symbol that begins before the row and goes on behind it."""
+    best = -1
+    for index, draft in enumerate(drafts):
+        if draft.start_row < row <= draft.end_row and (
+            best < 0 or draft.end_row - draft.start_row <= drafts[best].end_row - drafts[best].start_row
+        ):
+            best = index
+    return best

@@ -11,6 +11,7 @@ from tools.filemap.detection import language_of
 from tools.filemap.drafts import ordered
 from tools.filemap.engine import Outline, outline
 from tools.filemap.language import FoundSymbol, Language
+from tools.filemap.languages.objc import parted
 from tools.filemap.languages.registry import is_described, language_named
 from tools.filemap.scanners.registry import SCANNERS
 from tools.filemap.watch import Deadline, Overtime
@@ -45,6 +46,8 @@ class Inner(NamedTuple):
 def outline_with_embedded(language: Language, source: bytes, watch: Deadline) -> Outline:
     """Raises `Overtime` or `Cancelled`."""
     found = outline(language, source, watch)
+    if language.name == "objcpp":
+        return _with_plain_cpp(found, source, watch)
     if language.name not in _HOSTS:
         return found
     drafts = found.drafts
@@ -55,6 +58,17 @@ def outline_with_embedded(language: Language, source: bytes, watch: Deadline) ->
         imports += [name for name in inside.imports if name not in imports]
         _add(drafts, inside.drafts, inner, owner)
     return Outline(drafts, imports, found.has_errors)
+
+
+def _with_plain_cpp(found: Outline, source: bytes, watch: Deadline) -> Outline:
+    """Objective-C++ with what stands between its classes."""
+    around = parted(source)[1]
+    inside = _inside("cpp", around, watch)
+    drafts = found.drafts
+    _add(drafts, inside.drafts, Inner("cpp", 0, len(source), 0), -1)
+    for draft in drafts:  # both were told of a text of its own
+        draft.start = draft.start_row
+    return Outline(ordered(drafts), inside.imports, found.has_errors or inside.has_errors)
 
 
 def with_fenced_code(drafts: list[FoundSymbol], source: bytes, watch: Deadline) -> list[FoundSymbol]:

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from tools.filemap.bodies import without_bodies
+from tools.filemap.drafts import with_routes
 from tools.filemap.language import FoundSymbol, Language
 from tools.filemap.members import with_members
 from tools.filemap.parsing import parse
@@ -20,6 +21,7 @@ class Outline(NamedTuple):
 
 def outline(language: Language, source: bytes, watch: Deadline) -> Outline:
     """The symbols of a source text. Raises `Overtime` or `Cancelled`."""
+    whole = source
     if language.bodies is not None:
         source = without_bodies(source, language.bodies, watch)
     rest, blocks = source, []
@@ -30,7 +32,9 @@ def outline(language: Language, source: bytes, watch: Deadline) -> Outline:
         # Not all is as plain as it seemed.
         rest, found = source, _parsed(language, source, watch)
     if language.finish is not None:
-        return found._replace(drafts=language.finish(found.drafts, rest))
+        found = found._replace(drafts=language.finish(found.drafts, rest))
+    if language.routes is not None:
+        found = found._replace(drafts=with_routes(found.drafts, rest, whole, language.routes(whole)))
     return found
 
 

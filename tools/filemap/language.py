@@ -1,7 +1,7 @@
 """How a language is described for the engine: which nodes are symbols, what they are called, where to look inside."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -83,6 +83,16 @@ class FoundSymbol(msgspec.Struct, gc=False):
     scope: str = ""
     """Name of the type that this belongs to although it does not stand inside it."""
     node_type: str = ""
+
+
+class FoundRoute(msgspec.Struct, frozen=True):
+    """A place in the text that ties a path to what answers it."""
+
+    start: int
+    end: int
+    verb: str
+    path: str
+    handler: str
 
 
 class Members(msgspec.Struct, frozen=True):
@@ -167,6 +177,8 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     """Where there are syntax errors, before `finish`: brings back what they swallowed."""
     finish: Callable[[list[FoundSymbol], bytes], list[FoundSymbol]] | None = None
     """What only the whole list can tell: merged clauses, receivers, section ends."""
+    routes: Callable[[bytes], Iterator[FoundRoute]] | None = None
+    """Where the whole text, bodies too, ties paths of a web program to functions."""
     worth: Callable[[Chain], tuple[Sign, ...] | None] | None = None
     """Inside the given node only children with one of these signs are looked at: bodies hold little else."""
     max_line_bytes: int = 0

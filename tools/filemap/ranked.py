@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from tools.filemap.symbol_lines import MapLine, SymbolTree, indent, size
-from tools.filemap.symbols import Symbol
+from tools.filemap.symbols import Symbol, says_little
 
 _SHARE_OF_GROUPS = 0.2
 """Of the room; what is left out is told in it."""
@@ -21,9 +21,6 @@ _LONGEST_NAME = 32
 _BRIEF_SHARE = 0.4
 """Beside a page, signatures are added as long as the map is not longer than this part of its room."""
 _EXPORTED = 1.5
-_SAYS_LITTLE = frozenset(
-    ("field", "variable", "constant", "property", "import", "key", "attribute", "element", "member", "value")
-)
 
 
 class ShownPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,7 +106,7 @@ def _rank(symbol: Symbol) -> tuple[int, float, int]:
     lines = symbol.end_line - symbol.start_line + 1
     if lines > 1:
         return 0, -lines * (_EXPORTED if symbol.is_exported else 1.0), symbol.start_line
-    return (2 if symbol.kind in _SAYS_LITTLE else 1), 0 if symbol.is_exported else 1, symbol.start_line
+    return (2 if says_little(symbol) else 1), 0 if symbol.is_exported else 1, symbol.start_line
 
 
 def _groups(nesting: SymbolTree, hidden: set[int], chosen: set[int], room: int) -> dict[int, MapLine]:

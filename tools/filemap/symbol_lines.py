@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from tools.filemap.symbols import Symbol
+from tools.filemap.wording import MAX_NAME
 
 _FEWEST_MARKS = 5
 SHORTEST_LINE = _FEWEST_MARKS + 3
@@ -122,9 +123,14 @@ def span(first: int, last: int) -> str:
     return f"[{first}]" if first == last else f"[{first}-{last}]"
 
 
+def shown_name(symbol: Symbol) -> str:
+    name = symbol.name
+    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…"
+
+
 def _cost(symbol: Symbol, depth: int) -> int:
     # Two brackets, two spaces and the line end; longer by one where a name looks like a range.
-    first, last, name = symbol.start_line, symbol.end_line, symbol.name
+    first, last, name = symbol.start_line, symbol.end_line, shown_name(symbol)
     length = len(symbol.kind) + size(name) + _FEWEST_MARKS
     length += len(f"{first}") if first == last else len(f"{first}-{last}")
     if depth:
@@ -133,7 +139,7 @@ def _cost(symbol: Symbol, depth: int) -> int:
 
 
 def _line(symbol: Symbol, index: int, depth: int, is_detailed: bool) -> MapLine:
-    label = _label(symbol) if is_detailed else f"{symbol.kind} {symbol.name}"
+    label = _label(symbol) if is_detailed else f"{symbol.kind} {shown_name(symbol)}"
     if "[" in label:
         label = _RANGE_LIKE.sub(r"[\1 ]", label)
     doc = f" — {symbol.doc}" if is_detailed and symbol.doc else ""
@@ -143,13 +149,13 @@ def _line(symbol: Symbol, index: int, depth: int, is_detailed: bool) -> MapLine:
 
 
 def _label(symbol: Symbol) -> str:
-    signature = symbol.signature
-    if not signature:
-        declared = symbol.name
+    signature, name = symbol.signature, shown_name(symbol)
+    if not signature or (name is not symbol.name and name[:-1] in signature):
+        declared = name
     elif symbol.name in signature:
         declared = signature
     else:
-        declared = f"{symbol.name}: {signature}"
+        declared = f"{name}: {signature}"
     declared = _without_kind(declared, symbol)
     words = [word for word in symbol.modifiers if word not in _NOISE and not _is_said(word, declared)]
     if symbol.is_exported and "export" in symbol.modifiers and "export" not in words:

@@ -26,6 +26,16 @@ class Symbol(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return "exported" in self.modifiers
 
 
+_SAY_LITTLE = frozenset(
+    ("field", "variable", "constant", "property", "import", "key", "attribute", "element", "member", "value")
+)
+
+
+def says_little(symbol: Symbol) -> bool:
+    """One line for a field or a variable: the last to get room where not all have it."""
+    return symbol.start_line == symbol.end_line and symbol.kind in _SAY_LITTLE
+
+
 class FileMap(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     language: str

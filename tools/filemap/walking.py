@@ -14,7 +14,16 @@ from tools.filemap.language import Chain, FoundSymbol, Language, Named, NodePlac
 from tools.filemap.leading import Above, Lead, last_row
 from tools.filemap.plan import NumberedRules, PlannedRule
 from tools.filemap.watch import Deadline
-from tools.filemap.wording import MAX_NAME, MAX_SIGNATURE, doc_line, header, one_line, without_words
+from tools.filemap.wording import (
+    LONGEST_NAME,
+    MAX_NAME,
+    MAX_SIGNATURE,
+    doc_line,
+    header,
+    one_line,
+    unquoted,
+    without_words,
+)
 
 _SPACE = 32
 _MANY_CHILDREN = 5000
@@ -27,6 +36,12 @@ _LONGEST_DOC = 300
 _LONGEST_HEADER = 3 * MAX_SIGNATURE
 _DECORATOR = re.compile(rb"@[A-Za-z_][\w.]*")
 _WORD = re.compile(rb"[A-Za-z_]+")
+_AT = ord("@")
+_QUOTED = rb"\"(?:[^\"\\\n]|\\.)*\""
+_ANNOTATIONS = re.compile(
+    rb"(?:@[\w.]+(?:[ \t]*\((?:[^()\"]|" + _QUOTED + rb"|\((?:[^()\"]|" + _QUOTED + rb")*\))*\))?\s+)+"
+)
+"""They may be many lines long, and are told as modifiers."""
 _EXPORTED = ("exported",)
 _DECORATORS = 6
 """More of them are not named."""
@@ -171,8 +186,8 @@ class Walk:
             name = plain[name_at:name_end] if plain is not None else self._said(name_at, name_end)
         else:
             name, name_at = self._named(draft, found, end)
-        if not name.isidentifier() or len(name) > MAX_NAME:
-            name = one_line(name.strip("\"'`"), MAX_NAME)
+        if not name.isidentifier() or len(name) > LONGEST_NAME:
+            name = one_line(unquoted(name), LONGEST_NAME)
             if not name:
                 return
         draft.name = name
@@ -229,6 +244,9 @@ class Walk:
     def _signature(self, start: int, name_at: int, end: int, body: int) -> str:
         is_whole = self._language.is_header_whole
         begin = start if is_whole else name_at
+        if is_whole and self._language.has_decorators and self._source[start] == _AT:
+            led = _ANNOTATIONS.match(self._source, start, name_at)
+            begin = led.end() if led is not None else start
         until = min(body if body >= 0 else end, begin + _LONGEST_HEADER)
         text = header(self._said(begin, until), is_cut=body >= 0)
         return without_words(text, self._language.modifiers) if is_whole else text

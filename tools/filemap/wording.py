@@ -3,6 +3,9 @@
 import re
 
 MAX_NAME = 120
+"""In what is shown."""
+LONGEST_NAME = 2_000
+"""In what is kept: names are whole wherever programs read them."""
 MAX_SIGNATURE = 160
 _MAX_DOC = 120
 _BRACKET = re.compile(r"[()\[\]{\n]")
@@ -46,6 +49,13 @@ _HEAD_ENDS = frozenset("{:=;,>so")
 _SAID = re.compile(r"[^\W_][^\n]*|[@<`\[(_](?!\*)[^\n]*\w[^\n]*")
 _BEFORE_DOC = " \t\r\n/*!#;%-={}|\"'"
 _DOC_EDGE = " \t\r/*!#;%-{}|\"'"
+
+
+def unquoted(name: str) -> str:
+    """Without quotes around it; the primes at a name's end are its own."""
+    while len(name) > 1 and name[0] == name[-1] and name[0] in "\"'`":
+        name = name[1:-1]
+    return name
 
 
 def one_line(text: str, limit: int) -> str:

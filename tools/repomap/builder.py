@@ -5,11 +5,14 @@ import selectors
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
-from tools.repomap.building import CannotIndex, IndexBusy, IndexProgress, build, writing
+from tools.repomap.building import CannotIndex, IndexBusy, IndexedFolder, IndexProgress, build, writing
+from tools.repomap.hidden import HiddenFiles
 from tools.repomap.nearness import learn
 from tools.repomap.worker import receive, send, start
 
@@ -21,6 +24,8 @@ class _Order(msgspec.Struct, frozen=True, array_like=True):
     index: bytes
     home: bytes | None
     """Where the person is at home, if git may be asked."""
+    hidden: HiddenFiles = HiddenFiles()
+    begins_at: bytes = b""
 
 
 class BuildReport(msgspec.Struct, frozen=True, array_like=True):
@@ -39,12 +44,27 @@ _REPORTS = msgspec.msgpack.Decoder(BuildReport)
 class IndexBuilder:
     """A session's end of it."""
 
-    def __init__(self, root: Path, index: Path, home: Path | None) -> None:
+    def __init__(
+        self,
+        folder: IndexedFolder,
+        index: Path,
+        home: Path | None,
+        heard: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`heard`: there is another report; from a thread."""
         self.report = BuildReport()
+        self.began = time.monotonic()
+        self._heard = heard
         self._process = start("builder")
         self._done = threading.Event()
         assert self._process.stdin is not None
-        order = _Order(os.fsencode(root), os.fsencode(index), os.fsencode(home) if home else None)
+        order = _Order(
+            os.fsencode(folder.root),
+            os.fsencode(index),
+            os.fsencode(home) if home else None,
+            folder.hidden,
+            os.fsencode(folder.begins_at),
+        )
         send(self._process.stdin, order)
         threading.Thread(target=self._listen, name="bayou-index", daemon=True).start()
 
@@ -71,12 +91,14 @@ class IndexBuilder:
         try:
             while not self.report.has_ended:
                 self.report = _REPORTS.decode(receive(self._process.stdout))
+                self._heard()
         except (EOFError, OSError, ValueError, msgspec.MsgspecError):
             self.report = msgspec.structs.replace(self.report, has_ended=True)
         finally:
             self._process.stdout.close()
             self.close()
             self._done.set()
+            self._heard()
 
 
 def main() -> None:
@@ -94,10 +116,11 @@ def main() -> None:
         send(sys.stdout.buffer, BuildReport(progress.done, progress.total))
 
     root = Path(os.fsdecode(order.root))
+    folder = IndexedFolder(root, order.hidden, os.fsdecode(order.begins_at))
     problem = ""
     try:
         with writing(Path(os.fsdecode(order.index))) as store:
-            if build(store, root, progress=tell, is_stopped=is_stopped) and order.home is not None:
+            if build(store, folder, progress=tell, is_stopped=is_stopped) and order.home is not None:
                 learn(store, root, Path(os.fsdecode(order.home)))
     except IndexBusy:
         problem = "another bayou builds the index"

@@ -9,14 +9,15 @@ import fcntl
 import os
 import selectors
 import sqlite3
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
-from tools.repomap.listing import MOST_FILES, list_files
-from tools.repomap.outlining import indexed
-from tools.repomap.store import IndexDamaged, Indexed, IndexedFile, IndexStore, forget, keep_within
+from tools.repomap.hidden import HiddenFiles
+from tools.repomap.listing import MOST_FILES, is_below, list_files
+from tools.repomap.outlining import indexed, path_alone
+from tools.repomap.store import FileStamp, IndexDamaged, Indexed, IndexedFile, IndexStore, forget, keep_within
 from tools.repomap.worker import MapWorker
 
 _BATCH = 200
@@ -24,6 +25,7 @@ _BATCH = 200
 _ASKED = 25
 """Files of one question to a worker."""
 _MOST_WORKERS = 4
+_PATHS_AT_ONCE = 2000
 
 
 class IndexProgress(msgspec.Struct, frozen=True, array_like=True):
@@ -71,6 +73,18 @@ def _opened(path: Path) -> IndexStore:
         return IndexStore(path, is_writing=True)
 
 
+class IndexedFolder(msgspec.Struct, frozen=True):
+    """What of which folder is indexed, and in which order."""
+
+    root: Path
+    hidden: HiddenFiles = HiddenFiles()
+    begins_at: str = ""
+    """Where the session works, as the index names it: that is done first."""
+    most_at_once: int = 50_000
+    """Of more files the paths come before anything else, so that there is an answer soon."""
+    most_bytes_at_once: int = 500_000_000
+
+
 class FolderSurvey(msgspec.Struct, frozen=True):
     """What there is beside what the index knows."""
 
@@ -79,22 +93,65 @@ class FolderSurvey(msgspec.Struct, frozen=True):
     """There are more files than are listed."""
     gone: tuple[str, ...]
     waiting: tuple[str, ...]
-    """New or changed."""
+    """New or changed, in the order in which they are to be done."""
+    unknown: tuple[str, ...] = ()
+    """Of a large folder: those of which not even the path is known."""
 
 
-def survey(store: IndexStore, root: Path, is_stopped: Callable[[], bool] = lambda: False) -> FolderSurvey:
-    listed = list_files(root, is_stopped=is_stopped)
+def survey(
+    store: IndexStore, folder: IndexedFolder, is_stopped: Callable[[], bool] = lambda: False
+) -> FolderSurvey:
+    """Lists the folder anew."""
+    listed = list_files(folder.root, is_stopped=is_stopped, hides=folder.hidden.below(folder.root))
     is_cut = len(listed) > MOST_FILES
     listed = listed[:MOST_FILES]
-    known = {file.path: file for file in store.files()}
+    known = store.stamps()
     gone = tuple(sorted(known.keys() - set(listed)))
-    waiting = tuple(path for path in listed if not is_fresh(root, known.get(path)))
-    return FolderSurvey(len(listed), is_cut, gone, waiting)
+    waiting = [path for path in listed if not _is_stamped(folder.root, path, known.get(path))]
+    sizes, changed = _states(folder.root, waiting) if waiting else (0, {})
+    is_large = len(listed) > folder.most_at_once or sizes > folder.most_bytes_at_once
+    unknown = tuple(path for path in waiting if path not in known) if is_large else ()
+    return FolderSurvey(len(listed), is_cut, gone, _ordered(waiting, changed, folder.begins_at), unknown)
+
+
+def sweep(store: IndexStore, folder: IndexedFolder) -> FolderSurvey:
+    """Looks at the files that are known, and at nothing else."""
+    root, hides = folder.root, folder.hidden.below(folder.root)
+    known = store.stamps()
+    waiting = [path for path, stamp in known.items() if not _is_stamped(root, path, stamp)]
+    gone = tuple(path for path in waiting if not os.path.lexists(root / path))
+    gone += tuple(path for path in known if hides(path))
+    rest = set(waiting) - set(gone)
+    return FolderSurvey(int(store.meta("listed") or 0), bool(store.meta("cut")), gone, tuple(sorted(rest)))
+
+
+def _states(root: Path, paths: Sequence[str]) -> tuple[int, dict[str, int]]:
+    """Their size together, and when something in each of their folders was changed last."""
+    size, changed = 0, dict[str, int]()
+    for path in paths:
+        try:
+            state = os.lstat(f"{root}/{path}")
+        except (OSError, ValueError):
+            continue
+        size += state.st_size
+        above = path.rpartition("/")[0]
+        changed[above] = max(changed.get(above, 0), state.st_mtime_ns)
+    return size, changed
+
+
+def _ordered(paths: Sequence[str], changed: Mapping[str, int], begins_at: str) -> tuple[str, ...]:
+    """Where the session works first, then the folders in which something was changed lately."""
+
+    def order(path: str) -> tuple[object, ...]:
+        above = path.rpartition("/")[0]
+        return (not is_below(path, begins_at), -changed.get(above, 0), above, path)
+
+    return tuple(sorted(paths, key=order))
 
 
 def build(
     store: IndexStore,
-    root: Path,
+    folder: IndexedFolder,
     *,
     found: FolderSurvey | None = None,
     workers: int | None = None,
@@ -102,12 +159,17 @@ def build(
     is_stopped: Callable[[], bool] = lambda: False,
 ) -> bool:
     """False: it was stopped before its end. `workers=0` maps in this process."""
-    found = found or survey(store, root, is_stopped)
+    root = folder.root
+    found = found or survey(store, folder, is_stopped)
     store.remove([os.fsencode(path) for path in found.gone])
     store.set_meta("listed", str(found.listed))
     store.set_meta("cut", "1" if found.is_cut else "")
     done = found.listed - len(found.waiting)
     progress(IndexProgress(done, found.listed))
+    for at in range(0, len(found.unknown), _PATHS_AT_ONCE):
+        if is_stopped():
+            return False
+        store.put([path_alone(path) for path in found.unknown[at : at + _PATHS_AT_ONCE]])
     count = min(_MOST_WORKERS, max(1, (os.cpu_count() or 2) // 2)) if workers is None else workers
     # A few files are mapped sooner than a process has started.
     is_here = count == 0 or len(found.waiting) < 2 * _ASKED
@@ -130,15 +192,19 @@ def build(
     return True
 
 
-def is_fresh(root: Path, known: IndexedFile | None) -> bool:
+def is_fresh(root: Path, known: IndexedFile) -> bool:
     """Whether the file is as the index has it, by its time and size."""
-    if known is None:
+    return _is_stamped(root, known.path, (known.mtime, known.size, known.inode))
+
+
+def _is_stamped(root: Path, path: str, stamp: FileStamp | None) -> bool:
+    if stamp is None:
         return False
     try:
-        state = os.lstat(root / known.path)
+        state = os.lstat(f"{root}/{path}")
     except (OSError, ValueError):
         return False
-    return (state.st_mtime_ns, state.st_size, state.st_ino) == (known.mtime, known.size, known.inode)
+    return (state.st_mtime_ns, state.st_size, state.st_ino) == stamp
 
 
 def _mapped_here(root: Path, paths: Sequence[str]) -> Generator[tuple[list[Indexed], int]]:

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from tools.filemap.symbols import Symbol
+from tools.filemap.symbols import Symbol, says_little
 from tools.repomap.kinds import WEIGHTS, note_of
 from tools.repomap.parts import counted
 from tools.repomap.render import MapCandidate
@@ -13,17 +13,17 @@ from tools.repomap.store import IndexedFile, IndexStore, KeptOutline
 _MOST_WEIGHED = 400
 _MOST_FOLDERS = 40
 _NAMED = 3
-_SAYS_LITTLE = frozenset(
-    ("field", "variable", "constant", "property", "import", "key", "attribute", "element")
-)
 
 
 def folder_candidates(
-    store: IndexStore, below: str, present: Callable[[IndexStore, IndexedFile], KeptOutline | None]
+    store: IndexStore,
+    below: str,
+    present: Callable[[IndexStore, IndexedFile], KeptOutline | None],
+    hides: Callable[[str], bool] = lambda path: False,
 ) -> Iterator[MapCandidate]:
     """Its own files, then the folders below it, then their files; the most leaned on first."""
     prefix = f"{below.rstrip('/')}/" if below else ""
-    inside = [file for file in store.files() if file.path.startswith(prefix)]
+    inside = [file for file in store.files() if file.path.startswith(prefix) and not hides(file.path)]
     own = [file for file in inside if "/" not in file.path.removeprefix(prefix)]
     deeper = [file for file in inside if "/" in file.path.removeprefix(prefix)]
     weighed = _weighed(store, [*own, *deeper][:_MOST_WEIGHED])
@@ -81,4 +81,4 @@ def _worth(symbol: Symbol) -> float:
     worth = (
         math.log1p(length) + (1.0 if symbol.is_exported else 0.0) + (1.0 if symbol.parent is None else 0.0)
     )
-    return worth * (0.2 if symbol.kind in _SAYS_LITTLE else 1.0)
+    return worth * (0.2 if says_little(symbol) else 1.0)

@@ -10,7 +10,7 @@ from tools.repomap.kinds import WEIGHTS
 from tools.repomap.lookup import innermost, owners_of
 from tools.repomap.of_session import known_files
 from tools.repomap.repository import MappedRepository
-from tools.repomap.store import KeptOutline
+from tools.repomap.store import KeptOutline, last_part
 from tools.repomap.telling import told_symbol
 from tools.text import one_line, visible
 from tools.workspace import Workspace
@@ -51,7 +51,7 @@ class NamedPlaces:
         rows = [
             f"{told_symbol(one)}, {one_line(visible(one.path))}"
             for one in found
-            if one.symbol.name == self._name
+            if self._name in (one.symbol.name, last_part(one.symbol.name))
         ]
         if rows and count > len(found):
             rows[-1] += f" ({count - len(found)} more of this name: locate finds them)"

@@ -19,9 +19,16 @@ def is_below(path: str, folder: str) -> bool:
 
 
 def list_files(
-    root: Path, most: int = MOST_FILES, is_stopped: Callable[[], bool] = lambda: False
+    root: Path,
+    most: int = MOST_FILES,
+    is_stopped: Callable[[], bool] = lambda: False,
+    hides: Callable[[str], bool] = lambda path: False,
 ) -> list[str]:
-    """Paths below the root, sorted. At most so many; more are not listed."""
+    """Paths below the root, sorted. At most so many; more are not listed. `hides`: files that nobody is to know."""
+    return [path for path in _listed(root, most, is_stopped) if not hides(path)]
+
+
+def _listed(root: Path, most: int, is_stopped: Callable[[], bool]) -> list[str]:
     program = bundled_ripgrep() or find_own_program("rg", outside=root)
     if program is None:
         return _walked(root, most)

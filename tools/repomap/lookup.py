@@ -9,7 +9,8 @@ import msgspec
 from tools.filemap.symbols import Symbol
 from tools.repomap.kinds import WEIGHTS, Kind
 from tools.repomap.listing import is_below
-from tools.repomap.store import IndexedFile, IndexStore, KeptOutline
+from tools.repomap.outlining import is_secret
+from tools.repomap.store import IndexedFile, IndexStore, KeptOutline, last_part, owners_said
 from tools.running.own_programs import find_own_program
 from tools.running.withheld import own_variables
 from tools.searching.ripgrep import ALWAYS, bundled_ripgrep
@@ -75,14 +76,16 @@ def definitions(
             continue
         file, outline = known
         for symbol in outline.symbols:
-            if symbol.name.lower() != last.lower():
+            if last.lower() not in (symbol.name.lower(), last_part(symbol.name).lower()):
                 continue
-            above = owners_of(outline.symbols, symbol)
+            above = [*owners_of(outline.symbols, symbol), *owners_said(symbol.name)]
             if owners and [part.lower() for part in above[-len(owners) :]] != [
                 part.lower() for part in owners
             ]:
                 continue
-            definition = Definition(file.path, symbol, ".".join(above), file.kind)
+            definition = Definition(
+                file.path, symbol, ".".join(owners_of(outline.symbols, symbol)), file.kind
+            )
             found.append((_order(definition, last, near), definition))
     found.sort(key=lambda one: one[0])
     return [definition for _, definition in found[:most]], len(found)
@@ -101,7 +104,13 @@ def symbols_like(store: IndexStore, text: str, present: Present, *, most: int) -
 
     outlines: dict[int, KeptOutline | None] = {}
     shown: list[Definition] = []
-    for name, id, place in sorted(found, key=order)[:most]:
+    seen: set[tuple[int, int]] = set()
+    for name, id, place in sorted(found, key=order):
+        if len(shown) >= most:
+            break
+        if (id, place) in seen:
+            continue  # by its last part too
+        seen.add((id, place))
         file = files[id]
         if id not in outlines:
             outlines[id] = present(store, file) if file is not None else None
@@ -110,7 +119,7 @@ def symbols_like(store: IndexStore, text: str, present: Present, *, most: int) -
         if file is None or outline is None or place >= len(outline.symbols):
             continue
         symbol = outline.symbols[place]
-        if symbol.name.lower() == name:
+        if name in (symbol.name.lower(), last_part(symbol.name).lower()):
             shown.append(
                 Definition(file.path, symbol, ".".join(owners_of(outline.symbols, symbol)), file.kind)
             )
@@ -132,13 +141,22 @@ def innermost(symbols: Sequence[Symbol], line: int) -> Symbol | None:
 
 
 def uses(
-    store: IndexStore | None, root: Path, name: str, present: Present, *, below: str = "", most: int = 100
+    store: IndexStore | None,
+    root: Path,
+    name: str,
+    present: Present,
+    hides: Callable[[str], bool],
+    *,
+    below: str = "",
+    most: int = 100,
 ) -> NameUses:
     """Lines with the name as a word, those of code before those of tests; its definitions are not among them."""
     last = _plain(name).rpartition(".")[2]
     hits: dict[str, list[tuple[int, str]]] = {}
     count = 0
     for path, line, text in _grepped(root, last, below):
+        if is_secret(path) or hides(path):
+            continue
         hits.setdefault(path, []).append((line, text))
         count += 1
         if count >= _MOST_HITS:
@@ -151,7 +169,7 @@ def uses(
         )
         for line, text in hits[path]:
             inner = innermost(outline.symbols, line) if outline is not None else None
-            if inner is not None and (inner.name, inner.start_line) == (last, line):
+            if inner is not None and (last_part(inner.name), inner.start_line) == (last, line):
                 count -= 1
                 continue
             within = ".".join([*owners_of(outline.symbols, inner), inner.name]) if inner and outline else ""
@@ -199,7 +217,7 @@ def _order(definition: Definition, name: str, near: Sequence[str]) -> tuple[obje
     folders = {path.rpartition("/")[0] for path in near}
     nearness = 0 if definition.path in near else 1 if definition.path.rpartition("/")[0] in folders else 2
     length = definition.symbol.end_line - definition.symbol.start_line
-    is_exact = definition.symbol.name == name
+    is_exact = name in (definition.symbol.name, last_part(definition.symbol.name))
     return (
         not is_exact,
         nearness,

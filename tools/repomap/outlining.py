@@ -14,7 +14,7 @@ from tools.filemap.symbols import Symbol
 from tools.filemap.watch import Deadline, Overtime
 from tools.repomap.kinds import Kind, kind_of
 from tools.repomap.parts import counted, repeated
-from tools.repomap.store import FileWords, Indexed
+from tools.repomap.store import NOT_LOOKED_AT, FileWords, Indexed
 
 MOST_BYTES = 1_000_000
 """Of larger files only path and size are known."""
@@ -25,7 +25,11 @@ _LONGEST_DOC = 80
 """Doc lines are a place for instructions to whoever reads them; this much of one is enough to find it."""
 _LONGEST_SIGNATURE = 160
 _MOST_SYMBOLS = 20_000
-_SECRET = (".env", ".netrc", ".npmrc", ".pypirc", "id_rsa", "id_ed25519", ".pem", ".key", ".p12", ".keystore")
+_SECRET_NAMES = (
+    ".env", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".git-credentials", ".my.cnf", ".htpasswd",
+    "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "logins.json", "key4.db", "cookies.sqlite", ".vault-token",
+)  # fmt: skip
+_SECRET_ENDINGS = (".pem", ".key", ".p12", ".pfx", ".keystore", ".jks", ".ppk")
 _YOUNG_NS = 2_000_000_000
 
 
@@ -41,17 +45,7 @@ def indexed(root: Path, path: str) -> Indexed | None:
     # What is written at this very moment may be written again within the same tick of the clock.
     is_young = time.time_ns() - state.st_mtime_ns < _YOUNG_NS
     mtime = -1 if is_young else state.st_mtime_ns
-    nothing = Indexed(
-        path=os.fsencode(path),
-        mtime=mtime,
-        size=state.st_size,
-        inode=state.st_ino,
-        language="",
-        kind="data",
-        lines=0,
-        symbols=(),
-        words=FileWords(repeated(counted(path).items()), "", "", {}),
-    )
+    nothing = msgspec.structs.replace(path_alone(path), mtime=mtime, size=state.st_size, inode=state.st_ino)
     if state.st_size > MOST_BYTES or is_secret(path):
         return nothing
     try:
@@ -83,10 +77,25 @@ def indexed(root: Path, path: str) -> Indexed | None:
     )
 
 
+def path_alone(path: str) -> Indexed:
+    """A file of which no more is known yet: it counts as changed."""
+    return Indexed(
+        path=os.fsencode(path),
+        mtime=NOT_LOOKED_AT,
+        size=0,
+        inode=0,
+        language="",
+        kind="data",
+        lines=0,
+        symbols=(),
+        words=FileWords(repeated(counted(path).items()), "", "", {}),
+    )
+
+
 def is_secret(path: str) -> bool:
     """Named as what holds secrets: nothing of its text is kept or shown."""
     name = path.rpartition("/")[2].lower()
-    return name.startswith(_SECRET[:6]) or name.endswith(_SECRET[6:])
+    return name.startswith(_SECRET_NAMES) or name.endswith(_SECRET_ENDINGS)
 
 
 def _kept(symbols: tuple[Symbol, ...], kind: Kind) -> tuple[Symbol, ...]:

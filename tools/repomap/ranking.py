@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from tools.filemap.symbols import Symbol
+from tools.filemap.symbols import says_little
 from tools.repomap.kinds import WEIGHTS, is_about_tests
 from tools.repomap.listing import is_below
 from tools.repomap.parts import capitalised_in, counted, names_in, parts_of, question_words
@@ -19,6 +19,12 @@ from tools.repomap.store import IndexedFile, IndexStore, KeptOutline
 EXACT = 0.35
 NEAR_BY_NAMES = 0.2
 CHANGED_TOGETHER = 0.3
+SAME_PACKAGE = 1.5
+"""In a repository of several: what lies in that of the files of the conversation."""
+_MANIFESTS = (
+    "package.json", "pyproject.toml", "setup.py", "Cargo.toml", "go.mod", "pom.xml", "build.gradle",
+    "build.gradle.kts", "composer.json", "Gemfile", "mix.exs", "pubspec.yaml", "Package.swift", "CMakeLists.txt",
+)  # fmt: skip
 _MOST_LOOKED_AT = 400
 _MOST_DEFINERS = 20
 _RARE_DEFINERS = 4
@@ -88,12 +94,15 @@ def rank(
     _add_neighbours(store, scores, known)
     lines = _traced(store, question, scores)
     about_tests = is_about_tests(question.text) or _is_test_folder(below)
+    packages = packages_of(store, known)
     places: list[LikelyFile] = []
     for id, score in scores.items():
         file = store.file(id)
         if file is None or not is_below(file.path, below):
             continue
         weight = 1.0 if id in lines or (file.kind == "test" and about_tests) else WEIGHTS[file.kind]
+        if any(is_below(file.path, package) for package in packages):
+            weight *= SAME_PACKAGE
         places.append(LikelyFile(file, score * weight, frozenset(lines.get(id, ()))))
     places.sort(key=lambda place: (-place.score, len(place.file.path), place.file.path))
     return Ranking(tuple(places[:most]), rarities)
@@ -131,21 +140,8 @@ def symbol_scores(
             score += 5.0
         if lines and any(symbol.start_line <= line <= symbol.end_line for line in lines):
             score += 10.0 + 5.0 / length
-        scores.append(score * (0.3 if _says_little(symbol) else 1.0))
+        scores.append(score * (0.3 if says_little(symbol) else 1.0))
     return scores
-
-
-def _says_little(symbol: Symbol) -> bool:
-    is_short = symbol.start_line == symbol.end_line
-    return is_short and symbol.kind in (
-        "field",
-        "variable",
-        "constant",
-        "property",
-        "import",
-        "key",
-        "attribute",
-    )
 
 
 def _worth(parts: Mapping[str, int], rarities: Mapping[str, float]) -> float:
@@ -250,6 +246,19 @@ def neighbours_by_names(store: IndexStore, file: IndexedFile) -> dict[int, float
 
 _MOST_RARE_WORDS = 60
 _RARE_FILES = 8
+
+
+def packages_of(store: IndexStore, paths: Sequence[str]) -> set[str]:
+    """The folders of the nearest manifests above files; the root is none."""
+    found: dict[str, str] = {}
+
+    def package(folder: str) -> str:
+        if folder and folder not in found:
+            is_one = any(store.file_at(f"{folder}/{name}") is not None for name in _MANIFESTS)
+            found[folder] = folder if is_one else package(folder.rpartition("/")[0])
+        return found[folder] if folder else ""
+
+    return {package(path.rpartition("/")[0]) for path in paths[-10:]} - {""}
 
 
 def _is_test_folder(folder: str) -> bool:

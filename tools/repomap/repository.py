@@ -16,10 +16,21 @@ import msgspec
 
 from tools.git.repository import find_repository
 from tools.repomap.builder import IndexBuilder
-from tools.repomap.building import CannotIndex, IndexBusy, IndexProgress, build, is_fresh, survey, writing
+from tools.repomap.building import (
+    CannotIndex,
+    IndexBusy,
+    IndexedFolder,
+    IndexProgress,
+    build,
+    is_fresh,
+    survey,
+    sweep,
+    writing,
+)
 from tools.repomap.folder_map import folder_candidates
+from tools.repomap.hidden import HiddenFiles
 from tools.repomap.kinds import Kind, note_of
-from tools.repomap.listing import list_files
+from tools.repomap.listing import is_below, list_files
 from tools.repomap.lookup import Definition, NameUses, definitions, symbols_like, uses
 from tools.repomap.nearness import learn
 from tools.repomap.outlining import indexed
@@ -32,6 +43,8 @@ _MAPPED_AT_ONCE = 60
 """So many changed files are brought up to date before an answer; more by the builder, behind it."""
 _LOOK_SECONDS = 5.0
 """So long what was seen of the folder is believed."""
+_LIST_SECONDS = 30.0
+"""So long no new files are looked for, unless git has done something meanwhile."""
 PATIENCE = 0.3
 """Seconds that an answer waits for an index that is being made."""
 
@@ -42,6 +55,8 @@ class IndexState(msgspec.Struct, frozen=True):
     indexed: int
     missing: int
     problem: str = ""
+    is_cut: bool = False
+    """There are more files than an index takes."""
 
 
 class MapAnswer(msgspec.Struct, frozen=True):
@@ -53,16 +68,40 @@ class MapAnswer(msgspec.Struct, frozen=True):
 
 class MappedRepository:
     def __init__(
-        self, root: Path, cache: Path, *, asks_git_at_home: Callable[[], Path | None] = lambda: None
+        self,
+        root: Path,
+        cache: Path,
+        *,
+        asks_git_at_home: Callable[[], Path | None] = lambda: None,
+        hidden: Callable[[], HiddenFiles] = HiddenFiles,
+        begins_at: Path | None = None,
     ) -> None:
-        """`asks_git_at_home`: the person's home, where git may be asked for this folder's history."""
+        """`asks_git_at_home`: the person's home, where git may be asked for this folder's history. `hidden`: what
+        nobody may be shown now. `begins_at`: the folder in it that the session works in."""
         self.root = root
         self.index = index_path(cache, root)
+        self.heard: Callable[[], None] = lambda: None
+        """Called, from a thread, when `progress` is another."""
         self._home = asks_git_at_home
+        self._hidden = hidden
+        self._begins_at = _below(root, begins_at) if begins_at is not None else ""
         self._lock = threading.Lock()
         self._builder: IndexBuilder | None = None
-        self._looked = float("-inf")
+        self._looked = self._listed = float("-inf")
+        self._git_stood: tuple[int, ...] = ()
         self._problem = ""
+        self._hides: tuple[HiddenFiles, Callable[[str], bool]] = (HiddenFiles(), lambda path: False)
+
+    @property
+    def _folder(self) -> IndexedFolder:
+        return IndexedFolder(self.root, self._hidden(), self._begins_at)
+
+    def hides(self, path: str) -> bool:
+        """Whether the person's rules keep that file from being shown."""
+        now = self._hidden()
+        if self._hides[0] != now:
+            self._hides = (now, now.below(self.root))
+        return self._hides[1](path)
 
     # Making the index
 
@@ -77,7 +116,9 @@ class MappedRepository:
         home = self._home()
         try:
             with writing(self.index) as store:
-                is_whole = build(store, self.root, workers=workers, progress=progress, is_stopped=is_stopped)
+                is_whole = build(
+                    store, self._folder, workers=workers, progress=progress, is_stopped=is_stopped
+                )
                 if is_whole and home is not None:
                     learn(store, self.root, home)
         except IndexBusy:
@@ -99,20 +140,28 @@ class MappedRepository:
                 return
             self._looked = time.monotonic()
             if not self._is_nearly_fresh():
-                self._builder = IndexBuilder(self.root, self.index, self._home())
+                self._builder = IndexBuilder(self._folder, self.index, self._home(), lambda: self.heard())
                 self._builder.wait(patience)
 
     def _is_nearly_fresh(self) -> bool:
+        """A few files are brought up to date at once. What is known is looked at each time, what is new seldom."""
         if not self.index.exists():
             return False
+        git, now = _state_of_git(self.root), time.monotonic()
+        is_listing = now - self._listed >= _LIST_SECONDS or git != self._git_stood
         try:
             with writing(self.index) as store:
-                found = survey(store, self.root)
+                found = survey(store, self._folder) if is_listing else sweep(store, self._folder)
                 if len(found.waiting) > _MAPPED_AT_ONCE or not store.meta("finished"):
                     return False
-                return build(store, self.root, found=found, workers=0)
+                is_done = build(store, self._folder, found=found, workers=0)
+                # Who changes with whom is told by a history, which another head has.
+                is_done = is_done and (git == self._git_stood or not self._git_stood or self._home() is None)
         except (IndexBusy, CannotIndex):
             return True
+        if is_listing:
+            self._listed, self._git_stood = now, git
+        return is_done
 
     def edited(self, path: Path) -> None:
         """A file was changed by ourselves: if there is an index, it hears of it at once."""
@@ -121,22 +170,20 @@ class MappedRepository:
         below = os.path.relpath(path, self.root)
         made = indexed(self.root, below) if not below.startswith("..") else None
         with contextlib.suppress(IndexBusy, CannotIndex), writing(self.index) as store:
-            if made is not None and store.file_at(below) is not None:
+            if made is not None and not self.hides(below):
                 store.put([made])
 
     def close(self) -> None:
         if self._builder is not None:
             self._builder.close()
 
-    @property
-    def progress(self) -> tuple[int, int] | None:
-        """While the builder runs: how many files of how many."""
+    def progress(self, after: float = 0.0) -> tuple[int, int] | None:
+        """While the builder has been running for so many seconds: how many files of how many."""
         builder = self._builder
-        return (
-            (builder.report.done, builder.report.total)
-            if builder is not None and builder.is_running
-            else None
-        )
+        if builder is None or not builder.is_running or not builder.report.total:
+            return None
+        is_shown = time.monotonic() - builder.began >= after
+        return (builder.report.done, builder.report.total) if is_shown else None
 
     # Asking it
 
@@ -163,7 +210,8 @@ class MappedRepository:
             if store is None:
                 return self._by_paths(None, below, tokens)
             return MapAnswer(
-                render(folder_candidates(store, below, self.present), tokens), self._state(store)
+                render(folder_candidates(store, below, self.present, self.hides), tokens),
+                self._state(store),
             )
 
     def definitions(
@@ -183,7 +231,7 @@ class MappedRepository:
 
     def uses(self, name: str, *, below: str = "", most: int = 100) -> NameUses:
         with self._reading() as store:
-            return uses(store, self.root, name, self.present, below=below, most=most)
+            return uses(store, self.root, name, self.present, self.hides, below=below, most=most)
 
     def outline_of(self, path: str) -> KeptOutline | None:
         """The symbols of a file of the index, as it is now."""
@@ -204,7 +252,9 @@ class MappedRepository:
             return {file.path: file.kind for file in files if file is not None}
 
     def present(self, store: IndexStore, file: IndexedFile) -> KeptOutline | None:
-        """A file's symbols as they are now; None: it is gone."""
+        """A file's symbols as they are now; None: it is gone, or nobody is to see it."""
+        if self.hides(file.path):
+            return None
         if is_fresh(self.root, file):
             return store.outline(file.id)
         made = indexed(self.root, file.path)
@@ -228,14 +278,13 @@ class MappedRepository:
     def _state(self, store: IndexStore | None) -> IndexState:
         if store is None:
             return IndexState(0, 0, self._problem)
-        count = store.count()
-        return IndexState(count, max(0, int(store.meta("listed") or 0) - count), self._problem)
+        count = store.count() - store.count_not_looked_at()
+        missing = max(0, int(store.meta("listed") or 0) - count)
+        return IndexState(count, missing, self._problem, is_cut=bool(store.meta("cut")))
 
     def _by_paths(self, question: MapQuestion | None, below: str, tokens: int) -> MapAnswer:
         """Before there is an index: by the names of the files alone."""
-        paths = [
-            path for path in list_files(self.root) if not below or path.startswith(below.rstrip("/") + "/")
-        ]
+        paths = [path for path in list_files(self.root, hides=self.hides) if is_below(path, below)]
         wanted = rank_paths(paths, question, _MOST_SHOWN) if question is not None else paths[:_MOST_SHOWN]
         shown = render((MapCandidate(path, None, (), ()) for path in wanted), tokens)
         return MapAnswer(
@@ -255,6 +304,27 @@ class MappedRepository:
             return None
         scores = symbol_scores(outline, question, ranking, lines)
         return MapCandidate(file.path, outline.lines, outline.symbols, scores, note_of(file.kind))
+
+
+def _below(root: Path, folder: Path) -> str:
+    """As the index names it; empty for what lies elsewhere."""
+    below = os.path.relpath(os.path.realpath(folder), os.path.realpath(root))
+    return "" if below == "." or below.startswith("..") else below
+
+
+def _state_of_git(root: Path) -> tuple[int, ...]:
+    """Another one when another commit is checked out, or something is added to the next."""
+    repository = find_repository(root)
+    if repository is None:
+        return ()
+    told: list[int] = []
+    for name in ("HEAD", "index", "logs/HEAD"):
+        try:
+            state = (repository.folder / name).stat()
+        except OSError:
+            continue
+        told += [state.st_mtime_ns, state.st_size]
+    return tuple(told)
 
 
 def root_of(folder: Path) -> Path:

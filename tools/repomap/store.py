@@ -6,6 +6,7 @@ Several processes read it at once; one writes, by the lock of `building`.
 
 import hashlib
 import os
+import re
 import sqlite3
 import time
 import zlib
@@ -20,7 +21,7 @@ from tools.filemap.symbols import Symbol
 from tools.repomap.kinds import Kind
 from tools.repomap.parts import repeated
 
-VERSION = f"1.{MAPPER_VERSION}"
+VERSION = f"2.{MAPPER_VERSION}"
 """Raised whenever an index would come out differently."""
 WEIGHTS = (4.0, 3.0, 2.0, 1.0)
 """Of a word in the path, in names of symbols, in doc lines, in the text: first guesses that held on 108 questions."""
@@ -30,6 +31,7 @@ create table file (
     id integer primary key, path blob not null unique, mtime integer not null, size integer not null,
     inode integer not null, language text not null, kind text not null, map blob not null, words blob not null
 );
+create index file_stamp on file (mtime, size, inode, path);
 create table sym (name text not null, file integer not null, place integer not null,
     primary key (name, file, place)) without rowid;
 create index sym_file on sym (file);
@@ -39,6 +41,11 @@ create virtual table seen using fts5vocab (text, row);
 create table near (a integer not null, b integer not null, times integer not null, primary key (a, b)) without rowid;
 """
 _TABLES = ("meta", "file", "sym", "text", "near")
+
+
+FileStamp = tuple[int, int, int]
+"""Time, size and inode."""
+NOT_LOOKED_AT = -2
 
 
 class FileWords(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -177,7 +184,11 @@ class IndexStore:
             "insert into file (id, path, mtime, size, inode, language, kind, map, words) values (?,?,?,?,?,?,?,?,?)",
             row,
         ).lastrowid
-        names = {(_sayable(symbol.name).lower(), id, place) for place, symbol in enumerate(file.symbols)}
+        names = {
+            (_sayable(name).lower(), id, place)
+            for place, symbol in enumerate(file.symbols)
+            for name in {symbol.name, last_part(symbol.name)}
+        }
         self._db.executemany("insert into sym values (?, ?, ?)", sorted(names))
         self._db.execute(
             "insert into text (rowid, path, symbols, docs, body) values (?, ?, ?, ?, ?)",
@@ -214,8 +225,18 @@ class IndexStore:
         row = self._db.execute("select id from file where path=?", (os.fsencode(path),)).fetchone()
         return self.file(row[0]) if row else None
 
+    def stamps(self) -> dict[str, FileStamp]:
+        """Of all files what tells whether they have changed."""
+        rows = self._db.execute("select path, mtime, size, inode from file")
+        return {os.fsdecode(path): (mtime, size, inode) for path, mtime, size, inode in rows}
+
     def count(self) -> int:
         return int(self._db.execute("select count(*) from file").fetchone()[0])
+
+    def count_not_looked_at(self) -> int:
+        """Those of which the path alone is known."""
+        asked = "select count(*) from file where mtime=?"
+        return int(self._db.execute(asked, (NOT_LOOKED_AT,)).fetchone()[0])
 
     def outline(self, id: int) -> KeptOutline:
         row = self._db.execute("select map from file where id=?", (id,)).fetchone()
@@ -271,6 +292,20 @@ class IndexStore:
     def languages(self) -> list[tuple[str, int]]:
         rows = self._db.execute("select language, count(*) as n from file group by language order by n desc")
         return rows.fetchall()
+
+
+_SEPARATOR = re.compile(r"::|[.#]")
+
+
+def last_part(name: str) -> str:
+    """`Start` of `Server.Start` and `Server::Start`: what a name is that says itself what it belongs to."""
+    parts = _SEPARATOR.split(name)
+    return parts[-1] if len(parts) > 1 and all(part.isidentifier() for part in parts) else name
+
+
+def owners_said(name: str) -> list[str]:
+    """`Server` of `Server.Start`."""
+    return _SEPARATOR.split(name)[:-1] if last_part(name) != name else []
 
 
 def index_path(cache: Path, root: Path) -> Path:

@@ -86,6 +86,8 @@ def _missing(state: IndexState) -> str:
     told: list[str] = []
     if state.missing:
         told.append(f"The index is being made: {state.missing:,} files are not in it yet.")
+    if state.is_cut:
+        told.append(f"The folder has more files than an index takes; {state.indexed:,} are in it.")
     if state.problem:
         told.append(f"The index is not up to date: {state.problem}")
     return " ".join(told)

@@ -1,4 +1,4 @@
-"""C, C++, CUDA and Objective-C."""
+"""C, C++ and CUDA."""
 
 import re
 
@@ -12,8 +12,6 @@ from tools.filemap.language import (
     NodePlace,
     NodeRule,
     first_child,
-    first_of,
-    head_line,
     words,
 )
 from tools.filemap.languages.blocks import C_BODIES
@@ -25,7 +23,7 @@ _NAMES = words(
     "identifier field_identifier type_identifier qualified_identifier destructor_name operator_name operator_cast "
     "template_function structured_binding_declarator primitive_type"
 )
-_INSIDE = re.compile(r"\s+")
+_OPERATOR = re.compile(r"(?:^|::)\s*(?P<said>operator\b.*)$", re.S)
 
 
 def declared(node: Node | None) -> Node | None:
@@ -142,9 +140,10 @@ def c_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     drafts = namespaces_of_macros(drafts, source)
     for draft in drafts:
         if draft.kind == "function":
-            scope, separator, last = draft.name.rpartition("::")
+            scope, last = _scoped(draft.name)
             above = drafts[draft.parent].kind if draft.parent >= 0 else ""
-            if separator and scope:
+            if scope:
+                draft.name = f"{scope}::{last}"
                 draft.scope = scope.rsplit("::", 1)[-1].split("<")[0].strip()
                 draft.kind = "method"
             elif above in ("class", "struct", "union"):
@@ -155,8 +154,19 @@ def c_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     drafts = owned(without(drafts, _typedef_bodies(drafts)), types)
     for draft in drafts:
         if draft.scope and draft.parent >= 0 and drafts[draft.parent].kind in types:
-            draft.name = draft.name.rsplit("::", 1)[-1].strip()
+            draft.name = _scoped(draft.name)[1]
     return drafts
+
+
+def _scoped(name: str) -> tuple[str, str]:
+    """What it belongs to, and its own name; `operator std::string` has a `::` that is no owner."""
+    operator = _OPERATOR.search(name)
+    if operator is not None:
+        said = operator["said"]
+        own = said if said.startswith("operator(") else said.split("(")[0]
+        return name[: operator.start()].strip(), " ".join(own.split())
+    scope, _, last = name.rpartition("::")
+    return scope, last.strip()
 
 
 def _typedef_bodies(drafts: list[FoundSymbol]) -> list[int]:
@@ -239,53 +249,4 @@ def _cpp(name: str, title: str, grammar: str, extra: str = "") -> Language:
 CPP = _cpp("cpp", "C++", "cpp")
 CUDA = _cpp("cuda", "CUDA", "cuda", "__global__ __device__ __host__ __shared__ __constant__")
 
-
-def _selector(node: Node, place: NodePlace) -> str | None:
-    """`- (void)setX:(int)x forY:(int)y` is called setX:forY:"""
-    names = [child for child in node.named_children if child.type == "identifier"]
-    parts = [place.text(name) for name in names]
-    if not parts:
-        return None
-    if len(parts) == 1:
-        has_argument = any(child.type == "method_parameter" for child in node.named_children)
-        return parts[0] + (":" if has_argument else "")
-    return ":".join(parts) + ":"
-
-
-def _property(node: Node, place: NodePlace) -> str | None:
-    line = head_line(node, place, 200, until=";")
-    match = re.search(r"(\w+)\s*$", line.split(" NS_")[0].split(" API_")[0])
-    return match.group(1) if match else None
-
-
-def _category(node: Node, place: NodePlace) -> str | None:
-    name = first_of("identifier")(node, place)
-    if not isinstance(name, Node):
-        return None
-    category = node.child_by_field_name("category")
-    return place.text(name) + (f" ({place.text(category)})" if category is not None else "")
-
-
-OBJC = Language(
-    name="objc",
-    title="Objective-C",
-    grammar="objc",
-    rules={
-        **_C_RULES,
-        "class_interface": NodeRule("class", _category),
-        "class_implementation": NodeRule("implementation", _category),
-        "protocol_declaration": NodeRule("protocol", first_of("identifier")),
-        "method_declaration": NodeRule("method", _selector, is_leaf=True),
-        "method_definition": NodeRule("method", _selector, is_leaf=True),
-        "property_declaration": NodeRule("property", _property, is_leaf=True),
-    },
-    enter=_C_ENTER | words("implementation_definition qualified_protocol_interface_declaration"),
-    imports={"preproc_include": _path},
-    modifiers=_C_MODIFIERS,
-    is_header_whole=True,
-    bodies=C_BODIES,
-    prepare=without_macros,
-    finish=c_finish,
-)
-
-LANGUAGES = (C, CPP, CUDA, OBJC)
+LANGUAGES = (C, CPP, CUDA)

@@ -18,10 +18,10 @@ from tools.filemap.language import (
 )
 from tools.filemap.languages.blocks import JS_BODIES
 from tools.filemap.languages.fields import ts_members
+from tools.filemap.languages.routes import script_routes
 from tools.filemap.pieces import SCRIPT
 
 _FUNCTIONS = words("function_expression arrow_function generator_function function")
-_VALUES = _FUNCTIONS | {"class"}
 _OUTER = words(
     "program export_statement ambient_declaration statement_block internal_module module expression_statement"
 )
@@ -74,6 +74,23 @@ def _value_kind(value: Node | None) -> str:
     return ""
 
 
+_MOST_LOOKED_AT = 400
+
+
+def _has_methods(node: Node | None) -> bool:
+    """Whether it is an object with functions of its own: then what it is called owns them."""
+    if node is None or node.type != "object":
+        return False
+    for child in node.named_children[:_MOST_LOOKED_AT]:
+        if child.type == "method_definition":
+            return True
+        if child.type == "pair":
+            value = child.child_by_field_name("value")
+            if value is not None and (value.type in _FUNCTIONS or _has_methods(value)):
+                return True
+    return False
+
+
 def _is_outside_functions(place: NodePlace) -> bool:
     """Whether this stands at the top of the file or of a namespace."""
     link = place.chain
@@ -92,10 +109,11 @@ def _variable(node: Node, place: NodePlace) -> list[Named] | None:
     name = node.child_by_field_name("name")
     if name is None or name.type != "identifier":
         return None
-    kind = _value_kind(node.child_by_field_name("value"))
+    value = node.child_by_field_name("value")
+    kind = _value_kind(value)
     if kind:
         return [Named(name, kind)]
-    if not _is_outside_functions(place):
+    if not _is_outside_functions(place) and not _has_methods(value):
         return None
     before = place.source[max(0, name.start_byte - 6) : name.start_byte]
     return [Named(name, "constant" if before.startswith(b"const") else "variable")]
@@ -105,12 +123,14 @@ def _assigned(node: Node, place: NodePlace) -> list[Named] | None:
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if left is None or left.type not in ("member_expression", "identifier"):
         return None
-    kind = _value_kind(right)
+    kind = _value_kind(right) or ("property" if _has_methods(right) else "")
     if not kind:
         return None
     text = place.text(left)
     if len(text) > 100 or "(" in text:
         return None
+    if kind == "property":
+        return [Named(left, kind, text)]
     if kind == "function" and (".prototype." in text or text.startswith("this.")):
         kind = "method"
     return [Named(left, kind)]
@@ -127,7 +147,7 @@ def _pair(node: Node, place: NodePlace) -> list[Named] | None:
     value = node.child_by_field_name("value")
     if value is not None and value.type == "object":
         name = place.text(key)
-        return [Named(name, "property", name)] if name in _GROUPS else None
+        return [Named(name, "property", name)] if name in _GROUPS or _has_methods(value) else None
     kind = _value_kind(value)
     return [Named(key, "method" if kind == "function" else kind)] if kind else None
 
@@ -166,20 +186,39 @@ def _default(node: Node, place: NodePlace) -> str | Node | None:
     return node.child_by_field_name("name") or ("default" if place.above() == "export_statement" else None)
 
 
-def _test(node: Node, place: NodePlace) -> list[Named] | None:
-    """`describe("…", () => …)` and its like."""
+_EXTENDS = words(
+    "Object.assign Object.defineProperties $.extend jQuery.extend _.extend _.assign extend assign"
+)
+
+
+def _call(node: Node, place: NodePlace) -> list[Named] | None:
+    """`describe("…", () => …)` and its like; `Object.assign(Boat.prototype, {…})`, `export default defineX({…})`."""
     called = node.child_by_field_name("function")
     if called is None or called.end_byte - called.start_byte > 24:
         return None
     word = place.text(called)
-    if word.split(".")[0] not in _TESTS:
-        return None
     arguments = node.child_by_field_name("arguments")
     first = first_child(arguments) if arguments is not None else None
+    if word in _EXTENDS and first is not None and first.type in ("identifier", "member_expression"):
+        assert arguments is not None
+        is_owner = any(_has_methods(child) for child in arguments.named_children[1:4])
+        name = place.text(first)
+        return [Named(first, "property", f"{word}({name}, …)")] if is_owner and len(name) <= 100 else None
+    if place.above() == "export_statement" and _has_methods(first):
+        return [Named("default", "constant", f"{word}(…)")]
+    if word.split(".")[0] not in _TESTS:
+        return None
     if first is None or first.type not in ("string", "template_string"):
         return None
     label = place.text(first)[1:-1]
     return [Named(f"{word} {label}", "test", f"{word} {label}")]
+
+
+def _exported(node: Node, place: NodePlace) -> list[Named] | None:
+    """`export default {…}` with methods."""
+    if place.above() != "export_statement" or not _has_methods(node):
+        return None
+    return [Named("default", "constant", "default")]
 
 
 def _type_member(node: Node, place: NodePlace) -> Node | None:
@@ -219,7 +258,8 @@ _JS_RULES = {
     "variable_declarator": NodeRule("variable", _variable, value="value"),
     "assignment_expression": NodeRule("function", _assigned, value="right"),
     "pair": NodeRule("method", _pair, value="value"),
-    "call_expression": NodeRule("test", _test),
+    "call_expression": NodeRule("test", _call),
+    "object": NodeRule("constant", _exported),
 }
 _JS_ENTER = words(
     "program export_statement lexical_declaration variable_declaration statement_block class_body "
@@ -249,6 +289,7 @@ JAVASCRIPT = Language(
     exporting=words("export"),
     has_decorators=True,
     between=words("decorator"),
+    routes=script_routes,
 )
 
 _TS_RULES = {
@@ -291,6 +332,7 @@ def _typescript(name: str, title: str) -> Language:
         exporting=words("export"),
         has_decorators=True,
         between=words("decorator"),
+        routes=script_routes,
     )
 
 
@@ -312,6 +354,7 @@ JSX = Language(
     exporting=JAVASCRIPT.exporting,
     has_decorators=True,
     between=words("decorator"),
+    routes=script_routes,
 )
 
 LANGUAGES = (JAVASCRIPT, JSX, TYPESCRIPT, TSX)

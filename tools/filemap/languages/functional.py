@@ -216,8 +216,11 @@ def _elixir_name(node: Node, place: NodePlace) -> Node | str:
             return operator if operator is not None else node
         if node.type == "unary_operator":
             return node.child_by_field_name("operator") or node
+        if node.type == "block" and node.named_child_count == 1:  # in parentheses
+            node = first_child(node) or node
+            continue
         target = node.child_by_field_name("target") if node.type == "call" else None
-        if target is None:
+        if target is None or place.text(target) == "unquote":
             return node
         node = target
     return node

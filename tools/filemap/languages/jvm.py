@@ -17,6 +17,7 @@ from tools.filemap.language import (
     words,
 )
 from tools.filemap.languages.blocks import JAVA_BODIES, KOTLIN_BODIES, SCALA_BODIES
+from tools.filemap.languages.routes import spring_routes
 
 
 def _declarators(node: Node, place: NodePlace) -> list[Node] | None:
@@ -59,6 +60,7 @@ JAVA = Language(
     exporting=words("public"),
     has_decorators=True,
     bodies=JAVA_BODIES,
+    routes=spring_routes,
     is_header_whole=True,
 )
 
@@ -122,6 +124,7 @@ KOTLIN = Language(
     export_rule=_not_hidden,
     has_decorators=True,
     bodies=KOTLIN_BODIES,
+    routes=spring_routes,
 )
 
 

@@ -94,6 +94,10 @@ _BEHIND = re.compile(
 """`f() LIB_NOEXCEPT {`, `f() lib_format((printf, 1, 2));`."""
 _UNCALLED = re.compile(rb"\w[ \t]+(?P<macro>[A-Z]\w*(?:_MACRO_SUBSTITUTION|_NOT_A_MACRO))(?=[ \t]*\()")
 """`int min LIB_PREVENT_MACRO_SUBSTITUTION ()`: keeps a macro of that name from being called."""
+_LAST_OF_LINE = re.compile(
+    rb"(?m:^)(?P<before>[A-Za-z_][\w \t*]*[\w*][ \t*]+)(?P<macro>[A-Z][A-Z0-9_]+)(?=[ \t]*\r?\n[a-z_]\w*[ \t]*\()"
+)
+"""`static void EXPORTED` above the name of a function; where nothing else is its type, it is the type."""
 _CANDIDATE = re.compile(rb"[A-Z]{2}")
 _PLAIN_LINES = rb"(?:(?![ \t]*#)[^\n]*\n)*+"
 _BRANCHES = re.compile(
@@ -110,11 +114,78 @@ _BLACK = re.compile(rb"\S")
 
 def without_macros(source: bytes, watch: Deadline) -> bytes:
     """The source with such macros as spaces."""
-    source = _with_whole_branches(source, watch)
+    source = _without_opened(_with_braces(_with_whole_branches(source, watch)))
     pieces: list[bytes] = []
     for _row, _start, block in WholeLines(source, watch):
         pieces.append(_covered(block, source) if _CANDIDATE.search(block) else block)
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+_DEFINED = re.compile(
+    rb"^[ \t]*#[ \t]*define[ \t]+(?P<name>[A-Za-z_]\w*)(?:\([^)\n]*\))?[ \t]+(?P<body>(?:[^\n\\]|\\\r?\n|\\.)*)",
+    re.M,
+)
+_AROUND = re.compile(rb"\b(?:namespace|extern)\b")
+_MOST_DEFINED = 50
+
+
+def _with_braces(source: bytes) -> bytes:
+    """Macros of this very text that open or close a brace, written out; such as open a namespace are covered up."""
+    if b"define" not in source:
+        return source
+    braces: dict[bytes, bytes] = {}
+    for match in _DEFINED.finditer(source):
+        body = match["body"]
+        net = body.count(b"{") - body.count(b"}")
+        if net in (1, -1) and len(braces) < _MOST_DEFINED:
+            braces[match["name"]] = b" " if _AROUND.search(body) else b"{" if net > 0 else b"}"
+    if not braces:
+        return source
+    if b" " in braces.values():  # what such a one opens, its fellow closes
+        braces = {name: b" " if brace == b"}" else brace for name, brace in braces.items()}
+    used = re.compile(
+        rb"^(?P<kept>[ \t]*#(?:[^\n\\]|\\\r?\n|\\.)*)|\b(?P<name>"
+        + b"|".join(map(re.escape, braces))
+        + rb")\b"
+        rb"(?:\([^()\n]*\))?",
+        re.M,
+    )
+
+    def written(match: re.Match[bytes]) -> bytes:
+        name = match["name"]
+        return match[0] if name is None else braces[name] + b" " * (len(match[0]) - 1)
+
+    return used.sub(written, source)
+
+
+_OPENED = re.compile(rb"^" + _NAME + rb"[ \t]*\{[ \t]*(?://[^\n]*)?\r?$", re.M)
+
+
+def _without_opened(source: bytes) -> bytes:
+    """`LIB_NAMESPACE {` at the margin is no function: it and the brace at the margin that ends it are covered up."""
+    opened = list(_OPENED.finditer(source))
+    if not opened:
+        return source
+    covered = bytearray(source)
+    for match in opened:
+        closed = _matching(source, match.end())
+        if closed >= 0:
+            covered[match.start() : match.end()] = _BLACK.sub(b" ", match[0])
+            covered[closed : closed + 1] = b" "
+    return bytes(covered)
+
+
+_MARGIN = re.compile(rb"^(?:\}|(?P<open>[^\s#/}][^\n]*\{[ \t]*(?://[^\n]*)?\r?$|\{))", re.M)
+
+
+def _matching(source: bytes, start: int) -> int:
+    """Among what stands at the margin alone: inside of functions macros may do what they like."""
+    depth = 1
+    for match in _MARGIN.finditer(source, start):
+        depth += 1 if match["open"] is not None else -1
+        if depth == 0:
+            return match.start()
+    return -1
 
 
 def _with_whole_branches(source: bytes, watch: Deadline) -> bytes:
@@ -162,9 +233,20 @@ def _covered(block: bytes, source: bytes) -> bytes:
             break
     if b"_MACRO" in block:
         block = _UNCALLED.sub(_blank, block)
+    block = _LAST_OF_LINE.sub(_blank_behind_type, block)
     for pattern in (_BETWEEN, _IN_NAME, _AFTER_NAME, _BEHIND):
         block = pattern.sub(_blank, block)
     return block
+
+
+_NO_TYPES = frozenset(
+    b"static inline extern const volatile register unsigned signed struct union enum".split()
+)
+
+
+def _blank_behind_type(match: re.Match[bytes]) -> bytes:
+    words = match["before"].replace(b"*", b" ").split()
+    return _blank(match) if any(word not in _NO_TYPES for word in words) else match[0]
 
 
 def _blank(match: re.Match[bytes]) -> bytes:

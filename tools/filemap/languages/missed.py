@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from tools.filemap.language import FoundSymbol
 
-_ELSEWHERE = re.compile(rb"^=[a-z]\w*.*?^=cut\b", re.M | re.S)
+_ELSEWHERE = re.compile(rb"^=[a-z]\w*.*?(?:^=cut\b|\Z)|^__(?:END|DATA)__\r?\n.*", re.M | re.S)
 
 
 def missed_functions(head: re.Pattern[bytes]) -> Callable[[list[FoundSymbol], bytes], list[FoundSymbol]]:

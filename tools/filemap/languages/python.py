@@ -7,6 +7,7 @@ from tree_sitter import Node
 from tools.filemap.drafts import without
 from tools.filemap.language import Chain, FoundSymbol, Language, NodePlace, NodeRule, Sign, signs, words
 from tools.filemap.languages.defs import without_functions
+from tools.filemap.languages.routes import python_routes
 from tools.filemap.pieces import INDENTED
 
 _DEFINES = signs(b"def ", b"def\t", b"class ", b"class\t")
@@ -103,6 +104,7 @@ PYTHON = Language(
     members=lambda source, watch: without_functions(source, _docstring, watch),
     pieces=INDENTED,
     finish=_finish,
+    routes=python_routes,
 )
 
 LANGUAGES = (PYTHON,)

@@ -11,7 +11,8 @@ _HEAD = re.compile(
     re.M,
 )
 _TOKEN = re.compile(
-    rb"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)+'|^[ \t]*#[ \t]*(?:else|elif|endif|if)|[{}]",
+    rb"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)+'|^[ \t]*#[ \t]*(?:else|elif|endif|if)"
+    rb"|^[ \t]*#[ \t]*define\b(?:[^\n\\]|\\\r?\n|\\.)*|[{}]",
     re.M | re.S,
 )
 _BEGIN = re.compile(rb"^(?P<before>[A-Z]\w*NAMESPACE)_BEGIN\((?P<name>[a-z]\w*)\)", re.M)

@@ -15,6 +15,7 @@ def _all() -> dict[str, Language]:
         functional,
         jvm,
         markup,
+        objc,
         python,
         schemas,
         scientific,
@@ -23,7 +24,8 @@ def _all() -> dict[str, Language]:
     )
 
     groups = (
-        python, ecmascript, systems, cfamily, jvm, dotnet, scripting, functional, scientific, markup, building, schemas,
+        python, ecmascript, systems, cfamily, objc, jvm, dotnet, scripting, functional, scientific, markup, building,
+        schemas,
     )  # fmt: skip
     return {language.name: language for group in groups for language in group.LANGUAGES}
 

@@ -234,6 +234,20 @@ _PERL_AHEAD = re.compile(rb"sub\s+[\w:']+\s*(?:\([^)]*\))?\s*;")
 """Only says that there will be such a sub; the grammar lets it go on."""
 
 
+_BLOCK = re.compile(rb"^(?P<indent>[ \t]*)\{\s*(?:#[^\n]*\s*)*\Z", re.M)
+
+
+def _block_end(source: bytes, package: FoundSymbol) -> int:
+    """The row of the brace that ends the block whose first word is the package; else the last one there can be."""
+    opened = _BLOCK.search(source, max(0, package.start - 400), package.start)
+    end = source.find(b"\n" + opened["indent"] + b"}", package.start) if opened is not None else -1
+    return (
+        package.start_row + source.count(b"\n", package.start, end + 1)
+        if end >= 0
+        else source.count(b"\n") + 1
+    )
+
+
 def _perl_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """A package without a block reaches to the next one and owns what stands between."""
     drafts = _with_missed_subs(drafts, source)
@@ -249,6 +263,7 @@ def _perl_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
         if draft.end_row > draft.start_row:
             continue
         after = drafts[order[number + 1]].start_row - 1 if number + 1 < len(order) else last_row
+        after = min(after, _block_end(source, draft))
         draft.end_row = max(draft.start_row, after)
         for each, inner in enumerate(drafts):
             if each != index and inner.parent < 0 and draft.start_row < inner.start_row <= draft.end_row:

@@ -8,6 +8,7 @@ from tools.filemap.drafts import owned
 from tools.filemap.language import FoundSymbol, Language, Named, NodePlace, NodeRule, first_of, signs, words
 from tools.filemap.languages.blocks import GO_BODIES, RUST_BODIES
 from tools.filemap.languages.fields import go_members
+from tools.filemap.languages.routes import go_routes
 from tools.filemap.pieces import BRACES
 
 _HAS_MEMBERS = signs(b"struct", b"interface")
@@ -55,7 +56,12 @@ def _go_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
         elif kind == "constant" or kind == "variable":
             # In a group the first one's modifiers are said once; here each name says it.
             draft.modifiers = ("exported",) if draft.name[:1].isupper() else ()
-    return owned(drafts, {"struct", "interface", "type"})
+    drafts = owned(drafts, {"struct", "interface", "type"})
+    for draft in drafts:
+        if draft.scope and draft.parent < 0:
+            # Its type stands in another file, and says the name that people call it by.
+            draft.name = f"{draft.scope}.{draft.name}"
+    return drafts
 
 
 GO = Language(
@@ -85,6 +91,7 @@ GO = Language(
     members=go_members,
     pieces=BRACES,
     finish=_go_finish,
+    routes=go_routes,
 )
 
 

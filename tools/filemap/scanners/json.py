@@ -13,6 +13,7 @@ from tools.filemap.language import FoundSymbol
 from tools.filemap.scanners.lines import text_of
 from tools.filemap.scanners.result import CUT_SHORT, Scanned
 from tools.filemap.watch import Deadline, Overtime
+from tools.filemap.wording import LONGEST_NAME
 
 _MAX_SYMBOLS = 20_000
 _LARGE = 256 * 1024
@@ -361,4 +362,4 @@ def _shape(frame: _Open) -> str:
 
 
 def _plain(text: bytes) -> str:
-    return text_of(text[:400].strip(b"\"'"), 100) or '""'
+    return text_of(text[:LONGEST_NAME].strip(b"\"'"), LONGEST_NAME) or '""'

@@ -37,6 +37,10 @@ _ALIKE = {
     "traceback": "error",
     "exception": "error",
 }
+_TRACEBACK = b"Traceback (most recent"
+_RAISED = re.compile(rb"(?!Traceback\b)[A-Za-z_][\w.]*(?::|\s*$)")
+_DIGIT = re.compile(rb"\d")
+_LONGEST_TRACE = 2000
 _CRASHES = (b"Traceback", b"panic", b"Exception")
 _SERIOUS = ("error", "critical", "fatal", "panic", "alert", "emergency")
 _SPANS = 40
@@ -83,12 +87,37 @@ def _word(found: bytes) -> str:
     return _ALIKE.get(word, word)
 
 
+class _Trace:
+    """A traceback goes on as long as its lines are indented; the next one says what was raised, and names it."""
+
+    def __init__(self, draft: FoundSymbol, line: bytes) -> None:
+        self._draft = draft
+        self._margin = _DIGIT.sub(b"0", line[: line.find(_TRACEBACK)])
+        """What a collector of logs puts before each line."""
+
+    def goes_on(self, line: bytes, row: int) -> bool:
+        draft, margin = self._draft, self._margin
+        if margin and _DIGIT.sub(b"0", line[: len(margin)]) == margin:
+            line = line[len(margin) :]
+        if not line.strip() or row - draft.start_row > _LONGEST_TRACE:
+            return False
+        draft.end_row = row
+        if line[:1].isspace():
+            return True
+        if _RAISED.match(line):
+            draft.name = text_of(_COLOUR.sub(b"", line), 110)
+        else:
+            draft.end_row = row - 1
+        return False
+
+
 def scan_log(source: bytes, watch: Deadline) -> Scanned:
     """Spans of equal length with their time and the levels in them; serious lines by themselves inside."""
     total = source.count(b"\n") + (not source.endswith(b"\n"))
     size = max(50, -(-total // _SPANS))
     drafts: list[FoundSymbol] = []
     span: _Span | None = None
+    trace: _Trace | None = None
     owner = 0
     for row, start, line in SourceLines(source, watch):
         if span is None or row % size == 0:
@@ -98,11 +127,14 @@ def scan_log(source: bytes, watch: Deadline) -> Scanned:
             owner = len(drafts)
             drafts.append(span.draft)
         word, said = span.add(line)
+        if trace is not None:
+            trace = trace if trace.goes_on(line, row) else None
         if word and len(drafts) < _NAMED_ERRORS:
             name = text_of(_COLOUR.sub(b"", said), 110).lstrip(' .,:;|-]!"') or word
-            drafts.append(
-                FoundSymbol(name=name, kind=word, start=start, start_row=row, end_row=row, parent=owner)
-            )
+            made = FoundSymbol(name=name, kind=word, start=start, start_row=row, end_row=row, parent=owner)
+            drafts.append(made)
+            if _TRACEBACK in line:
+                trace = _Trace(made, line)
     if span is not None:
         span.finish()
     return Scanned(drafts=drafts)

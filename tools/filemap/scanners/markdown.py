@@ -7,6 +7,7 @@ from tools.filemap.language import FoundSymbol
 from tools.filemap.scanners.lines import SourceLines, text_of
 from tools.filemap.scanners.result import Scanned
 from tools.filemap.watch import Deadline
+from tools.filemap.wording import LONGEST_NAME
 
 _ATX = re.compile(rb" {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*\r?$")
 _FENCE = re.compile(
@@ -135,11 +136,11 @@ def _line(state: _State, row: int, start: int, line: bytes) -> None:
     if head == b"#":
         match = _ATX.match(line)
         if match is not None:
-            state.heading(len(match[1]), plain(text_of(match[2] or b"", 600)), row, start)
+            state.heading(len(match[1]), plain(text_of(match[2] or b"", LONGEST_NAME)), row, start)
             return
     if head in (b"=", b"-") and before is not None and _UNDERLINE.match(line):
         level = 1 if head == b"=" else 2
-        state.heading(level, plain(text_of(before[2], 600)), before[0], before[1])
+        state.heading(level, plain(text_of(before[2], LONGEST_NAME)), before[0], before[1])
         return
     if line.strip() and not _NO_PARAGRAPH.match(line):
         state.paragraph = before if before is not None else (row, start, line)

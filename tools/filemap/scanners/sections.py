@@ -6,6 +6,7 @@ from tools.filemap.scanners.lines import SourceLines, text_of
 from tools.filemap.scanners.nesting import Nesting
 from tools.filemap.scanners.result import Scanned
 from tools.filemap.watch import Deadline
+from tools.filemap.wording import LONGEST_NAME
 
 _INI_SECTION = re.compile(rb"\s*\[+\s*([^\]\r\n]+?)\s*\]+\s*(?:[#;].*)?$")
 _INI_KEY = re.compile(rb"\s*(?:export\s+)?([\w.\-@/\\\"'$*%?]+(?: [\w.-]+)*)\s*[=:]")
@@ -26,7 +27,7 @@ def scan_ini(source: bytes, watch: Deadline) -> Scanned:
             continue
         section = _INI_SECTION.match(line) if text[:1] == b"[" else None
         if section is not None:
-            found.open(0, text_of(section[1], 120), "section", row, start, text_of(text))
+            found.open(0, text_of(section[1], LONGEST_NAME), "section", row, start, text_of(text))
             has_key = False
             continue
         if has_key and line[:1] in b" \t":
@@ -34,7 +35,7 @@ def scan_ini(source: bytes, watch: Deadline) -> Scanned:
             continue
         key = _INI_KEY.match(line) or _INI_BARE.match(text)
         if key is not None:
-            name = text_of(key[1] if key.re is _INI_KEY else text, 120)
+            name = text_of(key[1] if key.re is _INI_KEY else text, LONGEST_NAME)
             found.leaf(name, "key", row, start)
             has_key = True
             was_continued = text.endswith(b"\\")

@@ -8,6 +8,7 @@ from tools.filemap.language import FoundSymbol
 from tools.filemap.scanners.lines import text_of
 from tools.filemap.scanners.result import Scanned
 from tools.filemap.watch import Deadline
+from tools.filemap.wording import LONGEST_NAME
 
 _PART = rb"(?:\[[^\]\n]*\]|\"[^\"\n]*\"|`[^`\n]*`|[\w$#@]+)"
 _NAME = rb"(?:" + _PART + rb"\s*\.\s*)*" + _PART
@@ -209,7 +210,7 @@ def _data(state: _State, match: re.Match[bytes]) -> None:
 def _plain(name: bytes) -> str:
     if _SIMPLE_NAME.fullmatch(name):
         return name.decode("ascii")
-    text = text_of(name, 120)
+    text = text_of(name, LONGEST_NAME)
     return ".".join(part.strip().strip('[]"`') for part in text.split("."))
 
 

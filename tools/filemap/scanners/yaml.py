@@ -101,7 +101,71 @@ def scan(source: bytes, watch: Deadline) -> Scanned:
             _take(state, match, row, begin + counted)
     total = source.count(b"\n") + (bool(source) and not source.endswith(b"\n"))
     state.close(-1, total, len(source))
-    return Scanned(drafts=state.drafts)
+    return Scanned(drafts=_with_resources(state.drafts, source) if b"apiVersion" in source else state.drafts)
+
+
+_SAID = re.compile(rb"[ \t]*(?:- +)*[\w\"'-]+[ \t]*:[ \t]*[\"']?(?P<said>[^\s#\"']{1,200})")
+
+
+def _with_resources(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
+    """Documents of a cluster are called by their kind and name: `Deployment web`."""
+    made: list[FoundSymbol] = []
+    place = [0] * len(drafts)
+    at = 0
+    while at < len(drafts):
+        after = at + 1
+        while after < len(drafts) and not (
+            drafts[after].parent < 0 and _begins_document(source, drafts[after])
+        ):
+            after += 1
+        document = drafts[at:after]
+        owner = _resource(document, at, source)
+        if owner is not None:
+            made.append(owner)
+        root = len(made) - 1 if owner is not None else -1
+        for number, draft in enumerate(document, at):
+            place[number] = len(made)
+            draft.parent = place[draft.parent] if draft.parent >= 0 else root
+            made.append(draft)
+        at = after
+    return made
+
+
+def _begins_document(source: bytes, draft: FoundSymbol) -> bool:
+    """Whether a line of dashes stands between it and what is above."""
+    at = source.rfind(b"\n", 0, draft.start) + 1
+    while at > 0:
+        begin = source.rfind(b"\n", 0, at - 1) + 1
+        line = source[begin : min(at, begin + 200)].strip()
+        if line and not line.startswith(b"#"):
+            return line.startswith(b"---")
+        at = begin
+    return False
+
+
+def _resource(document: list[FoundSymbol], first: int, source: bytes) -> FoundSymbol | None:
+    outer = {draft.name: number for number, draft in enumerate(document, first) if draft.parent < 0}
+    if not {"apiVersion", "kind", "metadata"} <= outer.keys():
+        return None
+    kind = _value(document[outer["kind"] - first], source)
+    name = next(
+        (
+            _value(draft, source)
+            for draft in document
+            if draft.parent == outer["metadata"] and draft.name in ("name", "generateName")
+        ),
+        "",
+    )
+    if not kind:
+        return None
+    start, end_row = document[0].start, max(draft.end_row for draft in document)
+    said = f"{kind} {name}".strip()
+    return FoundSymbol(said, "resource", start, document[0].start_row, end_row, -1)
+
+
+def _value(draft: FoundSymbol, source: bytes) -> str:
+    said = _SAID.match(source, source.rfind(b"\n", 0, draft.start) + 1)
+    return text_of(said["said"], 200) if said is not None else ""
 
 
 def _take(state: _State, match: re.Match[bytes], row: int, at: int) -> None:
@@ -146,9 +210,9 @@ def _draft(state: _State, match: re.Match[bytes], value: bytes, row: int, at: in
     if raw is not None:
         name = state.names.get(raw)
         if name is None:
-            name = state.names[raw] = text_of(raw, 120)
+            name = state.names[raw] = text_of(raw, 400)
     else:
-        name = text_of(match["double"] or match["single"] or b"", 120) or '""'
+        name = text_of(match["double"] or match["single"] or b"", 400) or '""'
     return FoundSymbol(
         name=name,
         kind="key",

@@ -1,0 +1,88 @@
+"""Which repository a session's tools may map, without what rules keep from them; looked for again only now and then."""
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from app.assembly.trusting import TrustInProject
+from app.permits.rules import Rule, path_form
+from app.permits.secrets import FOLDERS, HOME_FILES
+from app.resources.in_force import InForce
+from app.resources.paths import Paths
+
+if TYPE_CHECKING:
+    from tools.repomap.repository import MappedRepository
+
+_BELIEVED_SECONDS = 5.0
+"""So long a folder is believed to lie in the same repository."""
+
+
+class _Known(msgspec.Struct, frozen=True):
+    cwd: Path
+    looked: float
+    repository: "MappedRepository"
+
+
+class Repositories:
+    """Asked by the workspace whenever a tool wants the map: mostly it is the same as before."""
+
+    def __init__(
+        self,
+        paths: Paths,
+        in_force: InForce,
+        project: TrustInProject,
+        rules: Callable[[], Iterable[Rule]],
+    ) -> None:
+        self._paths = paths
+        self._in_force = in_force
+        self._project = project
+        self._rules = rules
+        self._known: _Known | None = None
+
+    def __call__(self, cwd: Path) -> "MappedRepository | None":
+        if not self._in_force.settings.repository_maps.enabled:
+            return None
+        known, now = self._known, time.monotonic()
+        if known is not None and known.cwd == cwd and now - known.looked < _BELIEVED_SECONDS:
+            return known.repository
+        # SQLite and the mapper come along, which most sessions start without.
+        from tools.repomap.hidden import HiddenFiles  # noqa: PLC0415  (as above)
+        from tools.repomap.repository import MappedRepository, root_of  # noqa: PLC0415  (as above)
+
+        root = root_of(cwd)
+        if known is not None and (known.cwd, known.repository.root) == (cwd, root):
+            repository = known.repository
+        else:
+            repository = MappedRepository(
+                root,
+                self._paths.cache_dir,
+                asks_git_at_home=self._home_if_harmless,
+                hidden=lambda: HiddenFiles(hidden_forms(self._rules(), cwd, self._paths.home)),
+                begins_at=cwd,
+            )
+        self._known = _Known(cwd, now, repository)
+        return repository
+
+    def _home_if_harmless(self) -> Path | None:
+        """Git is asked for the history of folders that their person trusts, or that have nothing to be trusted."""
+        decision = self._project.decision
+        return self._paths.home if decision.is_trusted or decision.question.is_empty else None
+
+
+def hidden_forms(rules: Iterable[Rule], cwd: Path, home: Path) -> tuple[str, ...]:
+    """Of whole paths that a `read` would not be let to without a question."""
+    workspace, homes = os.path.realpath(cwd), dict.fromkeys((str(home), os.path.realpath(home)))
+    forms = [
+        path_form(rule.pattern, workspace, one)
+        for rule in rules
+        if rule.kind == "read" and rule.deed != "allow"
+        for one in homes
+    ]
+    for one in homes:
+        forms += [path_form(f"{one}/{folder}/**", workspace, one) for folder in FOLDERS]
+        forms += [path_form(f"{one}/{file}", workspace, one) for file in HOME_FILES]
+    return tuple(dict.fromkeys(forms))

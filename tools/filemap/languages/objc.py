@@ -1,0 +1,118 @@
+"""Objective-C, and Objective-C++: classes between `@interface` or `@implementation` and `@end`, with C around them."""
+
+import re
+
+from tree_sitter import Node
+
+from tools.filemap.language import Language, NodePlace, NodeRule, first_of, head_line, words
+from tools.filemap.languages.blocks import C_BODIES
+from tools.filemap.languages.cfamily import C
+from tools.filemap.languages.macros import without_macros
+from tools.filemap.watch import Deadline
+
+_BLACK = re.compile(rb"\S")
+_CLASS = re.compile(
+    rb"^[ \t]*@(?:interface|implementation|protocol)\b(?![^\n]*;[ \t]*\r?$).*?^[ \t]*@end\b", re.M | re.S
+)
+_METHOD = re.compile(
+    rb"^(?P<macro>[A-Z][A-Z0-9_]+\()(?P<before>(?:[ \t]*\w+[ \t]*,\s*)?)"
+    rb"(?P<said>\w+(?:[ \t]*:[^{};]*?)?)(?P<close>\)[ \t]*)(?=\s*\{)",
+    re.M,
+)
+"""`RCT_EXPORT_METHOD(play:(NSString *)song) {`: what stands in it is a method's head."""
+_ALONE = re.compile(rb"^[A-Z][A-Z0-9_]+(?:\([^(){};]*\))?[ \t]*;?[ \t]*\r?$", re.M)
+_HEAD = b"- (void)"
+
+
+def _without_own_macros(source: bytes, watch: Deadline) -> bytes:
+    """Macros between methods: those that are a method's head become one, others are covered up."""
+    return without_macros(_CLASS.sub(lambda match: _plain(match[0]), source), watch)
+
+
+def _plain(block: bytes) -> bytes:
+    def as_head(match: re.Match[bytes]) -> bytes:
+        room = len(match["macro"]) + len(match["before"])
+        if room < len(_HEAD):
+            return match[0]
+        head = (
+            _HEAD + b" " * (room - len(_HEAD))
+            if b"\n" not in match["before"]
+            else match["macro"] + match["before"]
+        )
+        return head + match["said"] + b" " * len(match["close"])
+
+    return _ALONE.sub(lambda match: _BLACK.sub(b" ", match[0]), _METHOD.sub(as_head, block))
+
+
+def _only_classes(source: bytes, watch: Deadline) -> bytes:
+    return _without_own_macros(parted(source)[0], watch)
+
+
+def parted(source: bytes) -> tuple[bytes, bytes]:
+    """What is Objective-C's own, and what stands around it; each with the other as blanks."""
+    own, around = bytearray(_BLACK.sub(b" ", source)), bytearray(source)
+    for match in _CLASS.finditer(source):
+        first, last = match.span()
+        own[first:last] = source[first:last]
+        around[first:last] = _BLACK.sub(b" ", match[0])
+    return bytes(own), bytes(around)
+
+
+def _selector(node: Node, place: NodePlace) -> str | None:
+    """`- (void)setX:(int)x forY:(int)y` is called setX:forY:"""
+    names = [child for child in node.named_children if child.type == "identifier"]
+    parts = [place.text(name) for name in names]
+    if not parts:
+        return None
+    if len(parts) == 1:
+        has_argument = any(child.type == "method_parameter" for child in node.named_children)
+        return parts[0] + (":" if has_argument else "")
+    return ":".join(parts) + ":"
+
+
+def _property(node: Node, place: NodePlace) -> str | None:
+    line = head_line(node, place, 200, until=";")
+    match = re.search(r"(\w+)\s*$", line.split(" NS_")[0].split(" API_")[0])
+    return match.group(1) if match else None
+
+
+def _category(node: Node, place: NodePlace) -> str | None:
+    name = first_of("identifier")(node, place)
+    if not isinstance(name, Node):
+        return None
+    category = node.child_by_field_name("category")
+    return place.text(name) + (f" ({place.text(category)})" if category is not None else "")
+
+
+_RULES = {
+    **C.rules,
+    "class_interface": NodeRule("class", _category),
+    "class_implementation": NodeRule("implementation", _category),
+    "protocol_declaration": NodeRule("protocol", first_of("identifier")),
+    "method_declaration": NodeRule("method", _selector, is_leaf=True),
+    "method_definition": NodeRule("method", _selector, is_leaf=True),
+    "property_declaration": NodeRule("property", _property, is_leaf=True),
+}
+
+
+def _objc(name: str, title: str, *, is_mixed: bool) -> Language:
+    return Language(
+        name=name,
+        title=title,
+        grammar="objc",
+        rules=_RULES,
+        enter=C.enter | words("implementation_definition qualified_protocol_interface_declaration"),
+        imports=C.imports,
+        modifiers=C.modifiers,
+        is_header_whole=True,
+        bodies=C_BODIES,
+        prepare=_only_classes if is_mixed else _without_own_macros,
+        finish=C.finish,
+    )
+
+
+OBJC = _objc("objc", "Objective-C", is_mixed=False)
+OBJCPP = _objc("objcpp", "Objective-C++", is_mixed=True)
+"""The grammar knows no C++; that is mapped as what it is, beside it (`embedded`)."""
+
+LANGUAGES = (OBJC, OBJCPP)

@@ -1,0 +1,224 @@
+"""Routes of web programs as symbols: `GET /users/:id`, with what answers it. Prompts speak of addresses, not of names.
+
+They are told by text, in the few forms that the usual frameworks have: decorators (Flask, FastAPI, Nest), annotations
+(Spring), calls with a literal path (Express, Gin, `net/http`, Django's `path`). What is no literal is no route.
+"""
+
+import re
+from collections.abc import Iterator
+
+from tools.filemap.language import FoundRoute
+
+_VERBS = rb"get|post|put|delete|patch|head|options"
+_LITERAL = rb"[rR]?(?P<quote>[\"'`])(?P<path>[^\"'`\n]{0,200})(?P=quote)"
+
+
+def _begun(source: bytes, sign: re.Pattern[bytes], whole: re.Pattern[bytes]) -> Iterator[re.Match[bytes]]:
+    """Lines that have the sign, where all of it is there; the sign alone is looked for fast."""
+    until = 0
+    for found in sign.finditer(source):
+        if found.start() < until:
+            continue
+        match = whole.match(source, source.rfind(b"\n", 0, found.start()) + 1)
+        if match is not None:
+            until = match.end()
+            yield match
+
+
+def _text(raw: bytes | None) -> str:
+    return " ".join((raw or b"").decode("utf-8", "replace").split())
+
+
+# Python: decorators of Flask, FastAPI and their like; Django's lists
+
+_DECORATED_SIGN = re.compile(rb"\.(?:route|api_route|websocket|" + _VERBS + rb")\(\s*[rR]?[\"']")
+_DECORATED = re.compile(
+    rb"^[ \t]*@(?P<on>[A-Za-z_][\w.]*)\.(?P<word>route|api_route|websocket|" + _VERBS + rb")\(\s*" + _LITERAL,
+    re.M,
+)
+_METHODS = re.compile(rb"methods\s*=\s*[\[(](?P<verbs>[^\])]*)[\])]")
+_DEFINED = re.compile(rb"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+(?P<name>\w+)", re.M)
+_DJANGO = re.compile(
+    rb"^[ \t]*(?P<word>path|re_path|url)\(\s*" + _LITERAL + rb"\s*,\s*(?P<handler>[\w.]+)", re.M
+)
+_FAR = 2000
+
+
+def python_routes(source: bytes) -> Iterator[FoundRoute]:
+    if b"@" in source:
+        for match in _begun(source, _DECORATED_SIGN, _DECORATED):
+            defined = _DEFINED.search(source, match.end(), match.end() + _FAR)
+            if defined is None or not (match["path"].startswith((b"/", b"{", b"<")) or not match["path"]):
+                continue
+            word, end = match["word"], match.end()
+            verb = word.decode().upper()
+            if word in (b"route", b"api_route"):
+                said = _METHODS.search(source, end, defined.start())
+                verb = ",".join(re.findall(r"\w+", _text(said["verbs"]))) if said is not None else "GET"
+            yield FoundRoute(
+                _begin(match),
+                end,
+                verb.replace("WEBSOCKET", "WS"),
+                _text(match["path"]),
+                _text(defined["name"]),
+            )
+    if b"urlpatterns" in source:
+        for match in _DJANGO.finditer(source, source.find(b"urlpatterns")):
+            if match["handler"] != b"include":
+                yield FoundRoute(
+                    _begin(match),
+                    match.end(),
+                    "",
+                    "/" + _text(match["path"]).lstrip("^/"),
+                    _text(match["handler"]),
+                )
+
+
+# JavaScript and TypeScript: Express and its like, Nest
+
+_CALL_SIGN = re.compile(rb"\.(?:" + _VERBS + rb"|all)\(\s*[\"'`][/*]")
+_CALLED = re.compile(
+    rb"^[ \t]*(?:await[ \t]+)?(?P<on>[A-Za-z_$][\w$.]*)\.(?P<verb>"
+    + _VERBS
+    + rb"|all)\(\s*"
+    + _LITERAL
+    + rb"\s*,",
+    re.M,
+)
+_SERVES = re.compile(rb"(?:^|\.)(?:app|api|server|fastify|koa|express|hono|r|\w*[rR]outer?s?|\w*App|\w*Api)$")
+_ROUTE_SIGN = re.compile(rb"\.route\(")
+_ROUTE = re.compile(rb"^[ \t]*(?P<on>[A-Za-z_$][\w$.]*)\.route\(\s*" + _LITERAL + rb"\s*\)", re.M)
+_CHAINED = re.compile(rb"\s*\.(?P<verb>" + _VERBS + rb"|all)\((?P<rest>[^()\n]*(?:\([^()\n]*\)[^()\n]*)*)")
+_NEST = re.compile(
+    rb"^[ \t]*@(?P<verb>Get|Post|Put|Delete|Patch|Head|Options|All)\(\s*(?:" + _LITERAL + rb")?\s*\)", re.M
+)
+_CONTROLLER = re.compile(rb"^[ \t]*@Controller\(\s*(?:" + _LITERAL + rb")?", re.M)
+_METHOD = re.compile(
+    rb"^[ \t]*(?:(?:public|private|protected|async|static)[ \t]+)*(?P<name>[A-Za-z_$][\w$]*)[ \t]*[(<]", re.M
+)
+_ARGUMENT = re.compile(rb"\s*(?P<handler>[A-Za-z_$][\w$.]*(?:\([^()]*\))?)\s*(?P<next>[,)])")
+
+
+def script_routes(source: bytes) -> Iterator[FoundRoute]:
+    for match in _begun(source, _CALL_SIGN, _CALLED):
+        if _SERVES.search(match["on"]):
+            handler, end = _last_argument(source, match.end())
+            yield FoundRoute(_begin(match), end, _text(match["verb"]).upper(), _text(match["path"]), handler)
+    for match in _begun(source, _ROUTE_SIGN, _ROUTE):
+        at = match.end()
+        while match["path"].startswith(b"/") and (chained := _CHAINED.match(source, at)) is not None:
+            handler = _text(chained["rest"].rpartition(b",")[2])
+            handler = handler if re.fullmatch(r"[\w$.]+", handler) else ""
+            start = _begin(match) if at == match.end() else chained.start("verb")
+            verb, path = _text(chained["verb"]).upper(), _text(match["path"])
+            yield FoundRoute(start, chained.end(), verb, path, handler)
+            at = chained.end() + 1
+    if b"@Controller" in source:
+        yield from _annotated(source, _NEST, _CONTROLLER, _METHOD)
+
+
+def _last_argument(source: bytes, at: int) -> tuple[str, int]:
+    """The name of what is given last, if all of them are names; and where the call's first line ends, at least."""
+    handler = ""
+    while (argument := _ARGUMENT.match(source, at)) is not None:
+        handler, at = _text(argument["handler"]), argument.end()
+        if argument["next"] == b")":
+            return handler, at
+    return "", at
+
+
+# Java and Kotlin: Spring
+
+_MAPPED = re.compile(
+    rb"^[ \t]*@(?P<verb>Get|Post|Put|Delete|Patch|Request)Mapping\b"
+    rb"(?P<said>\((?:[^()\"]|\"[^\"\n]*\"|\([^()]*\))*\))?",
+    re.M,
+)
+_IN_SPRING = re.compile(rb"\"(?P<path>[^\"\n]{0,200})\"")
+_NAMED_VALUE = re.compile(rb"(?:\b(?:value|path)\s*=\s*\{?\s*|^\(\s*\{?\s*)\"(?P<path>[^\"\n]{0,200})\"")
+_VERB_SAID = re.compile(rb"RequestMethod\.(?P<verb>[A-Z]+)")
+_JVM_NAMED = re.compile(
+    rb"^[ \t]*(?!@)(?:[\w<>\[\],.? \t]+?[ \t])?(?:(?P<type>class|interface|object)[ \t]+\w+|(?P<name>\w+)[ \t]*\()",
+    re.M,
+)
+
+
+def spring_routes(source: bytes) -> Iterator[FoundRoute]:
+    if b"Mapping" not in source:
+        return
+    prefix = ""
+    for match in _MAPPED.finditer(source):
+        said = match["said"] or b""
+        value = _NAMED_VALUE.search(said)
+        path = _text(value["path"]) if value is not None else ""
+        named = _after_annotations(source, match.end())
+        if named is None:
+            continue
+        if named["type"] is not None:
+            prefix = path
+            continue
+        verb = match["verb"].decode().upper()
+        if verb == "REQUEST":
+            verb = ",".join(_text(one) for one in _VERB_SAID.findall(said))
+        yield FoundRoute(_begin(match), match.end(), verb, _joined(prefix, path), _text(named["name"]))
+
+
+_ANNOTATION = re.compile(rb"\s*@[\w.]+(?:\((?:[^()\"]|\"[^\"\n]*\"|\([^()]*\))*\))?")
+
+
+def _after_annotations(source: bytes, at: int) -> re.Match[bytes] | None:
+    while (more := _ANNOTATION.match(source, at)) is not None:
+        at = more.end()
+    return _JVM_NAMED.search(source, at, at + 400)
+
+
+def _annotated(
+    source: bytes, member: re.Pattern[bytes], owner: re.Pattern[bytes], named: re.Pattern[bytes]
+) -> Iterator[FoundRoute]:
+    """Members with a path of their own below that of their class."""
+    owners = [(match.start(), _text(match["path"])) for match in owner.finditer(source)]
+    for match in member.finditer(source):
+        prefix = next((path for start, path in reversed(owners) if start < match.start()), None)
+        if prefix is None:
+            continue
+        at = match.end()
+        while (more := _ANNOTATION.match(source, at)) is not None:
+            at = more.end()
+        method = named.search(source, at, at + 400)
+        verb = _text(match["verb"]).upper()
+        handler = _text(method["name"]) if method is not None else ""
+        yield FoundRoute(_begin(match), match.end(), verb, _joined(prefix, _text(match["path"])), handler)
+
+
+# Go: net/http, Gin, Echo, Chi
+
+_GO_WORDS = rb"GET|POST|PUT|DELETE|PATCH|HEAD|OPTIONS|Any|Get|Post|Put|Delete|Patch|HandleFunc|Handle"
+_GO_SIGN = re.compile(rb"\.(?:" + _GO_WORDS + rb")\(\s*[\"`]")
+_GO = re.compile(
+    rb"^[ \t]*(?P<on>[A-Za-z_][\w.]*)\.(?P<word>"
+    + _GO_WORDS
+    + rb")\(\s*[\"`](?P<path>[^\"`\n]{0,200})[\"`]\s*,",
+    re.M,
+)
+_GO_PATH = re.compile(rb"(?:(?P<verb>[A-Z]+) )?(?P<path>[\w.-]*/.*)")
+
+
+def go_routes(source: bytes) -> Iterator[FoundRoute]:
+    for match in _begun(source, _GO_SIGN, _GO):
+        said = _GO_PATH.fullmatch(match["path"])
+        if said is None:
+            continue
+        handler, end = _last_argument(source, match.end())
+        word = _text(match["word"]).upper()
+        verb = _text(said["verb"]) if word in ("HANDLEFUNC", "HANDLE", "ANY") else word
+        yield FoundRoute(_begin(match), end, verb, _text(said["path"]), handler)
+
+
+def _joined(prefix: str, path: str) -> str:
+    return "/" + "/".join(part.strip("/") for part in (prefix, path) if part.strip("/"))
+
+
+def _begin(match: re.Match[bytes]) -> int:
+    """Where the line begins to say something."""
+    text = match[0]
+    return match.start() + len(text) - len(text.lstrip())

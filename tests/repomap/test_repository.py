@@ -16,7 +16,7 @@ from tools.repomap.building import IndexedFolder, build, survey, writing
 from tools.repomap.hidden import HiddenFiles
 from tools.repomap.render import MapCandidate, render, tokens_of
 from tools.repomap.repository import MappedRepository
-from tools.repomap.store import IndexStore, keep_within
+from tools.repomap.store import NOT_LOOKED_AT, IndexStore, keep_within
 
 FILES = {
     "harbour/cache.py": (
@@ -363,10 +363,10 @@ def test_of_a_large_folder_the_paths_come_first_and_then_where_one_works(folder:
         assert [path.partition("/")[0] for path in found.waiting][:4] == ["harbour"] * 4
         assert build(store, large, workers=0, is_stopped=Stopped(after=2)) is False
         assert store.count() == len(found.waiting)
-        assert store.count_not_looked_at() == len(found.waiting) - 1
+        assert store.count(mtime=NOT_LOOKED_AT) == len(found.waiting) - 1
         assert [id for id, _ in store.matching(["far"], 100)] != []
         assert build(store, large, workers=0) is True
-        assert store.count_not_looked_at() == 0
+        assert store.count(mtime=NOT_LOOKED_AT) == 0
         assert store.named("far29") != []
 
 

@@ -36,7 +36,7 @@ from tools.repomap.nearness import learn
 from tools.repomap.outlining import indexed
 from tools.repomap.ranking import MapQuestion, Ranking, question_of, rank, rank_paths, symbol_scores
 from tools.repomap.render import DEFAULT_TOKENS, MapCandidate, RankedMap, render
-from tools.repomap.store import IndexDamaged, IndexedFile, IndexStore, KeptOutline, index_path
+from tools.repomap.store import NOT_LOOKED_AT, IndexDamaged, IndexedFile, IndexStore, KeptOutline, index_path
 
 _MOST_SHOWN = 60
 _MAPPED_AT_ONCE = 60
@@ -278,7 +278,7 @@ class MappedRepository:
     def _state(self, store: IndexStore | None) -> IndexState:
         if store is None:
             return IndexState(0, 0, self._problem)
-        count = store.count() - store.count_not_looked_at()
+        count = store.count() - store.count(mtime=NOT_LOOKED_AT)
         missing = max(0, int(store.meta("listed") or 0) - count)
         return IndexState(count, missing, self._problem, is_cut=bool(store.meta("cut")))
 

@@ -165,11 +165,6 @@ class IndexStore:
             for path in paths:
                 self._drop(path)
 
-    def touch(self, id: int, mtime: int, inode: int) -> None:
-        """The same content with another time."""
-        with self._db:
-            self._db.execute("update file set mtime=?, inode=? where id=?", (mtime, inode, id))
-
     def set_near(self, pairs: Iterable[tuple[int, int, int]]) -> None:
         with self._db:
             self._db.execute("delete from near")
@@ -230,13 +225,10 @@ class IndexStore:
         rows = self._db.execute("select path, mtime, size, inode from file")
         return {os.fsdecode(path): (mtime, size, inode) for path, mtime, size, inode in rows}
 
-    def count(self) -> int:
-        return int(self._db.execute("select count(*) from file").fetchone()[0])
-
-    def count_not_looked_at(self) -> int:
-        """Those of which the path alone is known."""
-        asked = "select count(*) from file where mtime=?"
-        return int(self._db.execute(asked, (NOT_LOOKED_AT,)).fetchone()[0])
+    def count(self, *, mtime: int | None = None) -> int:
+        """All files, or those of that time: of `NOT_LOOKED_AT` the path alone is known."""
+        where, asked = ("", ()) if mtime is None else (" where mtime=?", (mtime,))
+        return int(self._db.execute(f"select count(*) from file{where}", asked).fetchone()[0])
 
     def outline(self, id: int) -> KeptOutline:
         row = self._db.execute("select map from file where id=?", (id,)).fetchone()

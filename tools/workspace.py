@@ -15,6 +15,7 @@ from tools.files.artifacts import Artifacts
 from tools.files.lines import LineIndexes
 from tools.files.mutations import MutationQueue
 from tools.files.readcache import ReadCache
+from tools.masking.mask import MaskNow
 from tools.operations import FileOperations, LocalFiles, ProcessOperations, RunningProcess
 from tools.running.confining import Confine
 from tools.running.process import LocalProcesses
@@ -73,6 +74,8 @@ class Workspace:
         """Asked about every command of the model's before it is started."""
         self.confine: Confine | None = None
         """Asked about every process that a call starts, before it is started."""
+        self.mask_output: MaskNow = lambda: None
+        """What is masked in the output of commands, as it comes."""
         self._repositories = repositories
         self._repository: MappedRepository | None = None
         self.artifacts = artifacts or Artifacts()

@@ -60,6 +60,7 @@ class Batch:
             tool_context=ports.tool_context,
             hooks=ports.hooks,
             gate=ports.gate,
+            masks=ports.masks,
             abort=ports.abort,
         )
         self._skip: ToolResult | None = None

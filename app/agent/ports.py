@@ -11,7 +11,7 @@ import msgspec
 from app.agent.abort import Abort
 from app.agent.hooks import LoopHooks
 from app.agent.queues import Queues
-from app.agent.way import Gate, open_gate
+from app.agent.way import Gate, Masks, NoMasks, open_gate
 from app.providers.contract import AssistantStream
 from app.values.content import ToolCall
 from app.values.messages import AssistantMessage, SystemMessage
@@ -35,6 +35,7 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     hooks: LoopHooks = LoopHooks()
     gate: Gate = open_gate
     """Asked about each call behind the hooks."""
+    masks: Masks = NoMasks()
     interrupt_mode: Callable[[], InterruptMode] = lambda: "wait"
     system_update: Callable[[], SystemMessage | None] = lambda: None
     """What changed in prompt and tools since the last request."""

@@ -10,9 +10,11 @@
 `run`, side by side with others:
 
 5. the calls before it that touch the same files have ended;
-6. the tool runs;
-7. what it returned is a result, whatever it was;
-8. extensions are asked (`after_tool`), unless the call was stopped.
+6. marks in the arguments become the secrets of the file that is changed, where they belong;
+7. the tool runs, and what it says on its way is masked;
+8. what it returned is a result, whatever it was;
+9. its secrets are masked;
+10. extensions are asked (`after_tool`), unless the call was stopped.
 
 Whatever goes wrong is a result; only that somebody stops the call goes through. What is told and recorded is up to the
 caller: `app.agent.calls` for those of an answer, `app.engine.nested` for those within a call.
@@ -53,6 +55,39 @@ async def open_gate(
     return Verdict()
 
 
+class Masks(Protocol):
+    """What becomes of the secrets in a call. Raises `ToolError` where a mark does not belong."""
+
+    async def begin(
+        self, tool: Tool, shown: dict[str, Any], arguments: Any, context: ToolContext
+    ) -> dict[str, Any] | None:
+        """The arguments with which it runs, or None where nothing in them is a mark."""
+        ...
+
+    def progress(self, result: ToolResult) -> ToolResult: ...
+
+    async def result(
+        self, tool: Tool, arguments: Any, context: ToolContext, result: ToolResult
+    ) -> ToolResult: ...
+
+
+class NoMasks:
+    """Nothing is masked."""
+
+    async def begin(
+        self, tool: Tool, shown: dict[str, Any], arguments: Any, context: ToolContext
+    ) -> dict[str, Any] | None:
+        return None
+
+    def progress(self, result: ToolResult) -> ToolResult:
+        return result
+
+    async def result(
+        self, tool: Tool, arguments: Any, context: ToolContext, result: ToolResult
+    ) -> ToolResult:
+        return result
+
+
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     """A call that may run."""
 
@@ -77,6 +112,7 @@ class Way:
         hooks: LoopHooks,
         abort: Abort,
         gate: Gate = open_gate,
+        masks: Masks | None = None,
         parent_id: str | None = None,
     ) -> None:
         """`parent_id`: the call within which these are made."""
@@ -85,6 +121,7 @@ class Way:
         self._hooks = hooks
         self._abort = abort
         self._gate = gate
+        self._masks = masks or NoMasks()
         self._parent_id = parent_id
         self._order = Order()
 
@@ -104,7 +141,7 @@ class Way:
                 if verdict.arguments is not None:
                     shown = _named(tool, verdict.arguments)
                     arguments = _fitting(tool, shown)
-            context = self._tool_context(call, progress)
+            context = self._tool_context(call, self._masked_progress(progress))
             touches = await _touches(arguments, context)
         except ToolError as problem:
             return failure(str(problem), problem.details)
@@ -123,12 +160,42 @@ class Way:
         """What comes of it. Raises only what stops it."""
         try:
             await prepared.place.reached()
-            result = await _outcome(prepared)
+            result = await self._masked(prepared, await self._outcome(prepared))
             if is_being_cancelled():
                 return result
             return await self._consulted(prepared, result)
         finally:
             prepared.place.leave()
+
+    def _masked_progress(self, progress: Progress) -> Progress:
+        def tell(result: ToolResult) -> None:
+            progress(self._masks.progress(result) if isinstance(result, ToolResult) else result)  # pyright: ignore[reportUnnecessaryIsInstance]
+
+        return tell
+
+    async def _outcome(self, prepared: Prepared) -> ToolResult:
+        name, tool = prepared.call.name, prepared.tool
+        try:
+            arguments = prepared.arguments
+            turned = await self._masks.begin(tool, prepared.shown_arguments, arguments, prepared.context)
+            if turned is not None:
+                arguments = _fitting(tool, turned)
+            return checked(name, await tool.run(arguments, prepared.context))
+        except ToolError as problem:
+            return checked(name, failure(str(problem), problem.details))
+        except asyncio.CancelledError:
+            if is_being_cancelled():
+                raise
+            return failure(f"Tool {name} was cancelled")
+        except BaseException as problem:  # noqa: BLE001  (a tool can never take the loop down, not even by SystemExit)
+            return failure(f"Tool {name} failed: {in_words(problem)}")
+
+    async def _masked(self, prepared: Prepared, result: ToolResult) -> ToolResult:
+        """Closed where it fails: what could not be masked enters no session."""
+        try:
+            return await self._masks.result(prepared.tool, prepared.arguments, prepared.context, result)
+        except Exception as problem:  # noqa: BLE001  (whatever is wrong with a result of foreign code)
+            return failure(f"The result of {prepared.call.name} could not be masked: {in_words(problem)}")
 
     async def _hook(self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> Verdict:
         return await self._hooks.before_tool(call, arguments, parent_id)
@@ -211,17 +278,3 @@ async def _touches(arguments: Any, context: ToolContext) -> Touches:
         return await asyncio.to_thread(arguments.touches, context)
     except (ToolError, OSError, ValueError):
         return NOTHING  # The tool itself says what is wrong with its path.
-
-
-async def _outcome(prepared: Prepared) -> ToolResult:
-    name = prepared.call.name
-    try:
-        return checked(name, await prepared.tool.run(prepared.arguments, prepared.context))
-    except ToolError as problem:
-        return checked(name, failure(str(problem), problem.details))
-    except asyncio.CancelledError:
-        if is_being_cancelled():
-            raise
-        return failure(f"Tool {name} was cancelled")
-    except BaseException as problem:  # noqa: BLE001  (a tool can never take the loop down, not even by SystemExit)
-        return failure(f"Tool {name} failed: {in_words(problem)}")

@@ -16,6 +16,7 @@ from app.assembly.options import Options, UsageError
 from app.assembly.trusting import TrustInProject, is_accepted
 from app.engine.choice import ModelChoice
 from app.engine.jobs_tool import jobs_tool
+from app.engine.known_secrets import SecretPlaces
 from app.engine.machinery import Parts
 from app.engine.options import SessionOptions, read_settings, shell_settings
 from app.engine.places import Places
@@ -131,6 +132,7 @@ def assemble(
             classify=classify,
             hooks=hooks,
             enter=ground.enter,
+            secrets=SecretPlaces(agent_dir=paths.agent_dir, home=paths.home, env=env),
             undo=_undo_place(paths, project),
             standing=_standing(paths, project, can_ask, ends_with_answer),
             options=_session_options(options, in_force, can_ask, ends_with_answer),

@@ -58,6 +58,12 @@ def _sandbox(words: list[str]) -> int:
     return run(words)
 
 
+def _secrets(words: list[str]) -> int:
+    from app.cli.secrets_command import run  # noqa: PLC0415
+
+    return run(words)
+
+
 def _packages(name: str) -> Subcommand:
     def run(words: list[str]) -> int:
         from app.cli.folder import current_folder  # noqa: PLC0415
@@ -80,6 +86,7 @@ SUBCOMMANDS: dict[str, Subcommand] = {
     "permissions": _permissions,
     "remove": _packages("remove"),
     "sandbox": _sandbox,
+    "secrets": _secrets,
     "undo": _undo,
     "update": _packages("update"),
 }
@@ -92,6 +99,7 @@ HELP = {
     "permissions": "check [--json] [COMMAND …]: what commands may do here, running nothing",
     "remove": "NAME: remove a package",
     "sandbox": "[--json] | explain PATH … | try COMMAND: what the agent's commands can do here",
+    "secrets": "mask|list [FILE…]: mask the secrets in texts, or tell where some are",
     "undo": "[SESSION] [--last N] [--redo] [--yes]: put back what a session did to files",
     "update": "[NAME]: bring packages up to date",
 }

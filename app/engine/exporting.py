@@ -3,16 +3,41 @@
 import os
 from pathlib import Path
 
+from app.engine.json_texts import with_texts
+from app.engine.masking import Masking
+from app.sessions.export.text import ChangeEntry
 from app.sessions.log import SessionLog
+from app.values.entries import Entry
+from app.values.wire import from_wire, to_wire
+
+_OPAQUE = frozenset(
+    ("id", "parentId", "timestamp", "data", "textSignature", "thinkingSignature", "thoughtSignature")
+)
+"""Pictures, and what a provider or the tree goes by: nothing that anybody wrote."""
 
 
-def export_session(log: SessionLog, target: Path | None = None, *, folder: Path | None = None) -> Path:
-    """Returns where it was written; without a target, an HTML page in `folder`. Raises `OSError`."""
+def masked_entries(masking: Masking, folder: Path) -> ChangeEntry:
+    """With the secrets of each entry masked, those too that an older or another program wrote down."""
+    masking.known.look(folder if folder.is_dir() else None)
+
+    def masked(entry: Entry) -> Entry:
+        wire = to_wire(entry)
+        changed = with_texts(wire, lambda text: masking.text(text, "export"), but=_OPAQUE)
+        return entry if changed == wire else from_wire(changed, Entry)
+
+    return masked
+
+
+def export_session(
+    log: SessionLog, target: Path | None = None, *, change: ChangeEntry, folder: Path | None = None
+) -> Path:
+    """`change`: what becomes of each entry, its secrets above all. Returns where it was written; without a target,
+    an HTML page in `folder`. Raises `OSError`."""
     if target is None:
         stem = log.path.stem if log.path else log.session_id
         target = (folder or Path.cwd()) / f"bayou-session-{stem}.html"
     target.parent.mkdir(parents=True, exist_ok=True)
-    _write(target, _rendered(log, target.suffix.lower()))
+    _write(target, _rendered(log, target.suffix.lower(), change))
     return target
 
 
@@ -23,16 +48,16 @@ def _write(target: Path, data: bytes) -> None:
         file.write(data)
 
 
-def _rendered(log: SessionLog, suffix: str) -> bytes:
+def _rendered(log: SessionLog, suffix: str, change: ChangeEntry) -> bytes:
     # Each form has parts of its own; only the one that is asked for is loaded.
     if suffix == ".jsonl":
         from app.sessions.export.jsonl import export_jsonl  # noqa: PLC0415
 
-        return export_jsonl(log)
+        return export_jsonl(log, change=change)
     if suffix in (".md", ".markdown"):
         from app.sessions.export.markdown import export_markdown  # noqa: PLC0415
 
-        return export_markdown(log).encode()
+        return export_markdown(log, change=change).encode()
     from app.sessions.export.html import export_html  # noqa: PLC0415
 
-    return export_html(log).encode()
+    return export_html(log, change=change).encode()

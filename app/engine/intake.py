@@ -31,6 +31,8 @@ class Words(msgspec.Struct, frozen=True, kw_only=True):
     images: tuple[Image, ...] = ()
     source: Source = "interactive"
     while_running: WhileRunning | None = None
+    is_as_it_is: bool = False
+    """Secrets in it are sent, because the person said so."""
 
 
 def require_content(text: str, images: Sequence[Image]) -> None:

@@ -22,6 +22,9 @@ from app.engine.files import Files
 from app.engine.following import Following
 from app.engine.hooks import Hooks
 from app.engine.jobs import Job, JobTable
+from app.engine.known_secrets import SecretPlaces
+from app.engine.masked_calls import MaskedCalls
+from app.engine.masking import Masking
 from app.engine.models import Models
 from app.engine.navigation import Navigation
 from app.engine.nested import NestedCalls
@@ -76,6 +79,8 @@ class Parts(msgspec.Struct, kw_only=True):
     """Who can be asked whether a call may run, and what the project's word counts."""
     enter: Callable[[Path], Awaitable[None]] = _stay
     """Makes a folder the one that the session works in."""
+    secrets: SecretPlaces = msgspec.field(default_factory=SecretPlaces)
+    """Where what is known to be secret comes from."""
     undo: UndoPlace | None = None
     """Where what happens to files is kept; None: nowhere."""
 
@@ -129,14 +134,19 @@ class Machinery:
             hooks=hooks,
             summariser=self.summariser,
         )
-        self.shell = UserShell(parts.toolbox.workspace, self.conversation, hooks, self.telling)
+        self.masking = Masking(parts.secrets, options)
+        parts.toolbox.workspace.mask_output = self.masking.mask_of_bytes
+        self._masks = MaskedCalls(self.masking)
+        self.shell = UserShell(parts.toolbox.workspace, self.conversation, hooks, self.masking, self.telling)
         self.jobs = JobTable(
             self._job_ended, self.telling.publish_now, is_waited_for=options.ends_with_answer
         )
         self.files = self._files(parts)
         parts.toolbox.workspace.spawn_hook = self.permits.watching(parts.toolbox.workspace.spawn_hook)
         self.runner = self._runner(parts)
-        self.nested = NestedCalls(parts.toolbox, self.runner, hooks, self.permits.check, self.telling)
+        self.nested = NestedCalls(
+            parts.toolbox, self.runner, hooks, self.permits.check, self._masks, self.telling
+        )
         self.readiness = Readiness(self.conversation, choice, self.runner, self.compactor, self.brancher)
         self.record = Record(self.conversation, self.telling, self.cache, self.readiness)
         self.prompts = Prompts(
@@ -146,6 +156,8 @@ class Machinery:
             compactor=self.compactor,
             readiness=self.readiness,
             models=self.models,
+            masking=self.masking,
+            telling=self.telling,
         )
         self.restoring = Restoring(self.conversation, self.files, self.prompts, self.readiness)
         self._job_results = JobResults(
@@ -198,6 +210,7 @@ class Machinery:
             files=self.files,
             hooks=parts.hooks,
             gate=self.permits.check,
+            masks=self._masks,
             options=parts.options,
             telling=self.telling,
             following=self.following,

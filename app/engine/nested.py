@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 
 from app.agent.abort import Abort
 from app.agent.outcomes import as_outcome, checked
-from app.agent.way import Gate, Progress, Way
+from app.agent.way import Gate, Masks, Progress, Way
 from app.engine.hooks import Hooks
 from app.engine.runner import Runner
 from app.engine.telling import Telling
@@ -31,11 +31,14 @@ class _Within:
 
 
 class NestedCalls:
-    def __init__(self, toolbox: Toolbox, runner: Runner, hooks: Hooks, gate: Gate, telling: Telling) -> None:
+    def __init__(
+        self, toolbox: Toolbox, runner: Runner, hooks: Hooks, gate: Gate, masks: Masks, telling: Telling
+    ) -> None:
         self._toolbox = toolbox
         self._runner = runner
         self._hooks = hooks
         self._gate = gate
+        self._masks = masks
         self._telling = telling
         self._numbers = itertools.count(1)
         self._within: WeakValueDictionary[str, _Within] = WeakValueDictionary()
@@ -73,6 +76,7 @@ class NestedCalls:
                 tool_context=self._runner.tool_context,
                 hooks=self._hooks,
                 gate=self._gate,
+                masks=self._masks,
                 abort=Abort(),  # the outer call is cancelled, and this one with it
                 parent_id=parent_id,
             )

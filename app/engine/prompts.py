@@ -10,11 +10,14 @@ from app.agent.queues import Aside, QueueName, Queues
 from app.engine.compactor import Compactor
 from app.engine.hooks import Hooks
 from app.engine.intake import Refused, Words, require_content
+from app.engine.masking import Masking
 from app.engine.models import Models
 from app.engine.readiness import Readiness
 from app.engine.runner import Runner
+from app.engine.telling import Telling
 from app.sessions.errors import SessionWriteError
-from app.values.messages import AssistantMessage, CustomMessage, Message, user_message
+from app.values.content import text_of
+from app.values.messages import AssistantMessage, CustomMessage, Message, UserMessage, user_message
 
 Disposition = Literal["started", "queued", "handled"]
 DeliverAs = Literal["steer", "follow_up", "next_turn", "aside"]
@@ -32,6 +35,8 @@ class Prompts:
         compactor: Compactor,
         readiness: Readiness,
         models: Models,
+        masking: Masking,
+        telling: Telling,
     ) -> None:
         self._queues = queues
         self._hooks = hooks
@@ -39,6 +44,10 @@ class Prompts:
         self._compactor = compactor
         self._readiness = readiness
         self._models = models
+        self._masking = masking
+        self._telling = telling
+        self._masked: Words | None = None
+        """The last words in which something was masked, as they were."""
         self._waking: asyncio.Task[None] | None = None
 
     async def prompt(self, words: Words, *, expand: bool) -> Disposition:
@@ -52,7 +61,7 @@ class Prompts:
         taken = await self._taken(words, expand=expand)
         if taken is None:
             return "handled"
-        message = user_message(taken.text, taken.images)
+        message = self._message(taken)
         if self._runner.is_running:
             return self._queue(words, [message])
         if self._compactor.is_running:
@@ -60,7 +69,7 @@ class Prompts:
                 "Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry."
             )
         self._readiness.require_model()
-        companions = await self._hooks.companions(taken)
+        companions = [self._masking.said(one, "an extension") for one in await self._hooks.companions(taken)]
         if self._runner.is_running:  # something else began while extensions were asked
             return self._queue(words, [*companions, message])
         self._start([*self._queues.take_next_turn(), *companions, message])
@@ -93,8 +102,35 @@ class Prompts:
         taken = await self._taken(words)
         if taken is None:
             return "handled"
-        self._queues.add(queue, user_message(taken.text, taken.images))
+        self._queues.add(queue, self._message(taken))
         return "queued"
+
+    def _message(self, words: Words) -> UserMessage:
+        """What the person said, its secrets masked unless they are to be sent."""
+        said = user_message(words.text, words.images)
+        if words.is_as_it_is:
+            return said
+        masked = self._masking.said(said, "your prompt")
+        if masked.content == said.content:
+            return said
+        self._masked = words
+        marks = self._masking.marks_in(text_of(masked.content))
+        count = f"{len(marks)} secret{'s' if len(marks) > 1 else ''}"
+        self._telling.warn(
+            f"{count} in your prompt masked: {', '.join(marks)}. /unmask sends it as it is, /secrets says what is none."
+        )
+        return masked
+
+    async def unmask(self) -> Disposition:
+        """Sends the last prompt in which something was masked again, as it is."""
+        if self._masked is None:
+            raise Refused("Nothing was masked in a prompt of this session.")
+        words = msgspec.structs.replace(
+            self._masked, is_as_it_is=True, while_running=self._masked.while_running or "steer"
+        )
+        done = await self.prompt(words, expand=False)
+        self._masked = None
+        return done
 
     def resume(self) -> None:
         self._readiness.require_idle("Continuing")
@@ -116,6 +152,7 @@ class Prompts:
         trigger: bool = False,
         call_id: str | None = None,
     ) -> str:
+        message = self._masking.said(message, message.custom_type)
         if deliver_as == "next_turn":
             self._queues.hold_for_next_turn(message)
             return message.id

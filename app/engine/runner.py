@@ -15,7 +15,7 @@ from app.agent.abort import Abort
 from app.agent.outcomes import in_words
 from app.agent.ports import InterruptMode, Ports
 from app.agent.queues import Queues
-from app.agent.way import Gate
+from app.agent.way import Gate, Masks
 from app.engine.begun import Begun
 from app.engine.compactor import Compactor
 from app.engine.conversation import Conversation
@@ -75,6 +75,7 @@ class Runner:
         files: Files,
         hooks: Hooks,
         gate: Gate,
+        masks: Masks,
         options: SessionOptions,
         telling: Telling,
         following: Following,
@@ -92,6 +93,7 @@ class Runner:
         self._files = files
         self._hooks = hooks
         self._gate = gate
+        self._masks = masks
         self._options = options
         self._telling = telling
         self._following = following
@@ -196,6 +198,7 @@ class Runner:
             abort=self._abort,
             hooks=self._hooks,
             gate=self._gate,
+            masks=self._masks,
             interrupt_mode=self._interrupt_mode,
             system_update=self._requests.system_update,
             before_request=self._compactor.check,

@@ -14,9 +14,9 @@ What there is for faces, and nothing else of it:
 - tools: `all_tools`, `active_tools`, `set_active_tools`, `choose_tools`, `add_tool`, `remove_tool`, `card`, `run_tool`.
 - compaction: `compact`, `draft_compaction`, `compact_as`, `record_compaction`, `undo_compaction`.
 - todos: `todos`, `change_todos`, `set_todos`; plan mode: `set_plan_mode`, `propose_plan`.
-- the record: `rename`, `note`, `edit_context`, `change_context`, `set_label`, `write_kept`.
+- the record: `rename`, `note`, `edit_context`, `change_context`, `set_label`, `write_kept`, `export`.
 - other places: `go_to`, `merge`, `begin`, `switch_to`, `fork`, `open`. Files: `preview_files`, `put_files_back`,
-  `differences`. What may run: `permits`. Settings: `keep_setting`, `follow_settings`.
+  `differences`. Gathered by subject: `permissions`, `secrets`. Settings: `keep_setting`, `follow_settings`.
 
 Its parts and how they meet are in `machinery`; it is put together in `assembly`.
 """
@@ -30,6 +30,7 @@ from app.agent.abort import Abort
 from app.agent.queues import Queued, QueueName
 from app.engine.compactor import Proposal
 from app.engine.delivery import Receipt
+from app.engine.exporting import export_session, masked_entries
 from app.engine.files import Compared
 from app.engine.intake import Source, WhileRunning, Words
 from app.engine.jobs import Job, JobTable
@@ -37,12 +38,13 @@ from app.engine.machinery import Machinery, Parts
 from app.engine.models import ModelSource
 from app.engine.navigation import Arrival, SwitchReason
 from app.engine.opinions import Wish
-from app.engine.permits import Permits
+from app.engine.permission_verbs import PermissionVerbs
 from app.engine.planning import PlanOutcome
 from app.engine.prompts import DeliverAs, Disposition
 from app.engine.publisher import Listener, Pace
 from app.engine.request_head import RequestHead
 from app.engine.restoring import NO_CHOICES, Asked, Choices, PutBack
+from app.engine.secret_verbs import SecretVerbs
 from app.engine.state import Room, State, room_of, state_of
 from app.engine.stats import ContextUsage, Stats
 from app.engine.toolbox import ToolChoice
@@ -70,6 +72,8 @@ class Session:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._made = Machinery(parts)
+        self.permissions = PermissionVerbs(self._made.permits)
+        self.secrets = SecretVerbs(self._made.masking, self._made.prompts)
 
     @property
     def state(self) -> State:
@@ -124,6 +128,11 @@ class Session:
         """Writes what was said and a full disk did not take. Raises `SessionWriteError` while it still does not."""
         self.log.write_kept()
 
+    def export(self, target: Path | None = None) -> Path:
+        """Writes it for people or programs, by the ending, secrets masked. For a thread; raises `OSError`."""
+        change = masked_entries(self._made.masking, self.cwd)
+        return export_session(self.log, target, change=change, folder=self.cwd)
+
     def sections(self) -> Mapping[str, str]:
         """The system prompt's, as the next request has them."""
         return self._made.requests.sections()
@@ -158,9 +167,16 @@ class Session:
         while_running: WhileRunning | None = None,
         source: Source = "interactive",
         expand: bool = True,
+        as_it_is: bool = False,
     ) -> Disposition:
         """Sends a prompt. Returns once it is accepted; what comes of it arrives as events."""
-        words = Words(text=text, images=tuple(images), source=source, while_running=while_running)
+        words = Words(
+            text=text,
+            images=tuple(images),
+            source=source,
+            while_running=while_running,
+            is_as_it_is=as_it_is,
+        )
         return await self._made.prompts.prompt(words, expand=expand)
 
     async def queue(
@@ -348,10 +364,6 @@ class Session:
 
     async def cycle_thinking(self) -> ThinkingLevel | None:
         return await self._made.models.cycle_thinking()
-
-    @property
-    def permits(self) -> Permits:
-        return self._made.permits
 
     @property
     def todos(self) -> Phases:

@@ -5,6 +5,7 @@ import asyncio
 from app.engine.conversation import Conversation
 from app.engine.hooks import Hooks
 from app.engine.intake import Busy, Refused
+from app.engine.masking import Masking
 from app.engine.telling import Telling
 from app.values.events import BashExecutionUpdate, MessageEnd
 from app.values.messages import BashExecutionMessage
@@ -20,11 +21,17 @@ class UserShell:
     """Runs a command; what came of it is recorded when that is asked for."""
 
     def __init__(
-        self, workspace: Workspace, conversation: Conversation, hooks: Hooks, telling: Telling
+        self,
+        workspace: Workspace,
+        conversation: Conversation,
+        hooks: Hooks,
+        masking: Masking,
+        telling: Telling,
     ) -> None:
         self._workspace = workspace
         self._conversation = conversation
         self._hooks = hooks
+        self._masking = masking
         self._telling = telling
         self._held_back: list[BashExecutionMessage] = []
         self._task: asyncio.Task[BashExecutionMessage] | None = None
@@ -68,8 +75,9 @@ class UserShell:
         if opinion.refusal is not None:
             raise CommandBlocked(opinion.refusal)
         command = opinion.command or command
+        await asyncio.to_thread(self._masking.known.look, self._workspace.cwd, (command,))
         result = opinion.result or await run_user_command(command, self._workspace, on_output)
-        return BashExecutionMessage(
+        message = BashExecutionMessage(
             command=command,
             output=result.output,
             exit_code=result.exit_code,
@@ -78,6 +86,7 @@ class UserShell:
             full_output_path=result.full_output_path,
             exclude_from_context=exclude or None,
         )
+        return await asyncio.to_thread(self._masking.said, message, "your command")
 
 
 def _stopped_before_it_began(command: str, exclude: bool) -> BashExecutionMessage:

@@ -31,10 +31,11 @@ class ClientCommands:
         message: str,
         images: Sequence[Image] = (),
         streaming_behavior: Literal["steer", "followUp"] | None = None,
+        as_it_is: bool = False,
     ) -> Disposition:
         """Send a prompt."""
         return await self._ask(
-            "prompt", message=message, images=images, streaming_behavior=streaming_behavior
+            "prompt", message=message, images=images, streaming_behavior=streaming_behavior, as_it_is=as_it_is
         )
 
     async def steer(self, message: str, images: Sequence[Image] = ()) -> Disposition:
@@ -172,6 +173,18 @@ class ClientCommands:
     async def get_sandbox(self) -> results.Sandbox:
         """What the agent's commands can write, see and reach."""
         return await self._ask("get_sandbox")
+
+    async def get_secrets(self) -> Sequence[results.SecretMasked]:
+        """What was masked in this session."""
+        return await self._ask("get_secrets")
+
+    async def call_no_secret(self, digest: str) -> None:
+        """Say that something masked is no secret. It is shown from now on; `digest` is the last part of its mark."""
+        return await self._ask("call_no_secret", digest=digest)
+
+    async def unmask(self) -> Disposition:
+        """Send the last prompt that was masked as it is."""
+        return await self._ask("unmask")
 
     async def list_jobs(self) -> Sequence[results.JobInfo]:
         """Background jobs."""

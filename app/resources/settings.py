@@ -39,6 +39,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     rules: agent.RuleSettings = agent.RuleSettings()
     permissions: trust.PermissionSettings = trust.PermissionSettings()
     sandbox: trust.SandboxSettings = trust.SandboxSettings()
+    secrets: trust.SecretSettings = trust.SecretSettings()
     extension_limits: agent.ExtensionSettings = agent.ExtensionSettings()
     display: look.DisplaySettings = look.DisplaySettings()
     markdown: look.MarkdownSettings = look.MarkdownSettings()

@@ -85,3 +85,29 @@ class SandboxSettings(Group, frozen=True, kw_only=True):
             extra={"adds_up": True},
         ),
     ] = ()
+
+
+class SecretSettings(Group, frozen=True, kw_only=True):
+    """Keys, tokens and passwords that neither the model nor the session gets to see."""
+
+    mask: Annotated[
+        bool,
+        Meta(
+            description="Mask secrets in results of tools, outputs of commands, prompts and exports.",
+            extra={"global_only": True},
+        ),
+    ] = True
+    patterns: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Secrets of your own, each as `KIND: EXPRESSION`; its first group, or all of it, is masked.",
+            extra={"global_only": True},
+        ),
+    ] = ()
+    ignore: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="What is no secret, by the last part of its mark; `/secrets` adds to it.",
+            extra={"global_only": True},
+        ),
+    ] = ()

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from app.tui.pages.permissions_page import PermissionsPage
     from app.tui.pages.plans_page import PlansPage
     from app.tui.pages.resuming import Resuming
+    from app.tui.pages.secrets_page import SecretsPage
     from app.tui.pages.sessions_page import SessionsPage
     from app.tui.pages.settings_page import SettingsPage, ThemePage
     from app.tui.pages.todos_page import TodosPage
@@ -59,7 +60,7 @@ class Pages:
         self.suspend = partial(suspend, app, self._say)
         self.queued = QueuedMessages(app.session, app.queue_view, app.editor, self._say)
         self.approvals = Approvals(
-            app.session.permits,
+            app.session.permissions,
             app.approval_bar,
             app.editor,
             cwd=lambda: app.session.cwd,
@@ -248,7 +249,13 @@ class Pages:
     def permissions(self) -> "PermissionsPage":
         from app.tui.pages.permissions_page import PermissionsPage
 
-        return PermissionsPage(self._session.permits, self._ask, self._say, self.settings.keep)
+        return PermissionsPage(self._session.permissions, self._ask, self._say, self.settings.keep)
+
+    @cached_property
+    def secrets(self) -> "SecretsPage":
+        from app.tui.pages.secrets_page import SecretsPage
+
+        return SecretsPage(self._session.secrets, self._ask, self._say)
 
     @cached_property
     def blocks(self) -> "BlockPage":

@@ -146,7 +146,8 @@ def say_goodbye(assembled: Assembled) -> None:
     if wanted == "transcript":
         from app.sessions.export.markdown import export_markdown  # noqa: PLC0415  (only for this way out)
 
-        sys.stdout.write(clean(export_markdown(log)))
+        secrets = assembled.session.secrets
+        sys.stdout.write(clean(secrets.text(export_markdown(log), "export")))
     elif wanted == "last-answer" and message is not None and message.text:
         sys.stdout.write(clean(message.text).rstrip("\n") + "\n\n")
     if log.path is not None and exists(log.path):

@@ -163,6 +163,8 @@ COMMANDS: tuple[SlashCommand, ...] = (
         help="what runs without a question: mode, rules, the last verdicts",
         run=lambda pages, text: pages.permissions.open(text),
     ),
+    SlashCommand(name="secrets", verb="get_secrets", run=lambda pages, _: pages.secrets.open()),
+    SlashCommand(name="unmask", verb="unmask", run=lambda pages, _: pages.secrets.unmask()),
     SlashCommand(
         name="sandbox",
         hint="[auto|off|required]",

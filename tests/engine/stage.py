@@ -7,6 +7,7 @@ from typing import Any
 
 from app.engine.choice import ModelChoice
 from app.engine.hooks import Hooks
+from app.engine.known_secrets import SecretPlaces
 from app.engine.machinery import Parts
 from app.engine.options import SessionOptions, shell_settings
 from app.engine.places import Places
@@ -46,6 +47,7 @@ class Play:
         cwd: Path | None = None,
         undo: UndoPlace | None = None,
         standing: GateStanding | None = None,
+        secrets: SecretPlaces | None = None,
         **script: Any,
     ) -> None:
         self.folder, cwd = folder, cwd or folder
@@ -77,6 +79,7 @@ class Play:
                 classify=classify or by_its_words,
                 hooks=self.hooks,
                 undo=undo,
+                secrets=secrets or SecretPlaces(),
                 options=SessionOptions(self.in_force, merges_deltas=merges_deltas),
                 standing=standing or GateStanding(home=folder, agent_dir=folder / "agent"),
             )

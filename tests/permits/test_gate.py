@@ -28,7 +28,7 @@ def stage(folder: Path, *responses: Any, asks: Any = "person", mode: str | None 
     standing = GateStanding(asks=asks, home=home, agent_dir=home / ".bayou" / "agent")
     play = Play(folder, *responses, tools=builtin_tools(), standing=standing, cwd=project, **more)
     if mode is not None:
-        play.session.permits.set_mode(mode)  # type: ignore[arg-type]
+        play.session.permissions.set_mode(mode)  # type: ignore[arg-type]
     return play
 
 
@@ -233,7 +233,7 @@ async def test_a_rule_that_cannot_be_read_is_named_and_nothing_is_allowed_beside
     play.in_force.set("permissions.deny", ["rm everything"])
     await play.prompt("go")
     assert "nobody can give it" in results(play)[0]
-    view = play.session.permits.view()
+    view = play.session.permissions.view()
     assert "rm everything" in str(view.rules.problems[0])
     assert view.rules.left_out == ("session",)
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from tests.compaction.stage import Scene
 from tests.settings.in_sessions import LIVE
+from tests.support.sessions import parts_of
 from tools.box.plan import Abilities
 from tools.box.policy import Box
 
@@ -13,7 +14,7 @@ _BASE = {"permissions.mode": "auto-edit"}
 
 async def box_of(scene: Scene) -> Box | None:
     scene.assembled.workspace.abilities = lambda: _ALL
-    return await scene.session.permits.boxes.of_call("call")
+    return await parts_of(scene.session).permits.boxes.of_call("call")
 
 
 @LIVE.add("sandbox.mode", "auto", "off", _BASE)

@@ -19,6 +19,7 @@ from tests.settings.of_undo import OF_UNDO, TREE_MOVES
 from tests.settings.on_screen import ON_SCREEN, Seat
 from tests.settings.permission_cases import LIVE as WITH_PERMISSIONS
 from tests.settings.sandbox_cases import LIVE as WITH_SANDBOX
+from tests.settings.secret_cases import LIVE as WITH_SECRETS
 from tests.support.terminals import Terminal, terminal
 from tests.tui.stage import StageApp, make_app
 
@@ -31,7 +32,7 @@ MODELS = {
     }
     for name in ("one", "two")
 }
-assert WITH_PERMISSIONS is LIVE and WITH_SANDBOX is LIVE
+assert WITH_PERMISSIONS is WITH_SANDBOX is WITH_SECRETS is LIVE
 AT_START: dict[str, tuple[Any, Any]] = {
     "defaultProvider": ("one", "two"),
     "defaultModel": ("one/m", "two/m"),

@@ -227,8 +227,8 @@ async def _wait(
             is_late = threshold is not None and running.seconds >= threshold
             if context.jobs is not None and (is_late or context.background_requested()):
                 return _hand_over(asked, context, running, finishing)
-            if running.output.total_bytes != shown:
-                shown = running.output.total_bytes
+            if running.output.arrived != shown:
+                shown = running.output.arrived
                 context.progress(text_result(running.output.preview()))
     except asyncio.CancelledError:
         # Aborted: what was printed until then is worth more than the bare fact.

@@ -151,9 +151,9 @@ class RunningCommand:
     async def _settle(self) -> bool:
         """Takes in what is still in the pipe. True if something that the command started lives on."""
         while True:
-            before = self.output.total_bytes
+            before = self.output.arrived
             done, _ = await asyncio.wait({self._drained}, timeout=_QUIET_SECONDS)
-            is_quiet = self.output.total_bytes == before and not self.output.is_feeding
+            is_quiet = self.output.arrived == before and not self.output.is_feeding
             if not done and not is_quiet:
                 continue
             if await self._process.has_survivors(is_output_open=not done):
@@ -229,7 +229,7 @@ async def _started(
     extra: dict[str, str] | None,
     has_own_shell: bool,
 ) -> RunningCommand:
-    output = RollingOutput(workspace.artifacts, tool)
+    output = RollingOutput(workspace.artifacts, tool, workspace.mask_output)
     if workspace.shell().is_persistent and not has_own_shell:
         session = workspace.shell_session
         if session is not None and command.box is not None and not session.is_boxed:

@@ -57,7 +57,8 @@ async def run_in_terminal(
         raise
     finally:
         os.close(slave)
-    running = RunningCommand(workspace, process, RollingOutput(workspace.artifacts, "pty"), watched)
+    output = RollingOutput(workspace.artifacts, "pty", workspace.mask_output)
+    running = RunningCommand(workspace, process, output, watched)
     running.drain(master, on_data=view.feed)
     killing = asyncio.ensure_future(_kill_when(aborted, running))
     try:

@@ -11,6 +11,8 @@ import msgspec
 
 from tools.files.artifacts import Artifact, Artifacts
 from tools.limits import MAX_BYTES, MAX_LINES, Truncation, count_lines, format_size, truncate_tail
+from tools.masking.mask import MaskNow
+from tools.masking.streams import MaskedStream
 from tools.text import on_screen, plain
 
 _KEPT: Final = 256 * 1024
@@ -34,7 +36,8 @@ class OutputSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 class RollingOutput:
     """Fed from one thread, looked at from another."""
 
-    def __init__(self, artifacts: Artifacts, tool: str) -> None:
+    def __init__(self, artifacts: Artifacts, tool: str, mask: MaskNow = lambda: None) -> None:
+        """`mask`: what is masked in it before anything of it is kept or shown."""
         self._artifacts = artifacts
         self._tool = tool
         self._lock = threading.Lock()
@@ -47,7 +50,11 @@ class RollingOutput:
         self._artifact: Artifact | None = None
         self._problem = ""
         self._is_finished = False
+        self._masked = MaskedStream(mask)
+        self.arrived = 0
+        """Bytes that came."""
         self.total_bytes = 0
+        """Bytes of what came that are kept or shown, masked."""
         self.is_feeding = False
         """Output was taken from its source and is on its way into here."""
         self.is_complete = threading.Event()
@@ -82,6 +89,7 @@ class RollingOutput:
         finally:
             os.close(descriptor)
             with self._lock:
+                self._take(self._masked.rest())
                 if self._is_finished:
                     self._close()
             self.is_complete.set()
@@ -92,18 +100,25 @@ class RollingOutput:
         if not chunk:
             return
         with self._lock:
-            self._count(chunk)
-            if len(chunk) >= _KEPT and self._descriptor >= 0:
-                self._tail[:] = chunk[-_KEPT:]
-            else:
-                self._tail += chunk
-            self.total_bytes += len(chunk)
-            if self._descriptor >= 0:
-                self._write(chunk)
-            elif self.total_bytes > _KEPT and not self._problem and not self._is_finished:
-                self._open_artifact()
-            if len(self._tail) > 2 * _KEPT:
-                del self._tail[:-_KEPT]
+            self.arrived += len(chunk)
+            self._take(self._masked.take(chunk))
+
+    def _take(self, chunk: bytes) -> None:
+        """What was masked."""
+        if not chunk:
+            return
+        self._count(chunk)
+        if len(chunk) >= _KEPT and self._descriptor >= 0:
+            self._tail[:] = chunk[-_KEPT:]
+        else:
+            self._tail += chunk
+        self.total_bytes += len(chunk)
+        if self._descriptor >= 0:
+            self._write(chunk)
+        elif self.total_bytes > _KEPT and not self._problem and not self._is_finished:
+            self._open_artifact()
+        if len(self._tail) > 2 * _KEPT:
+            del self._tail[:-_KEPT]
 
     def _count(self, chunk: bytes) -> None:
         found = chunk.count(b"\n")
@@ -118,17 +133,25 @@ class RollingOutput:
             self._line_bytes = len(chunk) - last - 1
         self._ends_with_line_feed = chunk.endswith(b"\n")
 
-    @property
-    def total_lines(self) -> int:
-        return self._line_feeds + (0 if self._ends_with_line_feed else 1)
+    def _lines_with(self, held: bytes) -> tuple[int, int]:
+        """How many lines there are with what is held back, and how long the last is."""
+        if not held:
+            ends = self._ends_with_line_feed
+            return self._line_feeds + (0 if ends else 1), self._last_line_bytes if ends else self._line_bytes
+        feeds = held.count(b"\n")
+        last = len(held.removesuffix(b"\n").rpartition(b"\n")[2])
+        if not feeds or (feeds == 1 and held.endswith(b"\n")):
+            last += self._line_bytes
+        return self._line_feeds + feeds + (0 if held.endswith(b"\n") else 1), last
 
     def snapshot(self) -> OutputSnapshot:
         """What to show now."""
         with self._lock:
-            kept = bytes(self._tail)
-            is_cut = self.total_bytes > len(kept)
-            lines, size = self.total_lines, self.total_bytes
-            last = self._last_line_bytes if self._ends_with_line_feed else self._line_bytes
+            held = self._masked.preview()
+            kept = bytes(self._tail) + held
+            size = self.total_bytes + len(held)
+            is_cut = size > len(kept)
+            lines, last = self._lines_with(held)
         if is_cut:
             kept = _from_line_start(kept)
         written = kept.decode("utf-8", "replace")
@@ -161,8 +184,9 @@ class RollingOutput:
     def preview(self, max_bytes: int = MAX_BYTES) -> str:
         """The last lines, cheaply, for updates while the command runs."""
         with self._lock:
-            kept = bytes(self._tail[-max_bytes - 1 :])
-            is_cut = self.total_bytes > len(kept)
+            held = self._masked.preview()
+            kept = (bytes(self._tail[-max_bytes - 1 :]) + held)[-max_bytes - 1 :]
+            is_cut = self.total_bytes + len(held) > len(kept)
         if is_cut:
             kept = _from_line_start(kept)
         return truncate_tail(on_screen(kept.decode("utf-8", "replace")), MAX_LINES, max_bytes).content
@@ -170,6 +194,7 @@ class RollingOutput:
     def since(self, position: int) -> tuple[bytes, int]:
         """What came after `position` as far as it is still here, and the position to ask for next."""
         with self._lock:
+            self._take(self._masked.quiet())
             wanted = min(self.total_bytes - position, len(self._tail))
             return bytes(self._tail[len(self._tail) - wanted :]), self.total_bytes
 

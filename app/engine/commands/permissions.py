@@ -8,7 +8,7 @@ from app.permits.decide import Mode
 
 @command("What runs without a question", "One of read-only, ask, auto-edit and full, for this session.")
 async def set_permission_mode(session: Session, mode: Mode) -> None:
-    session.permits.set_mode(mode)
+    session.permissions.set_mode(mode)
 
 
 @command(
@@ -21,7 +21,7 @@ async def set_plan_mode(session: Session, is_on: bool = True) -> None:
 
 @command("Mode, rules and the last verdicts")
 async def get_permissions(session: Session) -> results.Permissions:
-    now = session.permits.view()
+    now = session.permissions.view()
     return {
         "mode": now.mode,
         "hasBox": now.has_box,
@@ -43,7 +43,7 @@ async def get_permissions(session: Session) -> results.Permissions:
 
 @command("What the agent's commands can write, see and reach")
 async def get_sandbox(session: Session) -> results.Sandbox:
-    now = session.permits.boxes.state()
+    now = session.permissions.box()
     return {
         "setting": now.setting,
         "step": now.step,

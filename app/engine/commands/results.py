@@ -97,6 +97,17 @@ class Sandbox(TypedDict):
     hidden: list[str]
 
 
+class SecretMasked(TypedDict):
+    mark: str
+    """What stands in its place."""
+    kind: str
+    digest: str
+    """The last part of the mark."""
+    where: str
+    """What brought it last."""
+    count: int
+
+
 class CycledModel(TypedDict):
     model: Model
     thinkingLevel: ThinkingLevel

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from app.engine.commands import results
 from app.engine.commands.base import command, for_the_system, without_nothing
-from app.engine.exporting import export_session
 from app.engine.session import Session
 from app.values.messages import AssistantMessage, Message
 from app.values.models import Model, ThinkingLevel
@@ -152,7 +151,7 @@ async def export_html(session: Session, output_path: str | None = None) -> str:
     """Relative paths start at the project. Written beside the event loop: a long session takes a while."""
     target = _page(session.cwd, output_path) if output_path else None
     try:
-        written = await asyncio.to_thread(export_session, session.log, target, folder=session.cwd)
+        written = await asyncio.to_thread(session.export, target)
     except OSError as problem:
         raise Unable(f"{problem.filename or target}: {problem.strerror or problem}") from None
     return str(written)

@@ -19,9 +19,11 @@ async def prompt(
     message: str,
     images: Sequence[Image] = (),
     streaming_behavior: Literal["steer", "followUp"] | None = None,
+    as_it_is: bool = False,
 ) -> Disposition:
+    """`as_it_is`: secrets in it are sent."""
     behavior: Any = {"steer": "steer", "followUp": "follow_up", None: None}[streaming_behavior]
-    return await session.prompt(message, images, while_running=behavior, source="rpc")
+    return await session.prompt(message, images, while_running=behavior, source="rpc", as_it_is=as_it_is)
 
 
 @command("Queue a message for before the next request", answer="disposition")

@@ -10,17 +10,17 @@ from html import escape
 from pathlib import Path
 
 from app.sessions.export.html_body import HtmlBody
-from app.sessions.export.text import clean
+from app.sessions.export.text import ChangeEntry, as_it_is, clean
 from app.sessions.log import SessionLog
 
 _HERE = Path(__file__).parent
 
 
-def export_html(log: SessionLog, *, theme: str | None = None) -> str:
+def export_html(log: SessionLog, *, theme: str | None = None, change: ChangeEntry = as_it_is) -> str:
     """`theme`: `light` or `dark`; otherwise the reader's system decides."""
     style = _own_file("page.css")
     script = _own_file("page.js")
-    body = HtmlBody(log)
+    body = HtmlBody(log, change)
     chosen = f' data-theme="{theme}"' if theme in ("light", "dark") else ""
     title = escape(clean(log.name or f"Session {log.session_id}"))
     policy = (

@@ -6,7 +6,7 @@ from typing import Any, assert_never
 
 from markdown_it import MarkdownIt
 
-from app.sessions.export.text import calls_line, clean, pretty
+from app.sessions.export.text import ChangeEntry, as_it_is, calls_line, clean, pretty
 from app.sessions.log import SessionLog
 from app.sessions.tree import is_leaf_mark
 from app.values.content import Content, Image, Text, Thinking, ToolCall, UnknownContent, text_of
@@ -43,8 +43,9 @@ OPEN_LINES = 12
 class HtmlBody:
     """Everything it returns is escaped."""
 
-    def __init__(self, log: SessionLog) -> None:
+    def __init__(self, log: SessionLog, change: ChangeEntry = as_it_is) -> None:
         self._log = log
+        self._change = change
         self._on_path = {entry.id for entry in log.path_to()}
         self._markdown = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
 
@@ -87,6 +88,7 @@ class HtmlBody:
         return "".join([*out, "</ol>"])
 
     def _row(self, entry: Entry) -> str:
+        entry = self._change(entry)
         label = self._log.label(entry.id)
         mark = f' <span class="label">{escape(clean(label))}</span>' if label else ""
         kind, line = _kind(entry), escape(clean(_line(entry))[:100])
@@ -101,6 +103,7 @@ class HtmlBody:
         return "\n".join(self._article(entry) for entry in self._log.entries if not is_leaf_mark(entry))
 
     def _article(self, entry: Entry) -> str:
+        entry = self._change(entry)
         inner = self._inner(entry)
         if not inner:
             return ""

@@ -3,7 +3,7 @@
 import re
 from typing import assert_never
 
-from app.sessions.export.text import calls_line, clean, pretty
+from app.sessions.export.text import ChangeEntry, as_it_is, calls_line, clean, pretty
 from app.sessions.log import SessionLog
 from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, text_of
 from app.values.entries import (
@@ -32,11 +32,17 @@ from app.values.messages import (
 _FENCE = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
 
 
-def export_markdown(log: SessionLog, leaf_id: str | None = None, *, with_thinking: bool = False) -> str:
+def export_markdown(
+    log: SessionLog,
+    leaf_id: str | None = None,
+    *,
+    with_thinking: bool = False,
+    change: ChangeEntry = as_it_is,
+) -> str:
     """Prompts, answers, tool calls and their results, in order."""
     parts = [f"# {clean(log.name or 'Session ' + log.session_id)}", _facts(log)]
     for entry in log.path_to(leaf_id):
-        part = _entry(entry, with_thinking)
+        part = _entry(change(entry), with_thinking)
         if part:
             parts.append(part)
     return "\n\n".join(parts) + "\n"

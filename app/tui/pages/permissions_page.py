@@ -1,6 +1,7 @@
 """`/permissions`: the mode, the rules with where they are from, and the last verdicts with their reasons."""
 
-from app.engine.permits import Past, Permits
+from app.engine.permission_verbs import PermissionVerbs
+from app.engine.permits import Past
 from app.permits.decide import MODES, Mode
 from app.permits.letters import MEANING
 from app.permits.rules import Rule
@@ -22,7 +23,7 @@ _SHOWN = 20
 class PermissionsPage:
     """The gate of one session."""
 
-    def __init__(self, permits: Permits, ask: AskPerson, say: TellPerson, keep: Keep) -> None:
+    def __init__(self, permits: PermissionVerbs, ask: AskPerson, say: TellPerson, keep: Keep) -> None:
         self._permits = permits
         self._ask = ask
         self._say = say

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from app.engine.commands.places import clone_from
 from app.engine.commands.places import fork as fork_session
-from app.engine.exporting import export_session
 from app.engine.places import Places
 from app.engine.session import Session
 from app.sessions.errors import SessionError
@@ -115,10 +114,9 @@ class SessionsPage:
 
     async def export(self, name: str) -> None:
         """`/export FILE`."""
-        log = self._session.log
         target = self._session.cwd / name if name else None
         try:
-            written = export_session(log, target, folder=self._session.cwd)
+            written = await asyncio.to_thread(self._session.export, target)
         except OSError as problem:
             raise Unable(f"{problem.filename or name}: {problem.strerror or problem}") from None
         self._say(f"Written: {written}")

@@ -10,7 +10,7 @@ from tools.registry import builtin_tools
 
 
 def page_of(play: Play, person: Person) -> PermissionsPage:
-    return PermissionsPage(play.session.permits, person.ask, person.say, play.in_force.set)
+    return PermissionsPage(play.session.permissions, person.ask, person.say, play.in_force.set)
 
 
 async def test_a_mode_is_chosen(tmp_path: Path) -> None:
@@ -20,16 +20,16 @@ async def test_a_mode_is_chosen(tmp_path: Path) -> None:
         async with person.asked(page.open()):
             assert "auto-edit" in person.sees
             await person.press(*"read-only", "enter")
-        assert play.session.permits.mode == "read-only"
+        assert play.session.permissions.mode == "read-only"
         await page.open("ask")
-        assert play.session.permits.mode == "ask"
+        assert play.session.permissions.mode == "ask"
         await page.open("everything")
         assert "no permission mode everything" in person.warned[-1]
 
 
 async def test_a_verdict_tells_why_and_a_rule_is_taken_away(tmp_path: Path) -> None:
     play = Play(tmp_path, call("bash", command="git push --force"), say("ok"), tools=builtin_tools())
-    play.session.permits.allow("bash: npm **")
+    play.session.permissions.allow("bash: npm **")
     await play.prompt("go")
     async with at_the_keyboard() as person:
         page = page_of(play, person)
@@ -39,4 +39,4 @@ async def test_a_verdict_tells_why_and_a_rule_is_taken_away(tmp_path: Path) -> N
         assert "a forced push overwrites history for others (the floor)" in person.heard[-1]
         async with person.asked(page.open()):
             await person.press(*"npm", "enter")
-        assert play.session.permits.view().rules.rules == ()
+        assert play.session.permissions.view().rules.rules == ()

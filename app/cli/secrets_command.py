@@ -1,0 +1,139 @@
+"""`bayou secrets mask|list [FILE …]`: what a session would mask in files, or in what comes through a pipe."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from app.assembly.options import UsageError
+from app.cli.folder import current_folder
+from app.engine.known_secrets import SecretPlaces
+from app.engine.masking import Masking, own_shapes
+from app.engine.options import SessionOptions
+from app.resources.in_force import InForce
+from app.resources.paths import Paths
+from tools.masking.marks import BEGINNING
+from tools.masking.mask import Mask
+from tools.masking.streams import MaskedStream
+from tools.text import visible
+
+_USAGE = """\
+bayou secrets mask [FILE …]           the text with its secrets masked, as a session would take it in
+bayou secrets list [--json] [FILE …]  where secrets stand: file, line, kind; ends with 1 if there are any
+
+Without a file, what comes on standard input. Known are the values of variables, of bayou's own credentials and of the
+.env files in this folder and those named here, and the shapes in docs/secrets.md.
+"""
+_PIECE = 1 << 16
+_LARGEST = 64 << 20
+
+
+class _Place(msgspec.Struct, frozen=True):
+    """Where one stands."""
+
+    file: str
+    line: int
+    kind: str
+    mark: str
+
+
+def run(words: list[str]) -> int:
+    if not words or {"-h", "--help"} & set(words):
+        sys.stdout.write(_USAGE)
+        return 0
+    verb, rest = words[0], words[1:]
+    options = [word for word in rest if word.startswith("--")]
+    files = [word for word in rest if word not in options]
+    if verb not in ("mask", "list") or any(one != "--json" or verb != "list" for one in options):
+        told = "There is: mask [FILE…], list [--json] [FILE…]."
+        raise UsageError(f"bayou secrets {' '.join(words)} is not known. {told}")
+    paths = Paths.from_env(os.environ, current_folder())
+    in_force = InForce(paths)
+    for problem in (*in_force.problems, *own_shapes(in_force.settings.secrets.patterns)[1]):
+        _complain(str(problem))
+    in_force.set("secrets.mask", True)
+    masking = Masking(
+        SecretPlaces(agent_dir=paths.agent_dir, home=paths.home, env=os.environ), SessionOptions(in_force)
+    )
+    masking.known.look(paths.cwd, files)
+    return (
+        _mask(masking, paths.cwd, files)
+        if verb == "mask"
+        else _list(masking, paths.cwd, files, bool(options))
+    )
+
+
+def _mask(masking: Masking, cwd: Path, files: list[str]) -> int:
+    failed = False
+    for name in files or ["-"]:
+        try:
+            if name == "-":
+                _pipe(masking, sys.stdin.buffer)
+            else:
+                text = _text(cwd / name, masking)
+                sys.stdout.write(masking.text(text, ""))
+        except OSError as problem:
+            failed = True
+            _complain(f"{visible(name)}: {problem.strerror or problem}")
+    sys.stdout.flush()
+    return 1 if failed else 0
+
+
+def _pipe(masking: Masking, source: BinaryIO) -> None:
+    stream = MaskedStream(masking.mask_of_bytes)
+    while piece := source.read1(_PIECE) if hasattr(source, "read1") else source.read(_PIECE):  # type: ignore[attr-defined]
+        sys.stdout.buffer.write(stream.take(piece))
+        sys.stdout.buffer.flush()
+    sys.stdout.buffer.write(stream.rest())
+
+
+def _list(masking: Masking, cwd: Path, files: list[str], is_json: bool) -> int:
+    count, failed = 0, False
+    for name in files or ["-"]:
+        try:
+            text = (
+                sys.stdin.buffer.read().decode("utf-8", "replace")
+                if name == "-"
+                else _text(cwd / name, masking)
+            )
+        except OSError as problem:
+            failed = True
+            _complain(f"{visible(name)}: {problem.strerror or problem}")
+            continue
+        for place in _places(masking, name, text):
+            count += 1
+            told = (
+                json.dumps(msgspec.to_builtins(place), ensure_ascii=True)
+                if is_json
+                else f"{visible(place.file)}:{place.line}: {place.kind} {place.mark}"
+            )
+            sys.stdout.write(told + "\n")
+    return 1 if count or failed else 0
+
+
+def _places(masking: Masking, name: str, text: str) -> Iterator[_Place]:
+    mask: Mask | None = masking.mask()
+    assert mask is not None
+    found = masking.masked(mask, text)
+    if not found.found:
+        return
+    marks = {mark for mark, _ in found.found}
+    for number, line in enumerate(found.text.split("\n"), 1):
+        for one in mask.marker.own(line):
+            if one[0] in marks:
+                yield _Place(name, number, one[0][len(BEGINNING) : -1].rsplit(":", 1)[0], one[0])
+
+
+def _text(path: Path, masking: Masking) -> str:
+    if path.stat().st_size > _LARGEST:
+        raise OSError(27, f"is larger than {_LARGEST >> 20} MB; pipe it in")
+    masking.known.look_into(path)
+    return path.read_bytes().decode("utf-8", "replace")
+
+
+def _complain(text: str) -> None:
+    sys.stderr.write(f"bayou: {text}\n")

@@ -1,0 +1,29 @@
+"""Commands about secrets: what was masked, what is none of them, sending a prompt as it is."""
+
+from collections.abc import Sequence
+
+from app.engine.commands import results
+from app.engine.commands.base import command
+from app.engine.prompts import Disposition
+from app.engine.session import Session
+
+
+@command("What was masked in this session", answer="secrets")
+async def get_secrets(session: Session) -> Sequence[results.SecretMasked]:
+    return [
+        {"mark": one.mark, "kind": one.kind, "digest": one.digest, "where": one.where, "count": one.count}
+        for one in session.secrets.found
+    ]
+
+
+@command(
+    "Say that something masked is no secret",
+    "It is shown from now on; `digest` is the last part of its mark.",
+)
+async def call_no_secret(session: Session, digest: str) -> None:
+    session.secrets.call_no_secret(digest)
+
+
+@command("Send the last prompt that was masked as it is", answer="disposition")
+async def unmask(session: Session) -> Disposition:
+    return await session.secrets.unmask()

@@ -1,0 +1,159 @@
+"""The mask on the way of a call: what it says and returns is masked, and in the arguments of `edit` and `write` a mark
+becomes the secret again, in the file that it came from and nowhere else.
+"""
+
+import asyncio
+import re
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from app.engine.json_texts import texts_of, with_texts
+from app.engine.masking import Masking
+from tools.base import Tool, ToolContext, ToolError
+from tools.files.paths import absolute
+from tools.masking.assigned import holds_secrets
+from tools.operations import FileOperations, LocalFiles
+from tools.patterns import late
+from tools.results import TextPart, ToolResult
+from tools.touches import TouchesFiles
+from tools.workspace import workspace_of
+
+TURNS_BACK: Final = frozenset(("edit", "write"))
+"""The tools in whose arguments a mark is the secret again."""
+_OF_A_FILE: Final = frozenset(("read", *TURNS_BACK))
+_LARGEST_FILE: Final = 8 << 20
+_KEPT_FILES: Final = 64
+_MOST_LOOKED_INTO: Final = 20
+_KEY_LINE: Final = late(
+    r"^(?:([^\n]{1,300}?)[:-]\d+[:-] ?)?[ \t+]{0,8}[A-Za-z0-9+/]{40,}={0,2}$", re.MULTILINE
+)
+"""A line that may be one of a private key; its first group is the file, where a search names it."""
+
+
+class MaskedCalls:
+    """For one session's calls."""
+
+    def __init__(self, masking: Masking) -> None:
+        self._masking = masking
+        self._stood_for: OrderedDict[str, dict[str, str]] = OrderedDict()
+        """By real path: what marks stood for in that file when it was last looked at."""
+
+    async def begin(
+        self, tool: Tool, shown: dict[str, Any], arguments: Any, context: ToolContext
+    ) -> dict[str, Any] | None:
+        """Before a call runs. The arguments with the secrets of the file that it changes, or None if there are none.
+        Raises `ToolError` for a mark that does not belong there."""
+        if self._masking.mask() is None:
+            return None
+        await asyncio.to_thread(self._look_around, context, tuple(texts_of(shown)))
+        if tool.name not in TURNS_BACK or not isinstance(arguments, TouchesFiles):
+            return None
+        return await asyncio.to_thread(self._turned_back, shown, arguments, context)
+
+    def progress(self, result: ToolResult) -> ToolResult:
+        """What a tool says on its way."""
+        return result if self._masking.mask() is None else self._masked(result, "")
+
+    async def result(
+        self, tool: Tool, arguments: Any, context: ToolContext, result: ToolResult
+    ) -> ToolResult:
+        """What came of a call, as it enters the session."""
+        if self._masking.mask() is None:
+            return result
+        return await asyncio.to_thread(self._result, tool, arguments, context, result)
+
+    def _result(self, tool: Tool, arguments: Any, context: ToolContext, result: ToolResult) -> ToolResult:
+        said = getattr(arguments, "path", None)
+        path = absolute(said, context.cwd) if isinstance(said, str) and tool.name in _OF_A_FILE else None
+        text = result.text
+        self._look_around(context, (text,))
+        if workspace_of(context).is_here:
+            for file in _files_of_keys(text, path, context.cwd):
+                self._masking.known.look_into(Path(file))
+            if path is not None and holds_secrets(path):
+                self._masking.known.look_into(Path(path))
+        masked = self._masked(result, f"{tool.name} {said}" if path is not None else tool.name)
+        if path is not None and masked.text != text:
+            self._look_into(path, workspace_of(context).files)
+        return masked
+
+    def _look_around(self, context: ToolContext, texts: tuple[str, ...]) -> None:
+        self._masking.known.look(context.cwd if workspace_of(context).is_here else None, texts)
+
+    def _masked(self, result: ToolResult, where: str) -> ToolResult:
+        content = tuple(
+            msgspec.structs.replace(part, text=self._masking.text(part.text, where))
+            if isinstance(part, TextPart)
+            else part
+            for part in result.content
+        )
+        return msgspec.structs.replace(
+            result,
+            content=content,
+            details=self._masking.value(result.details, where),
+            structured_content=self._masking.value(result.structured_content, where),
+        )
+
+    # Back into a file
+
+    def _turned_back(
+        self, shown: dict[str, Any], arguments: TouchesFiles, context: ToolContext
+    ) -> dict[str, Any] | None:
+        mask = self._masking.mask()
+        marks = (
+            {found[0] for text in texts_of(shown) for found in mask.marker.own(text)} if mask else set[str]()
+        )
+        if not marks:
+            return None
+        known: dict[str, str] = {}
+        texts: list[str] = []
+        files = workspace_of(context).files
+        for path in sorted(one for one in arguments.touches(context).changes if one.startswith("/")):
+            texts.append(self._look_into(path, files))
+            known |= self._stood_for.get(files.real_path(path), {})
+        strange = sorted(one for one in marks if one not in known and not any(one in text for text in texts))
+        if strange:
+            raise ToolError(
+                f"{', '.join(strange)} stands for a secret that does not come from this file, so it cannot be written "
+                "into it. Use a variable or another way by which the program gets the secret, or ask the user to put "
+                "it there."
+            )
+        return with_texts(shown, lambda text: _with_secrets(text, known))
+
+    def _look_into(self, path: str, files: FileOperations) -> str:
+        """Keeps what marks stand for in a file; answers its text."""
+        if isinstance(files, LocalFiles):
+            self._masking.known.look_into(Path(path))
+        mask = self._masking.mask()
+        real = files.real_path(path)
+        try:
+            status = files.stat(real)
+            if mask is None or status.kind != "file" or status.size > _LARGEST_FILE:
+                return ""
+            with files.open(real) as file:
+                text = file.read().decode("utf-8", "replace").replace("\r\n", "\n")
+        except (OSError, ValueError):
+            return ""
+        found = dict(self._masking.masked(mask, text).found)
+        if found:
+            self._stood_for[real] = {**self._stood_for.pop(real, {}), **found}
+            while len(self._stood_for) > _KEPT_FILES:
+                self._stood_for.popitem(last=False)
+        return text
+
+
+def _files_of_keys(text: str, path: str | None, cwd: Path) -> Iterator[str]:
+    """Files of which a text shows what may be lines of a private key."""
+    names = dict.fromkeys(found[1] or path for found in _KEY_LINE.finditer(text))
+    for name in [one for one in names if one][:_MOST_LOOKED_INTO]:
+        yield absolute(name, cwd)
+
+
+def _with_secrets(text: str, known: Mapping[str, str]) -> str:
+    for mark, secret in known.items():
+        text = text.replace(mark, secret)
+    return text

@@ -1,0 +1,40 @@
+"""What faces do with a session's gate: see what it goes by and what it decided, choose a mode, take a rule back."""
+
+from app.engine.boxes import BoxState
+from app.engine.permits import GateState, Permits
+from app.permits.decide import Mode
+from app.permits.rules import Deed
+
+
+class PermissionVerbs:
+    """Of one session."""
+
+    def __init__(self, permits: Permits) -> None:
+        self._permits = permits
+
+    @property
+    def mode(self) -> Mode:
+        return self._permits.mode
+
+    def view(self) -> GateState:
+        return self._permits.view()
+
+    def box(self) -> BoxState:
+        """What the agent's commands can write, see and reach."""
+        return self._permits.boxes.state()
+
+    def set_mode(self, mode: Mode) -> None:
+        """For this session. Raises `Unable`."""
+        self._permits.set_mode(mode)
+
+    def allow(self, text: str) -> None:
+        """A rule for this session. Raises `Unable` for what is none."""
+        self._permits.allow(text)
+
+    def own_rules(self, deed: Deed) -> tuple[str, ...]:
+        """As they stand in the person's settings."""
+        return self._permits.own_rules(deed)
+
+    def forget(self, text: str) -> None:
+        """A rule that was given for this session."""
+        self._permits.forget(text)

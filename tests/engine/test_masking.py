@@ -1,0 +1,269 @@
+"""Secrets in a session: masked once where they enter it, the secret again in the file that they came from alone."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from app.engine.known_secrets import SecretPlaces
+from app.engine.permits import GateStanding
+from app.providers.contract import Context
+from app.providers.scripted import call, say
+from app.values.content import text_of
+from app.values.events import Event, Notice, QuestionAsked, ToolExecutionEnd, ToolExecutionUpdate
+from app.values.messages import ToolResultMessage, UserMessage
+from app.values.unable import Unable
+from tests.engine.stage import Play
+from tests.masking.examples import KEY_LINES, PRIVATE_KEY, SHAPED, random_text
+from tools.base import Tool, ToolContext
+from tools.registry import builtin_tools
+from tools.results import TextPart, ToolResult, text_result
+
+TOKEN = SHAPED["github-token"]
+OWN = random_text(40, 3)
+ENV = f'# local\nPORT=3000\nDB_PASSWORD=hunter2\nAPI_TOKEN="{OWN}"\nDATABASE_URL=postgres://me:{OWN[:14]}@db/x\n'
+
+
+def stage(folder: Path, *responses: Any, env: dict[str, str] | None = None, **more: Any) -> Play:
+    project = folder / "project"
+    project.mkdir(exist_ok=True)
+    (project / ".env").write_text(ENV)
+    secrets = SecretPlaces(agent_dir=folder / "agent", home=folder, env=env or {})
+    tools = more.pop("tools", builtin_tools())
+    standing = GateStanding(asks="program", home=folder, agent_dir=folder / "agent")
+    play = Play(folder, *responses, tools=tools, cwd=project, secrets=secrets, standing=standing, **more)
+    play.session.subscribe(lets_it_run)
+    return play
+
+
+def lets_it_run(event: Event) -> None:
+    """Files of variables are the floor's: a person has let this one be read."""
+    if isinstance(event, QuestionAsked) and event.approval is not None and event.answer is not None:
+        event.answer.set_result(event.approval.floor_word or "Allow once")
+
+
+def results(play: Play) -> list[str]:
+    return [text_of(one.content) for one in play.session.messages if isinstance(one, ToolResultMessage)]
+
+
+def sent(play: Play) -> str:
+    """All that the model was asked with."""
+
+    def plain(context: Context) -> str:
+        return json.dumps(msgspec.to_builtins(context.messages), ensure_ascii=False, default=str)
+
+    return "\n".join(map(plain, play.script.contexts))
+
+
+def written(play: Play) -> str:
+    assert play.session.log.path is not None
+    return play.session.log.path.read_text()
+
+
+async def test_nobody_gets_to_see_a_secret_that_a_tool_brought(tmp_path: Path) -> None:
+    play = stage(tmp_path, call("bash", command=f"echo {TOKEN[:10]}''{TOKEN[10:]}; seq 3"), say("done"))
+    await play.prompt("go")
+    told = [event.result for event in play.all(ToolExecutionEnd)]
+    for text in (sent(play), written(play), str(told)):
+        assert TOKEN not in text
+        assert "[secret:github-token:" in text
+    assert results(play)[0].endswith("]\n1\n2\n3")
+    assert [one.kind for one in play.session.secrets.found] == ["github-token"]
+
+
+async def test_progress_details_and_structured_content_are_masked_too(tmp_path: Path) -> None:
+    async def run(arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+        context.progress(text_result(f"so far: {TOKEN}"))
+        await asyncio.sleep(0)
+        return ToolResult(
+            content=(TextPart(text="fine"),),
+            details={"header": {"X-Key": TOKEN}, TOKEN: [TOKEN, 1, None]},
+            structured_content=[TOKEN, {"a": (TOKEN,)}],
+        )
+
+    tool = Tool(name="fetch", description="", schema={"type": "object"}, run=run)
+    play = stage(tmp_path, call("fetch"), say("done"), tools=[tool])
+    await play.prompt("go")
+    assert TOKEN not in str(play.events) + written(play)
+    assert play.all(ToolExecutionUpdate)
+    end = play.all(ToolExecutionEnd)[0]
+    assert set(end.result.details) == {"header", end.result.structured_content[0]}
+
+
+async def test_what_a_tool_says_when_it_fails_is_masked(tmp_path: Path) -> None:
+    async def run(arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+        raise RuntimeError(f"401 with {TOKEN}")
+
+    play = stage(
+        tmp_path, call("fetch"), say("x"), tools=[Tool(name="fetch", description="", schema={}, run=run)]
+    )
+    await play.prompt("go")
+    assert "401 with [secret:github-token:" in results(play)[0]
+
+
+async def test_a_long_output_is_masked_in_its_file(tmp_path: Path) -> None:
+    play = stage(tmp_path, call("bash", command="sh long.sh"), say("x"))
+    script = f"for i in $(seq 9000); do echo line $i of a long output with {OWN} in it; done"
+    (tmp_path / "project" / "long.sh").write_text(script)
+    await play.prompt("go")
+    file = play.toolbox.workspace.artifacts.find(0)
+    assert file is not None
+    text = file.read_text()
+    assert text.count("[secret:API_TOKEN:") == 9000 and OWN not in text
+
+
+async def test_values_of_the_environment_and_of_credentials_are_known(tmp_path: Path) -> None:
+    (tmp_path / "agent").mkdir()
+    stored = {"somewhere": {"type": "api_key", "key": random_text(32, 9)}}
+    (tmp_path / "agent" / "auth.json").write_text(json.dumps(stored))
+    known = {
+        "SERVICE_TOKEN": random_text(30, 5),
+        "HOME": "/home/somebody",
+        "REDIS_URL": "redis://u:pass99word@h/0",
+    }
+    (tmp_path / "out.txt").write_text("\n".join((*known.values(), stored["somewhere"]["key"])))
+    play = stage(tmp_path, call("read", path="../out.txt"), say("x"), env=known)
+    await play.prompt("go")
+    lines = results(play)[0].splitlines()
+    assert lines[0].startswith("[secret:SERVICE_TOKEN:")
+    assert lines[1] == "/home/somebody"
+    assert lines[2].startswith("redis://u:[secret:REDIS_URL:") and lines[2].endswith("]@h/0")
+    assert lines[3].startswith("[secret:somewhere-key:")
+
+
+async def test_a_file_of_variables_is_edited_without_its_values_in_a_request(tmp_path: Path) -> None:
+    play = stage(tmp_path, call("read", path=".env"), say("read"))
+    await play.prompt("go")
+    shown = results(play)[0]
+    assert "PORT=3000" in shown and "hunter2" not in shown and OWN not in shown and OWN[:14] not in shown
+    marks = {line.split("=", 1)[0]: line.split("=", 1)[1].strip('"') for line in shown.splitlines()[2:4]}
+    old = f'API_TOKEN="{marks["API_TOKEN"]}"'
+    play.script.responses += (
+        call("edit", path=".env", edits=[{"oldText": old, "newText": f"{old}\nMORE=1"}]),
+        call("write", path=".env", content=shown.replace("PORT=3000", "PORT=4000")),
+        say("done"),
+    )
+    await play.prompt("edit it")
+    text = (tmp_path / "project" / ".env").read_text()
+    assert text == ENV.replace("3000", "4000").rstrip("\n") or text == ENV.replace("3000", "4000")
+    assert results(play)[1].startswith("Successfully replaced")
+    for seen in (sent(play), written(play), str(play.events)):
+        assert "hunter2" not in seen and OWN not in seen
+
+
+async def test_a_mark_is_no_secret_in_another_file_and_plain_text_in_a_command(tmp_path: Path) -> None:
+    play = stage(tmp_path, call("read", path=".env"), say("read"))
+    await play.prompt("go")
+    mark = play.session.secrets.found[-1].mark
+    play.script.responses += (
+        call("write", path="config.py", content=f"TOKEN = '{mark}'\n"),
+        call("bash", command=f"echo '{mark}' > told; cat told"),
+        call("write", path="docs.md", content="A mark looks like [secret:github-token:0123456789].\n"),
+        say("done"),
+    )
+    await play.prompt("go")
+    assert "stands for a secret that does not come from this file" in results(play)[1]
+    assert not (tmp_path / "project" / "config.py").exists()
+    assert (tmp_path / "project" / "told").read_text().strip() == mark
+    assert (tmp_path / "project" / "docs.md").exists()
+
+
+async def test_a_secret_that_left_its_file_can_come_back_into_it(tmp_path: Path) -> None:
+    play = stage(tmp_path, call("read", path=".env"), say("read"))
+    await play.prompt("go")
+    mark = next(one.mark for one in play.session.secrets.found if one.kind == "API_TOKEN")
+    play.script.responses += (
+        call("write", path=".env", content="EMPTY=1\n"),
+        call("write", path=".env", content=f"API_TOKEN={mark}\n"),
+        say("done"),
+    )
+    await play.prompt("go")
+    assert (tmp_path / "project" / ".env").read_text() == f"API_TOKEN={OWN}\n"
+
+
+async def test_a_page_out_of_the_middle_of_a_private_key_is_masked(tmp_path: Path) -> None:
+    play = stage(
+        tmp_path,
+        call("read", path="id_test", offset=4, limit=3),
+        call("grep", pattern=KEY_LINES[6][:10], path="id_test"),
+        call("bash", command="tail -n 4 id_test"),
+        say("x"),
+    )
+    (tmp_path / "project" / "id_test").write_text(PRIVATE_KEY)
+    play.session.permissions.set_mode("full")
+    await play.prompt("go")
+    assert not any(line in text for line in KEY_LINES for text in results(play))
+    assert results(play)[0].count("[secret:private-key:") == 3
+
+
+async def test_what_a_prompt_holds_is_masked_and_can_be_sent_as_it_is(tmp_path: Path) -> None:
+    play = stage(tmp_path, say("one"), say("two"))
+    await play.prompt(f"Use {TOKEN} please")
+    said = [one for one in play.session.messages if isinstance(one, UserMessage)]
+    assert "[secret:github-token:" in text_of(said[0].content) and TOKEN not in written(play)
+    told = [event.text for event in play.all(Notice)]
+    assert any("1 secret in your prompt masked" in text and "/unmask" in text for text in told)
+    await play.session.secrets.unmask()
+    await play.session.wait_until_idle()
+    assert text_of(play.script.contexts[-1].messages[-1].content) == f"Use {TOKEN} please"  # type: ignore[union-attr]
+    with pytest.raises(Unable):
+        await play.session.secrets.unmask()
+
+
+async def test_a_prompt_that_is_to_be_sent_as_it_is_is(tmp_path: Path) -> None:
+    play = stage(tmp_path, say("one"))
+    await play.session.prompt(f"Use {TOKEN}", as_it_is=True)
+    await play.session.wait_until_idle()
+    assert TOKEN in sent(play) and not play.session.secrets.found
+
+
+async def test_the_persons_own_command_is_masked(tmp_path: Path) -> None:
+    play = stage(tmp_path, say("x"))
+    message = await play.session.run_shell(f"cat .env; echo {TOKEN}")
+    assert TOKEN not in message.output + message.command + str(play.session.entries)
+    assert "hunter2" not in message.output and "PORT=3000" in message.output
+
+
+async def test_not_a_secret(tmp_path: Path) -> None:
+    play = stage(
+        tmp_path, call("bash", command=f"echo {TOKEN}"), call("bash", command=f"echo {TOKEN}"), say("x")
+    )
+    await play.prompt("go")
+    one = play.session.secrets.found[-1]
+    play.session.secrets.call_no_secret(one.digest)
+    play.script.responses += (call("bash", command=f"echo {TOKEN}"), say("x"))
+    await play.prompt("go")
+    assert results(play)[-1] == TOKEN
+    assert play.in_force.settings.secrets.ignore == (one.digest,)
+    with pytest.raises(Unable):
+        play.session.secrets.call_no_secret("0123456789")
+
+
+@pytest.mark.parametrize("ending", ["html", "md", "jsonl"])
+async def test_exports_mask_what_older_sessions_hold(tmp_path: Path, ending: str) -> None:
+    play = stage(tmp_path, say(f"I saw {TOKEN} and _{OWN}_"))
+    play.in_force.set("secrets.mask", False)
+    await play.prompt(f"Here: {TOKEN} & `{OWN}`")
+    assert TOKEN in written(play)
+    play.in_force.set("secrets.mask", True)
+    text = play.session.export(tmp_path / f"out.{ending}").read_text()
+    assert TOKEN not in text and OWN not in text and text.count("[secret:") >= 4
+
+
+async def test_without_the_mask_everything_is_as_it_is(tmp_path: Path) -> None:
+    play = stage(tmp_path, call("read", path=".env"), say("x"))
+    play.in_force.set("secrets.mask", False)
+    await play.prompt("go")
+    assert results(play)[0] == ENV.rstrip("\n")
+
+
+async def test_one_installation_makes_the_same_marks_again(tmp_path: Path) -> None:
+    first = stage(tmp_path, call("read", path=".env"), say("x"))
+    await first.prompt("go")
+    second = stage(tmp_path, call("read", path=".env"), say("x"))
+    await second.prompt("go")
+    assert results(first) == results(second)
+    assert (tmp_path / "agent" / "secrets.key").stat().st_mode & 0o077 == 0

@@ -1,0 +1,235 @@
+"""What is masked in a text, and what is left alone."""
+
+import base64
+import json
+import re
+import textwrap
+
+import pytest
+
+from tests.masking.examples import KEY_LINES, PRIVATE_KEY, SHAPED, SURROUNDINGS, random_text
+from tools.masking.known import KnownValue, is_telling
+from tools.masking.marks import Marker
+from tools.masking.mask import Mask, Own
+from tools.masking.pem import key_lines
+from tools.masking.streams import MaskedStream
+
+MARKER = Marker(b"a key of a test")
+VALUE = random_text(40, 7)
+MASK = Mask(MARKER, known=[KnownValue("SERVICE_TOKEN", VALUE)])
+BYTES = Mask(MARKER, known=[KnownValue("SERVICE_TOKEN", VALUE)], as_bytes=True)
+
+
+def streamed(text: str, size: int) -> str:
+    stream = MaskedStream(lambda: BYTES)
+    data = text.encode()
+    pieces = [stream.take(data[at : at + size]) for at in range(0, len(data), size)]
+    return b"".join((*pieces, stream.rest())).decode()
+
+
+def core(secret: str) -> str:
+    """The part of a secret that must not be seen."""
+    return max(re.split(r"[:.]", secret), key=len)[-16:]
+
+
+@pytest.mark.parametrize("where", SURROUNDINGS)
+@pytest.mark.parametrize("kind", SHAPED)
+def test_each_shape_is_masked_wherever_it_stands(kind: str, where: str):
+    secret = SHAPED[kind]
+    text = SURROUNDINGS[where](secret)
+    masked = MASK.masked(text).text
+    assert core(secret) not in masked and "[secret:" in masked
+    assert masked.count("\n") == text.count("\n")
+    assert streamed(text, 1 << 16) == masked
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 16, 33, 64, 100, 257, 1000])
+def test_a_secret_cut_by_the_border_of_two_pieces_is_masked_as_one(size: int):
+    lines = [
+        f"{number} {write(secret)}"
+        for number, write in enumerate(SURROUNDINGS.values())
+        for secret in SHAPED.values()
+    ]
+    text = "\n".join((*lines, PRIVATE_KEY, "the end", VALUE, ""))
+    masked = streamed(text, size)
+    assert masked == streamed(text, 1 << 20)
+    assert not [secret for secret in (*SHAPED.values(), VALUE, *KEY_LINES) if core(secret) in masked]
+
+
+def test_a_line_without_end_is_held_back_no_longer_than_a_secret_is():
+    filler = "lorem ipsum dolor " * 6_000
+    text = "".join(filler + secret + " " for secret in (*SHAPED.values(), VALUE)) * 2
+    stream = MaskedStream(lambda: BYTES)
+    went = held = 0
+    out: list[bytes] = []
+    for at in range(0, len(text), 4096):
+        piece = text[at : at + 4096].encode()
+        went += len(piece)
+        out.append(stream.take(piece))
+        held = max(held, went - sum(map(len, out)))
+    out.append(stream.rest())
+    masked = b"".join(out).decode()
+    assert masked == BYTES.masked(text).text
+    assert held < 200_000 + len(text) // 10
+
+
+def test_what_is_no_part_of_a_secret_does_not_wait_for_the_end_of_its_line():
+    stream = MaskedStream(lambda: BYTES)
+    assert stream.take(b"..........") + stream.quiet() == b".........."
+    assert stream.take(b" Password for me: ") + stream.quiet() == b" Password for me: "
+    assert stream.take(b"ghp_abc") + stream.quiet() == b""
+    assert stream.preview() == b"ghp_abc"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        VALUE,
+        json.dumps({"a": VALUE}),
+        base64.b64encode(VALUE.encode()).decode(),
+        base64.b64encode(b"user:" + VALUE.encode()).decode(),
+        base64.b64encode(b"xy" + VALUE.encode() + b"\n").decode(),
+        base64.urlsafe_b64encode(b"?>" + VALUE.encode()).decode(),
+        VALUE.encode().hex(),
+        "\n".join(textwrap.wrap(VALUE, 20)),
+        "\n    ".join((VALUE[:5], VALUE[5:])),
+        VALUE[:30] + "\\\n" + VALUE[30:],
+        f"\x1b[31m{VALUE[:3]}\x1b[0m{VALUE[3:20]}\x1b[1m{VALUE[20:]}",
+        f"prefix{VALUE}suffix",
+    ],
+)
+def test_a_known_value_is_masked_in_the_spellings_that_programs_print(written: str):
+    masked = MASK.masked(written).text
+    assert "[secret:SERVICE_TOKEN:" in masked
+    left = re.sub(r"\[secret:[^]]*]|\s|\x1b\[\d*m|\\", "", masked)
+    assert len(left) <= len(written) - 30 or "prefix" in left
+    assert VALUE[12:24] not in left
+
+
+@pytest.mark.parametrize(
+    "value",
+    ['p"a\\ss w0rd & more stuff', "p@ss/w0rd+x=1'y", "пароль-секрет-99-длинный", "line one 1\nline two 2"],
+)
+def test_signs_that_are_escaped_do_not_hide_a_value(value: str):
+    mask = Mask(MARKER, known=[KnownValue("P", value)])
+    from html import escape
+    from urllib.parse import quote
+
+    for text in (
+        value,
+        json.dumps(value),
+        json.dumps(value, ensure_ascii=False),
+        quote(value, safe=""),
+        escape(value),
+    ):
+        assert mask.masked(f"<{text}>").text.count("[secret:P:") == 1, text
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "password",
+        "postgres",
+        "changeme",
+        "development",
+        "localhost",
+        "my-secret-key",
+        "12345678",
+        "aaaaaaaa1",
+    ],
+)
+def test_a_word_is_no_value_to_look_for_everywhere(value: str):
+    assert not is_telling(value)
+    text = f"user = '{value}'\n"
+    assert Mask(MARKER, known=[KnownValue("P", value)]).masked(text).text == text
+
+
+def test_private_keys_keep_their_lines():
+    masked = MASK.masked(PRIVATE_KEY).text
+    assert masked.count("\n") == PRIVATE_KEY.count("\n")
+    assert masked.startswith("-----BEGIN RSA PRIVATE KEY-----\n[secret:private-key:")
+    assert masked.endswith("]\n-----END RSA PRIVATE KEY-----\n")
+    assert len(set(re.findall(r"\[secret[^]]*]", masked))) == len(KEY_LINES) + 1
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        json.dumps({"private_key": PRIVATE_KEY}),
+        "KEY='" + PRIVATE_KEY.replace("\n", "\\n") + "'",
+        "".join(f'    "{line}\\n"\n' for line in PRIVATE_KEY.splitlines()),
+        "".join(f"+{line}\n" for line in PRIVATE_KEY.splitlines()),
+        "".join(f"{number:6}\t{line}\n" for number, line in enumerate(PRIVATE_KEY.splitlines(), 1)),
+        "".join(f"id_rsa:{number}:{line}\n" for number, line in enumerate(PRIVATE_KEY.splitlines(), 1)),
+        "    " + PRIVATE_KEY.replace("\n", "\n    "),
+        PRIVATE_KEY.replace("\n", "\r\n"),
+        "\n".join(PRIVATE_KEY.splitlines()[5:]) + "\n",
+        "\n".join(PRIVATE_KEY.splitlines()[:9]) + "\n",
+        "client-key-data: " + base64.b64encode(PRIVATE_KEY.encode()).decode(),
+        "\n".join(textwrap.wrap(base64.b64encode(PRIVATE_KEY.encode()).decode(), 76)),
+        PRIVATE_KEY.replace("-----\n", "-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00FF\n\n", 1),
+    ],
+)
+def test_a_private_key_is_found_as_programs_write_it(written: str):
+    masked = MASK.masked(written).text
+    assert "[secret:private-key:" in masked
+    assert not any(line in masked for line in KEY_LINES[5:7])
+    assert masked.count("\n") == written.count("\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'if "-----BEGIN RSA PRIVATE KEY-----" in text:\n    return parse(text)\n',
+        'pem = f"-----BEGIN PRIVATE KEY-----\\n{body}\\n-----END PRIVATE KEY-----"\n',
+        "url = 'postgres://user:password@localhost/db'\n",
+        "amqp://guest:guest@localhost:5672//\n",
+        "https://{user}:{password}@{host}/path\n",
+        "https://$USER:$TOKEN@github.com/x/y\n",
+        'headers = {"Authorization": "Bearer " + token}\n',
+        "Authorization: Bearer YOUR_ACCESS_TOKEN_GOES_HERE\n",
+        "Bearer authentication-is-required-for-this\n",
+        "sk-learn, task-manager-with-a-long-name-indeed, risk-assessment-of-everything-there-is\n",
+        "const sk_live_view = make_view(sk_live_view_options)\n",
+        "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n",
+        "commit 3f786850e387550fdab836ed7e6dc881de23001b\n",
+        "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n",
+        "integrity sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg==\n",
+        "uuid 123e4567-e89b-12d3-a456-426614174000\n",
+        "AKIA is a prefix; AIza another; eyJ begins many a token\n",
+        "[secret:github-token:0123456789]\n",
+    ],
+)
+def test_what_speaks_of_secrets_is_left_alone(text: str):
+    assert MASK.masked(text).text == text
+    assert streamed(text, 7) == text
+
+
+def test_equal_secrets_look_equal_and_their_marks_are_known_again():
+    secret = SHAPED["github-token"]
+    masked = MASK.masked(f"{secret} {secret}").text
+    one, other = masked.split()
+    assert one == other and [found[0] for found in MARKER.own(masked)] == [one, one]
+    assert list(Marker(b"another").own(masked)) == []
+    assert MASK.masked(masked).text == masked
+    assert Mask(Marker(b"another")).masked(secret).text != one
+
+
+def test_what_is_said_to_be_no_secret_is_shown():
+    secret = SHAPED["github-token"]
+    mask = Mask(MARKER, known=[KnownValue("K", VALUE)], ignored=[MARKER.digest(secret), MARKER.digest(VALUE)])
+    assert mask.masked(f"{secret} {VALUE}").text == f"{secret} {VALUE}"
+
+
+def test_own_shapes():
+    mask = Mask(MARKER, own=[Own("badge", re.compile(r"badge (\d{6})"))])
+    assert re.fullmatch(
+        r"my badge \[secret:badge:[0-9a-f]{10}\], not 123", mask.masked("my badge 123456, not 123").text
+    )
+
+
+def test_a_key_that_goes_on_is_told():
+    lines = PRIVATE_KEY.splitlines(keepends=True)
+    assert key_lines("".join(lines[:4])).is_open
+    assert not key_lines(PRIVATE_KEY).is_open
+    assert len(key_lines("".join(lines[4:]), is_within=True).spans) == len(KEY_LINES) - 3 + 1

@@ -1,0 +1,36 @@
+"""`/secrets` and `/unmask`: what was masked, one key that says it is no secret, a prompt as it is."""
+
+from pathlib import Path
+
+from app.providers.scripted import say
+from app.tui.pages.secrets_page import SecretsPage
+from app.values.content import text_of
+from tests.engine.stage import Play
+from tests.masking.examples import SHAPED
+from tests.tui.pages.person import at_the_keyboard
+
+TOKEN = SHAPED["github-token"]
+
+
+async def test_one_key_says_that_it_is_no_secret(tmp_path: Path) -> None:
+    play = Play(tmp_path, say("one"), say("two"))
+    async with at_the_keyboard() as person:
+        page = SecretsPage(play.session.secrets, person.ask, person.say)
+        await page.open()
+        assert person.heard == ["Nothing was masked in this session."]
+        await play.prompt(f"Use {TOKEN}")
+        async with person.asked(page.open()):
+            assert "[secret:github-token:" in person.sees and "your prompt" in person.sees
+            await person.press("enter")
+        assert "is no secret" in person.heard[-1]
+        await play.prompt(f"Use {TOKEN}")
+        assert TOKEN in text_of(play.script.contexts[-1].messages[-1].content)  # type: ignore[union-attr]
+
+
+async def test_a_prompt_is_sent_again_as_it_is(tmp_path: Path) -> None:
+    play = Play(tmp_path, say("one"), say("two"))
+    await play.prompt(f"Use {TOKEN}")
+    async with at_the_keyboard() as person:
+        await SecretsPage(play.session.secrets, person.ask, person.say).unmask()
+        await play.session.wait_until_idle()
+    assert text_of(play.script.contexts[-1].messages[-1].content) == f"Use {TOKEN}"  # type: ignore[union-attr]

@@ -1,0 +1,68 @@
+"""Secrets that are known by value, and the spellings in which they turn up again."""
+
+import base64
+import html
+import json
+from urllib.parse import quote, quote_plus
+
+import msgspec
+
+LEAST = 8
+"""Shorter ones would be found in innocent words."""
+_WORDY = 20
+
+
+class KnownValue(msgspec.Struct, frozen=True):
+    name: str
+    """What it is called where it comes from: a variable, a provider."""
+    value: str
+    is_plain: bool = False
+    """It is looked for as it stands, in no other spelling."""
+
+
+def is_telling(value: str) -> bool:
+    """Whether a text in which it stands can be meant: `postgres` as a password must not mask a word in all sources."""
+    if len(value) < LEAST or len(set(value)) < 4:
+        return False
+    if any(one.isspace() for one in value.strip()):
+        return len(value) >= _WORDY
+    has_digit = any(one.isdigit() for one in value)
+    has_letter = any(one.isalpha() for one in value)
+    has_sign = any(not one.isalnum() and one not in "-_./:" for one in value)
+    return (
+        (has_digit and has_letter)
+        or (has_letter and has_sign)
+        or (len(value) >= _WORDY and (not value.isalpha() or not (value.islower() or value.istitle())))
+    )
+
+
+def spellings(value: str) -> tuple[str, ...]:
+    """As it stands, and as JSON, addresses, HTML, shells, base64 and hexadecimal write it."""
+    quoted = json.dumps(value)[1:-1]
+    found = [
+        value,
+        quoted,
+        json.dumps(value, ensure_ascii=False)[1:-1],
+        json.dumps(quoted)[1:-1],
+        quoted.replace("/", "\\/"),
+        quote(value, safe="", errors="replace"),
+        quote(value, safe="/:", errors="replace"),
+        quote_plus(value, errors="replace"),
+        html.escape(value),
+        value.replace("'", "'\\''"),
+        *_base64(value.encode("utf-8", "replace")),
+        value.encode("utf-8", "replace").hex(),
+    ]
+    return tuple(dict.fromkeys(one for one in found if len(one) >= LEAST))
+
+
+def _base64(data: bytes) -> list[str]:
+    """What is certain of it, wherever it begins in what was encoded."""
+    found: list[str] = []
+    for before in range(3):
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            text = encode(b"\0" * before + data).decode()
+            sure = (before + len(data)) * 8 // 6
+            begin = (before * 8 + 5) // 6
+            found.append(text[begin:sure])
+    return found

@@ -1,0 +1,343 @@
+"""Masks the secrets in a text: those that are known by value, those that show by their shape, private keys.
+
+Pure. Who knows which values, and where a text comes from, is the session's business.
+"""
+
+import bisect
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+
+import msgspec
+
+from tools.masking.known import KnownValue, is_telling, spellings
+from tools.masking.marks import BEGINNING, MARK, Marker
+from tools.masking.pem import ENCODED, LITERAL, key_lines
+from tools.masking.runs import LongWords, is_of_word, is_word
+from tools.masking.shapes import SHAPES, Shape, compiled, is_blank
+from tools.patterns import late
+
+_ESCAPES = late(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b[()][0-9A-B]|\x1b[=>78]")
+_BREAK = late(r"(?:\r?\n[ \t]{0,16}|\\\r?\n[ \t]{0,16})")
+_RUN = late(r"[\w.+/=-]*", re.ASCII)
+_ANCHOR = 20
+"""By as many characters a known value is found; longer ones are found sooner."""
+_ENCODED_ANCHOR = 24
+_PIECE = 8
+_MOST_LINES = 6
+
+
+class SecretSpan(msgspec.Struct, frozen=True, order=True):
+    start: int
+    end: int
+    kind: str
+
+
+class Own(msgspec.Struct, frozen=True):
+    """A shape of the person's own."""
+
+    kind: str
+    pattern: "re.Pattern[str]"
+
+
+class Masked(msgspec.Struct, frozen=True):
+    text: str
+    found: tuple[tuple[str, str], ...] = ()
+    """Each mark in the text with what it stands for."""
+
+
+class _Needle(msgspec.Struct, frozen=True):
+    name: str
+    text: str
+
+
+class Mask:
+    """What is known at one moment; another one is made when more is."""
+
+    def __init__(
+        self,
+        marker: Marker,
+        *,
+        known: Iterable[KnownValue] = (),
+        own: Iterable[Own] = (),
+        ignored: Collection[str] = (),
+        as_bytes: bool = False,
+    ) -> None:
+        """`ignored`: digests of what is no secret. `as_bytes`: for texts of which each character is one byte."""
+        self.marker = marker
+        self._as_bytes = as_bytes
+        self._own = tuple(own)
+        self._ignored = frozenset(ignored)
+        self._names: dict[str, str] = {}
+        self._heads: dict[str, list[_Needle]] = {}
+        self._tails: dict[str, list[_Needle]] = {}
+        for one in known:
+            self._know(one, as_bytes=as_bytes)
+        self._longest = max((len(one.text) for some in self._heads.values() for one in some), default=0)
+
+    def _know(self, one: KnownValue, *, as_bytes: bool) -> None:
+        if one.value in self._names or not is_telling(one.value):
+            return
+        self._names[one.value] = one.name
+        if self.marker.digest(one.value) in self._ignored:
+            return
+        for text in (one.value,) if one.is_plain else spellings(one.value):
+            written = text.encode("utf-8", "replace").decode("latin-1") if as_bytes else text
+            needle = _Needle(one.name, written)
+            size = _ANCHOR if text == one.value else _ENCODED_ANCHOR
+            self._heads.setdefault(written[:size], []).append(needle)
+            if text == one.value and len(written) >= 24:
+                self._tails.setdefault(written[-_ANCHOR:], []).append(needle)
+
+    def masked(self, text: str, more: Iterable[SecretSpan] = (), *, is_within_key: bool = False) -> Masked:
+        """`more`: what else is a secret in it, as somebody knows who knows where it comes from."""
+        spans = [*self.spans(text, is_within_key=is_within_key), *more]
+        if not spans:
+            return Masked(text)
+        out: list[str] = []
+        found: dict[str, str] = {}
+        at = 0
+        for span in _apart(spans, text):
+            secret = text[span.start : span.end]
+            escapes = "".join(_ESCAPES.findall(secret)) if "\x1b" in secret else ""
+            bare = _ESCAPES.sub("", secret) if escapes else secret
+            if self._as_bytes and not bare.isascii():
+                bare = bare.encode("latin-1").decode("utf-8", "replace")
+            mark = self.marker.mark(self._names.get(bare, span.kind), bare)
+            if mark.rsplit(":", 1)[1][:-1] in self._ignored:
+                continue
+            found[mark] = secret
+            out += (text[at : span.start], mark, escapes)
+            at = span.end
+        out.append(text[at:])
+        return Masked("".join(out), tuple(found.items()))
+
+    def spans(self, text: str, *, is_within_key: bool = False) -> list[SecretSpan]:
+        """Where secrets stand, in no order; they may overlap."""
+        if "\x1b" not in text:
+            return self._bare_spans(text, is_within_key)
+        bare, places = _without_escapes(text)
+        return [
+            SecretSpan(places.of(one.start), places.of(one.end - 1) + 1, one.kind)
+            for one in self._bare_spans(bare, is_within_key)
+        ]
+
+    def _bare_spans(self, text: str, is_within_key: bool) -> list[SecretSpan]:
+        words = LongWords(text)
+        found: list[SecretSpan] = [*self._known_spans(text, words), *shape_spans(text, words)]
+        if is_within_key or LITERAL in text or ENCODED in words.text:
+            found += [
+                SecretSpan(start, end, "private-key")
+                for start, end in key_lines(text, is_within=is_within_key).spans
+            ]
+        for own in self._own:
+            group = 1 if own.pattern.groups else 0
+            for match in own.pattern.finditer(text):
+                if match[group]:
+                    found.append(SecretSpan(*match.span(group), own.kind))
+        return found
+
+    def _known_spans(self, text: str, words: LongWords) -> Iterator[SecretSpan]:
+        for anchor, needles in self._heads.items():
+            for at in words.all(anchor) if is_word(anchor) else _all(text, anchor):
+                for needle in needles:
+                    yield from _walked(text, at, needle)
+        for anchor, needles in self._tails.items():
+            end = len(anchor)
+            for at in words.all(anchor) if is_word(anchor) else _all(text, anchor):
+                for needle in needles:
+                    if not text.startswith(needle.text, at + end - len(needle.text)):
+                        yield from _walked_back(text, at + end, needle)
+
+
+def shape_spans(text: str, words: LongWords) -> Iterator[SecretSpan]:
+    """`words`: of that text."""
+    missing = {sign for sign in "-_.:/ =" if sign not in text}
+    for shape in SHAPES:
+        for literal in shape.literals:
+            if not missing.isdisjoint(literal):
+                continue
+            for at in words.all(literal) if is_of_word(literal) else _all(text, literal):
+                yield from _shaped(text, at, shape)
+
+
+def _shaped(text: str, at: int, shape: Shape) -> Iterator[SecretSpan]:
+    if shape.is_word and _is_in_word(text, at):
+        return
+    pattern = compiled(shape.pattern)
+    found = pattern.match(text, at)
+    if found is None:
+        if shape.may_wrap:
+            yield from _wrapped(text, at, shape)
+        return
+    group = 1 if pattern.groups else 0
+    secret = found[group]
+    if is_blank(secret) or not shape.is_one(secret):
+        return
+    yield SecretSpan(*found.span(group), shape.kind)
+    if shape.may_wrap:
+        yield from _tail(text, found.end(group), shape.kind)
+
+
+def _is_in_word(text: str, at: int) -> bool:
+    """A word goes on there, and what stands before is no escape either: `\\n` in JSON, `%3D` in an address."""
+    if not at or not text[at - 1].isascii() or not (text[at - 1].isalnum() or text[at - 1] == "_"):
+        return False
+    if text[at - 1] in "nrt" and at > 1 and text[at - 2] == "\\":
+        return False
+    return not (at > 2 and text[at - 3] == "%" and re.fullmatch("[0-9A-Fa-f]{2}", text[at - 2 : at]))
+
+
+def _wrapped(text: str, at: int, shape: Shape) -> Iterator[SecretSpan]:
+    """One that goes on in the next lines."""
+    pieces: list[tuple[int, int]] = []
+    start, joined = at, ""
+    for _ in range(_MOST_LINES):
+        run = _RUN.match(text, start)
+        end = run.end() if run else start
+        if end == start:
+            return
+        pieces.append((start, end))
+        joined += text[start:end]
+        if len(pieces) > 1:
+            found = compiled(shape.pattern).match(joined)
+            if found is not None and not is_blank(found[0]) and shape.is_one(found[0]):
+                left = found.end()
+                for begin, stop in pieces:
+                    size = min(stop - begin, left)
+                    if size > 0:
+                        yield SecretSpan(begin, begin + size, shape.kind)
+                    left -= size
+                return
+        gap = _BREAK.match(text, end)
+        if gap is None:
+            return
+        start = gap.end()
+
+
+def _tail(text: str, end: int, kind: str) -> Iterator[SecretSpan]:
+    """What a wrap left of it: lines behind it that are one long word of letters and digits each."""
+    for _ in range(_MOST_LINES):
+        gap = _BREAK.match(text, end)
+        if gap is None:
+            return
+        run = _RUN.match(text, gap.end())
+        stop = run.end() if run else gap.end()
+        piece = text[gap.end() : stop]
+        is_line = stop >= len(text) or text[stop] in "\r\n"
+        is_random = any(one.isdigit() for one in piece) and any(one.isalpha() for one in piece)
+        if not is_line or len(piece) < _PIECE or not is_random or "/" in piece or "." in piece[:-1]:
+            return
+        yield SecretSpan(gap.end(), stop, kind)
+        end = stop
+
+
+def _walked(text: str, at: int, needle: _Needle) -> Iterator[SecretSpan]:
+    """A known value from its beginning on, line breaks within it passed over."""
+    wanted = needle.text
+    if text.startswith(wanted, at):
+        yield SecretSpan(at, at + len(wanted), needle.name)
+        return
+    pieces: list[SecretSpan] = []
+    done, start = 0, at
+    while done < len(wanted) and len(pieces) <= len(wanted) // 4:
+        same = 0
+        limit = min(len(wanted) - done, len(text) - start)
+        while same < limit and text[start + same] == wanted[done + same]:
+            same += 1
+        if not same:
+            return
+        pieces.append(SecretSpan(start, start + same, needle.name))
+        done += same
+        if done == len(wanted):
+            yield from pieces
+            return
+        gap = _BREAK.match(text, start + same)
+        if gap is None:
+            return
+        start = gap.end()
+
+
+def _walked_back(text: str, end: int, needle: _Needle) -> Iterator[SecretSpan]:
+    """The same from its end, for a break within its first characters."""
+    wanted = needle.text
+    pieces: list[SecretSpan] = []
+    left, stop = len(wanted), end
+    while left > 0 and len(pieces) <= len(wanted) // 4:
+        same = 0
+        limit = min(left, stop)
+        while same < limit and text[stop - same - 1] == wanted[left - same - 1]:
+            same += 1
+        if not same:
+            return
+        pieces.append(SecretSpan(stop - same, stop, needle.name))
+        left -= same
+        if not left:
+            yield from pieces
+            return
+        before = stop - same
+        begin = before
+        while begin and text[begin - 1] in " \t":
+            begin -= 1
+        if not begin or text[begin - 1] != "\n":
+            return
+        begin -= 1
+        while begin and text[begin - 1] in "\r\\":
+            begin -= 1
+        stop = begin
+
+
+def _all(text: str, piece: str) -> Iterator[int]:
+    at = text.find(piece)
+    while at >= 0:
+        yield at
+        at = text.find(piece, at + 1)
+
+
+def _apart(spans: Iterable[SecretSpan], text: str) -> Iterator[SecretSpan]:
+    """In order, joined where they overlap; what stands within a mark is none."""
+    marks = [found.span() for found in MARK.finditer(text)] if BEGINNING in text else []
+    last: SecretSpan | None = None
+    for span in sorted(spans, key=lambda one: (one.start, -one.end)):
+        if any(start < span.end and span.start < end for start, end in marks):
+            continue
+        if last is not None and span.start < last.end:
+            if span.end > last.end:
+                last = SecretSpan(last.start, span.end, last.kind)
+            continue
+        if last is not None:
+            yield last
+        last = span
+    if last is not None:
+        yield last
+
+
+class _Places:
+    """Where a character of the bare text stands in the one with escapes."""
+
+    def __init__(self, starts: list[int], shifts: list[int]) -> None:
+        self._starts = starts
+        self._shifts = shifts
+
+    def of(self, at: int) -> int:
+        return at + self._shifts[bisect.bisect_right(self._starts, at) - 1]
+
+
+def _without_escapes(text: str) -> tuple[str, _Places]:
+    starts, shifts = [0], [0]
+    kept: list[str] = []
+    at = length = 0
+    for found in _ESCAPES.finditer(text):
+        kept.append(text[at : found.start()])
+        length += found.start() - at
+        at = found.end()
+        if starts[-1] == length:
+            shifts[-1] = at - length
+        else:
+            starts.append(length)
+            shifts.append(at - length)
+    kept.append(text[at:])
+    return "".join(kept), _Places(starts, shifts)
+
+
+MaskNow = Callable[[], "Mask | None"]
+"""The mask as it is at that moment; None where nothing is masked."""

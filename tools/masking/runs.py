@@ -1,0 +1,57 @@
+"""The long words of a text, gathered: nearly all secrets lie in one, and most of a text does not."""
+
+import bisect
+
+LEAST = 16
+_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+/=-"
+_TABLE = bytes(0x61 if code in _LETTERS else 0x20 for code in range(256))
+_LONG = b"a" * LEAST
+_ALLOWED = frozenset(_LETTERS.decode())
+
+
+def is_word(text: str) -> bool:
+    """Whether it would be found among long words."""
+    return len(text) >= LEAST and _ALLOWED.issuperset(text)
+
+
+def is_of_word(text: str) -> bool:
+    """Whether it would be found as a part of one."""
+    return _ALLOWED.issuperset(text)
+
+
+class LongWords:
+    """Those of one text, and where each of their characters stands in it."""
+
+    def __init__(self, text: str) -> None:
+        shape = text.encode("latin-1", "replace").translate(_TABLE)
+        begins: list[int] = []
+        words: list[str] = []
+        starts: list[int] = []
+        length = 0
+        at = shape.find(_LONG)
+        while at >= 0:
+            end = shape.find(b" ", at + LEAST)
+            if end < 0:
+                end = len(text)
+            begins.append(at)
+            starts.append(length)
+            words.append(text[at:end])
+            length += end - at + 1
+            at = shape.find(_LONG, end)
+        self.text = "\n".join(words)
+        self._begins = begins
+        self._starts = starts
+
+    def place(self, at: int) -> int:
+        """Where in the whole text a place in `self.text` is."""
+        number = bisect.bisect_right(self._starts, at) - 1
+        return self._begins[number] + at - self._starts[number]
+
+    def all(self, piece: str) -> list[int]:
+        """Where it stands in the whole text."""
+        found: list[int] = []
+        at = self.text.find(piece)
+        while at >= 0:
+            found.append(self.place(at))
+            at = self.text.find(piece, at + 1)
+        return found

@@ -1,0 +1,117 @@
+"""Masking what comes in pieces: a secret that is cut by the border of two of them is masked as one.
+
+Whole lines go through at once. What is held back is the line that has not ended, lines that a secret may go on from,
+and of a line without end its last 8 KB.
+"""
+
+from tools.masking.mask import Mask, MaskNow
+from tools.masking.pem import ENCODED, LITERAL, key_lines
+from tools.masking.shapes import LITERALS
+
+CARRIED = 8 << 10
+_LONGEST_LINE = 64 << 10
+_LONGEST_WORD = 4 << 10
+_TOKEN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=_-.%\\")
+_SPOKEN = ("earer ", "asic ", "://", "ccess_key", "CCESS_KEY", "ccessKey", "AccountKey=", "SharedAccessKey=")
+
+
+class MaskedStream:
+    """For one source of bytes. From one thread at a time."""
+
+    def __init__(self, mask_now: MaskNow) -> None:
+        """`mask_now`: asked at each piece; its mask is one for bytes."""
+        self._mask_now = mask_now
+        self._held = ""
+        self._is_within_key = False
+
+    def take(self, piece: bytes) -> bytes:
+        """What may go on now, of this piece and of those before it."""
+        mask = self._mask_now()
+        if mask is None and not self._held:
+            return piece
+        text = self._held + piece.decode("latin-1")
+        if mask is None:
+            self._held = ""
+            return text.encode("latin-1")
+        cut = _cut(mask, text, self._is_within_key)
+        self._held = text[cut:]
+        return self._masked(mask, text[:cut]) if cut else b""
+
+    def rest(self) -> bytes:
+        """What was held back; the source is at its end."""
+        mask, text = self._mask_now(), self._held
+        self._held = ""
+        return text.encode("latin-1") if mask is None else self._masked(mask, text)
+
+    def quiet(self) -> bytes:
+        """As much of an unfinished line as is no part of a secret, whatever comes: dots, words, a question."""
+        text = self._held
+        mask = self._mask_now()
+        if not text or mask is None or self._is_within_key or any(one in text for one in _SPOKEN):
+            return b""
+        at = len(text)
+        while at and text[at - 1] in _TOKEN:
+            at -= 1
+        word = text[at:]
+        if not any(one.isalnum() for one in word):
+            at = len(text)
+        if LITERAL in text or "\n" in text[:at] or "\x1b" in text[-256:]:
+            return b""
+        self._held = text[at:]
+        return self._masked(mask, text[:at]) if at else b""
+
+    def preview(self) -> bytes:
+        """What is held back, as it would be shown if nothing came behind it."""
+        mask = self._mask_now()
+        if mask is None or not self._held:
+            return self._held.encode("latin-1")
+        return mask.masked(self._held, is_within_key=self._is_within_key).text.encode("latin-1")
+
+    def _masked(self, mask: Mask, text: str) -> bytes:
+        within = self._is_within_key
+        if within or LITERAL in text or ENCODED in text:
+            self._is_within_key = key_lines(text, is_within=within).is_open
+        return mask.masked(text, is_within_key=within).text.encode("latin-1")
+
+
+def _cut(mask: Mask, text: str, is_within_key: bool) -> int:
+    """Up to where it may go on."""
+    end = text.rfind("\n") + 1
+    if len(text) - end > _LONGEST_LINE:
+        return _cut_in_line(mask, text)
+    if is_within_key:
+        return _whole_key_lines(text, end)
+    # A line that ends in a long word may be a secret broken by `fold`, whose rest is in the next.
+    for _ in range(6):
+        if not end or not _may_go_on(text, end):
+            return end
+        end = text.rfind("\n", 0, end - 1) + 1
+    return end
+
+
+def _whole_key_lines(text: str, end: int) -> int:
+    """The last two lines of a key are told by the one behind them."""
+    before = text.rfind("\n", 0, max(0, end - 1)) + 1
+    return end if "-----END" in text[before:end] else before
+
+
+def _may_go_on(text: str, end: int) -> bool:
+    begin = text.rfind("\n", 0, end - 1) + 1
+    line = text[begin : end - 1].rstrip("\r")
+    if LITERAL in line or ENCODED in line:
+        return True
+    if not line or line[-1] not in _TOKEN:
+        return False
+    at = len(line)
+    while at and line[at - 1] in _TOKEN and len(line) - at < _LONGEST_WORD:
+        at -= 1
+    word = line[at:]
+    return len(word) >= 8 and (len(word) > 24 or any(literal in word for literal in LITERALS))
+
+
+def _cut_in_line(mask: Mask, text: str) -> int:
+    """A line without end: all but the last of it, and never within a secret."""
+    cut = len(text) - CARRIED
+    begin = max(0, cut - CARRIED)
+    crossing = [one.start for one in mask.spans(text[begin:]) if begin + one.start < cut < begin + one.end]
+    return begin + min(crossing) if crossing else cut

@@ -28,7 +28,7 @@ class PermissionsPage:
         self._ask = ask
         self._say = say
         self._keep = keep
-        self.sandbox = SandboxPage(permits.boxes.state, ask, say, keep)
+        self.sandbox = SandboxPage(permits.box, ask, say, keep)
 
     async def open(self, mode: str = "") -> None:
         """With a mode behind the name, that is taken at once."""

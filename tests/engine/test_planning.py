@@ -130,7 +130,7 @@ async def test_a_run_that_is_stopped_takes_its_question_back(tmp_path: Path) -> 
 
 async def test_another_mode_of_permissions_ends_it(tmp_path: Path) -> None:
     play = planning(tmp_path)
-    play.session.permits.set_mode("full")
+    play.session.permissions.set_mode("full")
     assert not play.session.state.is_planning
     assert "write" in play.session.active_tools()
 

@@ -12,6 +12,7 @@ import msgspec
 from app.agent.queues import Queued, Queues
 from app.engine.account import Account
 from app.engine.background import JobResults
+from app.engine.beside import Beside
 from app.engine.brancher import Brancher
 from app.engine.cache import PromptCache
 from app.engine.choice import ModelChoice
@@ -108,6 +109,12 @@ class Machinery:
         self.planning = Planning(self.permits, self.todos, self.telling, asks=parts.standing.asks)
         parts.toolbox.withhold(self.planning.withholds)
         self.requests = self._requests(parts)
+        self.beside = Beside(
+            requests=self.requests,
+            conversation=self.conversation,
+            account=self.account,
+            telling=self.telling,
+        )
         self.summariser = Summariser(
             choice,
             parts.registry,

@@ -38,7 +38,7 @@ from app.values.events import (
     ProviderWaiting,
     RunEvent,
 )
-from app.values.messages import AssistantMessage, SystemMessage, now_ms
+from app.values.messages import AssistantMessage, Message, SystemMessage, now_ms
 from app.values.models import Model
 from app.values.wire import new_id
 
@@ -167,6 +167,30 @@ class Requests:
             without = tuple(map(self._held_back.without_images, context.messages))
             context = msgspec.structs.replace(context, messages=without)
         return context, message_ids, stretch
+
+    async def beside(self, messages: Sequence[Message]) -> AssistantStream:
+        """An answer to other messages with the same prompt and tools; nothing of it is recorded or told."""
+        model, declared = self._choice.required(), self._conversation.declared
+        credential, failure = await self._credential(model.provider)
+        if failure is not None:
+            return failed_stream(model, failure)
+        context = await self._hooks.change_request(
+            Context(
+                system_prompt=prompt_text(declared.sections or self.sections()),
+                messages=await self._hooks.change_messages(messages),
+                tools=tuple(sorted(declared.tools.values(), key=lambda tool: tool.name)),
+            )
+        )
+        if not self._options.sends_images:
+            without = tuple(map(self._held_back.without_images, context.messages))
+            context = msgspec.structs.replace(context, messages=without)
+        options = msgspec.structs.replace(
+            self._options.stream,
+            credential=credential,
+            thinking=self._choice.thinking,
+            session_id=self._conversation.log.session_id,
+        )
+        return self._registry.stream(model, context, options)
 
     async def _credential(self, provider: str) -> tuple[Credential, str | None]:
         """A key that cannot be had (a failing command, say) is the request's failure, in its own words."""

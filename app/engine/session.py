@@ -7,7 +7,8 @@ What there is for faces, and nothing else of it:
   and `log`, the record that is open, for those who are handed the whole of it to read.
 - being heard: `subscribe`, `publish`, `publish_now`, `notify`, `drain`. The end: `announce_end`, `close`.
 - talking: `prompt`, `queue`, `resume`, `retry`, `send`, `wait_for_delivery`, `abort`, `interrupt`, `wait_until_idle`,
-  `commands`, `shown_text`. What waits: `waiting`, `put_back`, `take_back`, `switch_queue`, `reorder`, `clear_queues`.
+  `commands`, `shown_text`, `ask_beside`, `draft_handoff`.
+- what waits: `waiting`, `put_back`, `take_back`, `switch_queue`, `reorder`, `clear_queues`.
 - a retry that waits: `retry_now`, `give_up_retry`; the person's shell: `run_shell`, `abort_shell`, `use_terminal`.
 - jobs: `job_table`, `all_jobs`, `job`, `kill_job`, `pin_job`, `wait_for_job`, `send_to_background`.
 - models: `set_model`, `cycle_model`, `set_thinking`, `cycle_thinking`, `available_models`, `find_model`, `can_use`.
@@ -218,6 +219,14 @@ class Session:
         """Resolves when a request with this message got response headers, or it left the context."""
         look = self._made.telling.forget_undeliverable
         return await self._made.deliveries.wait(message_id, timeout, look=look)
+
+    async def ask_beside(self, question: str, on_text: Callable[[str], None] = lambda text: None) -> str:
+        """An answer that enters nothing: the conversation is read, and goes on as it stood. Cancelling stops it."""
+        return await self._made.beside.ask(question, on_text)
+
+    async def draft_handoff(self, goal: str, on_text: Callable[[str], None] = lambda text: None) -> str:
+        """What a session that begins anew for this goal has to know of this one; nothing is begun."""
+        return await self._made.beside.draft_handoff(goal, on_text)
 
     async def abort(self) -> None:
         """Stops whatever is under way and waits until it has settled. Queued messages stay queued."""

@@ -38,6 +38,14 @@ class ClientCommands:
             "prompt", message=message, images=images, streaming_behavior=streaming_behavior, as_it_is=as_it_is
         )
 
+    async def ask_beside(self, question: str) -> str:
+        """Ask beside the work: neither question nor answer enters the conversation."""
+        return await self._ask("ask_beside", question=question)
+
+    async def draft_handoff(self, goal: str) -> str:
+        """Write the first prompt of a session that goes on from here towards a goal. Nothing is begun."""
+        return await self._ask("draft_handoff", goal=goal)
+
     async def steer(self, message: str, images: Sequence[Image] = ()) -> Disposition:
         """Queue a message for before the next request."""
         return await self._ask("steer", message=message, images=images)

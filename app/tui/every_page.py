@@ -27,6 +27,7 @@ from widgets.transcript.blocks import NoteKind
 if TYPE_CHECKING:
     from app.resources.trust import Question
     from app.tui.app import BayouApp
+    from app.tui.pages.beside_page import BesidePage
     from app.tui.pages.block_page import BlockPage
     from app.tui.pages.context_page import ContextPage
     from app.tui.pages.diff_page import DiffPage
@@ -236,6 +237,12 @@ class Pages:
         from app.tui.pages.todos_page import TodosPage
 
         return TodosPage(self._session, self._ask, self._say)
+
+    @cached_property
+    def beside(self) -> "BesidePage":
+        from app.tui.pages.beside_page import BesidePage
+
+        return BesidePage(self._session, self._ask, self._say)
 
     @cached_property
     def plans(self) -> "PlansPage":

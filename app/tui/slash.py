@@ -116,6 +116,18 @@ COMMANDS: tuple[SlashCommand, ...] = (
         run=lambda pages, text: pages.files.undo(text),
     ),
     SlashCommand(name="redo", verb="redo_files", run=lambda pages, _: pages.files.redo()),
+    SlashCommand(
+        name="btw",
+        hint="question",
+        verb="ask_beside",
+        run=lambda pages, text: pages.beside.ask(text),
+    ),
+    SlashCommand(
+        name="handoff",
+        hint="goal",
+        help="a new session with what the goal needs of this one, to be read first",
+        run=lambda pages, text: pages.beside.hand_over(text),
+    ),
     SlashCommand(name="plan", hint="[prompt]", verb="set_plan_mode", run=_plan),
     SlashCommand(
         name="todos",

@@ -26,6 +26,23 @@ async def prompt(
     return await session.prompt(message, images, while_running=behavior, source="rpc", as_it_is=as_it_is)
 
 
+@command(
+    "Ask beside the work: neither question nor answer enters the conversation",
+    answer="text",
+)
+async def ask_beside(session: Session, question: str) -> str:
+    return await session.ask_beside(question)
+
+
+@command(
+    "Write the first prompt of a session that goes on from here towards a goal",
+    "Nothing is begun.",
+    answer="text",
+)
+async def draft_handoff(session: Session, goal: str) -> str:
+    return await session.draft_handoff(goal)
+
+
 @command("Queue a message for before the next request", answer="disposition")
 async def steer(session: Session, message: str, images: Sequence[Image] = ()) -> Disposition:
     return await session.queue("steering", message, images, source="rpc")

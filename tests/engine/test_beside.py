@@ -1,0 +1,114 @@
+"""Questions beside the run, and what a new session is handed."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.engine.beside import NoAnswer, answered
+from app.providers.scripted import call, fail, say
+from app.values.content import Text, ToolCall
+from app.values.entries import UsageEntry
+from app.values.messages import AssistantMessage, ToolResultMessage, user_message
+from tests.agent.stage import plain, tool
+from tests.engine.stage import Play
+from tools.base import ToolContext
+from tools.results import ToolResult, text_result
+
+
+async def test_a_question_and_its_answer_enter_nothing(tmp_path: Path) -> None:
+    play = Play(tmp_path, say("The oars are two."), say("Because of the race."), say("Four now."))
+    await play.prompt("count the oars")
+    before, count = play.session.messages, len(play.events)
+    heard: list[str] = []
+    assert await play.session.ask_beside("why four?", heard.append) == "Because of the race."
+    assert "".join(heard) == "Because of the race."
+    assert play.session.messages == before
+    assert len(play.events) == count + 1  # what it cost
+    asked = [plain(message) for message in play.script.contexts[1].messages]
+    assert asked[:2] == ["count the oars", "The oars are two."]
+    assert asked[2].endswith("\n\nwhy four?")
+    await play.prompt("go on")
+    assert [plain(message) for message in play.script.contexts[2].messages] == [
+        "count the oars",
+        "The oars are two.",
+        "go on",
+    ]
+
+
+async def test_its_cost_is_kept_and_counted(tmp_path: Path) -> None:
+    play = Play(tmp_path, say("One."), say("Two."))
+    await play.prompt("go")
+    before = play.session.stats.usage.output
+    await play.session.ask_beside("really?")
+    entry = play.session.entries[-1]
+    assert isinstance(entry, UsageEntry) and entry.kind == "beside"
+    assert play.session.stats.usage.output == before + entry.usage.output > before
+
+
+async def test_it_is_asked_while_a_tool_runs(tmp_path: Path) -> None:
+    begun, done = asyncio.Event(), asyncio.Event()
+
+    async def waits(arguments: Any, context: ToolContext) -> ToolResult:
+        begun.set()
+        await done.wait()
+        return text_result("ok")
+
+    play = Play(tmp_path, call("slow"), say("Beside."), say("Done."), tools=[tool("slow", waits)])
+    await play.session.prompt("go")
+    async with asyncio.timeout(10):
+        await begun.wait()
+    assert await play.session.ask_beside("how long?") == "Beside."
+    asked = play.script.contexts[1].messages
+    assert len(asked) == 2 and plain(asked[0]) == "go"
+    done.set()
+    await play.session.wait_until_idle()
+    assert plain(play.session.messages[-1]) == "Done."
+
+
+async def test_what_cannot_be_answered_is_told(tmp_path: Path) -> None:
+    play = Play(tmp_path, say("Hm."), fail("overloaded"), call("read", path="a"))
+    await play.prompt("go")
+    with pytest.raises(NoAnswer, match="overloaded"):
+        await play.session.ask_beside("why?")
+    with pytest.raises(NoAnswer, match="wanted to call tools"):
+        await play.session.ask_beside("why?")
+    with pytest.raises(NoAnswer, match="There is no question"):
+        await play.session.ask_beside("  ")
+
+
+async def test_cancelling_stops_it(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    play = Play(tmp_path, say("So", gate=gate))
+    begun = asyncio.Event()
+    asking = asyncio.ensure_future(play.session.ask_beside("why?", lambda text: begun.set()))
+    async with asyncio.timeout(10):
+        await begun.wait()
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+
+
+async def test_what_is_handed_over_is_written_for_its_goal(tmp_path: Path) -> None:
+    play = Play(tmp_path, say("The oars are two."), say("Give every boat four oars: boats/fleet.py."))
+    with pytest.raises(NoAnswer, match="Nothing has been said here"):
+        await play.session.draft_handoff("four oars")
+    await play.prompt("count the oars")
+    with pytest.raises(NoAnswer, match="There is no goal"):
+        await play.session.draft_handoff(" ")
+    assert await play.session.draft_handoff("four oars") == "Give every boat four oars: boats/fleet.py."
+    assert plain(play.script.contexts[1].messages[-1]).endswith("Goal: four oars")
+
+
+def test_calls_without_results_are_left_out():
+    def asks(*ids: str) -> AssistantMessage:
+        return AssistantMessage(content=tuple(ToolCall(id=one, name="x", arguments={}) for one in ids))
+
+    def result(call_id: str) -> ToolResultMessage:
+        return ToolResultMessage(tool_call_id=call_id, tool_name="x", content=(Text(text="r"),))
+
+    begun = [user_message("a"), asks("1"), result("1")]
+    assert answered(begun) == begun
+    assert answered([*begun, asks("2", "3"), result("2")]) == begun
+    assert answered([]) == []

@@ -38,7 +38,7 @@ class Beside:
     """Of one session."""
 
     def __init__(
-        self, *, requests: Requests, conversation: Conversation, account: Account, telling: Telling
+        self, requests: Requests, conversation: Conversation, account: Account, telling: Telling
     ) -> None:
         self._requests = requests
         self._conversation = conversation

@@ -109,12 +109,7 @@ class Machinery:
         self.planning = Planning(self.permits, self.todos, self.telling, asks=parts.standing.asks)
         parts.toolbox.withhold(self.planning.withholds)
         self.requests = self._requests(parts)
-        self.beside = Beside(
-            requests=self.requests,
-            conversation=self.conversation,
-            account=self.account,
-            telling=self.telling,
-        )
+        self.beside = Beside(self.requests, self.conversation, self.account, self.telling)
         self.summariser = Summariser(
             choice,
             parts.registry,

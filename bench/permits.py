@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from app.engine.whereabouts import Links
-from app.permits.place import Place
+from app.permits.place import CommandPlace
 from app.permits.shell import judge_command
 from bench.table import Row
 
@@ -21,7 +21,7 @@ _DAY = Path(__file__).parent.parent / "tests" / "permits" / "day.tsv"
 def rows() -> Iterable[Row]:
     commands = [line.replace("¶", "\n") for line in _DAY.read_text(encoding="utf-8").splitlines()]
     here = str(Path.cwd())
-    place = Place(
+    place = CommandPlace(
         workspace=here, folder=here, home=str(Path.home()), resolve=Links(os.path.realpath(here)).resolve
     )
     judge_command("ls", place)
@@ -41,7 +41,7 @@ def rows() -> Iterable[Row]:
         )
 
 
-def _thousand(commands: list[str], place: Place) -> float:
+def _thousand(commands: list[str], place: CommandPlace) -> float:
     def once() -> None:
         for command in commands:
             judge_command(command, place)

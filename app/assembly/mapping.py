@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from app.assembly.trusting import TrustInProject
-from app.permits.rules import Rule, path_form
+from app.permits.rules import PermitRule, path_form
 from app.permits.secrets import FOLDERS, HOME_FILES
 from app.resources.in_force import InForce
 from app.resources.paths import Paths
@@ -35,7 +35,7 @@ class Repositories:
         paths: Paths,
         in_force: InForce,
         project: TrustInProject,
-        rules: Callable[[], Iterable[Rule]],
+        rules: Callable[[], Iterable[PermitRule]],
     ) -> None:
         self._paths = paths
         self._in_force = in_force
@@ -73,7 +73,7 @@ class Repositories:
         return self._paths.home if decision.is_trusted or decision.question.is_empty else None
 
 
-def hidden_forms(rules: Iterable[Rule], cwd: Path, home: Path) -> tuple[str, ...]:
+def hidden_forms(rules: Iterable[PermitRule], cwd: Path, home: Path) -> tuple[str, ...]:
     """Of whole paths that a `read` would not be let to without a question."""
     workspace, homes = os.path.realpath(cwd), dict.fromkeys((str(home), os.path.realpath(home)))
     forms = [

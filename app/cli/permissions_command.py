@@ -16,9 +16,9 @@ from app.cli.folder import current_folder
 from app.engine.boxes import box_works
 from app.engine.standing import GateStanding, mode_of, rules_in
 from app.engine.whereabouts import Whereabouts
-from app.permits.decide import Decision, Policy, decide
+from app.permits.decide import CallDecision, Policy, decide
 from app.permits.letters import MEANING
-from app.permits.tools import Request, judge_call
+from app.permits.tools import CallRequest, judge_call
 from app.resources.in_force import InForce
 from app.resources.paths import Paths
 from app.resources.trust import decide as decide_trust
@@ -101,7 +101,7 @@ def _from_input(is_json: bool) -> Iterator[_Line]:
             yield _Line(text, is_json)
 
 
-def _judge(paths: Paths) -> Callable[[str], Decision]:
+def _judge(paths: Paths) -> Callable[[str], CallDecision]:
     """As a session at the full screen would, in this folder."""
     in_force = InForce(paths, flags=flags(Options()))
     trust = decide_trust(paths, default=in_force.settings.interaction.default_project_trust)
@@ -130,14 +130,14 @@ def _judge(paths: Paths) -> Callable[[str], Decision]:
         Path(paths.cwd), in_force.settings.shell.shell_pass_environment, has_box=has_box
     )
 
-    def judge(command: str) -> Decision:
-        verdict = judge_call(Request(tool="bash", arguments={"command": command}), place)
+    def judge(command: str) -> CallDecision:
+        verdict = judge_call(CallRequest(tool="bash", arguments={"command": command}), place)
         return decide(verdict, "bash", policy, place)
 
     return judge
 
 
-def _as_json(command: str, decision: Decision) -> str:
+def _as_json(command: str, decision: CallDecision) -> str:
     parts = [{"text": part.text, "letter": part.letter, "why": part.why} for part in decision.verdict.parts]
     told = {
         "command": command,
@@ -148,7 +148,7 @@ def _as_json(command: str, decision: Decision) -> str:
     return json.dumps(told, ensure_ascii=True)
 
 
-def _as_text(command: str, decision: Decision) -> str:
+def _as_text(command: str, decision: CallDecision) -> str:
     verb = {"run": "runs", "ask": "asks", "refuse": "is refused"}[decision.outcome]
     lines = [
         f"{decision.verdict.letter}  {visible(command)}",

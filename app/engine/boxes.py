@@ -17,7 +17,7 @@ import msgspec
 from app.engine.options import SessionOptions
 from app.engine.whereabouts import Whereabouts, temporary_folders
 from app.permits.credentials import daemons, shown_to
-from app.permits.decide import Decision, Mode
+from app.permits.decide import CallDecision, Mode
 from app.permits.secrets import FOLDERS, HOME_FILES, NAMES, OTHERS_FILES, START_UP, START_UP_FOLDERS
 from app.resources.settings import Settings
 from tools.base import ToolError
@@ -128,7 +128,7 @@ class Boxes:
             hidden=box.hidden if box else (),
         )
 
-    def decided(self, call_id: str, decision: Decision) -> None:
+    def decided(self, call_id: str, decision: CallDecision) -> None:
         """The gate has let this call run."""
         self.remember(call_id, self._leave(decision))
 
@@ -137,7 +137,7 @@ class Boxes:
             self._leaves.pop(next(iter(self._leaves)))
         self._leaves[call_id] = leave
 
-    def _leave(self, decision: Decision) -> Leave:
+    def _leave(self, decision: CallDecision) -> Leave:
         letter = decision.verdict.letter
         if letter == "F" or (self._mode() == "full" and self._setting != "required"):
             return Leave(kind="outside")

@@ -20,10 +20,10 @@ from app.engine.options import SessionOptions
 from app.engine.standing import GateStanding, mode_of, rules_in
 from app.engine.telling import Telling
 from app.engine.whereabouts import Whereabouts
-from app.permits.decide import MODES, Decision, Mode, Policy, decide, floor_word, would_answer
-from app.permits.letters import MEANING, Part
-from app.permits.place import Place
-from app.permits.rules import Deed, Rule, RuleProblem, Rules, offered, parse
+from app.permits.decide import MODES, CallDecision, Mode, Policy, decide, floor_word, would_answer
+from app.permits.letters import MEANING, CallPart
+from app.permits.place import CommandPlace
+from app.permits.rules import Deed, PermitRule, PermitRules, RuleProblem, offered, parse
 from app.values.content import ToolCall
 from app.values.events import Approval, EntryAppended, JudgedPart, OfferedRule, QuestionAsked
 from app.values.unable import Unable
@@ -61,7 +61,7 @@ class Past(msgspec.Struct, frozen=True, kw_only=True):
 
     call_id: str
     tool: str
-    decision: Decision
+    decision: CallDecision
     outcome: str
     by: str
 
@@ -71,7 +71,7 @@ class GateState(msgspec.Struct, frozen=True, kw_only=True):
 
     mode: Mode
     has_box: bool
-    rules: Rules
+    rules: PermitRules
     past: tuple[Past, ...]
     """The verdicts of this session, as far as they are remembered, the oldest first."""
 
@@ -102,9 +102,9 @@ class Permits:
             home=standing.home,
             own=standing.agent_dir,
         )
-        self._session_rules: tuple[Rule, ...] = ()
+        self._session_rules: tuple[PermitRule, ...] = ()
         self._past: deque[Past] = deque(maxlen=_KEPT)
-        self._questions: list[tuple[str, Part]] = []
+        self._questions: list[tuple[str, CallPart]] = []
         """What was asked about, with its tool."""
         self._told: set[str] = set()
 
@@ -129,7 +129,7 @@ class Permits:
             raise Unable(f"There is no permission mode {mode}. Modes: {', '.join(MODES)}.")
         self._options.in_force.set("permissions.mode", mode)
 
-    def rules(self) -> Rules:
+    def rules(self) -> PermitRules:
         found = rules_in(self._options.in_force, self._standing)
         return msgspec.structs.replace(found, rules=(*self._session_rules, *found.rules))
 
@@ -189,13 +189,15 @@ class Permits:
             self._note(call, decision, "run", "person")
             return Verdict(arguments=changed)
 
-    def judge(self, name: str, arguments: Mapping[str, Any], *, is_read_only: bool = False) -> Decision:
+    def judge(self, name: str, arguments: Mapping[str, Any], *, is_read_only: bool = False) -> CallDecision:
         """The same without doing anything."""
         return self._judge(name, arguments, is_read_only)[1]
 
-    def _judge(self, name: str, arguments: Mapping[str, Any], is_read_only: bool) -> tuple[Place, Decision]:
+    def _judge(
+        self, name: str, arguments: Mapping[str, Any], is_read_only: bool
+    ) -> tuple[CommandPlace, CallDecision]:
         # The parser and the tables of programs are needed at the first call, and not at the start.
-        from app.permits.tools import Request, judge_call  # noqa: PLC0415
+        from app.permits.tools import CallRequest, judge_call  # noqa: PLC0415
 
         place = self._whereabouts.place(
             self._workspace.cwd,
@@ -208,7 +210,7 @@ class Permits:
                 place, folder=os.path.realpath(absolute(cwd, self._workspace.cwd))
             )
         path, *also = self._paths(name, arguments) or (None,)
-        request = Request(
+        request = CallRequest(
             tool=name,
             arguments=arguments,
             path=path,
@@ -255,7 +257,12 @@ class Permits:
     # Asking
 
     async def _ask(
-        self, call: ToolCall, arguments: dict[str, Any], tool: Tool, decision: Decision, place: Place
+        self,
+        call: ToolCall,
+        arguments: dict[str, Any],
+        tool: Tool,
+        decision: CallDecision,
+        place: CommandPlace,
     ) -> ApprovalReply | None:
         approval = self._approval(call, arguments, decision, place)
         rules = () if decision.is_floor else approval.rules
@@ -283,7 +290,7 @@ class Permits:
         return _reply_of(said, approval)
 
     def _approval(
-        self, call: ToolCall, arguments: dict[str, Any], decision: Decision, place: Place
+        self, call: ToolCall, arguments: dict[str, Any], decision: CallDecision, place: CommandPlace
     ) -> Approval:
         answer = decision.decisive
         texts = () if decision.is_floor else self._rules_for(call.name, decision, place)
@@ -309,7 +316,7 @@ class Permits:
             of=of,
         )
 
-    def _rules_for(self, tool: str, decision: Decision, place: Place) -> tuple[str, ...]:
+    def _rules_for(self, tool: str, decision: CallDecision, place: CommandPlace) -> tuple[str, ...]:
         """Those after which this very call would not be asked about."""
         asked = [answer for answer in decision.answers if answer.outcome == "ask"]
         if len(asked) != 1:
@@ -350,7 +357,7 @@ class Permits:
     # What came of it
 
     def _refused(
-        self, call: ToolCall, decision: Decision, what: str, reason: str = "", *, by: str = ""
+        self, call: ToolCall, decision: CallDecision, what: str, reason: str = "", *, by: str = ""
     ) -> Verdict:
         self._note(call, decision, "refused", by or decision.decided_by)
         part = decision.decisive.part
@@ -362,7 +369,7 @@ class Permits:
         return Verdict(is_blocked=True, reason=told)
 
     def _note(
-        self, call: ToolCall, decision: Decision, outcome: str, by: str, *, is_silent: bool = False
+        self, call: ToolCall, decision: CallDecision, outcome: str, by: str, *, is_silent: bool = False
     ) -> None:
         """Written down unless the mode alone let it run, as it does with most."""
         self._past.append(Past(call_id=call.id, tool=call.name, decision=decision, outcome=outcome, by=by))
@@ -395,7 +402,7 @@ class Permits:
                 self._telling.warn(text)
 
 
-def _is_silent(decision: Decision) -> bool:
+def _is_silent(decision: CallDecision) -> bool:
     return all(answer.decided_by.startswith("mode ") for answer in decision.answers)
 
 

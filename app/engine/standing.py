@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from app.permits.decide import Mode
-from app.permits.rules import Rules, Written, rules_of
+from app.permits.rules import PermitRules, WrittenRules, rules_of
 from app.resources.in_force import InForce
 
 Asked = Literal["nobody", "program", "person"]
@@ -34,10 +34,10 @@ def mode_of(in_force: InForce, standing: GateStanding, *, has_box: Callable[[], 
     return "auto-edit" if standing.is_trusted() and has_box() else "ask"
 
 
-def rules_in(in_force: InForce, standing: GateStanding) -> Rules:
+def rules_in(in_force: InForce, standing: GateStanding) -> PermitRules:
     """Those of the files, the project's `allow` only as the text that the person accepted."""
     lists = {deed: in_force.said(f"permissions.{deed}") for deed in ("allow", "ask", "deny")}
-    written: list[Written] = []
+    written: list[WrittenRules] = []
     for origin, name in (
         ("session", "session"),
         ("flags", "user"),
@@ -45,7 +45,7 @@ def rules_in(in_force: InForce, standing: GateStanding) -> Rules:
         ("global", "user"),
     ):
         written.append(
-            Written(
+            WrittenRules(
                 origin=name,  # type: ignore[arg-type]
                 allow=lists["allow"].get(origin, ()),  # type: ignore[arg-type]
                 ask=lists["ask"].get(origin, ()),  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.permits.place import Place
+from app.permits.place import CommandPlace
 from app.permits.secrets import PLANTED_NAMES, START_UP, plants, secrecy
 from app.permits.words import UNKNOWN
 from tools.git.repository import find_repository
@@ -48,12 +48,12 @@ class Whereabouts:
         *,
         stands_in: str | None = None,
         has_box: bool = False,
-    ) -> Place:
+    ) -> CommandPlace:
         """`passed`: names of variables that commands get although they look secret. `stands_in`: where the command
         begins, if that is not the workspace; empty if nobody knows. `has_box`: what reads, runs in one."""
         workspace = os.path.realpath(folder)
         links = Links(workspace)
-        return Place(
+        return CommandPlace(
             workspace=workspace,
             folder=workspace if stands_in is None else os.path.realpath(stands_in) if stands_in else UNKNOWN,
             home=self._home,

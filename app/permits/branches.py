@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from app.permits.calls import Feed
-from app.permits.scope import Scope
+from app.permits.scope import ShellScope
 from app.permits.words import UNKNOWN, names
 
 if TYPE_CHECKING:
@@ -54,9 +54,9 @@ class Branches:
     def __init__(self, statements: "Statements") -> None:
         self._statements = statements
 
-    def branch(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+    def branch(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
         has_else = False
-        ends: list[Scope] = []
+        ends: list[ShellScope] = []
         at_then = False
         branch = scope
         for child in node.children:
@@ -79,7 +79,7 @@ class Branches:
             scope.take_over(first)
         return None
 
-    def case(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+    def case(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
         value = node.child_by_field_name("value")
         if value is not None:
             self._statements.expansions.word(value, scope)
@@ -98,7 +98,7 @@ class Branches:
         scope.take_over(end)
         return None
 
-    def loop(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+    def loop(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
         """As often as it likes: once, and once more from what the first turn left."""
         body = [
             child
@@ -110,7 +110,7 @@ class Branches:
                 self._statements.expansions.judge_within(child)
         return self._turns(lambda own: self._statements.sequence(body, own, feed), scope)
 
-    def _turns(self, turn: Callable[[Scope], Feed | None], scope: Scope) -> Feed | None:
+    def _turns(self, turn: Callable[[ShellScope], Feed | None], scope: ShellScope) -> Feed | None:
         own = scope.copy()
         said = turn(own)
         if own.variables != scope.variables or own.folders != scope.folders:
@@ -120,7 +120,7 @@ class Branches:
         scope.take_over(own)
         return said
 
-    def each(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+    def each(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
         variable = node.child_by_field_name("variable")
         body = node.child_by_field_name("body")
         name = self._statements.text(variable) if variable is not None else "_"

@@ -8,9 +8,9 @@ import msgspec
 
 from app.permits.letters import STRICTNESS, Finding, Letter
 from app.permits.options import Taken, row, take
-from app.permits.paths import Ground
-from app.permits.place import Place
-from app.permits.scope import Scope
+from app.permits.paths import PathGround
+from app.permits.place import CommandPlace
+from app.permits.scope import ShellScope
 from app.permits.words import UNKNOWN, Word
 
 HELP = frozenset({"--version", "--help", "-V"})
@@ -36,7 +36,7 @@ class Call:
         self,
         name: str,
         words: Sequence[Word],
-        ground: Ground,
+        ground: PathGround,
         feed: Feed | None,
         run: Callable[[Sequence[Word], Feed | None], None],
         script: Callable[[str, tuple[str, ...] | None, str], None],
@@ -55,11 +55,11 @@ class Call:
         self.hosts: list[str] = []
 
     @property
-    def scope(self) -> Scope:
+    def scope(self) -> ShellScope:
         return self.ground.scope
 
     @property
-    def place(self) -> Place:
+    def place(self) -> CommandPlace:
         return self.ground.place
 
     @property

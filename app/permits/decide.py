@@ -5,9 +5,9 @@ from typing import Literal
 
 import msgspec
 
-from app.permits.letters import Letter, Part, Verdict
-from app.permits.place import Place
-from app.permits.rules import Rule, matches, parse
+from app.permits.letters import CallPart, Judgement, Letter
+from app.permits.place import CommandPlace
+from app.permits.rules import PermitRule, matches, parse
 
 Mode = Literal["read-only", "ask", "auto-edit", "full"]
 Outcome = Literal["run", "ask", "refuse"]
@@ -26,32 +26,32 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """What counts at this moment."""
 
     mode: Mode
-    rules: Sequence[Rule] = ()
+    rules: Sequence[PermitRule] = ()
     has_box: bool = False
     """Commands can run where they reach nothing but the workspace."""
     exceptions: Sequence[str] = ()
     """Exact commands that the person has taken out of the floor."""
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class PartDecision(msgspec.Struct, frozen=True, kw_only=True):
     """What is to happen with one part."""
 
-    part: Part
+    part: CallPart
     outcome: Outcome
     decided_by: str
     is_floor: bool = False
     """Only a typed word lets it run."""
 
 
-class Decision(msgspec.Struct, frozen=True, kw_only=True):
+class CallDecision(msgspec.Struct, frozen=True, kw_only=True):
     """What is to happen with a call."""
 
     outcome: Outcome
-    verdict: Verdict
-    answers: tuple[Answer, ...]
+    verdict: Judgement
+    answers: tuple[PartDecision, ...]
 
     @property
-    def decisive(self) -> Answer:
+    def decisive(self) -> PartDecision:
         """The first answer that made the outcome; of several that are asked about, the strictest letter's."""
         mine = [answer for answer in self.answers if answer.outcome == self.outcome]
         floor = [answer for answer in mine if answer.is_floor]
@@ -67,18 +67,18 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
         return self.outcome == "ask" and any(one.is_floor for one in self.answers if one.outcome == "ask")
 
 
-def decide(verdict: Verdict, tool: str, policy: Policy, place: Place) -> Decision:
+def decide(verdict: Judgement, tool: str, policy: Policy, place: CommandPlace) -> CallDecision:
     answers = tuple(_answer(part, tool, policy, place) for part in verdict.parts)
     outcome: Outcome = "run"
     for answer in answers:
         if _SEVERITY[answer.outcome] > _SEVERITY[outcome]:
             outcome = answer.outcome
-    return Decision(outcome=outcome, verdict=verdict, answers=answers)
+    return CallDecision(outcome=outcome, verdict=verdict, answers=answers)
 
 
-def _answer(part: Part, tool: str, policy: Policy, place: Place) -> Answer:
-    def said(rule: Rule, outcome: Outcome) -> Answer:
-        return Answer(part=part, outcome=outcome, decided_by=rule.told, is_floor=part.letter == "F")
+def _answer(part: CallPart, tool: str, policy: Policy, place: CommandPlace) -> PartDecision:
+    def said(rule: PermitRule, outcome: Outcome) -> PartDecision:
+        return PartDecision(part=part, outcome=outcome, decided_by=rule.told, is_floor=part.letter == "F")
 
     fitting = [rule for rule in policy.rules if matches(rule, part, tool, place)]
     denied = next((rule for rule in fitting if rule.deed == "deny"), None)
@@ -86,8 +86,8 @@ def _answer(part: Part, tool: str, policy: Policy, place: Place) -> Answer:
         return said(denied, "refuse")
     if part.letter == "F" and policy.mode != "read-only":
         if part.text in policy.exceptions:
-            return Answer(part=part, outcome="run", decided_by="floorExceptions")
-        return Answer(part=part, outcome="ask", decided_by="the floor", is_floor=True)
+            return PartDecision(part=part, outcome="run", decided_by="floorExceptions")
+        return PartDecision(part=part, outcome="ask", decided_by="the floor", is_floor=True)
     by_mode, reason = _by_mode(part, policy)
     asked = next((rule for rule in fitting if rule.deed == "ask"), None)
     if asked is not None and by_mode != "refuse":
@@ -95,27 +95,27 @@ def _answer(part: Part, tool: str, policy: Policy, place: Place) -> Answer:
     allowed = next((rule for rule in fitting if rule.deed == "allow"), None)
     if allowed is not None and part.letter not in ("U", "F") and by_mode != "refuse":
         return said(allowed, "run")
-    return Answer(part=part, outcome=by_mode, decided_by=reason)
+    return PartDecision(part=part, outcome=by_mode, decided_by=reason)
 
 
-def _by_mode(part: Part, policy: Policy) -> tuple[Outcome, str]:
+def _by_mode(part: CallPart, policy: Policy) -> tuple[Outcome, str]:
     outcome = _TABLE[policy.mode][part.letter]
     if policy.mode == "auto-edit" and part.letter in ("X", "U") and not policy.has_box:
         return "ask", "mode auto-edit without a sandbox"
     return outcome, f"mode {policy.mode}"
 
 
-def would_answer(text: str, asked: Sequence[tuple[str, Part]], place: Place) -> int:
+def would_answer(text: str, asked: Sequence[tuple[str, CallPart]], place: CommandPlace) -> int:
     """How many of these parts, each with its tool, a rule would have let run."""
     rule = parse(text, "allow", "session")
-    if not isinstance(rule, Rule):
+    if not isinstance(rule, PermitRule):
         return 0
     return sum(
         1 for tool, part in asked if part.letter not in ("U", "F") and matches(rule, part, tool, place)
     )
 
 
-def floor_word(part: Part) -> str:
+def floor_word(part: CallPart) -> str:
     """What has to be typed: the last name that the part speaks of, else what it runs."""
     words = [word for word in (part.words or tuple(part.text.split())) if word.strip("-./~*'\"$(){}|;&<>")]
     named = [word for word in words[1:] if not word.startswith("-")]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from tree_sitter import Node
 
 from app.permits.calls import Feed
-from app.permits.scope import Scope
+from app.permits.scope import ShellScope
 from app.permits.words import BRACKET, CLOSE, COMMA, ONE, OPEN, STAR, TORN, UNKNOWN, Word, spread
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./=:,@%+^-]+")
@@ -37,10 +37,10 @@ class Expansions:
     def text(self, node: Node) -> str:
         return self._source[node.start_byte : node.end_byte].decode()
 
-    def words(self, nodes: Iterable[Node], scope: Scope) -> list[Word]:
+    def words(self, nodes: Iterable[Node], scope: ShellScope) -> list[Word]:
         return [word for node in nodes for word in self.word(node, scope)]
 
-    def word(self, node: Node, scope: Scope) -> list[Word]:
+    def word(self, node: Node, scope: ShellScope) -> list[Word]:
         """More than one by braces."""
         source = self.text(node)
         if node.type == "word" and _PLAIN.fullmatch(source):
@@ -60,7 +60,7 @@ class Expansions:
             found.append(Word(self._finished(one, scope), splits, source))
         return found
 
-    def value(self, node: Node, scope: Scope) -> str:
+    def value(self, node: Node, scope: ShellScope) -> str:
         """What an assignment gives: neither split nor globbed."""
         if node.type == "array":
             for child in node.named_children:
@@ -74,12 +74,12 @@ class Expansions:
             text = re.sub(r"(?<=:)~(?=/|:|$)", lambda _: self._home, text)
         return text
 
-    def _finished(self, text: str, scope: Scope) -> str:
+    def _finished(self, text: str, scope: ShellScope) -> str:
         if BRACKET in text:
             text = _BRACKETS.sub(ONE, text).replace(BRACKET, "[")
         return self._tilde(text, scope)
 
-    def _tilde(self, text: str, scope: Scope) -> str:
+    def _tilde(self, text: str, scope: ShellScope) -> str:
         """`~` as it stands at the beginning of a word; quoted ones have a mark before them."""
         if text.startswith("\ue014"):
             return text.replace("\ue014", "")
@@ -96,12 +96,12 @@ class Expansions:
                 return f"/home/{found[1]}" + text[found.end() :]
         return text.replace("\ue014", "")
 
-    def _home_in(self, scope: Scope) -> str:
+    def _home_in(self, scope: ShellScope) -> str:
         return scope.variables.get("HOME", self._home)
 
     # Pieces of a word
 
-    def _piece(self, node: Node, scope: Scope) -> tuple[str, bool]:
+    def _piece(self, node: Node, scope: ShellScope) -> tuple[str, bool]:
         """Its text with marks, and whether it may be split."""
         kind = node.type
         if kind in ("word", "number", "variable_name", "regex", "extglob_pattern", "file_descriptor"):
@@ -133,7 +133,7 @@ class Expansions:
         self._doubt(f"a word could not be read: {kind.lower()}")
         return UNKNOWN, True
 
-    def _joined(self, node: Node, scope: Scope) -> tuple[str, bool]:
+    def _joined(self, node: Node, scope: ShellScope) -> tuple[str, bool]:
         texts: list[str] = []
         splits, at = False, node.start_byte
         for child in node.children:
@@ -168,7 +168,7 @@ class Expansions:
                 out.append(special.get(char, char))
         return "".join(out)
 
-    def _quoted(self, node: Node, scope: Scope) -> str:
+    def _quoted(self, node: Node, scope: ShellScope) -> str:
         if node.type == "translated_string":
             node = node.named_children[0]
         texts: list[str] = []
@@ -190,7 +190,7 @@ class Expansions:
         texts.append(_unescaped(self._source[at:end].decode()))
         return "".join(texts)
 
-    def _variable(self, node: Node, scope: Scope, *, is_quoted: bool) -> tuple[str, bool]:
+    def _variable(self, node: Node, scope: ShellScope, *, is_quoted: bool) -> tuple[str, bool]:
         text = self.text(node)
         name = text[2:-1] if node.type == "expansion" else text[1:]
         if not re.fullmatch(r"\w+|[@*?#$!-]", name):
@@ -211,13 +211,13 @@ class Expansions:
             return UNKNOWN, True
         return value, False
 
-    def _assigned_within(self, text: str, scope: Scope) -> None:
+    def _assigned_within(self, text: str, scope: ShellScope) -> None:
         """`${x:=word}` assigns."""
         found = re.match(r"\$\{(\w+):?=", text)
         if found:
             scope.variables[found[1]] = UNKNOWN
 
-    def _known(self, name: str, scope: Scope) -> str | None:
+    def _known(self, name: str, scope: ShellScope) -> str | None:
         value = scope.variables.get(name)
         if value is not None:
             return value
@@ -233,7 +233,7 @@ class Expansions:
             return scope.arguments[1]
         return None
 
-    def _substituted(self, node: Node, scope: Scope) -> str:
+    def _substituted(self, node: Node, scope: ShellScope) -> str:
         feed = self._inner(node)
         return feed.text if feed.text is not None else UNKNOWN
 

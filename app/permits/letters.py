@@ -30,7 +30,7 @@ class Finding(NamedTuple):
     why: str
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
+class CallPart(msgspec.Struct, frozen=True, kw_only=True):
     """One command of a command line, wherever it stands in it."""
 
     text: str
@@ -42,18 +42,18 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     """`host:port` of those it says it will reach."""
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """What a call does: the strictest of its parts."""
 
     letter: Letter
-    parts: tuple[Part, ...]
+    parts: tuple[CallPart, ...]
 
     @property
     def why(self) -> str:
         return self.decisive.why
 
     @property
-    def decisive(self) -> Part:
+    def decisive(self) -> CallPart:
         """The first part that made the letter."""
         return next(part for part in self.parts if part.letter == self.letter)
 
@@ -66,10 +66,6 @@ def strictest(letters: Iterable[Letter]) -> Letter:
     return found
 
 
-def is_stricter(letter: Letter, other: Letter) -> bool:
-    return STRICTNESS[letter] > STRICTNESS[other]
-
-
 def worst(findings: Iterable[Finding]) -> Finding | None:
     """The first of the strictest."""
     found: Finding | None = None
@@ -79,7 +75,7 @@ def worst(findings: Iterable[Finding]) -> Finding | None:
     return found
 
 
-def verdict_of(parts: Iterable[Part]) -> Verdict:
+def verdict_of(parts: Iterable[CallPart]) -> Judgement:
     """Nothing at all does nothing."""
-    parts = tuple(parts) or (Part(text="", letter="R", why="there is nothing to run", words=()),)
-    return Verdict(letter=strictest(part.letter for part in parts), parts=parts)
+    parts = tuple(parts) or (CallPart(text="", letter="R", why="there is nothing to run", words=()),)
+    return Judgement(letter=strictest(part.letter for part in parts), parts=parts)

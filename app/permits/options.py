@@ -31,13 +31,13 @@ class Taken(NamedTuple):
         return [option.value for option in self.options if option.name in names and option.value is not None]
 
 
-class Row(NamedTuple):
+class OptionRow(NamedTuple):
     short: dict[str, tuple[bool, str]]
     long: dict[str, tuple[bool, str]]
 
 
 @lru_cache(512)
-def row(text: str) -> Row:
+def row(text: str) -> OptionRow:
     short: dict[str, tuple[bool, str]] = {}
     long: dict[str, tuple[bool, str]] = {}
     for item in text.split():
@@ -45,10 +45,12 @@ def row(text: str) -> Row:
         takes = name.endswith("=")
         name = name.removesuffix("=")
         (short if len(name) == 1 else long)[name] = (takes, role)
-    return Row(short, long)
+    return OptionRow(short, long)
 
 
-def take(words: Sequence[Word], known: Row, *, stops_early: bool = False, single_dash: bool = False) -> Taken:
+def take(
+    words: Sequence[Word], known: OptionRow, *, stops_early: bool = False, single_dash: bool = False
+) -> Taken:
     """`stops_early`: options end at the first operand (wrappers). `single_dash`: `-name` is a long option "
     "(find)."""
     options: list[Option] = []
@@ -76,7 +78,9 @@ def take(words: Sequence[Word], known: Row, *, stops_early: bool = False, single
     return Taken(options, operands, is_sure)
 
 
-def _take_long(word: Word, text: str, known: Row, following: Sequence[Word], options: list[Option]) -> int:
+def _take_long(
+    word: Word, text: str, known: OptionRow, following: Sequence[Word], options: list[Option]
+) -> int:
     name, equals, value = text.partition("=")
     full = name
     if name not in known.long:
@@ -94,7 +98,7 @@ def _take_long(word: Word, text: str, known: Row, following: Sequence[Word], opt
     return 0
 
 
-def _take_bundle(word: Word, known: Row, following: Sequence[Word], options: list[Option]) -> int:
+def _take_bundle(word: Word, known: OptionRow, following: Sequence[Word], options: list[Option]) -> int:
     text = word.text[1:]
     for place, char in enumerate(text):
         takes, role = known.short.get(char, (False, ""))

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from app.permits.letters import Finding, worst
-from app.permits.place import Place
-from app.permits.scope import Scope
+from app.permits.place import CommandPlace
+from app.permits.scope import ShellScope
 from app.permits.secrets import VCS, Likelihood, plants, secrecy
 from app.permits.words import DEEP, STAR, TORN, UNKNOWN, WILD, Word, readable
 
@@ -23,10 +23,10 @@ _ELSEWHERE = re.compile(r"/dev/(?:tcp|udp)/([^/]*)/?(.*)")
 READS = Finding("R", "only reads")
 
 
-class Ground:
+class PathGround:
     """Paths as a command at this point of its command line sees them."""
 
-    def __init__(self, place: Place, scope: Scope) -> None:
+    def __init__(self, place: CommandPlace, scope: ShellScope) -> None:
         self.place = place
         self.scope = scope
 

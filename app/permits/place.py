@@ -13,7 +13,7 @@ def _nobody(path: str) -> tuple[str, ...]:
     return ()
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class CommandPlace(msgspec.Struct, frozen=True, kw_only=True):
     workspace: str
     """Absolute, without links: what may be changed."""
     folder: str

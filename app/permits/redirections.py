@@ -8,12 +8,12 @@ from tree_sitter import Node
 from app.permits.calls import Feed
 from app.permits.expansions import Expansions
 from app.permits.letters import Finding
-from app.permits.paths import Ground
-from app.permits.scope import Scope
+from app.permits.paths import PathGround
+from app.permits.scope import ShellScope
 from app.permits.words import UNKNOWN
 
 if TYPE_CHECKING:
-    from app.permits.shell import Reading
+    from app.permits.shell import ShellReading
     from app.permits.statements import Statements
 
 _WRITES = frozenset({">", ">>", "&>", "&>>", ">|", ">&", "<>"})
@@ -30,12 +30,12 @@ class Redirected(NamedTuple):
 
 
 class Redirections:
-    def __init__(self, reading: "Reading", expansions: Expansions, statements: "Statements") -> None:
+    def __init__(self, reading: "ShellReading", expansions: Expansions, statements: "Statements") -> None:
         self._reading = reading
         self._expansions = expansions
         self._statements = statements
 
-    def judge(self, nodes: Sequence[Node], scope: Scope, feed: Feed | None) -> Redirected:
+    def judge(self, nodes: Sequence[Node], scope: ShellScope, feed: Feed | None) -> Redirected:
         findings: list[Finding] = []
         written: set[str] = set()
         is_diverted = has_tail = False
@@ -62,7 +62,7 @@ class Redirections:
         return Redirected(findings, feed, frozenset(written), is_diverted, has_tail)
 
     def _file(
-        self, node: Node, operator: str, ground: Ground, scope: Scope
+        self, node: Node, operator: str, ground: PathGround, scope: ShellScope
     ) -> tuple[list[Finding], frozenset[str], Feed | None]:
         findings: list[Finding] = []
         files: frozenset[str] = frozenset()
@@ -84,7 +84,7 @@ class Redirections:
                     feed = Feed(network=is_fetched)
         return findings, files, feed
 
-    def here_string(self, node: Node, scope: Scope) -> Feed:
+    def here_string(self, node: Node, scope: ShellScope) -> Feed:
         texts = [
             self._expansions.value(child, scope)
             for child in node.named_children
@@ -112,7 +112,7 @@ class Redirections:
         has_more = any(child.type not in ("heredoc_content",) for child in body.named_children)
         return None if has_more or "\\" in text or "$" in text or "`" in text else text
 
-    def tails(self, nodes: Sequence[Node], scope: Scope, said: Feed | None) -> Feed | None:
+    def tails(self, nodes: Sequence[Node], scope: ShellScope, said: Feed | None) -> Feed | None:
         """What stands behind `<<EOF` on its line: more of the pipeline, or the next of the list."""
         for node in nodes:
             if node.type != "heredoc_redirect":
@@ -136,12 +136,12 @@ class Redirections:
                     operator = None
         return said
 
-    def _follow(self, operator: str, node: Node, scope: Scope) -> Feed | None:
+    def _follow(self, operator: str, node: Node, scope: ShellScope) -> Feed | None:
         return self._statements.follow(
             operator, scope, lambda own: self._statements.statement(node, own, None)
         )
 
-    def _tail_of_pipeline(self, node: Node, scope: Scope, said: Feed | None) -> Feed | None:
+    def _tail_of_pipeline(self, node: Node, scope: ShellScope, said: Feed | None) -> Feed | None:
         feed = said or Feed()
         for child in node.children:
             if child.type in ("|", "|&"):

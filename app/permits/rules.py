@@ -15,8 +15,8 @@ from typing import Literal
 
 import msgspec
 
-from app.permits.letters import Part
-from app.permits.place import Place
+from app.permits.letters import CallPart
+from app.permits.place import CommandPlace
 
 Deed = Literal["allow", "ask", "deny"]
 Origin = Literal["user", "project", "session"]
@@ -26,7 +26,7 @@ KINDS: tuple[Kind, ...] = ("bash", "edit", "write", "read", "net", "tool")
 _LONGEST = 2_000
 
 
-class Rule(msgspec.Struct, frozen=True, kw_only=True):
+class PermitRule(msgspec.Struct, frozen=True, kw_only=True):
     deed: Deed
     kind: Kind
     pattern: str
@@ -55,16 +55,16 @@ class RuleProblem(msgspec.Struct, frozen=True, kw_only=True):
         return f"permissions.{self.deed} ({self.origin}): “{self.text}” {self.why}. It is left out."
 
 
-class Rules(msgspec.Struct, frozen=True, kw_only=True):
+class PermitRules(msgspec.Struct, frozen=True, kw_only=True):
     """All that count, and what is wrong with others."""
 
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[PermitRule, ...] = ()
     problems: tuple[RuleProblem, ...] = ()
     left_out: tuple[Origin, ...] = ()
     """Whose `allow` does not count, for something in the same file cannot be read."""
 
 
-class Written(msgspec.Struct, frozen=True, kw_only=True):
+class WrittenRules(msgspec.Struct, frozen=True, kw_only=True):
     """The rules of one origin as they are written."""
 
     origin: Origin
@@ -77,7 +77,7 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
     """False for a project whose text nobody has accepted."""
 
 
-def parse(text: str, deed: Deed, origin: Origin) -> Rule | RuleProblem:
+def parse(text: str, deed: Deed, origin: Origin) -> PermitRule | RuleProblem:
     kind, colon, pattern = text.partition(":")
     kind, pattern = kind.strip(), pattern.strip()
     known: Kind | None = next((one for one in KINDS if one == kind), None)
@@ -95,15 +95,15 @@ def parse(text: str, deed: Deed, origin: Origin) -> Rule | RuleProblem:
         return problem("would allow every command; choose the mode full for that")
     if known == "net" and not re.fullmatch(r"[A-Za-z0-9.*_\[\]:-]+", pattern):
         return problem("is no host and no host:port")
-    return Rule(deed=deed, kind=known, pattern=pattern, origin=origin)
+    return PermitRule(deed=deed, kind=known, pattern=pattern, origin=origin)
 
 
-def rules_of(written: Iterable[Written]) -> Rules:
-    rules: list[Rule] = []
+def rules_of(written: Iterable[WrittenRules]) -> PermitRules:
+    rules: list[PermitRule] = []
     problems: list[RuleProblem] = []
     left_out: list[Origin] = []
     for one in written:
-        mine: list[Rule] = []
+        mine: list[PermitRule] = []
         wrong: list[RuleProblem] = []
         lists: tuple[tuple[Deed, Sequence[str]], ...] = (
             ("deny", one.deny),
@@ -113,17 +113,17 @@ def rules_of(written: Iterable[Written]) -> Rules:
         for deed, texts in lists:
             for text in texts:
                 found = parse(text, deed, one.origin)
-                mine.append(found) if isinstance(found, Rule) else wrong.append(found)
+                mine.append(found) if isinstance(found, PermitRule) else wrong.append(found)
         is_left_out = bool(wrong) or one.is_broken or not one.may_allow
         if is_left_out and any(rule.deed == "allow" for rule in mine):
             left_out.append(one.origin)
             mine = [rule for rule in mine if rule.deed != "allow"]
         rules += mine
         problems += wrong
-    return Rules(rules=tuple(rules), problems=tuple(problems), left_out=tuple(left_out))
+    return PermitRules(rules=tuple(rules), problems=tuple(problems), left_out=tuple(left_out))
 
 
-def matches(rule: Rule, part: Part, tool: str, place: Place) -> bool:
+def matches(rule: PermitRule, part: CallPart, tool: str, place: CommandPlace) -> bool:
     """Whether it speaks of this part of a call."""
     if rule.kind == "tool":
         return fnmatch.fnmatchcase(tool, rule.pattern)
@@ -139,7 +139,7 @@ def matches(rule: Rule, part: Part, tool: str, place: Place) -> bool:
     )
 
 
-def _matches_command(rule: Rule, part: Part) -> bool:
+def _matches_command(rule: PermitRule, part: CallPart) -> bool:
     if part.words is None:
         # What is not known to be another command is not let off a rule that forbids or asks.
         return rule.deed != "allow" and _fit(rule.pattern.split(), part.text.split())
@@ -164,7 +164,7 @@ def _fit(pattern: Sequence[str], words: Sequence[str]) -> bool:
     return len(words) in reached
 
 
-def _matches_hosts(rule: Rule, part: Part) -> bool:
+def _matches_hosts(rule: PermitRule, part: CallPart) -> bool:
     """Allowed are only all of them; one is enough to be denied or asked about."""
     if not part.hosts:
         return False
@@ -182,7 +182,7 @@ def _fits_host(pattern: str, host: str) -> bool:
     return fnmatch.fnmatchcase(name, wanted)
 
 
-def matches_path(pattern: str, path: str, place: Place) -> bool:
+def matches_path(pattern: str, path: str, place: CommandPlace) -> bool:
     """A path pattern: `**` also goes through folders, `*` does not."""
     form = re.compile(path_form(pattern, place.workspace, place.home), re.DOTALL)
     real = place.resolve(path)
@@ -222,7 +222,7 @@ def _form_of(pattern: str) -> str:
     return "".join(out)
 
 
-def offered(part: Part, tool: str, place: Place) -> tuple[str, ...]:
+def offered(part: CallPart, tool: str, place: CommandPlace) -> tuple[str, ...]:
     """Rules that would answer this very part, from narrow to wide; none for what no rule answers."""
     if part.letter in ("U", "F"):
         return ()
@@ -247,7 +247,7 @@ def offered(part: Part, tool: str, place: Place) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))[:3]
 
 
-def _offered_paths(tool: str, path: str, place: Place) -> tuple[str, ...]:
+def _offered_paths(tool: str, path: str, place: CommandPlace) -> tuple[str, ...]:
     root = place.workspace + "/"
     if not path.startswith(root):
         return ()

@@ -17,7 +17,7 @@ class Function(msgspec.Struct, frozen=True):
     source: bytes
 
 
-class Scope(msgspec.Struct, kw_only=True):
+class ShellScope(msgspec.Struct, kw_only=True):
     folders: tuple[str, ...]
     """Where it may be; UNKNOWN among them if one cannot tell."""
     former: tuple[str, ...] = (UNKNOWN,)
@@ -36,12 +36,12 @@ class Scope(msgspec.Struct, kw_only=True):
     """`IFS` was changed."""
     runs_elsewhere: str | None = None
     """Why a plain program's name may be another program by now."""
-    pending: tuple["Scope", ...] = ()
+    pending: tuple["ShellScope", ...] = ()
     """What also may be, if a command before failed."""
     has_left: bool = False
     """`exit` or `return` came: nothing follows here."""
 
-    def copy(self) -> "Scope":
+    def copy(self) -> "ShellScope":
         twin = msgspec.structs.replace(self)
         twin.variables = dict(self.variables)
         twin.functions = dict(self.functions)
@@ -61,7 +61,7 @@ class Scope(msgspec.Struct, kw_only=True):
         for other in pending:
             self.join(other)
 
-    def join(self, other: "Scope") -> None:
+    def join(self, other: "ShellScope") -> None:
         """Either of the two: what they do not agree on is unknown."""
         if other.has_left:
             return
@@ -82,7 +82,7 @@ class Scope(msgspec.Struct, kw_only=True):
         self.aliases = {**other.aliases, **self.aliases}
         self.gather(other)
 
-    def gather(self, other: "Scope") -> None:
+    def gather(self, other: "ShellScope") -> None:
         """What a part that ran in a shell of its own leaves on the disk."""
         self.written |= other.written
         self.fetched |= other.fetched
@@ -90,6 +90,6 @@ class Scope(msgspec.Struct, kw_only=True):
         self.splits_oddly = self.splits_oddly or other.splits_oddly
         self.runs_elsewhere = self.runs_elsewhere or other.runs_elsewhere
 
-    def take_over(self, other: "Scope") -> None:
+    def take_over(self, other: "ShellScope") -> None:
         for name in self.__struct_fields__:
             setattr(self, name, getattr(other, name))

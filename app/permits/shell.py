@@ -11,10 +11,10 @@ from tree_sitter import Node, Parser
 
 from app.permits.calls import Feed
 from app.permits.expansions import Expansions
-from app.permits.letters import STRICTNESS, Finding, Part, Verdict, verdict_of
-from app.permits.paths import Ground
-from app.permits.place import Place
-from app.permits.scope import Scope
+from app.permits.letters import STRICTNESS, CallPart, Finding, Judgement, verdict_of
+from app.permits.paths import PathGround
+from app.permits.place import CommandPlace
+from app.permits.scope import ShellScope
 from app.permits.simple import Simple, judge_words
 from app.permits.statements import Statements
 from app.permits.words import Word
@@ -38,9 +38,9 @@ def _parser() -> Parser:
     return Parser(tree_sitter_language_pack.get_language("bash"))
 
 
-def judge_command(text: str, place: Place) -> Verdict:
+def judge_command(text: str, place: CommandPlace) -> Judgement:
     """What a command line does when it is run at this place."""
-    reading = Reading(place)
+    reading = ShellReading(place)
     try:
         return reading.whole(text)
     except RecursionError:
@@ -63,27 +63,27 @@ def _is_nested_deeply(text: str) -> bool:
     return False
 
 
-class Reading:
+class ShellReading:
     """One judgement: the parts that were found, and how much work is left for it."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: CommandPlace) -> None:
         self.place = place
-        self.parts: dict[tuple[str, str, str], Part] = {}
+        self.parts: dict[tuple[str, str, str], CallPart] = {}
         self.steps = MOST_STEPS
         self.unwrapped = 0
         self.depth = 0
-        self.uncalled: dict[int, tuple[Scope, Statements, Node]] = {}
+        self.uncalled: dict[int, tuple[ShellScope, Statements, Node]] = {}
         self.running: set[int] = set()
 
-    def whole(self, text: str) -> Verdict:
-        scope = Scope(folders=(self.place.folder,))
+    def whole(self, text: str) -> Judgement:
+        scope = ShellScope(folders=(self.place.folder,))
         self.read(text, scope)
         for before, statements, body in list(self.uncalled.values()):
             before.arguments = None
             statements.function_body(body, before, None)
         return verdict_of(self.parts.values())
 
-    def read(self, text: str, scope: Scope, feed: Feed | None = None) -> None:
+    def read(self, text: str, scope: ShellScope, feed: Feed | None = None) -> None:
         """Adds the parts of a script."""
         strange = _STRANGE.search(text)
         if strange:
@@ -121,7 +121,7 @@ class Reading:
             plain = tuple(word.text for word in words)
         self.parts.setdefault(
             (text, worst.letter, worst.why),
-            Part(text=text, letter=worst.letter, why=worst.why, words=plain, hosts=tuple(hosts)),
+            CallPart(text=text, letter=worst.letter, why=worst.why, words=plain, hosts=tuple(hosts)),
         )
 
     def doubt(self, text: str, why: str) -> None:
@@ -129,7 +129,7 @@ class Reading:
         self.add(shown, [Finding("U", why)], None)
 
     def inner(
-        self, words: Sequence[Word], scope: Scope, feed: Feed | None, redirected: Sequence[Finding] = ()
+        self, words: Sequence[Word], scope: ShellScope, feed: Feed | None, redirected: Sequence[Finding] = ()
     ) -> Feed | None:
         """A command that another one starts."""
         text = " ".join(word.source or word.text for word in words)
@@ -142,7 +142,7 @@ class Reading:
         finally:
             self.unwrapped -= 1
 
-    def script(self, text: str, scope: Scope, feed: Feed | None = None) -> None:
+    def script(self, text: str, scope: ShellScope, feed: Feed | None = None) -> None:
         """A text that is given to a shell."""
         if self.unwrapped >= MOST_UNWRAPPED:
             self.doubt(text, "it is wrapped too often to be told")
@@ -153,8 +153,8 @@ class Reading:
         finally:
             self.unwrapped -= 1
 
-    def ground(self, scope: Scope) -> Ground:
-        return Ground(self.place, scope)
+    def ground(self, scope: ShellScope) -> PathGround:
+        return PathGround(self.place, scope)
 
     def expansions(self, source: bytes, statements: "Statements") -> Expansions:
         return Expansions(

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from app.permits.calls import Call, Feed, Usual, judge_usual, runs_file
 from app.permits.letters import Finding
 from app.permits.programs.all import BUILTINS, PROGRAMS
-from app.permits.scope import Scope
+from app.permits.scope import ShellScope
 from app.permits.variables import judge_variable
 from app.permits.words import UNKNOWN, Word, literal, names
 
 if TYPE_CHECKING:
-    from app.permits.shell import Reading
+    from app.permits.shell import ShellReading
 
 _NAME = re.compile(r"[A-Za-z0-9_./+:@\[%-]+|\(\(")
 _BIN = frozenset({"/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin"})
@@ -22,7 +22,7 @@ _BIN = frozenset({"/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/
 class Simple(NamedTuple):
     text: str
     words: Sequence[Word]
-    scope: Scope
+    scope: ShellScope
     feed: Feed | None
     redirected: Sequence[Finding] = ()
     assigned: tuple[tuple[str, str], ...] = ()
@@ -30,7 +30,7 @@ class Simple(NamedTuple):
     """Its name is written in a way in which nobody writes names."""
 
 
-def judge_words(reading: "Reading", simple: Simple) -> Feed | None:
+def judge_words(reading: "ShellReading", simple: Simple) -> Feed | None:
     """Adds the parts that it is, and says what comes out of it."""
     if not reading.step():
         return None
@@ -49,7 +49,7 @@ def judge_words(reading: "Reading", simple: Simple) -> Feed | None:
     return _program(reading, simple, findings)
 
 
-def _covered(reading: "Reading", simple: Simple, findings: list[Finding]) -> Feed | None:
+def _covered(reading: "ShellReading", simple: Simple, findings: list[Finding]) -> Feed | None:
     """A function or an alias of this command line stands for the name."""
     name, *rest = simple.words
     scope = simple.scope
@@ -81,7 +81,7 @@ def _covered(reading: "Reading", simple: Simple, findings: list[Finding]) -> Fee
     return said or Feed()
 
 
-def _program(reading: "Reading", simple: Simple, findings: list[Finding]) -> Feed | None:
+def _program(reading: "ShellReading", simple: Simple, findings: list[Finding]) -> Feed | None:
     name, *rest = simple.words
     if not name.is_literal or name.may_split or simple.is_odd or not name.text:
         findings.append(Finding("U", "which program runs, only the run will tell"))
@@ -128,7 +128,7 @@ def _short_name(text: str) -> str | None:
     return name if folder in _BIN else None
 
 
-def _call(reading: "Reading", simple: Simple, rest: Sequence[Word]) -> Call:
+def _call(reading: "ShellReading", simple: Simple, rest: Sequence[Word]) -> Call:
     call: Call
 
     def run(words: Sequence[Word], feed: Feed | None) -> None:

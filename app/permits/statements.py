@@ -11,12 +11,12 @@ from app.permits.branches import SKIPPED, STATEMENTS, Branches
 from app.permits.calls import Feed
 from app.permits.letters import Finding
 from app.permits.redirections import Redirections
-from app.permits.scope import Function, Scope
+from app.permits.scope import Function, ShellScope
 from app.permits.simple import Simple, judge_words
 from app.permits.words import UNKNOWN, Word, literal
 
 if TYPE_CHECKING:
-    from app.permits.shell import Reading
+    from app.permits.shell import ShellReading
 
 _EVALUATED = re.compile(r"\w\[[^\]]*(\$\(|`)")
 
@@ -24,12 +24,12 @@ _EVALUATED = re.compile(r"\w\[[^\]]*(\$\(|`)")
 class Statements:
     """Those of one script, over its parsed nodes."""
 
-    def __init__(self, reading: "Reading", source: bytes) -> None:
+    def __init__(self, reading: "ShellReading", source: bytes) -> None:
         self._reading = reading
         self._source = source
         self.expansions = reading.expansions(source, self)
         self.redirections = Redirections(reading, self.expansions, self)
-        self._current: Scope | None = None
+        self._current: ShellScope | None = None
         self._branches = Branches(self)
 
     def text(self, node: Node) -> str:
@@ -37,7 +37,7 @@ class Statements:
 
     # One after the other
 
-    def sequence(self, nodes: Sequence[Node], scope: Scope, feed: Feed | None) -> Feed | None:
+    def sequence(self, nodes: Sequence[Node], scope: ShellScope, feed: Feed | None) -> Feed | None:
         """Statements one behind the other; what comes out of them is what comes out of the last one."""
         said: Feed | None = None
         has_network = False
@@ -56,7 +56,7 @@ class Statements:
             return Feed(network=True)
         return said
 
-    def statement(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+    def statement(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
         reading = self._reading
         if not reading.step():
             return None
@@ -109,11 +109,11 @@ class Statements:
 
     # Simple commands
 
-    def _command(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+    def _command(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
         return self.command(node, scope, feed, (), self.text(node))
 
     def command(
-        self, node: Node, scope: Scope, feed: Feed | None, redirected: Sequence[Finding], text: str
+        self, node: Node, scope: ShellScope, feed: Feed | None, redirected: Sequence[Finding], text: str
     ) -> Feed | None:
         words: list[Word] = []
         assigned: list[tuple[str, str]] = []
@@ -147,13 +147,13 @@ class Statements:
         simple = Simple(text, words, scope, feed, redirected, tuple(assigned), is_odd)
         return judge_words(self._reading, simple)
 
-    def _redirected(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+    def _redirected(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
         body = node.child_by_field_name("body")
         redirects = [child for child in node.children if child != body]
         return self.redirected(body, redirects, scope, feed, _first_line(self.text(node), redirects))
 
     def redirected(
-        self, body: Node | None, redirects: Sequence[Node], scope: Scope, feed: Feed | None, text: str
+        self, body: Node | None, redirects: Sequence[Node], scope: ShellScope, feed: Feed | None, text: str
     ) -> Feed | None:
         if body is not None and body.type in ("list", "pipeline"):
             # A redirection belongs to the last command before it.
@@ -171,7 +171,9 @@ class Statements:
             said = Feed(network=True) if said is not None and said.network and found.has_tail else None
         return self.redirections.tails(redirects, scope, said)
 
-    def _spread(self, body: Node, redirects: Sequence[Node], scope: Scope, feed: Feed | None) -> Feed | None:
+    def _spread(
+        self, body: Node, redirects: Sequence[Node], scope: ShellScope, feed: Feed | None
+    ) -> Feed | None:
         last = body.children[-1]
         text = f"{self.text(last)} {' '.join(self.text(one) for one in redirects)}"
         final = partial(self.redirected, last, redirects, text=_first_line(text, redirects))
@@ -184,9 +186,9 @@ class Statements:
     def _pipeline(
         self,
         node: Node,
-        scope: Scope,
+        scope: ShellScope,
         feed: Feed | None,
-        final: Callable[[Scope, Feed | None], Feed | None] | None = None,
+        final: Callable[[ShellScope, Feed | None], Feed | None] | None = None,
     ) -> Feed | None:
         stages = [child for child in node.children if child.type not in ("|", "|&")]
         has_network = False
@@ -205,9 +207,9 @@ class Statements:
     def _list(
         self,
         node: Node,
-        scope: Scope,
+        scope: ShellScope,
         feed: Feed | None,
-        final: Callable[[Scope, Feed | None], Feed | None] | None = None,
+        final: Callable[[ShellScope, Feed | None], Feed | None] | None = None,
     ) -> Feed | None:
         links = _chain(node)
         if links is None:
@@ -216,14 +218,18 @@ class Statements:
         has_network = said is not None and said.network
         for place, (operator, right) in enumerate(links[1:], 2):
 
-            def then(own: Scope, right: Node = right, is_last: bool = place == len(links)) -> Feed | None:
+            def then(
+                own: ShellScope, right: Node = right, is_last: bool = place == len(links)
+            ) -> Feed | None:
                 return final(own, feed) if final is not None and is_last else self.statement(right, own, feed)
 
             said = self.follow(operator, scope, then)
             has_network = has_network or (said is not None and said.network)
         return Feed(network=True) if has_network else said
 
-    def follow(self, operator: str, scope: Scope, then: Callable[[Scope], Feed | None]) -> Feed | None:
+    def follow(
+        self, operator: str, scope: ShellScope, then: Callable[[ShellScope], Feed | None]
+    ) -> Feed | None:
         """What comes behind `&&` or `||`."""
         if operator == "&&":
             before = scope.copy()
@@ -243,25 +249,25 @@ class Statements:
             scope.take_over(went_well)
         return said
 
-    def _subshell(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+    def _subshell(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
         own = scope.copy()
         own.pending = ()
         said = self.sequence(node.children, own, feed)
         scope.gather(own)
         return said
 
-    def _compound(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+    def _compound(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
         if node.children and node.children[0].type == "((":
             self.expansions.judge_within(node)
             return None
         return self.sequence(node.children, scope, feed)
 
-    def _negated(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+    def _negated(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
         return self.sequence(node.children, scope, feed)
 
     # Definitions and variables
 
-    def _function(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+    def _function(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
         name_node, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name_node is None or body is None:
             return None
@@ -278,7 +284,7 @@ class Statements:
         self._reading.uncalled[node.id] = (scope.copy(), self, node)
         return None
 
-    def function_body(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+    def function_body(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
         reading = self._reading
         reading.uncalled.pop(node.id, None)
         if node.id in reading.running:
@@ -294,7 +300,7 @@ class Statements:
         finally:
             reading.running.discard(node.id)
 
-    def _assigned(self, node: Node, scope: Scope) -> tuple[str, str]:
+    def _assigned(self, node: Node, scope: ShellScope) -> tuple[str, str]:
         """Name and value of an assignment, which is not yet made."""
         name_node, value_node = node.child_by_field_name("name"), node.child_by_field_name("value")
         name = self.text(name_node) if name_node is not None else "_"
@@ -309,17 +315,17 @@ class Statements:
             self._reading.doubt(self.text(node), "its value runs where it is used as a number")
         return name, value
 
-    def _assignment(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+    def _assignment(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
         name, value = self._assigned(node, scope)
         judge_words(self._reading, Simple(self.text(node), [], scope, feed, (), ((name, value),)))
         return None
 
-    def _assignments(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+    def _assignments(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
         for child in node.named_children:
             self._assignment(child, scope, feed)
         return None
 
-    def _declaration(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+    def _declaration(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
         words: list[Word] = []
         assigned: list[tuple[str, str]] = []
         for child in node.children[1:]:
@@ -331,12 +337,12 @@ class Statements:
         judge_words(self._reading, Simple(self.text(node), [name, *words], scope, feed, (), tuple(assigned)))
         return None
 
-    def _unset(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+    def _unset(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
         words = [literal("unset"), *self.expansions.words(node.named_children, scope)]
         judge_words(self._reading, Simple(self.text(node), words, scope, feed))
         return None
 
-    def _test(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+    def _test(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
         self.expansions.judge_within(node)
         if _EVALUATED.search(self.text(node)) and any(
             one.type in ("string", "raw_string") for one in _flat(node)
@@ -347,7 +353,7 @@ class Statements:
         return None
 
 
-_DEEDS: dict[str, Callable[[Statements, Node, Scope, Feed | None], Feed | None]] = {
+_DEEDS: dict[str, Callable[[Statements, Node, ShellScope, Feed | None], Feed | None]] = {
     "command": Statements._command,
     "redirected_statement": Statements._redirected,
     "pipeline": Statements._pipeline,

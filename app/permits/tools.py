@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 
-from app.permits.letters import Finding, Part, Verdict, verdict_of, worst
-from app.permits.paths import Ground
-from app.permits.place import Place
+from app.permits.letters import CallPart, Finding, Judgement, verdict_of, worst
+from app.permits.paths import PathGround
+from app.permits.place import CommandPlace
 from app.permits.programs.finders import as_glob
-from app.permits.scope import Scope
+from app.permits.scope import ShellScope
 from app.permits.shell import judge_command
 from app.permits.variables import judge_variable
 from app.permits.words import literal
@@ -24,7 +24,7 @@ _PATHS: dict[str, str] = {
 }
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class CallRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A call as the gate sees it."""
 
     tool: str
@@ -37,7 +37,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """What a tool that is not known here says of itself."""
 
 
-def judge_call(request: Request, place: Place) -> Verdict:
+def judge_call(request: CallRequest, place: CommandPlace) -> Judgement:
     if request.tool == "bash":
         return _command(request, place)
     how = _PATHS.get(request.tool)
@@ -47,28 +47,28 @@ def judge_call(request: Request, place: Place) -> Verdict:
     return verdict_of([_on_path(one, how, place) for one in each])
 
 
-def _command(request: Request, place: Place) -> Verdict:
+def _command(request: CallRequest, place: CommandPlace) -> Judgement:
     command = request.arguments.get("command")
     if not isinstance(command, str):
-        return verdict_of([Part(text="bash", letter="U", why="there is no command to be judged")])
+        return verdict_of([CallPart(text="bash", letter="U", why="there is no command to be judged")])
     verdict = judge_command(command, place)
     given = request.arguments.get("env")
     if not isinstance(given, dict) or not given:
         return verdict
     found: list[Finding] = []
     for name, value in given.items():
-        found += judge_variable(str(name), str(value), Scope(folders=(place.folder,)), is_kept=False)
+        found += judge_variable(str(name), str(value), ShellScope(folders=(place.folder,)), is_kept=False)
     worst_of_all = worst(found)
     if worst_of_all is None:
         return verdict
     text = " ".join(f"{name}=…" for name in given)
     return verdict_of(
-        [*verdict.parts, Part(text=text, letter=worst_of_all.letter, why=worst_of_all.why, words=())]
+        [*verdict.parts, CallPart(text=text, letter=worst_of_all.letter, why=worst_of_all.why, words=())]
     )
 
 
-def _on_path(request: Request, how: str, place: Place) -> Part:
-    ground = Ground(place, Scope(folders=(place.folder,)))
+def _on_path(request: CallRequest, how: str, place: CommandPlace) -> CallPart:
+    ground = PathGround(place, ShellScope(folders=(place.folder,)))
     path = literal(request.path or place.folder)
     if how == "read":
         found = ground.read(path)
@@ -78,7 +78,7 @@ def _on_path(request: Request, how: str, place: Place) -> Part:
         found = _searched(request, ground, path.text)
     else:
         found = Finding("R", "lists names")
-    return Part(
+    return CallPart(
         text=f"{request.tool} {ground.shown(path.text)}",
         letter=found.letter,
         why=found.why,
@@ -86,7 +86,7 @@ def _on_path(request: Request, how: str, place: Place) -> Part:
     )
 
 
-def _searched(request: Request, ground: Ground, path: str) -> Finding:
+def _searched(request: CallRequest, ground: PathGround, path: str) -> Finding:
     """`grep` in a folder: what secret files hold is left to the box; a pattern that names them is meant."""
     found = [Finding("R", "only reads"), ground.read(literal(path))]
     glob = request.arguments.get("glob")
@@ -97,7 +97,7 @@ def _searched(request: Request, ground: Ground, path: str) -> Finding:
     return worst(found) or found[0]
 
 
-def _other(request: Request) -> Verdict:
+def _other(request: CallRequest) -> Judgement:
     if request.is_read_only:
-        return verdict_of([Part(text=request.tool, letter="R", why="says that it only reads", words=())])
-    return verdict_of([Part(text=request.tool, letter="X", why="a tool that may do anything", words=())])
+        return verdict_of([CallPart(text=request.tool, letter="R", why="says that it only reads", words=())])
+    return verdict_of([CallPart(text=request.tool, letter="X", why="a tool that may do anything", words=())])

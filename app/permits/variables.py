@@ -3,7 +3,7 @@
 import re
 
 from app.permits.letters import Finding
-from app.permits.scope import Scope
+from app.permits.scope import ShellScope
 from app.permits.words import names
 
 HARMLESS = names(
@@ -29,7 +29,7 @@ def is_powerful(name: str) -> bool:
     return name in POWERFUL or (_POWERFUL_FORM.fullmatch(name) is not None and name not in HARMLESS)
 
 
-def judge_variable(name: str, value: str, scope: Scope, *, is_kept: bool) -> list[Finding]:
+def judge_variable(name: str, value: str, scope: ShellScope, *, is_kept: bool) -> list[Finding]:
     """An assignment; `is_kept`: of the shell, and not for one command."""
     if name in HARMLESS or name.startswith("LC_"):
         return []

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from app.permits.place import Place
+from app.permits.place import CommandPlace
 
 HERE = Path(__file__).parent
 
@@ -13,7 +13,7 @@ def listed(name: str) -> list[tuple[str, str]]:
     return [(letter, command.replace("¶", "\n")) for letter, command in rows]
 
 
-PLACE = Place(
+PLACE = CommandPlace(
     workspace="/home/me/proj",
     folder="/home/me/proj",
     home="/home/me",

@@ -205,10 +205,6 @@ def _getline(call: Call, text: str, bare: str) -> list[Finding]:
     return [call.ground.read(literal(name)) for name in named]
 
 
-def _gawk(call: Call) -> list[Finding]:
-    return _awk(call)
-
-
 def _tee(call: Call) -> list[Finding]:
     found = judge_usual(call, Usual(operands="write", options="a append i p"))
     if call.feed is not None:

@@ -4,7 +4,7 @@ from app.engine.permission_verbs import PermissionVerbs
 from app.engine.permits import Past
 from app.permits.decide import MODES, Mode
 from app.permits.letters import MEANING
-from app.permits.rules import Rule
+from app.permits.rules import PermitRule
 from app.tui.handed import AskPerson, Keep, TellPerson
 from app.tui.pages.asking import pick
 from app.tui.pages.sandbox_page import SandboxPage
@@ -75,7 +75,7 @@ class PermissionsPage:
             )
         return rows
 
-    def _rules(self) -> tuple[Rule, ...]:
+    def _rules(self) -> tuple[PermitRule, ...]:
         return self._permits.view().rules.rules
 
     def _past(self) -> list[Past]:
@@ -89,7 +89,7 @@ class PermissionsPage:
         self._permits.set_mode(known)
         self._say(f"Permissions: {known}: {_WORDS[known]}.")
 
-    def _take_away(self, rule: Rule) -> None:
+    def _take_away(self, rule: PermitRule) -> None:
         if rule.origin == "session":
             self._permits.forget(rule.text)
         elif rule.origin == "user":

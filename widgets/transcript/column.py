@@ -5,6 +5,8 @@ Works with numbers and leaves only; `view` draws what this says.
 
 from collections import OrderedDict
 from collections.abc import Iterable
+from itertools import repeat
+from operator import add, floordiv
 from typing import NamedTuple
 
 from widgets.transcript.drawing import Expansion
@@ -46,8 +48,8 @@ class Column:
         """Counts blocks that came and went: while it is the same, so are their places in the list."""
         self._index: dict[str, int] = {}
         self._recent: OrderedDict[int, Item] = OrderedDict()
-        self._sizes: list[tuple[int, int]] = []
-        """Lines and characters of each block that the guesses are made from; made when needed."""
+        self._sizes: tuple[list[int], list[int]] | None = None
+        """Lines and characters of each block, that the guesses are made from; made when needed."""
 
     def __len__(self) -> int:
         return len(self.items)
@@ -75,7 +77,7 @@ class Column:
         self.estimate()
 
     def append(self, item: Item) -> None:
-        self._sizes = []
+        self._sizes = None
         self.changes += 1
         item.follows(self._above(len(self.items)))
         self._index[item.block.id] = len(self.items)
@@ -85,7 +87,7 @@ class Column:
     def remove(self, index: int) -> None:
         item = self.items.pop(index)
         self.changes += 1
-        self._sizes = []
+        self._sizes = None
         self.heights.remove(index)
         self._recent.pop(id(item), None)
         self._index = {item.block.id: at for at, item in enumerate(self.items)}
@@ -104,7 +106,7 @@ class Column:
 
     def estimate(self) -> None:
         """Guess all heights: what is open has changed. Nothing is drawn."""
-        self._sizes = []
+        self._sizes = None
         width, expansion = max(1, self.width), self.expansion
         heights = []
         for item in self.items:
@@ -116,14 +118,13 @@ class Column:
 
     def resize(self, width: int) -> None:
         """Guess all heights for another width: a sum for each block, since there may be thousands."""
-        if not self._sizes or len(self._sizes) != len(self.items):
-            self._sizes = [
-                (item.gap + size.lines, size.characters)
-                for item in self.items
-                for size in (item.size(is_open=item.is_open(self.expansion)),)
-            ]
+        if not self._sizes or len(self._sizes[0]) != len(self.items):
+            sizes = [item.size(is_open=item.is_open(self.expansion)) for item in self.items]
+            lines = [item.gap + size.lines for item, size in zip(self.items, sizes, strict=True)]
+            self._sizes = lines, [size.characters for size in sizes]
         self.width = width
-        self.heights.replace([lines + characters // width for lines, characters in self._sizes])
+        lines, characters = self._sizes
+        self.heights.replace(map(add, lines, map(floordiv, characters, repeat(width))))
         for item in self._live_items():
             self.heights.set(self._index[item.block.id], item.measure(width, self.expansion))
 
@@ -134,7 +135,7 @@ class Column:
         """Make a block's height exact."""
         item = self.items[index]
         if item.live is None and not item.has_size:
-            self._sizes = []  # it shows something else now
+            self._sizes = None  # it shows something else now
         if self.width > 0 and (item.live is not None or not item.is_exact or item.width != self.width):
             item.measure(self.width, self.expansion)
             self.heights.set(index, item.height)
@@ -158,10 +159,13 @@ class Column:
         now = self.measure(index)
         if now != before:
             row = row * now // max(1, before)
-        shown = now - row
+        row = self._sharpen(index, row, height)
+        shown = self.heights[index] - row
         below = index + 1
         while shown < height and below < len(self.items):
-            shown += self.measure(below)
+            self.measure(below)
+            self._sharpen(below, 0, height - shown)
+            shown += self.heights[below]
             below += 1
         if shown < height:
             return self.settle_end(height)
@@ -172,11 +176,14 @@ class Column:
         if not self.items:
             return 0
         index = self.heights.find(y)
-        row = y - self.heights.top(index) + delta
+        row = y - self.heights.top(index)
+        if delta < 0 and self.items[index].leaves is not None:
+            row = self._sharpen_above(index, row, -delta)
+        row += delta
         above = index - 1
         missing = -row
         while missing > 0 and above >= 0:
-            missing -= self.measure(above)
+            missing -= self._measure_end(above, missing)
             above -= 1
         return self.settle(max(0, self.heights.top(index) + row), height)
 
@@ -186,9 +193,26 @@ class Column:
         shown = 0
         while index > 0 and shown < height:
             index -= 1
-            shown += self.measure(index)
+            shown += self._measure_end(index, height - shown)
         self.trim()
         return max(0, self.total - height)
+
+    def _measure_end(self, index: int, rows: int) -> int:
+        """Make a block's height exact, as far as so many rows at its end decide about it."""
+        self._sharpen_above(index, self.measure(index), rows)
+        return self.heights[index]
+
+    def _sharpen(self, index: int, row: int, rows: int) -> int:
+        item = self.items[index]
+        row = item.sharpen(row, rows)
+        self.heights.set(index, item.height)
+        return row
+
+    def _sharpen_above(self, index: int, row: int, rows: int) -> int:
+        item = self.items[index]
+        row = item.sharpen_above(row, rows)
+        self.heights.set(index, item.height)
+        return row
 
     def rows(self, y: int, height: int) -> list[RowInSight]:
         """What each row of the viewport shows; fewer rows than asked for at the end."""
@@ -201,6 +225,7 @@ class Column:
             item = self.items[index]
             if item.leaves is None or item.width != self.width:
                 self.measure(index)
+            offset = self._sharpen(index, offset, height - len(rows))
             while offset < item.height and len(rows) < height:
                 leaf, row = item.at(offset)
                 rows.append(RowInSight(item, leaf, row))
@@ -232,6 +257,7 @@ class Column:
         leaf = self._same_leaf(item, anchor)
         if leaf is not None:
             row = item.top_of(leaf) + leaf.row_at(anchor.offset)
+            self.heights.set(index, item.height)
         elif item.height != anchor.rows and anchor.row >= item.gap:
             row = min(anchor.row * item.height // max(1, anchor.rows), item.height - 1)
         return self.heights.top(index) + max(0, row)

@@ -40,7 +40,7 @@ from widgets.transcript.blocks import (
     UserBlock,
 )
 from widgets.transcript.diagram import Diagrams
-from widgets.transcript.leaf import Leaf, OneLine
+from widgets.transcript.leaf import Leaf, LongText, OneLine
 from widgets.transcript.picture import MOST_ROWS, PictureLeaf
 from widgets.transcript.stream import parse_bounded
 from widgets.transcript.text import clean
@@ -145,7 +145,9 @@ def barred(leaves: list[Leaf]) -> list[Leaf]:
 
 def draw_user(block: UserBlock) -> list[Leaf]:
     text = clean(block.text).rstrip("\n")
-    leaves: list[Leaf] = [Leaf(part, key="user", fill="user") for part in _pieces_of(text)]
+    pieces = _pieces_of(text)
+    kind = Leaf if len(pieces) == 1 else LongText
+    leaves: list[Leaf] = [kind(piece, key="user", fill="user") for piece in pieces]
     leaves += [PictureLeaf(image, key="user-note", fill="user") for image in block.images]
     for leaf in leaves:
         leaf.first = leaf.rest = GUTTER
@@ -156,13 +158,14 @@ def draw_user(block: UserBlock) -> list[Leaf]:
 
 def _pieces_of(text: str, size: int = 20_000) -> list[str]:
     """A long text in parts of bounded size, cut at line ends where there are some."""
-    parts = []
-    while len(text) > size:
-        cut = text.find("\n", size, 3 * size)
-        cut = cut if cut >= 0 else size
-        parts.append(text[:cut])
-        text = text[cut:].removeprefix("\n")
-    return [*parts, text]
+    parts: list[str] = []
+    at = 0
+    while len(text) - at > size:
+        cut = text.find("\n", at + size, at + 3 * size)
+        cut = cut if cut >= 0 else at + size
+        parts.append(text[at:cut])
+        at = cut + 1 if text[cut] == "\n" else cut
+    return [*parts, text[at:]]
 
 
 def thinking_label(seconds: float | None, *, is_live: bool, is_open: bool) -> Leaf:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tools.patterns import late
 from widgets.transcript.code import CodeLeaf
 from widgets.transcript.diagram import code_leaf
-from widgets.transcript.leaf import Leaf, Run
+from widgets.transcript.leaf import Leaf, LongText, Run
 from widgets.transcript.markdown import inline, language, parse, parser
 from widgets.transcript.table import TableLeaf
 
@@ -249,25 +249,32 @@ class GrowingPlain:
     source = ""
 
     def __init__(self, base: str, gutter: str, *, is_first: bool = True) -> None:
-        self.leaves: list[Leaf] = [Leaf("", key=base, first=gutter, rest=gutter, blank=0 if is_first else 1)]
+        self.leaves: list[Leaf] = [
+            LongText("", key=base, first=gutter, rest=gutter, blank=0 if is_first else 1)
+        ]
         self._base = base
         self._gutter = gutter
 
     def feed(self, text: str) -> str | None:
         leaf = self.leaves[-1]
+        known = len(leaf.plain)
         plain = leaf.plain + text
-        while (cut := _plain_cut(plain)) is not None:
+        at = 0  # where the leaf begins: what is before it is not copied again for each of thousands
+        while (cut := _plain_cut(plain, at)) is not None:
             end, start = cut
-            leaf.replace_end(min(len(leaf.plain), end), plain[min(len(leaf.plain), end) : end], [])
-            plain = plain[start:]
-            leaf = Leaf("", key=self._base, first=self._gutter, rest=self._gutter)
+            keep = min(known, end - at)
+            leaf.replace_end(keep, plain[at + keep : end], [])
+            at, known = start, 0
+            leaf = LongText("", key=self._base, first=self._gutter, rest=self._gutter)
             self.leaves.append(leaf)
-        leaf.replace_end(len(leaf.plain), plain[len(leaf.plain) :], [])
+        leaf.replace_end(known, plain[at + known :], [])
         return None
 
 
-def _plain_cut(plain: str) -> tuple[int, int] | None:
-    newline = plain.find("\n", _PLAIN_CHUNK, _PLAIN_LONGEST)
+def _plain_cut(plain: str, at: int) -> tuple[int, int] | None:
+    """Where a leaf that begins at a place ends, and where the next one begins."""
+    newline = plain.find("\n", at + _PLAIN_CHUNK, at + _PLAIN_LONGEST)
     if newline >= 0:
         return newline, newline + 1
-    return (_PLAIN_LONGEST, _PLAIN_LONGEST) if len(plain) > _PLAIN_LONGEST else None
+    longest = at + _PLAIN_LONGEST
+    return (longest, longest) if len(plain) > longest else None

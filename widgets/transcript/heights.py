@@ -60,5 +60,5 @@ class Heights:
             return
         del self._tops[self._valid + 1 :]
         base = self._tops[self._valid]
-        self._tops.extend(base + height for height in accumulate(self._heights[self._valid :]))
+        self._tops[-1:] = accumulate(self._heights[self._valid :], initial=base)
         self._valid = count

@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from itertools import accumulate
 
-from widgets.transcript import drawing
+from widgets.transcript import drawing, rough
 from widgets.transcript.blocks import Block, CardBlock, CustomBlock, ReplyBlock, ReplyState, ShownFailure
 from widgets.transcript.diagram import show_diagrams
 from widgets.transcript.drawing import Expansion
@@ -16,6 +16,7 @@ class Item:
         "_bases",
         "_closed",
         "_epoch",
+        "_is_rough",
         "_measured",
         "_opened",
         "_tops",
@@ -47,6 +48,8 @@ class Item:
         self._epoch = -1
         self._opened: drawing.Size | None = None
         self._closed: drawing.Size | None = None
+        self._is_rough = False
+        """Of some leaves the height is only guessed (`rough`)."""
         self._was_open = False
         """For which the leaves were made."""
         self._measured: tuple[int, bool, int] | None = None
@@ -116,7 +119,8 @@ class Item:
         if self.leaves is None or is_open is not self._was_open:
             self.leaves = drawing.draw(self.block, is_open=is_open, is_whole=expansion.is_whole)
         show_diagrams(self.leaves, expansion.diagrams)
-        self._tops = list(accumulate((leaf.height(width) for leaf in self.leaves), initial=self.gap))
+        self._tops = list(accumulate((leaf.about(width) for leaf in self.leaves), initial=self.gap))
+        self._is_rough = rough.is_rough(self.leaves, width)
         self._bases = []
         self.height = self._tops[-1] if self.leaves else 0
         self.is_exact = True
@@ -136,13 +140,30 @@ class Item:
         del tops[stable + 1 :]
         show_diagrams(leaves[len(tops) - 1 :], expansion.diagrams)
         for leaf in leaves[len(tops) - 1 :]:
-            tops.append(tops[-1] + leaf.height(width))
+            tops.append(tops[-1] + leaf.about(width))
         self.leaves = leaves
+        self._is_rough = rough.is_rough(leaves[stable:], width) or (stable > 0 and self._is_rough)
         self._bases = []
         self.height = tops[-1] if leaves else 0
         self.is_exact = True
         self.width = width
         return self.height
+
+    def sharpen(self, row: int, rows: int) -> int:
+        """Make so many rows exact from one on; where that one is now. The height may be another then."""
+        if not (self._is_rough and self.leaves):
+            return row
+        row = rough.sharpen(self.leaves, self._tops, self.width, row, rows)
+        self.height = self._tops[-1]
+        return row
+
+    def sharpen_above(self, row: int, rows: int) -> int:
+        """Make so many rows above a row exact; where that one is now. The height may be another then."""
+        if not (self._is_rough and self.leaves):
+            return row
+        row = rough.sharpen_above(self.leaves, self._tops, self.width, row, rows)
+        self.height = self._tops[-1]
+        return row
 
     def finish(
         self, state: ReplyState, failure: ShownFailure | None, now: float, expansion: Expansion
@@ -207,7 +228,10 @@ class Item:
     def top_of(self, leaf: Leaf) -> int:
         """The first row of a leaf, counted from the block's."""
         assert self.leaves is not None
-        return self._tops[self.leaves.index(leaf)] + leaf.blank
+        index = self.leaves.index(leaf)
+        if self._is_rough:
+            self.sharpen(self._tops[index] + leaf.blank, 1)
+        return self._tops[index] + leaf.blank
 
     @property
     def bases(self) -> list[int]:

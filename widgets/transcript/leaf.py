@@ -116,6 +116,10 @@ class Leaf:
     def height(self, width: int) -> int:
         return self.blank + len(self.layout(width))
 
+    def about(self, width: int) -> int:
+        """The height, which only long texts guess while they are not laid out."""
+        return self.height(width)
+
     def forget(self) -> None:
         """Drop what was painted: the colours changed."""
         self.strips = {}
@@ -220,6 +224,31 @@ def _without_tabs(pieces: list[Piece]) -> list[Piece]:
                 at += len(part)
                 column += cells(part)
     return out
+
+
+class LongText(Leaf):
+    """A piece of a very long text. It is laid out when it comes in sight, since there may be thousands of them."""
+
+    __slots__ = ("_lines",)
+
+    def __init__(
+        self, plain: str, *, key: str, first: str = "", rest: str = "", blank: int = 0, fill: str = ""
+    ) -> None:
+        super().__init__(plain, key=key, first=first, rest=rest, blank=blank, fill=fill)
+        self._lines = -1
+        """Counted when asked for."""
+
+    def about(self, width: int) -> int:
+        if self._width == width:
+            return self.height(width)
+        if self._lines < 0:
+            self._lines = self.plain.count("\n") + 1
+        full = max(0, len(self.plain) - self._lines * (width // 2))
+        return self.blank + self._lines + full // max(1, width - len(self.first))
+
+    def replace_end(self, at: int, text: str, runs: list[Run]) -> None:
+        self._lines = -1
+        super().replace_end(at, text, runs)
 
 
 class OneLine(Leaf):

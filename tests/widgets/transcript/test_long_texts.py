@@ -1,0 +1,123 @@
+"""Messages of megabytes: only what comes in sight is laid out, and yet every row is shown once, in its order."""
+
+import random
+
+import pytest
+
+from widgets.transcript.blocks import Block, NoteBlock, Prose, ReplyBlock, UserBlock
+from widgets.transcript.column import Column
+from widgets.transcript.item import Item
+
+HEIGHT = 30
+
+
+def numbered(lines: int, seed: int = 1) -> str:
+    """Lines that are all others, some far wider than a page."""
+    chance = random.Random(seed)
+    return "\n".join(f"{number}: " + "word " * chance.choice((2, 5, 9, 70)) for number in range(lines))
+
+
+def column_of(*blocks: Block, width: int = 80) -> Column:
+    column = Column()
+    column.width = width
+    column.replace([Item(block) for block in blocks])
+    column.settle_end(HEIGHT)
+    return column
+
+
+def shown(column: Column, y: int) -> list[str]:
+    """What the rows from a place on show."""
+    out: list[str] = []
+    for row in column.rows(y, HEIGHT):
+        if row.leaf is None:
+            out.append("")
+            continue
+        start, end = row.leaf.layout(column.width)[row.row]
+        out.append(row.leaf.plain[start:end])
+    return out
+
+
+def laid_out(column: Column) -> int:
+    return sum(leaf.width == column.width for item in column.items for leaf in item.leaves or ())
+
+
+def all_rows(block: Block, width: int) -> list[str]:
+    """Laid out as a whole."""
+    rows: list[str] = []
+    for leaf in column_of(block, width=width).items[0].leaves or ():
+        rows += [""] * leaf.blank + [leaf.plain[start:end] for start, end in leaf.layout(width)]
+    return rows
+
+
+def reply(text: str) -> ReplyBlock:
+    return ReplyBlock(id="long", parts=(Prose(text=text),))
+
+
+def long_user(text: str) -> UserBlock:
+    return UserBlock(id="long", text=text)
+
+
+@pytest.mark.parametrize(
+    "block", [reply(numbered(12_000)), long_user(numbered(9_000))], ids=["reply", "user"]
+)
+@pytest.mark.parametrize("step", [1, 7, HEIGHT - 1])
+def test_whoever_scrolls_from_the_end_to_the_beginning_sees_every_row_once(block: Block, step: int):
+    column = column_of(block)
+    expected = all_rows(block, 80)
+    y = column.settle_end(HEIGHT)
+    rows = shown(column, y)
+    assert rows == expected[-HEIGHT:]
+    at = len(expected) - HEIGHT
+    for _ in range(1_500 // step):
+        y = column.shift(y, -step, HEIGHT)
+        at = max(0, at - step)
+        assert shown(column, y) == expected[at : at + HEIGHT]
+
+
+def test_whoever_scrolls_down_from_a_jump_misses_nothing():
+    block = reply(numbered(12_000))
+    column = column_of(block)
+    expected = all_rows(block, 80)
+    y = column.settle(column.total // 2, HEIGHT)
+    first = shown(column, y)
+    at = next(index for index in range(len(expected)) if expected[index : index + HEIGHT] == first)
+    for _ in range(200):
+        y = column.shift(y, 11, HEIGHT)
+        at += 11
+        assert shown(column, y) == expected[at : at + HEIGHT]
+
+
+@pytest.mark.parametrize("width", [60, 79, 120])
+def test_another_width_lays_out_what_is_in_sight_and_keeps_the_place(width: int):
+    column = column_of(reply(numbered(60_000)), NoteBlock(id="n", text="below"))
+    y = column.settle(column.total // 3, HEIGHT)
+    number = shown(column, y)[0]
+    place = column.anchor(y)
+    assert place is not None
+    column.resize(width)
+    y = column.settle(column.place_of(place), HEIGHT)
+    leaves = len(column.items[0].leaves or ())
+    assert leaves > 200
+    assert laid_out(column) < leaves / 4  # those that are read as Markdown, and two or three of the others
+    assert shown(column, y)[0][:20].strip()[:5] in number or number.startswith(shown(column, y)[0][:5])
+
+
+def test_a_guess_is_near_what_it_is_then():
+    block = reply(numbered(30_000))
+    column = column_of(block)
+    assert column.total == pytest.approx(len(all_rows(block, 80)), rel=0.25)
+
+
+def test_a_reply_that_arrives_is_shown_at_its_end():
+    text = numbered(9_000)
+    column = Column()
+    column.width = 80
+    item = Item(reply(""), live=True)
+    column.replace([item])
+    assert item.live is not None
+    for start in range(0, len(text), 50_000):
+        item.live.append("prose", text[start : start + 50_000])
+        item.live.work_in(0.0, 1 << 40)
+        column.measure(0)
+        y = column.settle_end(HEIGHT)
+    assert shown(column, y) == all_rows(reply(text), 80)[-HEIGHT:]

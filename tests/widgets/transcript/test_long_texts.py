@@ -114,6 +114,7 @@ def test_a_reply_that_arrives_is_shown_at_its_end():
     column.width = 80
     item = Item(reply(""), live=True)
     column.replace([item])
+    y = 0
     assert item.live is not None
     for start in range(0, len(text), 50_000):
         item.live.append("prose", text[start : start + 50_000])

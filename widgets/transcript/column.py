@@ -178,7 +178,7 @@ class Column:
         index = self.heights.find(y)
         row = y - self.heights.top(index)
         if delta < 0 and self.items[index].leaves is not None:
-            row = self._sharpen_above(index, row, -delta)
+            row = self._sharpen(index, row, -delta, is_above=True)
         row += delta
         above = index - 1
         missing = -row
@@ -199,18 +199,12 @@ class Column:
 
     def _measure_end(self, index: int, rows: int) -> int:
         """Make a block's height exact, as far as so many rows at its end decide about it."""
-        self._sharpen_above(index, self.measure(index), rows)
+        self._sharpen(index, self.measure(index), rows, is_above=True)
         return self.heights[index]
 
-    def _sharpen(self, index: int, row: int, rows: int) -> int:
+    def _sharpen(self, index: int, row: int, rows: int, *, is_above: bool = False) -> int:
         item = self.items[index]
-        row = item.sharpen(row, rows)
-        self.heights.set(index, item.height)
-        return row
-
-    def _sharpen_above(self, index: int, row: int, rows: int) -> int:
-        item = self.items[index]
-        row = item.sharpen_above(row, rows)
+        row = item.sharpen(row, rows, is_above=is_above)
         self.heights.set(index, item.height)
         return row
 

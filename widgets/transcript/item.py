@@ -119,7 +119,7 @@ class Item:
         if self.leaves is None or is_open is not self._was_open:
             self.leaves = drawing.draw(self.block, is_open=is_open, is_whole=expansion.is_whole)
         show_diagrams(self.leaves, expansion.diagrams)
-        self._tops = list(accumulate((leaf.about(width) for leaf in self.leaves), initial=self.gap))
+        self._tops = list(accumulate((rough.about(leaf, width) for leaf in self.leaves), initial=self.gap))
         self._is_rough = rough.is_rough(self.leaves, width)
         self._bases = []
         self.height = self._tops[-1] if self.leaves else 0
@@ -140,7 +140,7 @@ class Item:
         del tops[stable + 1 :]
         show_diagrams(leaves[len(tops) - 1 :], expansion.diagrams)
         for leaf in leaves[len(tops) - 1 :]:
-            tops.append(tops[-1] + leaf.about(width))
+            tops.append(tops[-1] + rough.about(leaf, width))
         self.leaves = leaves
         self._is_rough = rough.is_rough(leaves[stable:], width) or (stable > 0 and self._is_rough)
         self._bases = []
@@ -149,19 +149,12 @@ class Item:
         self.width = width
         return self.height
 
-    def sharpen(self, row: int, rows: int) -> int:
-        """Make so many rows exact from one on; where that one is now. The height may be another then."""
+    def sharpen(self, row: int, rows: int, *, is_above: bool = False) -> int:
+        """Make so many rows exact from one on, or above it; where that one is now. The height may be another then."""
         if not (self._is_rough and self.leaves):
             return row
-        row = rough.sharpen(self.leaves, self._tops, self.width, row, rows)
-        self.height = self._tops[-1]
-        return row
-
-    def sharpen_above(self, row: int, rows: int) -> int:
-        """Make so many rows above a row exact; where that one is now. The height may be another then."""
-        if not (self._is_rough and self.leaves):
-            return row
-        row = rough.sharpen_above(self.leaves, self._tops, self.width, row, rows)
+        sharpen = rough.sharpen_above if is_above else rough.sharpen
+        row = sharpen(self.leaves, self._tops, self.width, row, rows)
         self.height = self._tops[-1]
         return row
 

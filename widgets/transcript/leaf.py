@@ -116,10 +116,6 @@ class Leaf:
     def height(self, width: int) -> int:
         return self.blank + len(self.layout(width))
 
-    def about(self, width: int) -> int:
-        """The height, which only long texts guess while they are not laid out."""
-        return self.height(width)
-
     def forget(self) -> None:
         """Drop what was painted: the colours changed."""
         self.strips = {}
@@ -238,9 +234,8 @@ class LongText(Leaf):
         self._lines = -1
         """Counted when asked for."""
 
-    def about(self, width: int) -> int:
-        if self._width == width:
-            return self.height(width)
+    def guess(self, width: int) -> int:
+        """About how high it is, without laying it out."""
         if self._lines < 0:
             self._lines = self.plain.count("\n") + 1
         full = max(0, len(self.plain) - self._lines * (width // 2))

@@ -7,7 +7,13 @@ there. Whoever shows rows makes them exact first, and is told where the row that
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from widgets.transcript.leaf import Leaf
+from widgets.transcript.leaf import Leaf, LongText
+
+
+def about(leaf: Leaf, width: int) -> int:
+    """The height, which only long texts guess while they are not laid out."""
+    is_guessed = isinstance(leaf, LongText) and leaf.width != width
+    return leaf.guess(width) if is_guessed else leaf.height(width)
 
 
 def is_rough(leaves: Sequence[Leaf], width: int) -> bool:

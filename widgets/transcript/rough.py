@@ -12,8 +12,9 @@ from widgets.transcript.leaf import Leaf, LongText
 
 def about(leaf: Leaf, width: int) -> int:
     """The height, which only long texts guess while they are not laid out."""
-    is_guessed = isinstance(leaf, LongText) and leaf.width != width
-    return leaf.guess(width) if is_guessed else leaf.height(width)
+    if isinstance(leaf, LongText) and leaf.width != width:
+        return leaf.guess(width)
+    return leaf.height(width)
 
 
 def is_rough(leaves: Sequence[Leaf], width: int) -> bool:

@@ -15,7 +15,7 @@ from typing import BinaryIO, Literal, Protocol, runtime_checkable
 import msgspec
 
 from tools.box.policy import Box
-from tools.files.replacing import replace, write_all
+from tools.files.replacing import overwrite, replace
 
 
 class FileStat(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,7 +184,7 @@ class LocalFiles:
         if old is not None and not (old.st_mode & 0o222 and os.access(target, os.W_OK)):
             raise PermissionError(errno.EACCES, "The file is read-only", path)
         if old is not None and old.st_nlink > 1:
-            _overwrite(target, data)
+            overwrite(target, data)
             return
         try:
             replace(Path(target), data, durable=False)
@@ -192,7 +192,7 @@ class LocalFiles:
             # A folder that takes no new file, or a file that cannot be renamed over (a mount point).
             if old is None or problem.errno not in (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV):
                 raise
-            _overwrite(target, data)
+            overwrite(target, data)
 
 
 def _modified(path: str) -> int:
@@ -207,32 +207,3 @@ def _leads_to_directory(entry: "os.DirEntry[str]") -> bool:
         return entry.is_dir()
     except OSError:
         return False
-
-
-def _overwrite(target: str, data: bytes) -> None:
-    """In place, for files whose inode has to stay. Space is reserved first; a failure puts the old bytes back."""
-    descriptor = os.open(target, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
-    try:
-        size = os.fstat(descriptor).st_size
-        old = _read_all(descriptor, size)
-        try:
-            if len(data) > size and hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(descriptor, size, len(data) - size)
-            os.lseek(descriptor, 0, os.SEEK_SET)
-            write_all(descriptor, data)
-            os.ftruncate(descriptor, len(data))
-        except OSError:
-            os.lseek(descriptor, 0, os.SEEK_SET)
-            write_all(descriptor, old)
-            os.ftruncate(descriptor, size)
-            raise
-    finally:
-        os.close(descriptor)
-
-
-def _read_all(descriptor: int, size: int) -> bytes:
-    parts: list[bytes] = []
-    while size > 0 and (part := os.read(descriptor, size)):
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)

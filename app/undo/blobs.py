@@ -6,12 +6,11 @@ name. Who needs what is `needed`'s business, what goes is `collecting`'s.
 
 import hashlib
 import os
-import secrets
 import zlib
 from pathlib import Path
 
 from app.values.unable import Unable
-from tools.files.replacing import write_all
+from tools.files.replacing import swap_in
 
 _PLAIN_UP_TO = 1024
 """Smaller ones are not worth compressing."""
@@ -45,22 +44,12 @@ class BlobStore:
             return name
         is_packed = len(data) > _PLAIN_UP_TO
         written = zlib.compress(data, 1) if is_packed else data
-        beside = f"{place}.{secrets.token_hex(4)}.tmp"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
+        file = place + _PACKED if is_packed else place
         try:
-            handle = os.open(beside, flags, 0o600)
+            swap_in(file, written, mode=0o600)
         except FileNotFoundError:
             Path(place).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            handle = os.open(beside, flags, 0o600)
-        try:
-            try:
-                write_all(handle, written)
-            finally:
-                os.close(handle)
-            Path(beside).rename(place + _PACKED if is_packed else place)
-        except BaseException:
-            Path(beside).unlink(missing_ok=True)
-            raise
+            swap_in(file, written, mode=0o600)
         return name
 
     def has(self, name: str) -> bool:

@@ -12,6 +12,8 @@ from app.undo.needed import FOLDER, is_open, names_in
 GRACE_SECONDS = 3600
 """What was put or asked for since then stays, whoever needs it: its line may be on the way."""
 MARK = "collected"
+INDEXES = "indexes"
+"""The folder of copies of git's index, one for each command that runs."""
 _DAY = 86_400
 
 
@@ -37,6 +39,7 @@ def collect(store: BlobStore, *, days: int, max_bytes: int, now: float | None = 
     """Blocks, for as long as it takes to look at every blob."""
     now = time.time() if now is None else now
     _mark(store.folder)
+    _drop_left_behind(store.folder / INDEXES, now - _DAY)
     lists = _lists(store.folder)
     lists = _without_old(lists, now - days * _DAY)
     blobs = [(entry, found) for entry in store.blobs() if (found := _stat(entry)) is not None]
@@ -106,6 +109,17 @@ def _unlink_if_old(path: str, now: float) -> bool:
     except OSError:
         return False
     return True
+
+
+def _drop_left_behind(folder: Path, oldest: float) -> None:
+    """Copies of git's index that a bayou which was ended could not take away. Their own time is that of the index."""
+    try:
+        with os.scandir(folder) as entries:
+            old = [entry.path for entry in entries if entry.stat(follow_symlinks=False).st_ctime < oldest]
+    except OSError:
+        return
+    for path in old:
+        Path(path).unlink(missing_ok=True)
 
 
 def _mark(folder: Path) -> None:

@@ -5,8 +5,9 @@ is refused. What is not a file or a link is left alone.
 """
 
 import os
-import secrets
 import stat as stat_module
+from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -14,7 +15,7 @@ import msgspec
 from app.undo.blobs import hash_of
 from app.undo.images import FileImage, is_same
 from app.values.unable import Unable
-from tools.files.replacing import write_all
+from tools.files.replacing import overwrite, swap_in, swap_in_link
 
 Signature = tuple[int, int, int, int, int]
 """Inode, size, times of content and of the rest, mode: equal as long as nobody touched it."""
@@ -43,7 +44,7 @@ def signature_of(found: os.stat_result) -> Signature:
 def place_of(root: Path, name: str, real: dict[str, str] | None = None) -> str:
     """The absolute path of a recorded name. `root` is a real path; `real`: folders that were asked for before.
 
-    Raises `Refused`.
+    Raises `LeftAlone`.
     """
     place = os.path.normpath(name if os.path.isabs(name) else f"{root}/{name}")  # noqa: PTH117  (a name, not a path)
     if "\0" in place:
@@ -62,8 +63,41 @@ def real_folder(folder: str, known: dict[str, str]) -> str:
     return known[folder]
 
 
+def spelled(place: str) -> str:
+    """As its folder has it, where names fold their case; elsewhere, and where it is not there, as it is."""
+    folder, name = os.path.split(place)
+    other = name.swapcase()
+    try:
+        one, twin = os.lstat(place), os.lstat(f"{folder}/{other}")
+        if other == name or (one.st_dev, one.st_ino) != (twin.st_dev, twin.st_ino):
+            return place
+        names = os.listdir(folder)  # noqa: PTH208  (bytes of the name as they are)
+    except OSError:
+        return place
+    if name in names:
+        return place
+    folded = name.casefold()
+    return next((f"{folder}/{found}" for found in names if found.casefold() == folded), place)
+
+
+def spelled_below(root: str, name: str) -> str:
+    """The same for a name with its folders, from a folder on."""
+    here = root
+    for part in name.split("/"):
+        here = spelled(f"{here}/{part}")
+    return here[len(root) + 1 :]
+
+
+def folding(names: Iterable[str]) -> frozenset[str]:
+    """Those of which another one differs only in its case: they may be one file."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        found.setdefault(name.casefold(), []).append(name)
+    return frozenset(name for alike in found.values() if len(alike) > 1 for name in alike)
+
+
 def look(place: str, max_bytes: int, *, reads: bool = True) -> FoundName:
-    """Raises `Refused` for what is neither a file nor a link, or too large to be held."""
+    """Raises `LeftAlone` for what is neither a file nor a link, or too large to be held."""
     try:
         found = os.lstat(place)
     except (FileNotFoundError, NotADirectoryError):
@@ -129,9 +163,9 @@ def make(place: str, wanted: FileImage | None, data: bytes, *, now: FoundName) -
     made = _make_folders(os.path.dirname(place))  # noqa: PTH120  (as above)
     try:
         if wanted.kind == "link":
-            _swap_in_link(place, data)
+            swap_in_link(place, os.fsdecode(data))
         elif now.image is not None and now.image.kind == "file" and now.links > 1:
-            _write_in_place(place, data, wanted.mode)
+            overwrite(place, data, mode=wanted.mode)
         elif is_same(now.image, msgspec.structs.replace(wanted, mode=now.image.mode if now.image else -1)):
             os.chmod(place, wanted.mode)  # noqa: PTH101  (as above)
         else:
@@ -171,71 +205,17 @@ def _make_folders(folder: str) -> list[str]:
 
 
 def _swap_in_file(place: str, data: bytes, mode: int, now: FoundName) -> None:
-    beside = _beside(place)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
+    is_mine = now.owner in (-1, os.geteuid())
     try:
-        handle = os.open(beside, flags, 0o600)
-    except PermissionError:
-        if now.image is None or now.image.kind != "file":
+        swap_in(place, data, mode=mode, finish=None if is_mine else partial(_give_back, now.owner))
+    except PermissionError as problem:
+        if now.image is None or now.image.kind != "file" or problem.filename is None:
             raise
-        _write_in_place(place, data, mode)  # a folder that takes no new file
-        return
-    try:
-        try:
-            write_all(handle, data)
-            if now.owner not in (-1, os.geteuid()):
-                _give_back(handle, now.owner)
-            os.fchmod(handle, mode)
-        finally:
-            os.close(handle)
-        os.replace(beside, place)  # noqa: PTH105  (as above)
-    except BaseException:
-        _drop(beside)
-        raise
+        overwrite(place, data, mode=mode)  # a folder that takes no new file
 
 
-def _swap_in_link(place: str, target: bytes) -> None:
-    beside = _beside(place)
-    os.symlink(os.fsdecode(target), beside)  # noqa: PTH211  (as above)
-    try:
-        os.replace(beside, place)  # noqa: PTH105  (as above)
-    except BaseException:
-        _drop(beside)
-        raise
-
-
-def _write_in_place(place: str, data: bytes, mode: int) -> None:
-    """For a file with other names, which have to stay the same file. What breaks off puts the old bytes back."""
-    handle = os.open(place, os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0))
-    with os.fdopen(handle, "r+b", buffering=0) as file:
-        old = file.read()
-        try:
-            if len(data) > len(old) and hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(handle, len(old), len(data) - len(old))
-            os.lseek(handle, 0, os.SEEK_SET)
-            write_all(handle, data)
-            os.ftruncate(handle, len(data))
-            os.fchmod(handle, mode)
-        except OSError:
-            os.lseek(handle, 0, os.SEEK_SET)
-            write_all(handle, old)
-            os.ftruncate(handle, len(old))
-            raise
-
-
-def _give_back(handle: int, owner: int) -> None:
+def _give_back(owner: int, handle: int) -> None:
     try:
         os.fchown(handle, owner, -1)
     except PermissionError:
         raise PermissionError(1, "it belongs to another user") from None
-
-
-def _beside(place: str) -> str:
-    return f"{os.path.dirname(place)}/.bayou-{secrets.token_hex(8)}.tmp"  # noqa: PTH120  (as above)
-
-
-def _drop(path: str) -> None:
-    try:
-        os.unlink(path)  # noqa: PTH108  (as above)
-    except OSError:
-        return

@@ -22,8 +22,6 @@ class LedgerLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     tool: str = ""
     change: Change | None = None
     """`before` is as it was; `after` is what was about to be written."""
-    footprint: str | None = None
-    """Of a command: the hash of what the folder was like before it."""
     restore: RestoredData | None = None
     """What it is going to do."""
     open: int = 0

@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from app.undo.blobs import BlobStore, Missing
-from app.undo.disk import FoundName, LeftAlone, look, place_of
+from app.undo.disk import FoundName, LeftAlone, folding, look, place_of, spelled_below
 from app.undo.history import FileWay, Journey, Leg, Load, Target
 from app.undo.images import Choice, FileImage, is_same
 from app.undo.merging import merge
@@ -119,7 +119,10 @@ def plan(
     """Looks at every file of the journey. Blocks."""
     real: dict[str, str] = {}
     counts = len(journey.ways) <= _MOST_COUNTED
-    steps = [_step(way, root, contents, real, counts=counts) for way in journey.ways]
+    alike = folding(way.name for way in journey.ways)
+    steps = [
+        _step(way, root, contents, real, counts=counts, is_exact=way.name in alike) for way in journey.ways
+    ]
     steps = [step for step in steps if step.row.state != "same"]
     steps = _with_renames(steps)
     known = {step.name for step in steps}
@@ -138,12 +141,21 @@ def plan(
     )
 
 
-def _step(way: FileWay, root: Path, contents: HeldContents, real: dict[str, str], *, counts: bool) -> Step:
+def _step(
+    way: FileWay,
+    root: Path,
+    contents: HeldContents,
+    real: dict[str, str],
+    *,
+    counts: bool,
+    is_exact: bool,
+) -> Step:
     shown = way.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     by = _words(way.by)
     try:
         place = place_of(root, way.name, real)
-        now = look(place, contents.max_bytes)
+        is_there = not is_exact or spelled_below(str(root), way.name) == way.name
+        now = look(place, contents.max_bytes) if is_there else FoundName()
     except LeftAlone as problem:
         return Step(
             row=Row(path=shown, state="refused", deed="stays", why=str(problem), by=by), name=way.name

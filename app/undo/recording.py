@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from app.undo.blobs import hash_of
+from app.undo.disk import spelled_below
 from app.undo.images import (
     MOST_INLINE,
     Change,
@@ -163,9 +164,11 @@ class Recorder:
             return  # it is looked at again when the session is opened, and found to be told
 
     def name_of(self, place: str) -> str:
-        """As entries have it: relative to the session's folder, or absolute."""
-        inside = f"{str(self.root).rstrip('/')}/"
-        return place[len(inside) :] if place.startswith(inside) else place
+        """As entries have it: relative to the session's folder and as that spells it, or absolute."""
+        root = str(self.root).rstrip("/")
+        if not place.startswith(f"{root}/"):
+            return place
+        return spelled_below(root, place[len(root) + 1 :])
 
 
 def _is_text(path: str) -> bool:

@@ -188,7 +188,7 @@ class Restores:
                 changes = unpacked(self._recorder.contents.load(data.more))
             except (Missing, msgspec.DecodeError):
                 changes = ()
-        done = how_far(data, changes, self._place)
+        done = how_far(changes, self._place, str(self._recorder.root))
         is_whole = not any(one.why == "bayou ended before it" for one in done.kept)
         told = msgspec.structs.replace(
             data,

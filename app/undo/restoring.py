@@ -10,8 +10,18 @@ from typing import Literal
 import msgspec
 
 from app.undo.blobs import Missing, hash_of
-from app.undo.disk import FoundName, LeftAlone, is_untouched, look, make, real_folder, remove_empty
-from app.undo.images import Change, Choice, FileImage, RestoredData, Uncovered, is_same, named
+from app.undo.disk import (
+    FoundName,
+    LeftAlone,
+    folding,
+    is_untouched,
+    look,
+    make,
+    real_folder,
+    remove_empty,
+    spelled_below,
+)
+from app.undo.images import Change, Choice, FileImage, Uncovered, is_same, named
 from app.undo.plan import HeldContents, Plan, Step, merged
 
 
@@ -125,12 +135,13 @@ def _do(one: WantedStep, real: dict[str, str]) -> list[str]:
     return make(step.place, one.image, one.data, now=step.now)
 
 
-def how_far(data: RestoredData, changes: tuple[Change, ...], places: Callable[[str], str]) -> Restored:
+def how_far(changes: tuple[Change, ...], places: Callable[[str], str], root: str) -> Restored:
     """Of a restore that was interrupted: what is done, and what was not reached or is something else by now."""
     done: list[Change] = []
     kept: list[Uncovered] = []
+    alike = folding(change.name for change in changes)
     for change in changes:
-        how = standing(change, places)
+        how = standing(change, places, root=root if change.name in alike else None)
         if how == "after":
             done.append(change)
         elif how == "before":
@@ -140,10 +151,13 @@ def how_far(data: RestoredData, changes: tuple[Change, ...], places: Callable[[s
     return Restored(changes=tuple(done), kept=tuple(kept))
 
 
-def standing(change: Change, places: Callable[[str], str]) -> Literal["before", "after", "neither"]:
-    """Whether a change that was announced has happened."""
+def standing(
+    change: Change, places: Callable[[str], str], *, root: str | None
+) -> Literal["before", "after", "neither"]:
+    """Whether a change that was announced has happened. `root`: below it the name counts as it is spelled."""
     try:
-        now: FoundName = look(places(change.name), 1 << 62, reads=False)
+        is_there = root is None or spelled_below(root, change.name) == change.name
+        now = look(places(change.name), 1 << 62, reads=False) if is_there else FoundName()
     except LeftAlone:
         return "neither"
     if is_same(now.image, change.after):

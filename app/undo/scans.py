@@ -9,7 +9,7 @@ from typing import Protocol
 
 import msgspec
 
-from app.undo.disk import Signature
+from app.undo.disk import Signature, folding
 from app.undo.images import Change, FileImage, Uncovered, is_same, named
 from tools.edits.diffs import diff_texts
 
@@ -80,6 +80,7 @@ async def delta(old: Scan, new: Scan, way: ScanWay) -> Delta:
     ]
     folders = tuple(name for name, seen in old.seen.items() if seen.is_folder)
     back_to_clean = await way.present([name for name in touched if name not in new.seen])
+    back_to_clean.update((name, Seen()) for name in _respelled(back_to_clean, new))
     was_clean = await way.originals(
         [name for name in touched if name not in old.seen and new.seen[name].is_clean_before]
     )
@@ -100,6 +101,21 @@ async def delta(old: Scan, new: Scan, way: ScanWay) -> Delta:
         if not is_same(was, after.image):
             changes.append(_change(name, was, after.image, way))
     return Delta(changes=tuple(changes), uncovered=tuple(uncovered))
+
+
+def _respelled(back: dict[str, Seen], new: Scan) -> list[str]:
+    """Names that only seem to be there still: where case folds, the file has the other spelling now."""
+    alike = folding((*back, *new.seen)) if back else frozenset[str]()
+    spelled = {name.casefold(): seen for name, seen in new.seen.items() if name in alike}
+    return [
+        name
+        for name, seen in back.items()
+        if name in alike
+        and seen.signature is not None
+        and (other := spelled.get(name.casefold())) is not None
+        and other.signature is not None
+        and other.signature[0] == seen.signature[0]
+    ]
 
 
 def _is_untouched(before: Seen | None, after: Seen | None) -> bool:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from app.undo.collecting import INDEXES
 from app.undo.git_way import GitWay
 from app.undo.holding import Holder
 from app.undo.nested_ways import NestedWays
@@ -58,7 +59,7 @@ def _by_git(
         holder,
         root=root,
         home=home,
-        folder=agent / "indexes",
+        folder=agent / INDEXES,
         max_bytes=max_bytes,
     )
     try:

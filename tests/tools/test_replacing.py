@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.files.replacing import replace
+from tools.files.replacing import overwrite, replace, swap_in, swap_in_link
 
 
 def test_a_new_file_and_its_folders(tmp_path: Path) -> None:
@@ -24,7 +24,7 @@ def test_a_link_stays_one_and_the_mode_is_kept(tmp_path: Path) -> None:
     assert link.is_symlink() and real.read_bytes() == b"new" and real.stat().st_mode & 0o777 == 0o640
 
 
-@pytest.mark.parametrize(("place", "step"), [(os, "fsync"), (os, "fchmod"), (Path, "replace")])
+@pytest.mark.parametrize(("place", "step"), [(os, "fsync"), (os, "fchmod"), (os, "replace")])
 def test_a_disk_that_refuses_leaves_everything_as_it_was(
     place: object, step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -39,6 +39,37 @@ def test_a_disk_that_refuses_leaves_everything_as_it_was(
         replace(path, b"new")
     assert path.read_bytes() == b"old"
     assert [one.name for one in tmp_path.iterdir()] == ["kept.json"]
+
+
+def test_the_very_name_is_swapped_and_a_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "other").write_bytes(b"other")
+    (tmp_path / "name").symlink_to("other")
+    swap_in(str(tmp_path / "name"), b"file", mode=0o640)
+    assert not (tmp_path / "name").is_symlink() and (tmp_path / "other").read_bytes() == b"other"
+    swap_in_link(str(tmp_path / "name"), "other")
+    assert (tmp_path / "name").readlink() == Path("other")
+    assert {one.name for one in tmp_path.iterdir()} == {"name", "other"}
+
+
+def test_what_cannot_be_overwritten_whole_has_its_old_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"old content")
+    write, written = os.write, iter(range(100))
+
+    def once(descriptor: int, data: bytes) -> int:
+        if next(written) == 1:
+            raise OSError(5, "Input/output error")
+        return write(descriptor, data[:4])
+
+    monkeypatch.setattr(os, "write", once)
+    with pytest.raises(OSError, match="Input/output"):
+        overwrite(str(path), b"new content that is longer")
+    assert path.read_bytes() == b"old content"
+    monkeypatch.setattr(os, "write", write)
+    overwrite(str(path), b"new", mode=0o600)
+    assert path.read_bytes() == b"new" and path.stat().st_mode & 0o777 == 0o600
 
 
 def test_the_disk_is_waited_for_if_it_must(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,10 +18,10 @@ ROOT = Path(__file__).resolve().parents[2]
 MOMENTS = 200 if os.environ.get("BAYOU_LONG") else 6
 
 
-def end_it(session: Path, project: Path, after: float) -> None:
+def end_it(session: Path, project: Path, after: float, worker_at: str = "killed_worker") -> None:
     """Lets it work until it has gone round once, and then a random moment longer."""
     worker = subprocess.Popen(
-        [sys.executable, "-m", "tests.undo.killed_worker", str(session), str(project)],
+        [sys.executable, "-m", f"tests.undo.{worker_at}", str(session), str(project)],
         cwd=ROOT,
         stdout=subprocess.PIPE,
     )
@@ -52,6 +52,47 @@ def test_whenever_it_is_killed(tmp_path: Path) -> None:
         assert {row.path for row in plan.rows} == {name for name in NAMES if (project / name).exists()}
         parts.close()
         parts.log.close()
+
+
+def test_whenever_it_is_killed_while_commands_run(tmp_path: Path) -> None:
+    """What such a command did is not known, and that is said; nothing is put back wrongly for it."""
+    chance = random.Random(815)
+    interrupted = 0
+    for moment in range(MOMENTS):
+        project = Path(os.path.realpath(tmp_path)) / f"project{moment}"
+        project.mkdir()
+        session = tmp_path / f"session{moment}"
+        end_it(session, project, chance.random() * 0.3, "killed_in_commands")
+        parts = parts_of(session, project)
+        for key, data in parts.restores.left_open():
+            kind = FILES if isinstance(data, FilesData) else RESTORED
+            interrupted += isinstance(data, FilesData)
+            parts.log.append(CustomEntry(parent_id=None, custom_type=kind, data=as_data(data)))
+            parts.recorder.told(key)
+        assert parts.restores.left_open() == []
+        before = contents(project)
+        plan = parts.restores.to_entry(None)
+        unknown = {row.path: row.why for row in plan.rows if row.state == "unheld"}
+        assert set(unknown.values()) <= {"bayou ended while a command ran"}
+        done = parts.restores.carry_out(plan, {})
+        left = contents(project)
+        kept = {one.path: one.why for one in done.kept}
+        for name, content in left.items():  # all of it was made by commands
+            assert (content == before[name] and name in kept) or unknown, name
+        if not unknown:
+            assert left == {}
+        if done.total:
+            parts.log.append(CustomEntry(parent_id=None, custom_type=RESTORED, data=as_data(done)))
+            parts.recorder.told(done.id)
+            parts.restores.carry_out(parts.restores.redo(), {})
+        assert contents(project) == before
+        parts.close()
+        parts.log.close()
+    assert interrupted or MOMENTS < 50
+
+
+def contents(project: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in project.iterdir()}
 
 
 @pytest.mark.parametrize("done", [0, 1, 3])

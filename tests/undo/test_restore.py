@@ -220,18 +220,6 @@ def test_what_has_become_a_folder_or_a_pipe_is_left_alone(stage: Stage) -> None:
     ]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everywhere")
-def test_a_folder_that_takes_nothing_is_named(stage: Stage) -> None:
-    two_prompts(stage)
-    (stage.root / "locked").mkdir()
-    stage.record(stage.write("locked/x", "1"))
-    (stage.root / "locked").chmod(0o500)
-    done = stage.restore(stage.undo())
-    (stage.root / "locked").chmod(0o700)
-    assert [one.path for one in done.kept] == ["locked/x"]
-    assert stage.files() == {"a.txt": "one\n", "locked/x": "1"}
-
-
 @pytest.mark.parametrize(
     ("mine", "other", "together"),
     [

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.undo.blobs import BlobStore, Damaged, Missing, hash_of
-from app.undo.collecting import GRACE_SECONDS, collect, is_due
+from app.undo.collecting import GRACE_SECONDS, INDEXES, collect, is_due
 from app.undo.images import Change, FileImage
 from app.undo.ledger import Ledger, LedgerLine
 from app.undo.needed import Needed, names_in
@@ -63,6 +63,18 @@ def test_collecting_keeps_what_a_session_needs(tmp_path: Path) -> None:
     needed.close()
     collect(store, days=30, max_bytes=1 << 30, now=much_later)
     assert stored(store) == set()
+
+
+def test_copies_of_an_index_that_were_left_behind_go(tmp_path: Path) -> None:
+    store = BlobStore(tmp_path / "blobs")
+    copy = store.folder / INDEXES / "1-abc"
+    copy.parent.mkdir(parents=True)
+    copy.write_text("an index")
+    os.utime(copy, (0, 0))
+    collect(store, days=30, max_bytes=1 << 30)
+    assert copy.exists()  # whose it is may run
+    collect(store, days=30, max_bytes=1 << 30, now=time.time() + 100_000)
+    assert not copy.exists()
 
 
 def test_the_oldest_sessions_go_first_when_the_store_is_full(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 import os
 import stat
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 
@@ -18,26 +20,90 @@ def replace(path: Path, data: bytes, *, mode: int | None = None, durable: bool =
         old = None
     if mode is None and old is not None:
         mode = stat.S_IMODE(old.st_mode)
-    beside = target.with_name(f".bayou-{os.urandom(8).hex()}.tmp")
+    keep_owner = partial(_take_over_owner, old) if old is not None else None
+    swap_in(str(target), data, mode=mode, finish=keep_owner, durable=durable)
+    if durable:
+        sync_folder(target.parent)
+
+
+def swap_in(
+    place: str,
+    data: bytes,
+    *,
+    mode: int | None,
+    finish: Callable[[int], None] | None = None,
+    durable: bool = False,
+) -> None:
+    """Makes the very name this file: a link there is replaced, not followed. Its folder has to be there.
+
+    `mode`: None: as the umask says. `finish`: what is done to the new file before it has its name. `durable`: the
+    content is on the disk before that. Raises `OSError`, with everything as it was.
+    """
+    beside = _beside(place)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     descriptor = os.open(beside, flags, 0o666 if mode is None else 0o600)
     try:
         try:
             write_all(descriptor, data)
-            if old is not None:
-                _take_over_owner(descriptor, old)
+            if finish is not None:
+                finish(descriptor)
             if mode is not None:
                 os.fchmod(descriptor, mode)
             if durable:
                 os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        beside.replace(target)
+        os.replace(beside, place)  # noqa: PTH105  (bytes of the name as they are)
     except BaseException:
-        beside.unlink(missing_ok=True)
+        _drop(beside)
         raise
-    if durable:
-        sync_folder(target.parent)
+
+
+def swap_in_link(place: str, target: str) -> None:
+    """Makes the very name a symbolic link, as `swap_in` does."""
+    beside = _beside(place)
+    os.symlink(target, beside)  # noqa: PTH211  (as above)
+    try:
+        os.replace(beside, place)  # noqa: PTH105  (as above)
+    except BaseException:
+        _drop(beside)
+        raise
+
+
+def overwrite(place: str, data: bytes, *, mode: int | None = None) -> None:
+    """In place, for files whose inode has to stay: those with several names, in a folder that takes no new file.
+
+    Space is reserved first; a failure puts the old bytes back.
+    """
+    flags = os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW", 0)
+    descriptor = os.open(place, flags)
+    with os.fdopen(descriptor, "r+b", buffering=0) as file:
+        old = file.read()
+        try:
+            if len(data) > len(old) and hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(descriptor, len(old), len(data) - len(old))
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            write_all(descriptor, data)
+            os.ftruncate(descriptor, len(data))
+            if mode is not None:
+                os.fchmod(descriptor, mode)
+        except OSError:
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            write_all(descriptor, old)
+            os.ftruncate(descriptor, len(old))
+            raise
+
+
+def _beside(place: str) -> str:
+    """A new name in the same folder."""
+    return f"{os.path.dirname(place)}/.bayou-{os.urandom(8).hex()}.tmp"  # noqa: PTH120  (as above)
+
+
+def _drop(path: str) -> None:
+    try:
+        os.unlink(path)  # noqa: PTH108  (as above)
+    except OSError:
+        return
 
 
 def write_all(descriptor: int, data: bytes) -> None:
@@ -46,7 +112,7 @@ def write_all(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def _take_over_owner(descriptor: int, old: os.stat_result) -> None:
+def _take_over_owner(old: os.stat_result, descriptor: int) -> None:
     now = os.fstat(descriptor)
     if (now.st_uid, now.st_gid) == (old.st_uid, old.st_gid):
         return

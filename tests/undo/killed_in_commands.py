@@ -1,0 +1,53 @@
+"""Runs commands that change files, and puts some of them back, for ever; somebody ends it."""
+
+import asyncio
+import itertools
+import subprocess
+import sys
+from pathlib import Path
+
+from app.undo.images import FILES, RESTORED, as_data
+from app.undo.ledger import LedgerLine
+from app.undo.opened import OpenedUndo
+from app.undo.restores import NothingToDo
+from app.values.entries import CustomEntry, MessageEntry
+from app.values.messages import user_message
+from tests.undo.killed_worker import parts_of
+
+NAMES = tuple(f"f{number}" for number in range(8))
+
+
+async def command(parts: OpenedUndo, project: Path, call_id: str, number: int) -> None:
+    parts.recorder.ledger.begin(LedgerLine(kind="command", id=call_id, tool="bash"))
+    await parts.watch.begin(call_id)
+    words = "; ".join(f"printf '{number} {name}' > {name}; sleep 0.002" for name in NAMES)
+    if number % 4 == 3:
+        words += "; rm f0 f1; mv f2 f1"
+    subprocess.run(["sh", "-c", words], cwd=project, check=True)  # noqa: ASYNC221  (nothing else goes on)
+    parts.recorder.command_ended(call_id, await parts.watch.end(call_id))
+
+
+def work(session: Path, project: Path) -> None:
+    parts = parts_of(session, project)
+    log = parts.log
+    for number in itertools.count(len(log.entries)):
+        log.append(MessageEntry(parent_id=None, message=user_message(f"prompt {number}")))
+        call_id = f"call{number}"
+        asyncio.run(command(parts, project, call_id, number))
+        data = parts.recorder.take(call_id, "bash")
+        if data is not None:
+            log.append(CustomEntry(parent_id=None, custom_type=FILES, data=as_data(data)))
+        parts.recorder.told(call_id)
+        if number % 3 == 0:
+            try:
+                done = parts.restores.carry_out(parts.restores.undo(), {})
+            except NothingToDo:
+                continue
+            log.append(CustomEntry(parent_id=None, custom_type=RESTORED, data=as_data(done)))
+            parts.recorder.told(done.id)
+        sys.stdout.write(".")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    work(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -18,6 +18,7 @@ from app.engine.options import SessionOptions
 from app.engine.whereabouts import Whereabouts, temporary_folders
 from app.permits.credentials import daemons, shown_to
 from app.permits.decide import CallDecision, Mode
+from app.permits.leaving import LEAVING
 from app.permits.secrets import FOLDERS, HOME_FILES, NAMES, OTHERS_FILES, START_UP, START_UP_FOLDERS
 from app.resources.settings import Settings
 from tools.base import ToolError
@@ -139,6 +140,8 @@ class Boxes:
 
     def _leave(self, decision: CallDecision) -> Leave:
         letter = decision.verdict.letter
+        if any(answer.decided_by == LEAVING for answer in decision.answers):
+            return Leave(kind="outside")
         if letter == "F" or (self._mode() == "full" and self._setting != "required"):
             return Leave(kind="outside")
         known = [part.words for part in decision.verdict.parts]
@@ -219,11 +222,12 @@ class Boxes:
             )
         git = git_places(workspace)
         kept = caches(self._home, os.environ)
+        present, missing = guarded_in(workspace)
         own = self._places(self._options.in_force.settings.sandbox.write)
         writable = outermost((workspace, *temporary_folders(), *kept.writable, *git.writable, *real(own)))
         guarded = real(
             path
-            for path in (*git.guarded, *guarded_in(workspace)[0], *kept.guarded, *self._start_up(), self._own)
+            for path in (*git.guarded, *present, *kept.guarded, *self._start_up(), self._own)
             if covering(os.path.realpath(path), writable)
         )
         return Box(
@@ -233,9 +237,14 @@ class Boxes:
             pinned=tuple(path for path in git.pinned if path not in guarded),
             hidden_folders=folders,
             hidden_files=files,
+            watched=(*git.missing, *missing, *(() if self._has_mounts else (*git.guarded, *present))),
             network=self._network(leave),
             environment=kept.variables,
         )
+
+    @property
+    def _has_mounts(self) -> bool:
+        return self.abilities.step.startswith("namespaces")
 
     def _network(self, leave: Leave) -> BoxNetwork:
         return "own" if self._options.in_force.settings.sandbox.network == "off" else "open"

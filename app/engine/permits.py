@@ -16,11 +16,13 @@ import msgspec
 from app.agent.hooks import Verdict
 from app.engine.boxes import Boxes
 from app.engine.conversation import Conversation
+from app.engine.leaving import allow_place, place_rules
 from app.engine.options import SessionOptions
 from app.engine.standing import GateStanding, mode_of, rules_in
 from app.engine.telling import Telling
 from app.engine.whereabouts import Whereabouts
 from app.permits.decide import MODES, CallDecision, Mode, Policy, decide, floor_word, would_answer
+from app.permits.leaving import is_leaving, leaving, staying
 from app.permits.letters import MEANING, CallPart
 from app.permits.place import CommandPlace
 from app.permits.rules import Deed, PermitRule, PermitRules, RuleProblem, offered, parse
@@ -38,6 +40,9 @@ ANSWER_SECONDS = 600.0
 """How long a program has for an answer: nothing waits for ever."""
 ONCE, DENY = "Allow once", "Deny"
 _ALWAYS = "Always in this session: "
+_WITHOUT_REASON = (
+    "outside: true needs a reason, which the user is shown: why the command has to run outside the sandbox."
+)
 _KEPT = 200
 _MOST_TEXT = 4_000
 
@@ -173,6 +178,8 @@ class Permits:
                 return Verdict(arguments=changed)
             if decision.outcome == "refuse":
                 return self._refused(call, decision, f"This was refused by {decision.decided_by}")
+            if is_leaving(decision) and not str(now.get("reason") or "").strip():
+                return Verdict(is_blocked=True, reason=_WITHOUT_REASON)
             if self._standing.asks == "nobody":
                 return self._refused(call, decision, "Needs approval and nobody can give it")
             reply = await self._ask(call, now, tool, decision, place)
@@ -183,6 +190,7 @@ class Permits:
                 continue
             if reply.rule is not None:
                 self._keep_rule(reply)
+                decision = staying(decision) if is_leaving(decision) else decision
             if not reply.allows:
                 return self._refused(call, decision, "The user said no", reply.reason, by="person")
             self.boxes.decided(call.id, decision)
@@ -217,7 +225,11 @@ class Permits:
             also=tuple(filter(None, also)),
             is_read_only=is_read_only,
         )
-        return place, decide(judge_call(request, place), name, self.policy(), place)
+        decision = decide(judge_call(request, place), name, self.policy(), place)
+        if name == "bash" and arguments.get("outside") is True and self.boxes.are_in_force:
+            reason = str(arguments.get("reason") or "")
+            decision = leaving(decision, str(arguments.get("command")), reason, self.mode)
+        return place, decision
 
     def _stands_in(self, name: str, arguments: Mapping[str, Any]) -> str | None:
         """Where a command begins: in a shell that lasts nobody knows where that has gone."""
@@ -321,6 +333,8 @@ class Permits:
         asked = [answer for answer in decision.answers if answer.outcome == "ask"]
         if len(asked) != 1:
             return ()
+        if is_leaving(decision):
+            return place_rules(self._conversation.messages, self._standing.home)
         found: list[str] = []
         for text in offered(asked[0].part, tool, place):
             rule = parse(text, "allow", "session")
@@ -348,6 +362,8 @@ class Permits:
 
     def _keep_rule(self, reply: ApprovalReply) -> None:
         assert reply.rule is not None
+        if allow_place(reply.rule, self._options.in_force, keeps=reply.keeps):
+            return
         self.allow(reply.rule)
         if reply.keeps:
             mine = self._options.in_force.said("permissions.allow").get("global", ())

@@ -27,6 +27,8 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
     hidden_folders: tuple[str, ...] = ()
     hidden_files: tuple[str, ...] = ()
     """Files and sockets."""
+    watched: tuple[str, ...] = ()
+    """What should be guarded and cannot be: looked at before and after."""
     network: BoxNetwork = "off"
     environment: tuple[tuple[str, str], ...] = ()
     """Variables that a process in it gets."""

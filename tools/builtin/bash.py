@@ -18,6 +18,7 @@ from tools.limits import format_size
 from tools.operations import FileOperations
 from tools.patterns import late
 from tools.results import Card, CommandBlock, Json, TextPart, ToolResult, text_result
+from tools.running.box_notes import box_details, box_notes
 from tools.running.commands import UPDATE_SECONDS, CommandOutcome, RunningCommand, start_command
 from tools.running.interceptor import better_tool
 from tools.running.named import written_and_named
@@ -58,6 +59,12 @@ class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
             description="Return at once and run on as a job; its result arrives by itself when it ends"
         ),
     ] = None
+
+    outside: Annotated[
+        bool | None,
+        msgspec.Meta(description="Where the sandbox refused something: run outside of it. The user is asked"),
+    ] = None
+    reason: Annotated[str | None, msgspec.Meta(description="Why outside, for the user")] = None
 
     cwd: Annotated[str | None, UNDECLARED] = None
     head: Annotated[Annotated[int, msgspec.Meta(ge=1)] | None, UNDECLARED] = None
@@ -114,6 +121,10 @@ _spelled = speller(
     dict.fromkeys(("timeout_seconds", "timeout_s", "timeout_secs"), "timeout"),
     dict.fromkeys(("environment", "env_vars"), "env"),
     dict.fromkeys(("tty", "interactive"), "pty"),
+    dict.fromkeys(
+        ("dangerously_disable_sandbox", "dangerouslyDisableSandbox", "with_escalated_permissions"), "outside"
+    ),
+    dict.fromkeys(("justification",), "reason"),
 )
 
 
@@ -315,6 +326,7 @@ def _result(outcome: CommandOutcome, asked: _Asked) -> ToolResult:
     found = missed(asked.command, text, has_failed=bool(outcome.exit_code), names=asked.hidden)
     if found:
         lines.append(told(found))
+    lines += box_notes(outcome, text)
     if lines:
         text += "\n\n" + "\n".join(f"[{line}]" for line in lines)
     ending = _ending(outcome, asked.timeout)
@@ -381,6 +393,7 @@ def _details(outcome: CommandOutcome) -> dict[str, Any]:
         details["timedOut"] = True
     if outcome.is_aborted:
         details["aborted"] = True
+    details.update(box_details(outcome, outcome.output.text))
     if outcome.files is not None:
         details["files"] = msgspec.to_builtins(outcome.files)
     return details

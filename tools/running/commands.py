@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from tools.base import ToolError
+from tools.box.planted import Seen, changed, look
 from tools.operations import CommandLine, RunningProcess
 from tools.running.process import BoxFailed, pipe
 from tools.running.rolling import OutputSnapshot, RollingOutput
@@ -36,6 +37,9 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
     has_survivors: bool = False
     files: CommandFiles | None = None
     """What it did to files, where somebody watched."""
+    command: CommandLine | None = None
+    planted: tuple[str, ...] = ()
+    """Files that run later, made or changed by it, which its box could not prevent."""
 
 
 class RunningCommand:
@@ -47,7 +51,13 @@ class RunningCommand:
         process: RunningProcess,
         output: RollingOutput,
         watched: WatchedCommand | None = None,
+        *,
+        command: CommandLine,
+        seen: Seen,
     ) -> None:
+        """`seen`: what its box cannot protect, as it was before."""
+        self._command = command
+        self._seen = seen
         self.output = output
         self._watched = watched
         self._workspace = workspace
@@ -143,7 +153,13 @@ class RunningCommand:
             seconds=seconds,
             has_survivors=has_survivors,
             files=files,
+            command=self._command,
+            planted=changed(self._seen, look(self._watched_places)),
         )
+
+    @property
+    def _watched_places(self) -> tuple[str, ...]:
+        return self._command.box.watched if self._command.box is not None else ()
 
     async def _end_surely(self) -> None:
         await _surely(asyncio.ensure_future(self._process.end()))
@@ -230,6 +246,7 @@ async def _started(
     has_own_shell: bool,
 ) -> RunningCommand:
     output = RollingOutput(workspace.artifacts, tool, workspace.mask_output)
+    seen = look(command.box.watched if command.box is not None else ())
     if workspace.shell().is_persistent and not has_own_shell:
         session = workspace.shell_session
         if session is not None and command.box is not None and not session.is_boxed:
@@ -248,7 +265,7 @@ async def _started(
             raise
         finally:
             os.close(writing)
-    running = RunningCommand(workspace, process, output, watched)
+    running = RunningCommand(workspace, process, output, watched, command=command, seen=seen)
     running.drain(reading)
     return running
 

@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from tools.box.planted import look
 from tools.limits import truncate_tail
 from tools.running.commands import CommandOutcome, RunningCommand, as_set, boxed, start_process, watch
 from tools.running.ptyhost import PtyHost, PtyProgram
@@ -41,6 +42,7 @@ async def run_in_terminal(
     command = msgspec.structs.replace(command, environment={**command.environment, "TERM": _TERMINAL_TYPE})
     command = await boxed(workspace, command, call_id)
     watched = await watch(workspace, call_id, "bash", command)
+    seen = look(command.box.watched if command.box is not None else ())
     master, slave = os.openpty()
     hands = _Hands(os.dup(master))
     aborted = asyncio.Event()
@@ -58,7 +60,7 @@ async def run_in_terminal(
     finally:
         os.close(slave)
     output = RollingOutput(workspace.artifacts, "pty", workspace.mask_output)
-    running = RunningCommand(workspace, process, output, watched)
+    running = RunningCommand(workspace, process, output, watched, command=command, seen=seen)
     running.drain(master, on_data=view.feed)
     killing = asyncio.ensure_future(_kill_when(aborted, running))
     try:

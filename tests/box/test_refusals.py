@@ -1,0 +1,87 @@
+"""What a box refused is read off what a command printed, and told."""
+
+import posixpath
+
+import pytest
+
+from tools.box.policy import Box
+from tools.box.refusals import Refusal, place_to_allow, refusals, told
+
+HOME = "/home/me"
+BOX = Box(
+    kind="work",
+    writable=("/home/me/p", "/tmp", "/home/me/.cache"),
+    guarded=("/home/me/p/.git/config", "/home/me/p/.git/hooks"),
+    hidden_folders=("/home/me/.ssh",),
+    network="own",
+)
+
+
+def found(output: str, box: Box = BOX, *, has_failed: bool = True) -> tuple[Refusal, ...]:
+    return refusals(output, box, cwd="/home/me/p", has_failed=has_failed, real_path=posixpath.normpath)
+
+
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [
+        ("touch: cannot touch '/home/me/x': Read-only file system", "/home/me/x"),
+        ("mkdir: cannot create directory ‘/opt/thing’: Permission denied", "/opt/thing"),
+        ("bash: line 1: ../out.txt: Read-only file system", "/home/me/out.txt"),
+        ("OSError: [Errno 30] Read-only file system: '/home/me/.config/x.toml'", "/home/me/.config/x.toml"),
+        ("npm error EROFS: read-only file system, mkdir '/home/me/.npm'", "/home/me/.npm"),
+        ("open /home/me/.terraform.d/x: read-only file system", "/home/me/.terraform.d/x"),
+        ("error: could not lock config file .git/config: Device or resource busy", "/home/me/p/.git/config"),
+        (
+            "mv: cannot move 'a' to '.git/hooks/pre-commit': Read-only file system",
+            "/home/me/p/.git/hooks/pre-commit",
+        ),
+    ],
+)
+def test_places_that_could_not_be_written(line: str, place: str) -> None:
+    assert found(f"before\n{line}\nafter") == (Refusal("write", place),)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cat: /home/me/p/secret: Permission denied",
+        "touch: cannot touch '/tmp/x/y': Permission denied",
+        "I met a Read-only file system today",
+        "ls: cannot access '/nowhere': No such file or directory",
+        "chmod: changing permissions of '/home/me/p/a': Operation not permitted",
+    ],
+)
+def test_what_the_box_has_nothing_to_do_with(line: str) -> None:
+    assert found(line) == ()
+
+
+def test_hidden_places_network_rights_and_daemons() -> None:
+    assert found("cat: /home/me/.ssh/id_rsa: No such file or directory") == (
+        Refusal("read", "/home/me/.ssh/id_rsa"),
+    )
+    assert found("curl: (6) Could not resolve host: example.org") == (Refusal("network"),)
+    assert found("curl: (6) Could not resolve host: example.org", has_failed=False) == ()
+    assert found('sudo: The "no new privileges" flag is set') == (Refusal("rights"),)
+    assert found("Cannot connect to the Docker daemon at unix:///var/run/docker.sock.") == (
+        Refusal("daemon"),
+    )
+
+
+def test_it_is_told_with_the_way_to_ask() -> None:
+    words = told((Refusal("write", "/home/me/.npm"),), BOX, HOME)
+    assert words.startswith("Sandbox: writing ~/.npm was refused.") and "outside: true" in words
+
+
+def test_the_narrow_place_is_what_is_there() -> None:
+    there = {"/home/me", "/home/me/.npm", "/opt", "/home/me/x"}
+    assert place_to_allow("/home/me/.npm/_cacache/tmp", HOME, there.__contains__) == "/home/me/.npm"
+    assert place_to_allow("/home/me/new/file", HOME, there.__contains__) is None
+    assert place_to_allow("/opt/a", HOME, there.__contains__) is None
+    assert place_to_allow("/home/me/x", HOME, there.__contains__) == "/home/me/x"
+
+
+def test_many_refusals_are_not_many_words() -> None:
+    lines = "\n".join(
+        f"touch: cannot touch '/opt/{number}/x': Read-only file system" for number in range(10_000)
+    )
+    assert len(found(lines)) <= 4

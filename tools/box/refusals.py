@@ -1,0 +1,168 @@
+"""What the box has refused a command, read off what it printed; and in which words that is told. Pure.
+
+A message of the system names no reason: whether the box is it, is asked of the box.
+"""
+
+import posixpath
+from collections.abc import Callable
+from typing import Final, Literal
+
+import msgspec
+
+from tools.box.policy import Box
+from tools.patterns import late
+
+_WRITING: Final = (
+    "read-only file system",
+    "erofs",
+    "permission denied",
+    "eacces",
+    "operation not permitted",
+    "eperm",
+)
+_BUSY: Final = "device or resource busy"
+_READING: Final = (
+    "no such file",
+    "permission denied",
+    "not a directory",
+    "enoent",
+    "invalid format",
+    "load key",
+)
+_NETWORK: Final = (
+    "network is unreachable",
+    "enetunreach",
+    "could not resolve host",
+    "temporary failure in name resolution",
+    "name or service not known",
+    "enotfound",
+    "eai_again",
+    "nodename nor servname",
+    "failed to resolve",
+    "no route to host",
+    "dns error",
+    "address family not supported",
+)
+_LOCAL: Final = ("econnrefused", "connection refused", "could not connect", "can't connect")
+_RIGHTS: Final = ("no new privileges", "sudo: effective uid", "setuid", "must be setuid")
+_DAEMON: Final = (
+    "cannot connect to the docker daemon",
+    "docker.sock",
+    "docker daemon running",
+    "podman.sock",
+)
+_PATH: Final = late(
+    r"""['"‘’“”`](?P<quoted>[^'"‘’“”`\n]{1,400})['"‘’“”`]|(?P<plain>(?:~|\.{0,2})/?[\w.@+~/-]*[\w@+~-])"""
+)
+_MOST: Final = 4
+_LONGEST_LINE: Final = 2_000
+
+Kind = Literal["write", "read", "network", "rights", "daemon"]
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    kind: Kind
+    place: str = ""
+    """Absolute, and the nearest that makes sense to be allowed."""
+
+
+def refusals(
+    output: str,
+    box: Box,
+    *,
+    cwd: str,
+    has_failed: bool,
+    real_path: Callable[[str], str],
+) -> tuple[Refusal, ...]:
+    """`real_path`: without links. The same place is told once, and a few are enough."""
+    found: dict[Refusal, None] = {}
+    for line in output.splitlines():
+        if len(found) >= _MOST:
+            break
+        low = line[:_LONGEST_LINE].casefold()
+        if any(words in low for words in _WRITING) or _BUSY in low:
+            for place in _refused_places(line, box, cwd, real_path, box.may_write, _is_worth_writing):
+                found.setdefault(Refusal("write", place))
+        if any(words in low for words in _READING):
+            for place in _refused_places(line, box, cwd, real_path, box.may_read, lambda path: True):
+                found.setdefault(Refusal("read", place))
+        if has_failed and any(words in low for words in _DAEMON):
+            found.setdefault(Refusal("daemon"))
+        elif has_failed and _is_network(low, box):
+            found.setdefault(Refusal("network"))
+        if has_failed and any(words in low for words in _RIGHTS):
+            found.setdefault(Refusal("rights"))
+    return tuple(found)[:_MOST]
+
+
+def _is_network(line: str, box: Box) -> bool:
+    if box.network == "open":
+        return False
+    is_local = box.network == "off" and any(words in line for words in _LOCAL)
+    return is_local or any(words in line for words in _NETWORK)
+
+
+def _refused_places(
+    line: str,
+    box: Box,
+    cwd: str,
+    real_path: Callable[[str], str],
+    may: Callable[[str], bool],
+    is_worth: Callable[[str], bool],
+) -> list[str]:
+    found: list[str] = []
+    for match in _PATH.finditer(line[:_LONGEST_LINE]):
+        said = match["quoted"] or match["plain"]
+        if "/" not in said and not match["quoted"]:
+            continue
+        path = real_path(posixpath.normpath(posixpath.join(cwd, said)))
+        if is_worth(path) and not may(path):
+            found.append(path)
+    return found
+
+
+def _is_worth_writing(path: str) -> bool:
+    """Not what nobody may write anyway."""
+    return path != "/" and not path.startswith(("/dev/", "/proc/", "/sys/"))
+
+
+def told(found: tuple[Refusal, ...], box: Box, home: str) -> str:
+    """In one line, for the model and the person; empty if nothing was refused."""
+    if not found:
+        return ""
+    said: list[str] = []
+    for one in found:
+        place = shown(one.place, home)
+        said.append(
+            {
+                "write": f"writing {place} was refused",
+                "read": f"{place} is hidden",
+                "network": "the network was refused",
+                "rights": "no program gets more rights in it",
+                "daemon": "the daemon's socket is hidden",
+            }[one.kind]
+        )
+    judged = " This command was judged to only read, so that it ran where nothing can be written." * (
+        box.kind == "read" and any(one.kind == "write" for one in found)
+    )
+    return (
+        f"Sandbox: {'; '.join(dict.fromkeys(said))}.{judged} Do without, or ask the user: the same call with "
+        "outside: true and a reason."
+    )
+
+
+def shown(path: str, home: str) -> str:
+    return "~" + path[len(home) :] if path == home or path.startswith(home + "/") else path
+
+
+def place_to_allow(path: str, home: str, exists: Callable[[str], bool]) -> str | None:
+    """The narrow place that would have to be allowed: the file if it is there, else the folder that it would be in.
+
+    None: nothing narrower than the home or the system.
+    """
+    place = path
+    while not exists(place) and place not in ("/", ""):
+        place = posixpath.dirname(place)
+    if place in ("/", home) or place.count("/") < 2 or home.startswith(place + "/"):
+        return None
+    return place

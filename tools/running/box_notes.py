@@ -1,0 +1,45 @@
+"""What is said of its box behind a command's output: what it has refused, and what it could not prevent."""
+
+import os
+from typing import Any
+
+from tools.box.refusals import Refusal, refusals, shown, told
+from tools.running.commands import CommandOutcome
+
+_NAMED = 5
+
+
+def refused(outcome: CommandOutcome, output: str) -> tuple[Refusal, ...]:
+    command = outcome.command
+    if command is None or command.box is None:
+        return ()
+    has_failed = outcome.exit_code != 0
+    return refusals(output, command.box, cwd=command.cwd, has_failed=has_failed, real_path=os.path.realpath)
+
+
+def box_notes(outcome: CommandOutcome, output: str) -> list[str]:
+    """In lines, for the model and the person."""
+    command = outcome.command
+    if command is None or command.box is None:
+        return []
+    home = os.path.expanduser("~")  # noqa: PTH111  (a text is wanted)
+    found = refused(outcome, output)
+    lines = [told(found, command.box, home)] if found else []
+    if outcome.planted:
+        names = ", ".join(shown(path, home) for path in outcome.planted[:_NAMED])
+        lines.append(
+            f"Sandbox: this command made or changed {names}, which runs later or decides what may run, and which could "
+            "not be prevented here. If that was not meant, remove it."
+        )
+    return lines
+
+
+def box_details(outcome: CommandOutcome, output: str) -> dict[str, Any]:
+    """The same for programs."""
+    found = refused(outcome, output)
+    details: dict[str, Any] = {}
+    if found:
+        details["refused"] = [{"kind": one.kind, "place": one.place} for one in found]
+    if outcome.planted:
+        details["planted"] = list(outcome.planted)
+    return {"sandbox": details} if details else {}

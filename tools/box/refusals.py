@@ -162,7 +162,7 @@ def place_to_allow(path: str, home: str, exists: Callable[[str], bool]) -> str |
     """
     place = path
     while not exists(place) and place not in ("/", ""):
-        place = posixpath.dirname(place)
+        place = place.rpartition("/")[0]
     if place in ("/", home) or place.count("/") < 2 or home.startswith(place + "/"):
         return None
     return place

@@ -106,6 +106,14 @@ class ClientCommands:
         """Stop the person's command."""
         return await self._ask("abort_bash")
 
+    async def init_context(self) -> Disposition:
+        """Draft an AGENTS.md, or bring it up to date."""
+        return await self._ask("init_context")
+
+    async def review(self, what: str = "") -> Disposition:
+        """Review what is not committed, a branch or a commit."""
+        return await self._ask("review", what=what)
+
     async def get_state(self) -> results.State:
         """What the session is set to and doing."""
         return await self._ask("get_state")

@@ -205,6 +205,7 @@ class BayouApp(App[int]):
             settings=settings,
             may_begin=self.is_ready.wait,
             run_slash=lambda text: self.pages.run_slash(text),
+            note=lambda text: self.pages.notes.note(text),
             key_told=self.action_table.key_told,
             command_names=self.action_table.command_names,
         )

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from app.tui.pages.keys_page import KeysPage
     from app.tui.pages.login_page import LoginPage
     from app.tui.pages.model_page import ModelPage
+    from app.tui.pages.notes_page import NotesPage
     from app.tui.pages.permissions_page import PermissionsPage
     from app.tui.pages.plans_page import PlansPage
     from app.tui.pages.resuming import Resuming
@@ -245,6 +246,13 @@ class Pages:
         return BesidePage(self._session, self._ask, self._say)
 
     @cached_property
+    def notes(self) -> "NotesPage":
+        from app.tui.pages.notes_page import NotesPage
+
+        prompt = self._app.assembled.prompt
+        return NotesPage(lambda: prompt.paths, self._ask, self._say, reload=prompt.reload)
+
+    @cached_property
     def plans(self) -> "PlansPage":
         from app.tui.pages.plans_page import PlansPage
 
@@ -301,6 +309,12 @@ class Pages:
         return ThemePage(self._app.look, self._ask, self.settings.keep)
 
     # Single questions and commands
+
+    async def command(self, name: str, **given: Any) -> Any:
+        """One of the session's own."""
+        from app.engine.commands.table import COMMANDS
+
+        return await COMMANDS[name](self._session, **given)
 
     async def run_slash(self, text: str) -> bool:
         """Carries out `/name argument`; False when there is no such command and the text is a prompt."""

@@ -66,6 +66,14 @@ async def _compact(pages: "Pages", argument: str) -> None:
         await pages.context.compact(instructions or None)
 
 
+async def _init(pages: "Pages", argument: str) -> None:
+    await pages.command("init_context")
+
+
+async def _review(pages: "Pages", argument: str) -> None:
+    await pages.command("review", what=argument)
+
+
 async def _plan(pages: "Pages", argument: str) -> None:
     await pages.plans.toggle(argument)
 
@@ -116,6 +124,8 @@ COMMANDS: tuple[SlashCommand, ...] = (
         run=lambda pages, text: pages.files.undo(text),
     ),
     SlashCommand(name="redo", verb="redo_files", run=lambda pages, _: pages.files.redo()),
+    SlashCommand(name="init", verb="init_context", run=_init),
+    SlashCommand(name="review", hint="[branch|commit]", verb="review", run=_review),
     SlashCommand(
         name="btw",
         hint="question",

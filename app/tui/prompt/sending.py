@@ -10,6 +10,7 @@ from app.resources.settings import Settings
 from app.tui.handed import KeyTold, TellPerson
 from app.tui.pages.entry_texts import one_line
 from app.tui.prompt.attaching import images_of
+from app.tui.prompt.notes import is_note
 from app.tui.status.status_lines import StatusLines
 from app.tui.tasks import words_of
 from app.tui.transcript.presenter import Presenter
@@ -44,10 +45,12 @@ class Sending:
         settings: Callable[[], Settings],
         may_begin: Callable[[], Awaitable[object]],
         run_slash: Callable[[str], Awaitable[bool]],
+        note: Callable[[str], Awaitable[str]],
         command_names: Callable[[], Sequence[tuple[str, str]]],
         key_told: KeyTold,
     ) -> None:
-        """`may_begin` waits until extensions are there; `run_slash` carries out bayou's own commands, if it is one."""
+        """`may_begin` waits until extensions are there; `run_slash` carries out bayou's own commands, if it is one;
+        `note` asks where a `# line` goes."""
         self._session = session
         self._editor = editor
         self._presenter = presenter
@@ -56,6 +59,7 @@ class Sending:
         self._settings = settings
         self._may_begin = may_begin
         self._run_slash = run_slash
+        self._note = note
         self._command_names = command_names
         self._key_told = key_told
 
@@ -66,6 +70,10 @@ class Sending:
         await self._may_begin()
         if text.startswith("!"):
             await self._shell(text)
+            return
+        if is_note(text) and (became := await self._note(text)) != "send":
+            if became == "kept":
+                self._give_back(draft)
             return
         if text.startswith("/") and await self._run_slash(text):
             self._status.refresh_all()

@@ -1,0 +1,74 @@
+"""`# a line` at the editor: it is added to a file that every session reads, the person's own or the project's."""
+
+from collections.abc import Callable
+
+from app.resources.files import read_text
+from app.resources.memory import MemoryFile, add_line, added_by, memory_files
+from app.resources.paths import Paths
+from app.tui.handed import AskPerson, TellPerson
+from app.tui.status.bars import short_path
+from app.values.unable import Unable
+from widgets.lists.rows import ListRow
+from widgets.screens.dialogs import QuestionScreen
+from widgets.screens.preview import PreviewPart, PreviewText
+from widgets.transcript.blocks import NoteKind
+
+_SEND = "send"
+_SHOWN = 3
+
+
+class NotesPage:
+    """What is noted for later sessions, and for this one from its next request on."""
+
+    def __init__(
+        self, paths: Callable[[], Paths], ask: AskPerson, say: TellPerson, *, reload: Callable[[], None]
+    ) -> None:
+        """`reload`: files of context are read again."""
+        self._paths = paths
+        self._ask = ask
+        self._say = say
+        self._reload = reload
+
+    async def note(self, text: str) -> str:
+        """What became of it: `noted`, `kept` (nothing, the words are still wanted) or `send` (it is a prompt)."""
+        line, paths = text[1:].strip(), self._paths()
+        files = memory_files(paths)
+        rows = [
+            *(
+                ListRow(
+                    id=str(number), title=f"add to {short_path(file.path, paths.home)}", detail=file.whose
+                )
+                for number, file in enumerate(files)
+            ),
+            ListRow(id=_SEND, title="send it to the model", detail="it is no note"),
+        ]
+        answer = await self._ask(QuestionScreen("A note for every session", _shown(files, line, paths), rows))
+        if answer is None:
+            return "kept"
+        if answer.id == _SEND:
+            return "send"
+        file = files[int(answer.id)]
+        try:
+            add_line(file, line, paths)
+        except Unable as problem:
+            self._say(str(problem), NoteKind.ERROR)
+            return "kept"
+        self._reload()
+        self._say(f"Noted in {short_path(file.path, paths.home)}; it counts from the next request on.")
+        return "noted"
+
+
+def _shown(files: tuple[MemoryFile, ...], line: str, paths: Paths) -> PreviewText:
+    """The ends of both files with the line behind them."""
+    parts: list[PreviewPart] = []
+    for file in files:
+        parts.append(PreviewPart(text=short_path(file.path, paths.home), is_heading=True))
+        try:
+            text = read_text(file.path) or ""
+        except Unable as problem:
+            parts.append(PreviewPart(text=str(problem), tone="error"))
+            continue
+        tail = text.rstrip().splitlines()[-_SHOWN:]
+        parts += [PreviewPart(text=f"  {one}", tone="dim") for one in tail]
+        parts.append(PreviewPart(text=f"+ {added_by(text, line).strip()}", tone="success"))
+    return PreviewText(parts=tuple(parts))

@@ -1,0 +1,11 @@
+"""What of the things that are written is a note: a line behind one `#`."""
+
+
+def is_note(text: str) -> bool:
+    """One line behind one `#`; a heading with more behind it is a prompt."""
+    return (
+        text.startswith("#")
+        and not text.startswith("##")
+        and "\n" not in text.strip()
+        and bool(text[1:].strip())
+    )

@@ -1,0 +1,71 @@
+"""`/init` and `/review`: what bayou asks the model for a person."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from app.engine.commands.own_prompts import init_context, review
+from app.providers.scripted import say
+from app.undo.place import UndoPlace
+from app.values.unable import Unable
+from tests.agent.stage import plain
+from tests.engine.stage import Play
+
+
+def git(folder: Path, *words: str) -> None:
+    subprocess.run(
+        ["git", "-c", "user.name=me", "-c", "user.email=me@example.test", *words],
+        cwd=folder, check=True, capture_output=True,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    (folder / "pyproject.toml").write_text("[project]\n")
+    (folder / "boats.py").write_text("oars = 2\n")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "boats")
+    return folder
+
+
+async def asked(play: Play) -> str:
+    await play.session.wait_until_idle()
+    return plain(play.script.contexts[-1].messages[-1])
+
+
+async def test_a_draft_of_the_context_file_is_asked_for_with_what_is_there(
+    tmp_path: Path, project: Path
+) -> None:
+    play = Play(tmp_path, say("Written."), say("Better."), cwd=project)
+    await init_context(play.session)
+    text = await asked(play)
+    assert text.startswith("Write AGENTS.md for this project") and "Its folder has pyproject.toml." in text
+    (project / "AGENTS.md").write_text("# Rules\n")
+    await init_context(play.session)
+    assert (await asked(play)).startswith("Look whether AGENTS.md is still true")
+
+
+async def test_what_is_not_committed_is_reviewed_by_its_files(tmp_path: Path, project: Path) -> None:
+    place = UndoPlace(store=tmp_path / "blobs", home=tmp_path, may_ask_git=lambda: True)
+    play = Play(tmp_path, say("Fine."), cwd=project, undo=place)
+    with pytest.raises(Unable, match="Nothing differs from the last commit"):
+        await review(play.session)
+    (project / "boats.py").write_text("oars = 4\n")
+    (project / "new.py").write_text("a\nb\n")
+    await review(play.session)
+    text = await asked(play)
+    assert "- boats.py (changed, +1 -1)" in text and "- new.py (new, not in git, +2 -0)" in text
+    assert "change nothing" in text
+
+
+async def test_a_branch_or_commit_is_reviewed_by_its_name(tmp_path: Path, project: Path) -> None:
+    play = Play(tmp_path, say("Fine."), cwd=project)
+    await review(play.session, "main~2")
+    assert "git diff --stat main~2...HEAD" in await asked(play)
+    for name in ("--output=x", "a; rm b", "$(x)"):
+        with pytest.raises(Unable, match="no name of a branch or commit"):
+            await review(play.session, name)

@@ -74,5 +74,5 @@ _HOW = (
     "Review {what}. Read the changed code with what is around it and what calls it; change nothing. Tell what is "
     "wrong: mistakes, cases that are not thought of, what breaks for those who use it, security, tests that are "
     "missing or cannot fail. For each: the file and line, what happens and when, and what would be right; the worst "
-    "first. Say how sure you are where you are not. No praise, no matters of taste. If nothing is wrong, say so in a line."
+    "first. Say how sure you are where you are not. No praise, no matters of taste. Nothing wrong: say so in a line."
 )

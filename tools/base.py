@@ -54,6 +54,18 @@ class JobHost(Protocol):
         ...
 
 
+class ToolCaller(Protocol):
+    """Calls of other tools from within a call: judged, ordered and told like any other."""
+
+    def tools(self) -> Mapping[str, "Tool"]:
+        """Those that are active."""
+        ...
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
+        """Faults are results; only being cancelled goes through."""
+        ...
+
+
 class ToolContext(msgspec.Struct, kw_only=True):
     """What a call is given. A call is aborted by cancelling its task."""
 
@@ -64,6 +76,7 @@ class ToolContext(msgspec.Struct, kw_only=True):
     workspace: Any = None
     """The session's `tools.workspace.Workspace`: read cache, mutation queue, artifacts, shell settings."""
     jobs: JobHost | None = None
+    caller: ToolCaller | None = None
     background_requested: Callable[[], bool] = lambda: False
     """True once the person asked to put this call into the background."""
     model_reads_images: bool = True

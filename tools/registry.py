@@ -3,6 +3,7 @@
 from tools.base import Tool
 from tools.builtin.bash import bash_tool
 from tools.builtin.edit import edit_tool
+from tools.builtin.evaluate import eval_tool
 from tools.builtin.find import find_tool
 from tools.builtin.grep import grep_tool
 from tools.builtin.locate import locate_tool
@@ -22,4 +23,5 @@ def builtin_tools() -> tuple[Tool, ...]:
         find_tool(),
         locate_tool(),
         ls_tool(),
+        eval_tool(),
     )

@@ -69,6 +69,8 @@ class FileBlock(_Value, frozen=True, kw_only=True):
     first_line: int = 1
     note: str = ""
     """What was left out and how to get it."""
+    folds: int = 0
+    """So many lines are shown until it is opened on a page of its own; 0: all."""
 
 
 class DiffBlock(_Value, frozen=True, kw_only=True):

@@ -25,6 +25,8 @@ from tools.running.shellsession import ShellSession
 from tools.running.watching import WatchCommand
 
 if TYPE_CHECKING:
+    from tools.kernel.kept import SessionKernel
+    from tools.kernel.settings import KernelSettings
     from tools.repomap.repository import MappedRepository
 
 
@@ -50,6 +52,7 @@ class Workspace:
         spawn_hook: SpawnHook | None = None,
         repositories: "Callable[[Path], MappedRepository | None] | None" = None,
         abilities: Callable[[], Abilities] = of_this_system,
+        kernel_settings: "Callable[[], KernelSettings] | None" = None,
     ) -> None:
         self.cwd = cwd
         self.cache_dir = cache_dir
@@ -87,12 +90,19 @@ class Workspace:
         self.running: set[RunningProcess] = set()
         """Commands, and what commands left behind."""
         self.shell_session: ShellSession | None = None
+        self._kernel_settings = kernel_settings
+        self._kernel: SessionKernel | None = None
         self.ripgrep: str | None = None
         """The search program, once it was looked for."""
 
     @property
     def has_local_processes(self) -> bool:
         return self._own_processes is not None and self.processes is self._own_processes
+
+    @property
+    def local_processes(self) -> LocalProcesses | None:
+        """This machine's, unless commands run elsewhere."""
+        return self._own_processes if self.has_local_processes else None
 
     @property
     def is_here(self) -> bool:
@@ -108,6 +118,27 @@ class Workspace:
         if self.shell_session is not None:
             self.shell_session.close()
             self.shell_session = None
+        self.end_kernel()
+
+    def kernel(self) -> "SessionKernel":
+        """The one in which cells of Python run; asking for it starts none."""
+        if self._kernel is None:
+            # What most sessions never need.
+            from tools.kernel.kept import SessionKernel  # noqa: PLC0415
+            from tools.kernel.settings import KernelSettings  # noqa: PLC0415
+
+            self._kernel = SessionKernel(self, self._kernel_settings or KernelSettings)
+        return self._kernel
+
+    @property
+    def has_kernel(self) -> bool:
+        """Somebody has asked for it."""
+        return self._kernel is not None
+
+    def end_kernel(self, why: str = "") -> None:
+        """What cells defined is gone, as the next result says."""
+        if self._kernel is not None:
+            self._kernel.end(why)
 
     @property
     def has_map(self) -> bool:
@@ -134,12 +165,14 @@ class Workspace:
     def enter(self, cwd: Path) -> None:
         """Commands and paths mean this folder from now on. A shell that lasts would stay in the old one."""
         self.cwd = cwd
+        self.end_kernel(f"The session works in {cwd} now.")
         if self.shell_session is not None:
             self.shell_session.close()
             self.shell_session = None
 
     def close(self) -> None:
         """Ends every process that commands of this session left running, and removes temporary files."""
+        self.end_kernel()
         for process in tuple(self.running):
             process.kill()
         self.running.clear()

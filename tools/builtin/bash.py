@@ -26,11 +26,11 @@ from tools.running.portions import portion
 from tools.running.ptyrun import run_in_terminal
 from tools.running.rolling import OutputSnapshot
 from tools.running.shell import SpawnPlan, check_names, child_environment, split_leading_cd
-from tools.running.watching import CommandFiles
+from tools.running.watching import files_told
 from tools.running.withheld import missed, told, withheld
 from tools.schema import UNDECLARED, schema_of
 from tools.spellings import speller
-from tools.text import one_line, visible
+from tools.text import visible
 from tools.touches import Touches
 from tools.workspace import Workspace, workspace_of
 
@@ -423,26 +423,9 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     summary = (
         f"in the background, {job}" if job else f"exit {code}" if code else note.removeprefix("Command ")
     )
-    summary = ", ".join(part for part in (summary, _files(result.details)) if part)
+    summary = ", ".join(part for part in (summary, files_told(result.details)) if part)
     block = CommandBlock(command=command, output=output, exit_code=code, note=note)
     return Card(title="bash", subject=subject, summary=summary, blocks=(block,))
-
-
-def _files(details: Mapping[str, Any] | None) -> str:
-    """`± 3 files +12 -4, 1 not undoable: build/`."""
-    try:
-        files = msgspec.convert((details or {}).get("files"), CommandFiles)
-    except msgspec.ValidationError:
-        return ""
-    parts: list[str] = []
-    if files.changed:
-        lines = f" +{files.added} -{files.removed}" if files.added or files.removed else ""
-        parts.append(f"± {files.changed} file{'' if files.changed == 1 else 's'}{lines}")
-    if files.uncovered:
-        first, *others = files.uncovered
-        more = f" and {len(others)} more" if others else ""
-        parts.append(f"not undoable: {one_line(visible(first))}{more}")
-    return ", ".join(parts)
 
 
 def _is_finished(result: ToolResult) -> bool:

@@ -185,6 +185,19 @@ class LocalProcesses:
     async def start(
         self, command: CommandLine, output: int, *, errors: int | None = None, terminal: int | None = None
     ) -> LocalProcess:
+        nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            stdin = nothing if terminal is None else terminal
+            kind = b"p" if terminal is None else b"t"
+            return await self._started(command, kind, [stdin, output, output if errors is None else errors])
+        finally:
+            os.close(nothing)
+
+    async def start_linked(self, command: CommandLine, output: int, link: int) -> LocalProcess:
+        """One that is talked to: its stdin is `link`, a socket."""
+        return await self._started(command, b"p", [link, output, output])
+
+    async def _started(self, command: CommandLine, kind: bytes, streams: list[int]) -> LocalProcess:
         box = command.box
         instructions = plan(box, self._abilities(), list_folder) if box is not None else ()
         network = await self.network() if box is not None and "join network" in instructions else None
@@ -193,19 +206,16 @@ class LocalProcesses:
             command = msgspec.structs.replace(command, environment=environment)
         own, other = socket.socketpair()
         own.setblocking(False)
-        nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         try:
-            stdin = nothing if terminal is None else terminal
-            descriptors = [other.fileno(), stdin, output, output if errors is None else errors]
+            descriptors = [other.fileno(), *streams]
             if network is not None:
                 descriptors += network.joined(has_users=self._abilities().needs_users)
             keeper = self._boxed if instructions else self._keeper
-            keeper.hand_over(b"p" if terminal is None else b"t", descriptors)
+            keeper.hand_over(kind, descriptors)
         except BaseException:
             own.close()
             raise
         finally:
-            os.close(nothing)
             other.close()
         process = LocalProcess(own)
         await process.start(command, instructions)

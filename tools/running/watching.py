@@ -1,11 +1,12 @@
 """What commands do to files is found out by whoever set `Workspace.watch_command`; here is what that is."""
 
-from collections.abc import Awaitable, Callable
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
 
 import msgspec
 
 from tools.operations import CommandLine
+from tools.text import one_line, visible
 
 
 class CommandFiles(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,3 +28,20 @@ class WatchedCommand(Protocol):
 
 WatchCommand = Callable[[str, str, CommandLine], Awaitable[WatchedCommand | None]]
 """Asked before a command starts: the call that it belongs to, the tool, what is run. None: nobody watches."""
+
+
+def files_told(details: Mapping[str, Any] | None) -> str:
+    """`± 3 files +12 -4, 1 not undoable: build/`."""
+    try:
+        files = msgspec.convert((details or {}).get("files"), CommandFiles)
+    except msgspec.ValidationError:
+        return ""
+    parts: list[str] = []
+    if files.changed:
+        lines = f" +{files.added} -{files.removed}" if files.added or files.removed else ""
+        parts.append(f"± {files.changed} file{'' if files.changed == 1 else 's'}{lines}")
+    if files.uncovered:
+        first, *others = files.uncovered
+        more = f" and {len(others)} more" if others else ""
+        parts.append(f"not undoable: {one_line(visible(first))}{more}")
+    return ", ".join(parts)

@@ -169,6 +169,8 @@ def _note(note: str) -> list[Leaf]:
 
 
 def _file(block: FileBlock, limit: Limit) -> list[Leaf]:
+    if block.folds and limit is not WHOLE:
+        limit = Limit(block.folds, limit.characters)
     text, left_out = _bounded(block.text.removesuffix("\n"), limit, tail=False)
     leaves: list[Leaf] = [FileLeaf(clean(text), language_of(block.path), block.first_line)]
     if left_out:

@@ -1,0 +1,109 @@
+"""The `eval` tool: how its arguments are read. Running cells is `tools.kernel`'s, which the first call loads."""
+
+import asyncio
+import os
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
+
+import msgspec
+
+from tools.base import Tool, ToolContext, ToolError
+from tools.files.paths import absolute
+from tools.results import Card, Json, ToolResult
+from tools.schema import UNDECLARED, schema_of
+from tools.spellings import speller
+from tools.text import visible
+from tools.touches import Touches
+from tools.workspace import workspace_of
+
+MOST_CODE: Final = 20_000_000
+
+
+class EvalArguments(msgspec.Struct, frozen=True, kw_only=True):
+    code: Annotated[str, msgspec.Meta(description="Python to run")]
+    title: Annotated[str | None, msgspec.Meta(description="What it is for, in a few words for the user")] = (
+        None
+    )
+    timeout: Annotated[float | None, msgspec.Meta(description="Seconds, up to 3600; 0 for none")] = None
+    reset: Annotated[bool | None, msgspec.Meta(description="Begin with an empty namespace")] = None
+    cwd: Annotated[str | None, UNDECLARED] = None
+    """The folder of this cell."""
+
+    def touches(self, context: ToolContext) -> Touches:
+        folder = absolute(self.cwd, context.cwd) if self.cwd else str(context.cwd)
+        return Touches(works_in=workspace_of(context).files.real_path(folder))
+
+
+def eval_tool() -> Tool:
+    return Tool(
+        name="eval",
+        label="eval",
+        description=(
+            "Run Python in a kernel that keeps its variables, imports and functions from call to call, with the "
+            "project's interpreter. Shows what is printed, pictures, and the value of the last expression. Top-level "
+            "await works. tool.read(path=...), tool.bash(command=...) and so on call your other tools from the code "
+            "and return their text; await tool.aio.NAME(...) runs several at once. stdin is empty."
+        ),
+        schema=schema_of(EvalArguments),
+        arguments=EvalArguments,
+        prepare=_prepare,
+        run=_run,
+        show=_show,
+        snippet="Run Python that keeps its state (calculations, data, many tool calls at once)",
+        guidelines=(
+            "In eval, go in small steps: state stays, so after an error send only what has to run again",
+        ),
+    )
+
+
+_spelled = speller(
+    EvalArguments,
+    dict.fromkeys(("input", "source", "python", "script", "expression"), "code"),
+    dict.fromkeys(("workdir", "working_directory", "directory", "dir"), "cwd"),
+    dict.fromkeys(("timeout_seconds", "timeout_s", "timeout_secs"), "timeout"),
+    dict.fromkeys(("restart", "restart_kernel"), "reset"),
+    dict.fromkeys(("name", "description", "intent"), "title"),
+)
+
+
+def _prepare(raw: dict[str, Any]) -> dict[str, Any]:
+    """Also `cells`, a list of code and titles, as other agents' tools take them."""
+    out = _spelled(raw)
+    given: Json = out.get("cells")
+    if isinstance(given, list) and "code" not in out:
+        cells: list[Json] = given
+        parts: list[str] = []
+        for cell in cells:
+            fields: dict[str, Json] = cell if isinstance(cell, dict) else {"code": cell}
+            code, title = fields.get("code"), fields.get("title")
+            quoted = str(title or "").replace('"', "'")
+            parts.append(f'===== py:"{quoted}" =====\n{code}')
+        out = {**{name: value for name, value in out.items() if name != "cells"}, "code": "\n".join(parts)}
+    return out
+
+
+async def _run(arguments: EvalArguments, context: ToolContext) -> ToolResult:
+    if not arguments.code.strip():
+        raise ToolError("The code is empty. Pass the Python to run.")
+    if len(arguments.code) > MOST_CODE:
+        raise ToolError("The code is too long: 20 MB is the most. Put data into files.")
+    cwd = absolute(arguments.cwd, context.cwd) if arguments.cwd else None
+    if cwd is not None and not await asyncio.to_thread(os.path.isdir, cwd):
+        raise ToolError(f"Working directory does not exist: {visible(cwd)}")
+    # The kernel, its words and pictures: what most sessions never need.
+    from tools.kernel.calls import Wish, evaluate  # noqa: PLC0415
+
+    wish = Wish(
+        code=arguments.code,
+        title=arguments.title or "",
+        timeout=arguments.timeout,
+        resets=bool(arguments.reset),
+        cwd=cwd,
+    )
+    return await evaluate(wish, context)
+
+
+def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    from tools.kernel.card import card  # noqa: PLC0415  (as above)
+
+    return card(arguments, result)

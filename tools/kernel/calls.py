@@ -1,0 +1,270 @@
+"""One call of `eval`, from its cells to their end: turns, time limits, what is stopped, what goes to the background."""
+
+import asyncio
+import functools
+import time
+from collections.abc import Awaitable
+from typing import Any, Final
+
+import msgspec
+
+from tools.base import ToolCaller, ToolContext, ToolError
+from tools.kernel.cells import Cell, cells_of
+from tools.kernel.kept import CellEnd, SessionKernel
+from tools.kernel.output import CellOutput
+from tools.kernel.process import KernelGone
+from tools.kernel.telling import MadeCall, Report, so_far, told
+from tools.operations import CommandLine
+from tools.results import ToolResult, text_result
+from tools.running.commands import UPDATE_SECONDS, watch
+from tools.running.watching import CommandFiles
+from tools.text import one_line
+from tools.workspace import Workspace, workspace_of
+
+_MAX_TIMEOUT: Final = 3600.0
+_MOST_CALLS_SHOWN: Final = 200
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be run."""
+
+    code: str
+    title: str = ""
+    timeout: float | None = None
+    resets: bool = False
+    cwd: str | None = None
+
+    @property
+    def told(self) -> str:
+        """Its title, or else its first line."""
+        first = next((line.strip() for line in self.code.split("\n") if line.strip()), "")
+        return one_line(self.title or first)[:120]
+
+
+class Evaluation:
+    """Cells under way."""
+
+    def __init__(
+        self, wish: Wish, workspace: Workspace, *, call_id: str | None, caller: ToolCaller | None
+    ) -> None:
+        """`call_id`: the call that it belongs to; a person's own has none, and what it does to files is not watched."""
+        self._wish = wish
+        self._cells = cells_of(wish.code)
+        self._workspace = workspace
+        self._kernel: SessionKernel = workspace.kernel()
+        self._call_id = call_id
+        self._caller = caller
+        self._aborted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._started = time.monotonic()
+        self._files: CommandFiles | None = None
+        self.output: CellOutput | None = None
+        self.calls: list[MadeCall] = []
+
+    @property
+    def kernel(self) -> SessionKernel:
+        return self._kernel
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._started
+
+    def abort(self) -> None:
+        """Makes `run` interrupt the cell that runs and end."""
+        if not self._aborted.done():
+            self._aborted.set_result(None)
+
+    def preview(self) -> str:
+        return self.output.preview() if self.output is not None else ""
+
+    async def run(self) -> Report:
+        """To the end, which a time limit or `abort` bring about early. Raises `ToolError` where nothing can run."""
+        if not self._cells:
+            raise ToolError("There is no code in these cells.")
+        async with self._kernel.turn:
+            self._started = time.monotonic()
+            self._kernel.busy_with = self._wish.told
+            try:
+                return await self._run_watched()
+            finally:
+                self._kernel.busy_with = ""
+
+    async def _run_watched(self) -> Report:
+        line = CommandLine(argv=("eval", self._wish.code), cwd=str(self._workspace.cwd), environment={})
+        watched = await watch(self._workspace, self._call_id, "eval", line)
+        try:
+            report = await self._run_all()
+        finally:
+            files = await watched.ended() if watched is not None else None
+        return msgspec.structs.replace(report, files=files)
+
+    async def _run_all(self) -> Report:
+        kernel, cells = self._kernel, self._cells
+        await kernel.ensure(resets=self._wish.resets or cells[0].resets)
+        notices = kernel.take_notices()
+        output = self.output = CellOutput(self._workspace.artifacts, kernel.take_late())
+        notes: list[str] = []
+        end = CellEnd()
+        number = 0
+        for number, cell in enumerate(cells, 1):
+            if number > 1 and cell.resets:
+                await kernel.ensure(resets=True)
+            if len(cells) > 1:
+                output.line(f"[{number}/{len(cells)}] {one_line(cell.title)}".rstrip())
+            end = await self._run_one(cell, output)
+            if end.done is not None:
+                notes += end.done.notes
+                if end.done.value is not None:
+                    output.line(f"Out: {end.done.value}")
+                if end.done.error is not None and not (end.stopped and end.done.error.is_interrupt):
+                    output.line(end.done.error.text)
+            if end.has_failed:
+                break
+        return Report(
+            title=self._wish.title,
+            count=len(cells),
+            last=number,
+            end=end,
+            limit=self._limit(cells[number - 1]),
+            output=await asyncio.to_thread(output.finish),
+            pieces=output.pieces(),
+            notices=tuple(notices),
+            notes=tuple(notes),
+            calls=tuple(self.calls),
+            seconds=self.seconds,
+        )
+
+    def _limit(self, cell: Cell) -> float | None:
+        asked = cell.timeout if cell.timeout is not None else self._wish.timeout
+        if asked is None:
+            return self._kernel.default_timeout
+        return min(asked, _MAX_TIMEOUT) if asked > 0 else None
+
+    async def _run_one(self, cell: Cell, output: CellOutput) -> CellEnd:
+        kernel = self._kernel
+        call = self._call_tool if self._caller is not None else None
+        running = asyncio.ensure_future(
+            kernel.run(
+                cell.code, output, cwd=self._wish.cwd, call=call, tools=self._parameters() if call else {}
+            )
+        )
+        ends: set[asyncio.Future[Any]] = {running, self._aborted}
+        await asyncio.wait(ends, timeout=self._limit(cell), return_when=asyncio.FIRST_COMPLETED)
+        stopped, keeps_state = "", True
+        if not running.done():
+            stopped = "abort" if self._aborted.done() else "timeout"
+            keeps_state = await kernel.stop(running)
+        try:
+            return CellEnd(done=running.result(), stopped=stopped, keeps_state=keeps_state)
+        except KernelGone as gone:
+            return CellEnd(stopped=stopped, keeps_state=False, exit_code=gone.code)
+
+    # The tools that a cell calls
+
+    def _parameters(self) -> dict[str, list[str]]:
+        assert self._caller is not None
+        return {name: list(tool.schema.get("properties", {})) for name, tool in self._caller.tools().items()}
+
+    async def _call_tool(self, name: str, arguments: dict[str, Any]) -> ToolResult:
+        assert self._caller is not None
+        tool = self._caller.tools().get(name)
+        made = MadeCall(name=name, subject=_subject(tool, arguments) if tool is not None else "")
+        if len(self.calls) < _MOST_CALLS_SHOWN:
+            self.calls.append(made)
+        started = time.monotonic()
+        try:
+            result = await self._caller.call(name, arguments)
+        except asyncio.CancelledError:
+            made.state = "stopped"
+            raise
+        made.state = "failed" if result.is_error else "done"
+        made.milliseconds = round((time.monotonic() - started) * 1000)
+        return result
+
+
+def _subject(tool: Any, arguments: dict[str, Any]) -> str:
+    try:
+        return one_line(tool.card(arguments).subject)[:200]
+    except Exception:  # noqa: BLE001  (arguments of a cell's making, drawn by a tool that may be foreign)
+        return ""
+
+
+async def evaluate(wish: Wish, context: ToolContext) -> ToolResult:
+    """A call of the model's."""
+    workspace = workspace_of(context)
+    evaluation = Evaluation(wish, workspace, call_id=context.call_id, caller=context.caller)
+    kernel = evaluation.kernel
+    if kernel.job is not None:
+        if not wish.resets:
+            raise ToolError(
+                f"The kernel is busy: {kernel.busy_with} runs as job {kernel.job}. Its result arrives by itself; "
+                "end the job, or begin anew with reset: true."
+            )
+        await kernel.restart()
+    running = asyncio.ensure_future(evaluation.run())
+    threshold = workspace.shell().background_after_seconds
+    shown: object = None
+    try:
+        while True:
+            done, _ = await asyncio.wait({running}, timeout=UPDATE_SECONDS)
+            if done:
+                return told(running.result(), workspace)
+            is_late = threshold is not None and evaluation.seconds >= threshold
+            if context.jobs is not None and (is_late or context.background_requested()):
+                return _hand_over(wish, context, evaluation, running)
+            state = (evaluation.output and evaluation.output.total_bytes, _states(evaluation.calls))
+            if state != shown:
+                shown = state
+                context.progress(so_far(evaluation.preview(), evaluation.calls))
+    except asyncio.CancelledError:
+        evaluation.abort()
+        return told(await _surely(running), workspace)
+
+
+def _states(calls: list[MadeCall]) -> tuple[str, ...]:
+    return tuple(call.state for call in calls)
+
+
+def _hand_over(
+    wish: Wish, context: ToolContext, evaluation: Evaluation, running: "asyncio.Task[Report]"
+) -> ToolResult:
+    """The cell goes on as a job, and the kernel with it; the call itself is over."""
+    assert context.jobs is not None
+    kernel = evaluation.kernel
+
+    async def work() -> ToolResult:
+        try:
+            report = await asyncio.shield(running)
+        except asyncio.CancelledError:
+            evaluation.abort()
+            report = await _surely(running)
+        finally:
+            kernel.job = None
+        return told(report, workspace_of(context))
+
+    kernel.job = context.jobs.adopt(
+        call_id=context.call_id,
+        title=wish.told,
+        work=work(),
+        tail=functools.partial(_tail, evaluation),
+        kill=evaluation.abort,
+    )
+    return text_result(
+        f"Background job {kernel.job} started: {wish.told}\n"
+        "Its result arrives by itself when it ends. The kernel is busy until then.",
+        details={"jobId": kernel.job, "background": True},
+    )
+
+
+def _tail(evaluation: Evaluation) -> str:
+    return evaluation.preview()[-4096:]
+
+
+async def _surely(running: Awaitable[Report]) -> Report:
+    """The result, however often the waiter is cancelled meanwhile: what ends a cell is never given up."""
+    task = asyncio.ensure_future(running)
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            continue
+    return task.result()

@@ -1,0 +1,120 @@
+"""How people see a call of `eval`: its title, its code, then what it showed, in order."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from tools.arguments import text_argument, text_detail
+from tools.results import (
+    Block,
+    Card,
+    FileBlock,
+    ImageBlock,
+    ImagePart,
+    Json,
+    ListBlock,
+    MarkdownBlock,
+    TextBlock,
+    ToolResult,
+    TreeBlock,
+    TreeNode,
+)
+from tools.running.watching import files_told
+from tools.text import one_line, visible
+
+FOLDED_LINES = 8
+"""Of the code, above what it showed."""
+_SIGNS = {"running": "…", "done": "✓", "failed": "✗", "stopped": "■"}
+_MOST_NODES = 400
+
+
+def card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    code = arguments.get("code")
+    code = visible(code).strip("\n") if isinstance(code, str) else ""
+    subject = text_argument(arguments, "title") or text_argument({"code": code}, "code")
+    blocks: list[Block] = []
+    if code:
+        folds = FOLDED_LINES if result is not None and result.content else 0
+        blocks.append(FileBlock(path="cell.py", text=code, folds=folds))
+    if result is None:
+        return Card(title="eval", subject=subject, summary="", blocks=tuple(blocks))
+    blocks += _calls(result.details)
+    blocks += shown(result)
+    return Card(title="eval", subject=subject, summary=_summary(result), blocks=tuple(blocks))
+
+
+def shown(result: ToolResult) -> list[Block]:
+    """What the cells showed."""
+    kinds: Json = (result.details or {}).get("parts")
+    named: list[Json] = kinds if isinstance(kinds, list) else []
+    blocks: list[Block] = []
+    for at, part in enumerate(result.content):
+        kind = named[at] if at < len(named) else "text"
+        if isinstance(part, ImagePart):
+            blocks.append(
+                ImageBlock(mime_type=part.mime_type, byte_count=len(part.data) * 3 // 4, data=part.data)
+            )
+        elif kind == "markdown":
+            blocks.append(MarkdownBlock(text=visible(part.text)))
+        elif kind == "json":
+            blocks.append(_tree(part.text))
+        elif part.text:
+            blocks.append(TextBlock(text=visible(part.text), tail=True))
+    return blocks
+
+
+def _summary(result: ToolResult) -> str:
+    details = result.details or {}
+    job = text_detail(details, "jobId")
+    if job:
+        return f"in the background, {job}"
+    stopped = {"timeout": "timed out", "abort": "stopped"}.get(text_detail(details, "stopped"), "")
+    lost = "state lost" if details.get("stateLost") else ""
+    failed = text_detail(details, "error") if result.is_error and not stopped else ""
+    return ", ".join(part for part in (stopped, failed, lost, files_told(details)) if part)
+
+
+def _calls(details: Mapping[str, Any] | None) -> list[Block]:
+    try:
+        made = msgspec.convert((details or {}).get("calls") or [], list[dict[str, Any]])
+    except msgspec.ValidationError:
+        return []
+    if not made:
+        return []
+    return [ListBlock(items=tuple(_call(one) for one in made))]
+
+
+def _call(made: Mapping[str, Any]) -> str:
+    words = (_SIGNS.get(str(made.get("state")), "·"), str(made.get("name", "")), str(made.get("subject", "")))
+    return one_line(" ".join(word for word in words if word))[:300]
+
+
+def _tree(text: str) -> Block:
+    try:
+        value: Json = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return TextBlock(text=visible(text))
+    left = [_MOST_NODES]
+    return TreeBlock(roots=(_node("", value, left, 0),))
+
+
+def _node(name: str, value: Json, left: list[int], depth: int) -> TreeNode:
+    before = f"{one_line(name)}: " if name else ""
+    if isinstance(value, dict):
+        pairs = [(str(key), inner) for key, inner in value.items()]
+        label = f"{before}{{{len(pairs)}}}"
+    elif isinstance(value, list):
+        pairs = [(str(at), inner) for at, inner in enumerate(value)]
+        label = f"{before}[{len(pairs)}]"
+    else:
+        shown = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        return TreeNode(label=f"{before}{one_line(shown)[:200]}")
+    children: list[TreeNode] = []
+    for key, inner in pairs:
+        if left[0] <= 0 or depth > 20:
+            children.append(TreeNode(label=f"… {len(pairs) - len(children)} more"))
+            break
+        left[0] -= 1
+        children.append(_node(key, inner, left, depth + 1))
+    return TreeNode(label=label, children=tuple(children))

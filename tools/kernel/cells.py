@@ -1,0 +1,70 @@
+"""The cells of one call: what `code` holds, also in the form with headers that other agents' models have learnt."""
+
+from typing import Final
+
+import msgspec
+
+from tools.base import ToolError
+from tools.patterns import late
+
+_HEADER: Final = late(r"={5,}\s*(?P<words>.*?)\s*={5,}\s*")
+_WORD: Final = late(
+    r"""(?P<name>[\w-]+)(?::(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>\S+)))?|\S+"""
+)
+_TIME: Final = late(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>ms|s|m)?")
+_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
+_PYTHON: Final = frozenset(("py", "python", "python3", "ipython"))
+_OTHERS: Final = frozenset(
+    ("js", "javascript", "ts", "typescript", "node", "sh", "bash", "rb", "ruby", "jl", "julia")
+)
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    code: str
+    title: str = ""
+    timeout: float | None = None
+    resets: bool = False
+    """The kernel begins anew before it."""
+
+
+def cells_of(code: str) -> tuple[Cell, ...]:
+    """One, unless the text begins with a header. Raises `ToolError` for another language."""
+    lines = code.split("\n")
+    first = next((line for line in lines if line.strip()), "")
+    if not _HEADER.fullmatch(first.strip()):
+        return (Cell(code=code),)
+    found: list[Cell] = []
+    head: Cell | None = None
+    body: list[str] = []
+    for line in lines:
+        header = _HEADER.fullmatch(line.strip())
+        if header is None:
+            body.append(line)
+            continue
+        if head is not None:
+            found.append(msgspec.structs.replace(head, code="\n".join(body).strip("\n")))
+        head, body = _headed(header["words"]), []
+    if head is not None:
+        found.append(msgspec.structs.replace(head, code="\n".join(body).strip("\n")))
+    return tuple(cell for cell in found if cell.code.strip())
+
+
+def _headed(words: str) -> Cell:
+    title, timeout, resets = "", None, False
+    for word in _WORD.finditer(words):
+        name = (word["name"] or "").lower()
+        value = next((word[kind] for kind in ("double", "single", "bare") if word[kind] is not None), "")
+        if name in _OTHERS:
+            raise ToolError(f"A cell is in {name}. Only Python runs here; use bash for the rest.")
+        if name in _PYTHON or name == "title":
+            title = value or title
+        elif name in ("t", "timeout"):
+            timeout = _seconds(value)
+        elif name in ("reset", "rst"):
+            resets = True
+    return Cell(code="", title=title, timeout=timeout, resets=resets)
+
+
+def _seconds(text: str) -> float | None:
+    found = _TIME.fullmatch(text)
+    return float(found["number"]) * _UNITS[found["unit"] or "s"] if found else None

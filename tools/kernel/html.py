@@ -1,0 +1,60 @@
+"""HTML as text, for values that have nothing else to be shown by."""
+
+from html.parser import HTMLParser
+from typing import Final
+
+_UNSEEN: Final = frozenset({"script", "style", "head", "template"})
+_OWN_LINE: Final = frozenset(
+    (
+        "p",
+        "div",
+        "br",
+        "hr",
+        "tr",
+        "table",
+        "ul",
+        "ol",
+        "pre",
+        "blockquote",
+        "section",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+    )
+)
+
+
+def as_text(html: str) -> str:
+    reader = _Reader()
+    reader.feed(html)
+    reader.close()
+    lines = (" ".join(line.split()).removesuffix("|").rstrip() for line in "".join(reader.parts).split("\n"))
+    return "\n".join(line for line in lines if line)
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.parts: list[str] = []
+        self._hidden = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in _UNSEEN:
+            self._hidden += 1
+        elif tag in _OWN_LINE:
+            self.parts.append("\n")
+        elif tag == "li":
+            self.parts.append("\n- ")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in _UNSEEN:
+            self._hidden = max(0, self._hidden - 1)
+        elif tag in ("td", "th"):
+            self.parts.append(" | ")
+        elif tag in _OWN_LINE:
+            self.parts.append("\n")
+
+    def handle_data(self, data: str) -> None:
+        if not self._hidden:
+            self.parts.append(" ".join(data.split("\n")))

@@ -1,0 +1,258 @@
+"""Running cells: one namespace, one event loop that lives between them, output by the system's own descriptors."""
+# pyright: basic
+
+import ast
+import builtins
+import io
+import os
+import sys
+import time
+from types import ModuleType
+
+import _bayou_errors
+import _bayou_names
+import _bayou_shown
+import _bayou_tools
+
+_AWAITS = 0x80  # inspect.CO_COROUTINE
+_STARTS_CHILDREN = frozenset(
+    (
+        "subprocess.Popen",
+        "os.system",
+        "os.fork",
+        "os.forkpty",
+        "os.posix_spawn",
+        "os.exec",
+        "os.spawn",
+        "pty.spawn",
+    )
+)
+_WANTS_LOOP = ("create_task", "ensure_future", "get_running_loop")
+"""Words of code that begins something on the loop without awaiting it."""
+_NO_INPUT = "Kernel requested stdin; interactive input is not supported."
+
+
+class NoInput(io.TextIOBase):
+    """stdin: nobody is there to be asked."""
+
+    name = "<stdin>"
+    encoding = "utf-8"
+    errors = "strict"
+
+    def readable(self):
+        return True
+
+    def fileno(self):
+        return 0
+
+    def close(self):
+        """`exit()` closes it, and another cell comes behind."""
+
+    def read(self, size=-1):
+        raise RuntimeError(_NO_INPUT)
+
+    readline = read
+
+
+class Cells:
+    def __init__(self, link):
+        self._link = link
+        self._count = 0
+        self._loop = None
+        self._kept = set()
+        self._descriptors = tuple(_inheritable_off(os.dup(number)) for number in (1, 2))
+        self._input = NoInput()
+        self._output = self._opened_output()
+        self._shown = _bayou_shown.Shown(link, self._flush)
+        self._tools = _bayou_tools.Tools(link, self._flush)
+        self._space = ModuleType("__main__", "What cells define.")
+        names = vars(self._space)
+        names["__builtins__"] = builtins
+        names.update(tool=self._tools, display=self._shown.display, artifact=self._tools.artifact)
+        self._given = {name: names[name] for name in ("tool", "display", "artifact")}
+        sys.modules["__main__"] = self._space
+        sys.argv[:] = [""]
+        self._errors = _bayou_errors.Errors(os.path.dirname(os.path.abspath(__file__)))
+        sys.addaudithook(self._audited)
+        sys.meta_path.insert(0, _bayou_shown.FiguresFinder(self._shown))
+
+    def obey(self, order):
+        if order["op"] == "run":
+            self._link.send(self.run(order))
+        elif order["op"] == "names":
+            self._link.send({"op": "told", "id": order["id"], "names": self._names()})
+        elif order["op"] == "complete":
+            self._link.send({"op": "told", "id": order["id"], "names": self._completed(order["text"])})
+
+    def run(self, order):
+        """A cell, and what came of it."""
+        self._count += 1
+        self._make_ready(order)
+        file = f"<cell {self._count}>"
+        self._errors.remember(file, order["code"])
+        interrupts = self._link.interrupts
+        interrupts.listen()
+        folder = value = problem = None
+        started = time.perf_counter()
+        try:
+            try:
+                interrupts.is_open = True
+                folder = self._entered(order.get("cwd"))
+                value = self._carried_out(order["code"], file)
+            finally:
+                interrupts.is_open = False
+        except BaseException as caught:  # noqa: BLE001  (a cell may raise whatever it likes)
+            problem = caught
+        seconds = time.perf_counter() - started
+        if self._link.is_child:
+            self._leave_child(problem)
+        notes = [*self._shown.take_notes(), *self._leave_tasks()]
+        told = self._errors.told(problem) if problem is not None else None
+        del problem
+        self._left(folder)
+        self._flush()
+        return {
+            "op": "done",
+            "id": order["id"],
+            "number": self._count,
+            "value": value,
+            "error": told,
+            "notes": notes,
+            "seconds": seconds,
+        }
+
+    def _carried_out(self, code, file):
+        """The text of the last expression's value, if there is one to be shown."""
+        tree = compile(code, file, "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True)
+        last = None
+        if tree.body and isinstance(tree.body[-1], ast.Expr):
+            last = ast.Expression(tree.body.pop().value)
+        value = None
+        for part, mode in ((tree, "exec"), (last, "eval")):
+            if part is None or (mode == "exec" and not part.body):
+                continue
+            compiled = compile(part, file, mode, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True)
+            if compiled.co_flags & _AWAITS:
+                value = self._awaited(eval(compiled, vars(self._space)))
+            elif any(word in code for word in _WANTS_LOOP):
+                value = self._awaited(self._within_loop(compiled))
+            else:
+                value = eval(compiled, vars(self._space))
+        if last is None or value is None or code.rstrip().endswith(";"):
+            self._shown.figures()
+            return None
+        builtins._ = value  # pyright: ignore  (as an interactive interpreter has it)
+        text = self._shown.value(value)
+        self._shown.figures()
+        return text
+
+    async def _within_loop(self, compiled):
+        return eval(compiled, vars(self._space))
+
+    def _awaited(self, coroutine):
+        import asyncio  # noqa: PLC0415  (half of what a kernel would cost to start)
+
+        if self._loop is None or self._loop.is_closed():
+            self._loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(self._loop)
+        main = self._loop.create_task(coroutine)
+        try:
+            return self._loop.run_until_complete(main)
+        except BaseException:
+            if not main.done():
+                main.cancel()
+                self._loop.run_until_complete(asyncio.gather(main, return_exceptions=True))
+            raise
+
+    def _leave_tasks(self):
+        """Tasks that nothing holds by a name end with their cell."""
+        if self._loop is None or self._loop.is_closed():
+            return []
+        asyncio = sys.modules["asyncio"]
+        try:
+            running = [task for task in asyncio.all_tasks(self._loop) if not task.done()]
+            named = _bayou_names.held(vars(self._space).values(), running)
+            left = [task for task in running if task not in named]
+            for task in left:
+                task.cancel()
+            if left:
+                self._loop.run_until_complete(asyncio.wait(left, timeout=0.5))
+        except BaseException as problem:  # noqa: BLE001  (tasks are the cell's, and may raise whatever they like)
+            return [f"Tasks that were left running could not be ended: {problem!r}"]
+        told = []
+        if left:
+            who, them = ("A task", "it") if len(left) == 1 else (f"{len(left)} tasks", "them")
+            told.append(f"{who} still ran at the end of the cell, held by no name: bayou cancelled {them}.")
+        if named:
+            told.append(
+                f"Still to run, in cells that await: {len(named)} task{'' if len(named) == 1 else 's'}."
+            )
+        return told
+
+    # What a cell may have left behind
+
+    def _make_ready(self, order):
+        for number, kept in zip((1, 2), self._descriptors):
+            os.dup2(kept, number)
+        if self._output.closed:
+            self._output = self._opened_output()
+        sys.stdout = sys.stderr = self._output
+        sys.stdin = self._input
+        self._shown.begin()
+        self._tools.begin(order.get("tools") or {})
+        names = vars(self._space)
+        for name, given in self._given.items():
+            names.setdefault(name, given)
+
+    def _opened_output(self):
+        sys.stdout = sys.stderr = opened = io.TextIOWrapper(
+            io.BufferedWriter(io.FileIO(1, "w", closefd=False), 1 << 16),
+            encoding="utf-8",
+            errors="backslashreplace",
+            line_buffering=True,
+        )
+        return opened
+
+    def _flush(self):
+        try:
+            self._output.flush()
+        except (OSError, ValueError):
+            pass  # Somebody closed it; the next cell gets another.
+
+    def _audited(self, event, arguments):
+        if event in _STARTS_CHILDREN:
+            self._flush()  # What was printed before stands before what a child prints.
+
+    def _entered(self, folder):
+        """Where the kernel stood before it went there for one cell."""
+        if not folder:
+            return None
+        before = os.getcwd()
+        os.chdir(folder)
+        return before, os.getcwd()
+
+    def _left(self, folders):
+        """Back, unless the cell itself went elsewhere."""
+        try:
+            if folders is not None and os.getcwd() == folders[1]:
+                os.chdir(folders[0])
+        except OSError:
+            pass  # It is gone.
+
+    def _leave_child(self, problem):
+        """A forked child that came to the end of the cell."""
+        self._flush()
+        os._exit(0 if problem is None else 1)
+
+    # What is told between cells
+
+    def _names(self):
+        return _bayou_names.listed(vars(self._space), self._given)
+
+    def _completed(self, text):
+        return _bayou_names.completed(vars(self._space), text)
+
+
+def _inheritable_off(descriptor):
+    os.set_inheritable(descriptor, False)
+    return descriptor

@@ -1,0 +1,169 @@
+"""The words between the kernel and bayou: frames of JSON behind their length, on a descriptor that no child inherits.
+
+A thread of its own takes in what comes, so that the cell's thread can be interrupted anywhere and no word is lost.
+"""
+# pyright: basic
+
+import _thread
+import json
+import os
+import signal
+from _queue import SimpleQueue
+
+
+class Interrupts:
+    """SIGINT means the cell: whatever else runs in the cell's thread is finished first."""
+
+    def __init__(self):
+        self.is_open = False
+        """A cell runs."""
+        self._shields = 0
+        self._is_pending = False
+
+    def listen(self):
+        """Before each cell, for the one before may have taken the signal for itself."""
+        signal.signal(signal.SIGINT, self._heard)
+
+    def _heard(self, number, frame):
+        if self.is_open and not self._shields:
+            raise KeyboardInterrupt
+        self._is_pending = self.is_open
+
+    def __enter__(self):
+        if _is_main():
+            self._shields += 1
+
+    def __exit__(self, *problem):
+        if not _is_main():
+            return
+        self._shields -= 1
+        if self._is_pending and not self._shields:
+            self._is_pending = False
+            if self.is_open:
+                raise KeyboardInterrupt
+
+
+_MAIN = _thread.get_ident()
+
+
+def _is_main():
+    return _thread.get_ident() == _MAIN
+
+
+class Gone(Exception):
+    """Nobody is at the other end."""
+
+
+class Waiting:
+    """For the answer to one word."""
+
+    def __init__(self, on_answer=None):
+        self.answer = None
+        self.number = 0
+        self._lock = _thread.allocate_lock()
+        self._lock.acquire()
+        self._on_answer = on_answer
+
+    def set(self, answer):
+        self.answer = answer
+        self._lock.release()
+        if self._on_answer is not None:
+            self._on_answer(answer)
+
+    def wait(self):
+        self._lock.acquire()
+        self._lock.release()
+        return self.answer
+
+
+class Link:
+    def __init__(self):
+        self._descriptor = os.dup(0)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+        self.interrupts = Interrupts()
+        self.is_child = False
+        """A cell has forked: this is not the kernel."""
+        self._orders = SimpleQueue()
+        self._sending = _thread.allocate_lock()
+        self._waiting = {}
+        self._count = 0
+        os.register_at_fork(after_in_child=self._forked)
+
+    def start(self):
+        """The thread that listens; signals are not its business."""
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        _thread.start_new_thread(self._listen, ())
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+    def next_order(self):
+        """What is to be done next; None when bayou has gone."""
+        return self._orders.get()
+
+    def send(self, word):
+        if self.is_child:
+            raise Gone("A forked child cannot speak for the kernel.")
+        data = json.dumps(word).encode()
+        view = memoryview(len(data).to_bytes(4, "big") + data)
+        with self.interrupts, self._sending:
+            try:
+                while view:
+                    view = view[os.write(self._descriptor, view) :]
+            except OSError:
+                raise Gone("bayou has gone.") from None
+
+    def ask(self, word, on_answer=None):
+        """Sends a word that gets an answer, and returns what can be waited for."""
+        waiting = Waiting(on_answer)
+        with self.interrupts:
+            with self._sending:
+                self._count += 1
+                number = self._count
+                self._waiting[number] = waiting
+            self.send({**word, "id": number})
+        waiting.number = number
+        return waiting
+
+    def give_up(self, waiting):
+        """Nobody waits for this any longer."""
+        with self.interrupts:
+            if self._waiting.pop(waiting.number, None) is not None:
+                self.send({"op": "cancel", "id": waiting.number})
+
+    def _listen(self):
+        while True:
+            head = self._read(4)
+            body = self._read(int.from_bytes(head, "big")) if head else None
+            if body is None:
+                break
+            word = json.loads(body)
+            if word["op"] != "answer":
+                self._orders.put(word)
+                continue
+            waiting = self._waiting.pop(word["id"], None)
+            if waiting is not None:
+                waiting.set(word)
+        self._orders.put(None)
+        for waiting in list(self._waiting.values()):
+            waiting.set({"error": "bayou has gone."})
+
+    def _read(self, count):
+        parts = []
+        while count:
+            try:
+                part = os.read(self._descriptor, min(count, 1 << 20))
+            except OSError:
+                part = b""
+            if not part:
+                return None
+            parts.append(part)
+            count -= len(part)
+        return b"".join(parts)
+
+    def _forked(self):
+        self.is_child = True
+        try:
+            os.close(self._descriptor)
+        except OSError:
+            pass

@@ -1,0 +1,86 @@
+"""What the cells have defined: listed with types, completed, and whether something is held by a name."""
+# pyright: basic
+
+import builtins
+import keyword
+from types import ModuleType
+
+import _bayou_shown
+
+_MOST_NAMES = 500
+_MOST_COMPLETED = 200
+_PLAIN = (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, range, type(None))
+
+
+def listed(space, given):
+    found = []
+    for name, value in list(space.items()):
+        if name.startswith("_") or given.get(name) is value:
+            continue
+        found.append({"name": name, "type": _type_of(value), "value": _told(value)})
+        if len(found) == _MOST_NAMES:
+            break
+    return found
+
+
+def _type_of(value):
+    kind = type(value)
+    module = getattr(kind, "__module__", "")
+    name = getattr(kind, "__qualname__", "?")
+    return name if module in ("builtins", "__main__") else f"{module.partition('.')[0]}.{name}"
+
+
+def _told(value):
+    """Only what can be told without running anything of the cells."""
+    kind = type(value)
+    if kind in _PLAIN:
+        size = f"{len(value)} items" if kind in (list, tuple, dict, set, frozenset) and len(value) > 8 else ""
+        return size or _bayou_shown.bounded(value, 80)
+    if kind is ModuleType:
+        return value.__name__
+    shape = vars(kind).get("shape")
+    if shape is not None:
+        try:
+            return " x ".join(str(int(side)) for side in value.shape)
+        except Exception:  # noqa: BLE001  (whatever a library makes of it)
+            return ""
+    return ""
+
+
+def completed(space, text):
+    """Names that go on from `text`: plain ones, or attributes behind the last dot."""
+    path, dot, beginning = text.rpartition(".")
+    if not dot:
+        names = {*space, *vars(builtins), *keyword.kwlist}
+    else:
+        first, *rest = path.split(".")
+        if first in space:
+            value = space[first]
+        elif hasattr(builtins, first):
+            value = getattr(builtins, first)
+        else:
+            return []
+        for name in rest:
+            value = getattr(value, name, None)
+            if value is None:
+                return []
+        names = set(dir(value))
+    fitting = [name for name in names if isinstance(name, str) and name.startswith(beginning)]
+    if not beginning.startswith("_"):
+        fitting = [name for name in fitting if not name.startswith("_")]
+    fitting.sort(key=lambda name: (name not in space, name.lower()))
+    return [path + dot + name for name in fitting[:_MOST_COMPLETED]]
+
+
+def held(values, tasks):
+    """Those of the tasks that a name stands for, by itself or in a list, a tuple, a set or a dict."""
+    wanted = set(map(id, tasks))
+    found = set()
+    for value in list(values):
+        if id(value) in wanted:
+            found.add(id(value))
+        elif type(value) in (list, tuple, set, frozenset):
+            found.update(wanted.intersection(map(id, value)))
+        elif type(value) is dict:
+            found.update(wanted.intersection(map(id, value.values())))
+    return [task for task in tasks if id(task) in found]

@@ -1,0 +1,268 @@
+"""How values are shown: as text that is cut before it grows, as Markdown, HTML, JSON, or as a picture."""
+# pyright: basic
+
+import os
+import sys
+
+LIMIT = 8000
+_MOST_PICTURES = 4
+_MOST_RICH = 20
+_MOST_TEXT = 200_000
+_MOST_BYTES = 15_000_000
+_MOST_DIGITS = 12_000
+_DEEPEST = 40
+
+
+class Shown:
+    """What the cell that runs shows besides what it prints."""
+
+    def __init__(self, link, flush):
+        self._link = link
+        self._flush = flush
+        self.begin()
+
+    def begin(self):
+        self._pictures = self._rich = self._left_out = 0
+        self._notes = []
+
+    def take_notes(self):
+        notes = self._notes
+        if self._left_out:
+            pictures = "picture" if self._left_out == 1 else "pictures"
+            notes.append(f"{self._left_out} more {pictures} not shown: at most {_MOST_PICTURES} a cell.")
+        self.begin()
+        return notes
+
+    def display(self, *values):
+        """Shows values as the last one of a cell is shown."""
+        for value in values:
+            if not self._as_rich(value):
+                sys.stdout.write(bounded(value) + "\n")
+
+    def value(self, value):
+        """The text of a cell's value; None if it was shown as something else."""
+        return None if self._as_rich(value) else bounded(value)
+
+    def figures(self):
+        """What pyplot has drawn and nobody has shown."""
+        pyplot = sys.modules.get("matplotlib.pyplot")
+        if pyplot is None:
+            return
+        for number in pyplot.get_fignums():
+            self._as_rich(pyplot.figure(number))
+
+    def _as_rich(self, value):
+        if isinstance(value, type):
+            return False
+        if _is_figure(value):
+            import io  # noqa: PLC0415  (only for pictures)
+
+            picture = io.BytesIO()
+            value.savefig(picture, format="png", bbox_inches="tight")
+            pyplot = sys.modules.get("matplotlib.pyplot")
+            if pyplot is not None:
+                pyplot.close(value)
+            self._picture("image/png", picture.getvalue())
+            return True
+        found = _bundle(value)
+        for kind in ("image/png", "image/jpeg"):
+            if found.get(kind):
+                self._picture(kind, found[kind])
+                return True
+        if found.get("application/json") is not None:
+            return self._send("json", _json_text(found["application/json"]))
+        if isinstance(found.get("text/markdown"), str):
+            return self._send("markdown", found["text/markdown"])
+        html = found.get("text/html")
+        if isinstance(html, str) and _says_nothing(value, found.get("text/plain")):
+            return self._send("html", html)
+        return False
+
+    def _picture(self, kind, data):
+        import base64  # noqa: PLC0415  (only for pictures)
+
+        if isinstance(data, str):
+            data = base64.b64decode(data)
+        if self._pictures >= _MOST_PICTURES:
+            self._left_out += 1
+        elif len(data) > _MOST_BYTES:
+            self._notes.append(f"A picture of {len(data):,} bytes was not shown: it is too large.")
+        else:
+            self._pictures += 1
+            self._send(kind, base64.b64encode(data).decode())
+
+    def _send(self, kind, data):
+        if not kind.startswith("image/"):
+            self._rich += 1
+            if self._rich > _MOST_RICH:
+                return False
+            if len(data) > _MOST_TEXT:
+                data = data[:_MOST_TEXT] + "\n… (cut)"
+        self._flush()
+        # What is printed from here on stands behind it: so it waits until bayou has taken it in.
+        self._link.ask(
+            {"op": "show", "kind": kind, "data": data.encode("utf-8", "backslashreplace").decode()}
+        ).wait()
+        return True
+
+
+def _is_figure(value):
+    return type(value).__module__.startswith("matplotlib.figure") and hasattr(value, "savefig")
+
+
+_METHODS = {
+    "image/png": "_repr_png_",
+    "image/jpeg": "_repr_jpeg_",
+    "application/json": "_repr_json_",
+    "text/markdown": "_repr_markdown_",
+    "text/html": "_repr_html_",
+}
+
+
+def _bundle(value):
+    """What the value can be shown as, by the names that notebooks have made usual."""
+    kind = type(value)
+    found = {}
+    if getattr(kind, "_repr_mimebundle_", None) is not None:
+        try:
+            given = value._repr_mimebundle_(include=None, exclude=None)
+        except Exception:  # noqa: BLE001  (a value that cannot be shown so is shown as text)
+            given = None
+        given = given[0] if isinstance(given, tuple) else given
+        found = dict(given) if isinstance(given, dict) else {}
+    for name, method in _METHODS.items():
+        if found.get(name) is None and getattr(kind, method, None) is not None:
+            try:
+                given = getattr(value, method)()
+            except Exception:  # noqa: BLE001  (as above)
+                continue
+            given = given[0] if isinstance(given, tuple) and name != "application/json" else given
+            if given is not None:
+                found[name] = given
+    return found
+
+
+def _says_nothing(value, plain):
+    text = plain if isinstance(plain, str) else bounded(value, 400)
+    return text.startswith("<") and text.rstrip().endswith(">") and "object" in text
+
+
+def _json_text(value):
+    import json  # noqa: PLC0415  (only for trees)
+
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, default=repr)
+    except (TypeError, ValueError):
+        return json.dumps(bounded(value))
+
+
+def bounded(value, limit=LIMIT):
+    """`repr`, cut at `limit` characters; of containers no more is walked through than is shown."""
+    walk = _Walk(limit)
+    walk.add(value, 0)
+    return walk.text()
+
+
+class _Full(Exception):
+    pass
+
+
+class _Walk:
+    def __init__(self, limit):
+        self._parts = []
+        self._left = limit
+        self._open = set()
+        self._told = ""
+
+    def text(self):
+        return "".join(self._parts).encode("utf-8", "backslashreplace").decode() + self._told
+
+    def add(self, value, depth):
+        try:
+            self._value(value, depth)
+        except _Full:
+            if not self._told:
+                self._told = "… (cut)"
+
+    def _put(self, text):
+        if len(text) > self._left:
+            self._parts.append(text[: self._left])
+            self._left = 0
+            raise _Full
+        self._parts.append(text)
+        self._left -= len(text)
+
+    def _value(self, value, depth):
+        kind = type(value)
+        if kind in (list, tuple, set, frozenset, dict):
+            self._container(value, kind, depth)
+        elif kind in (str, bytes, bytearray) and len(value) > self._left:
+            self._told = f"… ({kind.__name__} of {len(value):,})"
+            self._put(repr(value[: self._left]))
+            raise _Full
+        elif kind is int and value.bit_length() > _MOST_DIGITS:
+            self._put(f"<int of {value.bit_length():,} bits>")
+        else:
+            self._put(_repr(value))
+
+    def _container(self, value, kind, depth):
+        if id(value) in self._open or depth > _DEEPEST:
+            self._put("...")
+            return
+        if not value:
+            self._put(repr(value))
+            return
+        self._open.add(id(value))
+        begin, end = {list: "[]", tuple: "()", dict: "{}", set: "{}"}.get(kind) or ("frozenset({", "})")
+        try:
+            self._put(begin)
+            for at, one in enumerate(value):
+                if at:
+                    self._put(", ")
+                self._value(one, depth + 1)
+                if kind is dict:
+                    self._put(": ")
+                    self._value(value[one], depth + 1)
+            if kind is tuple and len(value) == 1:
+                self._put(",")
+            self._put(end)
+        except _Full:
+            if depth == 0:
+                self._told = f"… ({kind.__name__} of {len(value):,})"
+            raise
+        finally:
+            self._open.discard(id(value))
+
+
+def _repr(value):
+    text = repr(value)
+    return text if type(text) is str else str.__str__(text)
+
+
+showing = []
+"""What the back-end of matplotlib shows with."""
+
+
+class FiguresFinder:
+    """Lets matplotlib draw into pictures here, and only here: what a cell starts has a back-end of its own."""
+
+    def __init__(self, shown):
+        self._shown = shown
+        self._before = None
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "matplotlib" and not self._before:
+            self._before = (os.environ.get("MPLBACKEND"),)
+            if self._before[0] is None:
+                os.environ["MPLBACKEND"] = "module://_bayou_figures"
+        elif name.startswith("matplotlib.backends") or name == "matplotlib.pyplot":
+            if self._before == (None,) and os.environ.get("MPLBACKEND", "").startswith("module://_bayou"):
+                os.environ["MPLBACKEND"] = "agg"
+        elif name == "_bayou_figures":
+            from importlib.util import spec_from_file_location  # noqa: PLC0415  (only for matplotlib)
+
+            showing[:] = [self._shown]
+            return spec_from_file_location(name, os.path.join(os.path.dirname(__file__), "_bayou_figures.py"))
+        return None

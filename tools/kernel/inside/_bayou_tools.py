@@ -1,0 +1,110 @@
+"""`tool.read(path=…)`, `await tool.aio.bash(…)`: calls of the agent's tools, carried out by bayou and not here."""
+# pyright: basic
+
+
+class ToolFailed(Exception):
+    """A tool gave back an error; its text says which."""
+
+
+class ToolText(str):
+    """What a tool gave back, with what else it told in `details`."""
+
+    details = None
+
+
+class Tools:
+    def __init__(self, link, flush):
+        self._link = link
+        self._flush = flush
+        self._parameters = {}
+        self.aio = Awaited(self)
+        self.ToolFailed = ToolFailed
+
+    def begin(self, parameters):
+        """The tools that are active, with the names of what they take."""
+        self._parameters = parameters
+
+    def __dir__(self):
+        return [*self._parameters, "aio", "ToolFailed"]
+
+    def __repr__(self):
+        return f"<tools: {', '.join(self._parameters)}>"
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return lambda *values, **named: self._call(name, values, named)
+
+    def _call(self, name, values, named):
+        waiting = self._link.ask(self._word(name, values, named))
+        try:
+            answer = waiting.wait()
+        except BaseException:
+            self._link.give_up(waiting)
+            raise
+        return _result(answer)
+
+    def _word(self, name, values, named):
+        self._flush()
+        known = self._parameters.get(name, [])
+        if len(values) > len(known):
+            raise TypeError(f"{name} takes {', '.join(known) or 'arguments by name'}")
+        for parameter in known[: len(values)]:
+            if parameter in named:
+                raise TypeError(f"{name} got two values for {parameter}")
+        return {"op": "call", "name": name, "arguments": {**dict(zip(known, values)), **named}}
+
+    def artifact(self, number):
+        """The whole text of a result that was too long to be shown: `artifact(3)`."""
+        answer = self._link.ask({"op": "artifact", "number": str(number)}).wait()
+        if answer.get("error"):
+            raise ToolFailed(answer["error"])
+        return answer["text"]
+
+
+class Awaited:
+    """The same, to be awaited: several at once."""
+
+    def __init__(self, tools):
+        self._tools = tools
+
+    def __dir__(self):
+        return list(self._tools._parameters)
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+
+        async def call(*values, **named):
+            import asyncio  # noqa: PLC0415  (whoever awaits has loaded it)
+
+            tools, loop = self._tools, asyncio.get_running_loop()
+            answered = loop.create_future()
+
+            def settle(answer):
+                if not answered.done():
+                    answered.set_result(answer)
+
+            def heard(answer):
+                try:
+                    loop.call_soon_threadsafe(settle, answer)
+                except RuntimeError:
+                    pass  # The loop is closed: nobody waits.
+
+            waiting = tools._link.ask(tools._word(name, values, named), heard)
+            try:
+                answer = await answered
+            except BaseException:
+                tools._link.give_up(waiting)
+                raise
+            return _result(answer)
+
+        return call
+
+
+def _result(answer):
+    if answer.get("error") is not None:
+        raise ToolFailed(answer["error"])
+    text = ToolText(answer.get("text", ""))
+    text.details = answer.get("details")
+    return text

@@ -1,0 +1,43 @@
+"""A Python that stays: runs cells one after the other in one namespace. Started by `tools.kernel.process`, never
+imported.
+
+It runs in the interpreter of the project, from 3.8 on, needs nothing installed there and installs nothing. Its words go
+over a socket of their own (descriptor 0 at the start, then hidden), so that whatever a cell, a library or a child
+writes to stdout is output and nothing else. What stands beside it (`_bayou_…`) is its own; cells see none of it.
+"""
+# pyright: basic
+
+import sys
+
+if sys.version_info < (3, 8):
+    sys.stderr.write("Python {}.{} is too old: 3.8 is the oldest that works.".format(*sys.version_info[:2]))
+    sys.exit(3)
+
+_path = list(sys.path)
+_library = __import__("os").__file__.rsplit("/", 1)[0]
+# Not even PYTHONPATH may put a file of the project in the place of the modules that are needed here.
+sys.path[:] = [_path[0], *(one for one in _path if one.startswith(_library) and "site-packages" not in one)]
+if not any(one.endswith("lib-dynload") for one in sys.path):
+    sys.path += [one for one in _path if one.endswith(("lib-dynload", ".zip"))]
+
+import _bayou_cells
+import _bayou_link
+
+sys.path[:] = ["", *_path[1:]]
+
+
+def main():
+    link = _bayou_link.Link()
+    cells = _bayou_cells.Cells(link)
+    link.start()
+    link.send(
+        {"op": "hello", "version": ".".join(map(str, sys.version_info[:3])), "executable": sys.executable}
+    )
+    while True:
+        order = link.next_order()
+        if order is None:
+            return
+        cells.obey(order)
+
+
+main()

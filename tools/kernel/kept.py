@@ -1,0 +1,297 @@
+"""The one kernel of a session: started for the first cell, used for all that follow, ended when nobody needs it."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from tools.base import ToolError
+from tools.kernel.interpreter import Interpreter, in_its_environment, interpreters
+from tools.kernel.output import CellOutput
+from tools.kernel.process import DidNotStart, KernelGone, KernelProcess
+from tools.kernel.settings import KernelSettings
+from tools.kernel.words import CallTool, Cancel, Done, Heard, WantArtifact
+from tools.results import ToolResult
+from tools.running.shell import child_environment
+
+if TYPE_CHECKING:
+    from tools.workspace import Workspace
+
+CallTools = Callable[[str, dict[str, Any]], Awaitable[ToolResult]]
+_NOT_FROM_CELLS: Final = frozenset(("eval", "task", "resolve"))
+_TELL_SECONDS: Final = 2.0
+_MOST_ARTIFACT: Final = 20_000_000
+RESTARTED: Final = "The kernel was restarted; its state is gone."
+
+
+class CellEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """How a cell ended, besides what it showed."""
+
+    done: Done | None = None
+    """None: its kernel ended before it."""
+    stopped: str = ""
+    """`timeout` or `abort`, if it was."""
+    keeps_state: bool = True
+    exit_code: int | None = None
+    """Of a kernel that ended by itself."""
+
+    @property
+    def has_failed(self) -> bool:
+        return bool(self.stopped) or self.done is None or self.done.error is not None
+
+
+class KernelView(msgspec.Struct, frozen=True, kw_only=True):
+    """What there is to know of it."""
+
+    state: str
+    """`none`, `idle` or `busy`."""
+    interpreter: str = ""
+    found: str = ""
+    """How: `.venv`, `eval.python`."""
+    version: str = ""
+    pid: int | None = None
+    memory: int | None = None
+    """Bytes."""
+    cells: int = 0
+    names: tuple[dict[str, str], ...] = ()
+
+
+class SessionKernel:
+    def __init__(self, workspace: "Workspace", settings: Callable[[], KernelSettings]) -> None:
+        self._workspace = workspace
+        self._settings = settings
+        self.turn = asyncio.Lock()
+        """Cells run one after the other, in the order in which they were sent."""
+        self.busy_with = ""
+        """The title of the cell that runs."""
+        self.job: str | None = None
+        """The background job that it runs."""
+        self._kernel: KernelProcess | None = None
+        self._interpreter: Interpreter | None = None
+        self._notices: list[str] = []
+        self._idle: asyncio.TimerHandle | None = None
+
+    # Cells; the caller has the turn
+
+    async def ensure(self, *, resets: bool = False) -> KernelProcess:
+        """The kernel, started if there is none. Raises `ToolError`."""
+        if self._idle is not None:
+            self._idle.cancel()
+            self._idle = None
+        if resets and self._kernel is not None:
+            await self._kernel.end()
+            self._kernel = None
+        if self._kernel is not None and self._kernel.is_gone:
+            self._lost("It had ended by itself.")
+        if self._kernel is None:
+            self._kernel = await self._start()
+        return self._kernel
+
+    async def run(
+        self,
+        code: str,
+        output: CellOutput,
+        *,
+        cwd: str | None,
+        call: CallTools | None,
+        tools: Mapping[str, Any],
+    ) -> Done:
+        """Raises `KernelGone`; a cell that fails is done, with its error."""
+        kernel = self._kernel
+        assert kernel is not None
+        calls = _Calls(kernel, call, self._workspace)
+        try:
+            order: dict[str, Any] = {"code": code, "cwd": cwd, "tools": tools}
+            return await kernel.run(order, output, calls.hear)
+        except KernelGone:
+            await kernel.end()  # What it started goes with it.
+            self._lost("")
+            raise
+        finally:
+            await calls.close()
+            self._rest()
+
+    async def stop(self, running: "asyncio.Future[Any]") -> bool:
+        """Interrupts the cell that runs; whether its state is kept."""
+        return await self._kernel.stop(running) if self._kernel is not None else False
+
+    def take_notices(self) -> list[str]:
+        """What the next result is to say: a restart, an interpreter that could not be used."""
+        notices, self._notices = self._notices, []
+        return notices
+
+    def take_late(self) -> str:
+        return self._kernel.take_late() if self._kernel is not None else ""
+
+    @property
+    def default_timeout(self) -> float | None:
+        return self._settings().default_timeout
+
+    # Between cells
+
+    async def restart(self) -> None:
+        """Ends it, whatever runs; the next cell begins with nothing."""
+        if self._kernel is not None:
+            await self._kernel.end()
+            self._kernel = None
+            self._notices.append(RESTARTED)
+
+    def end(self, why: str = "") -> None:
+        """At once; with the session, or because it works elsewhere now."""
+        if self._idle is not None:
+            self._idle.cancel()
+            self._idle = None
+        if self._kernel is not None:
+            self._kernel.kill()
+            self._lost(why)
+
+    @property
+    def is_busy(self) -> bool:
+        return self.turn.locked()
+
+    async def view(self) -> KernelView:
+        kernel, interpreter = self._kernel, self._interpreter
+        if kernel is None or kernel.is_gone or kernel.hello is None or interpreter is None:
+            return KernelView(state="none")
+        names: Any = None
+        if not self.is_busy:
+            async with self.turn:
+                names = await kernel.ask({"op": "names"}, _TELL_SECONDS)
+        return KernelView(
+            state="busy" if self.is_busy else "idle",
+            interpreter=kernel.hello.executable or interpreter.path,
+            found=interpreter.told,
+            version=kernel.hello.version,
+            pid=kernel.pid,
+            memory=await asyncio.to_thread(_memory_of, kernel.pid),
+            cells=kernel.cells,
+            names=tuple(names or ()),
+        )
+
+    async def completed(self, text: str) -> tuple[str, ...]:
+        """Names that go on from `text`; none while a cell runs, or where no kernel does."""
+        kernel = self._kernel
+        if kernel is None or kernel.is_gone or self.is_busy:
+            return ()
+        async with self.turn:
+            return tuple(await kernel.ask({"op": "complete", "text": text}, _TELL_SECONDS) or ())
+
+    # The process
+
+    async def _start(self) -> KernelProcess:
+        processes = self._workspace.local_processes
+        if processes is None:
+            raise ToolError("Cells run on this machine only, and commands run elsewhere here. Use bash.")
+        settings = self._settings()
+        environment = child_environment(self._workspace.shell(), for_model=True)
+        cwd = self._workspace.cwd
+        chosen, uses_folder = await settings.counting()
+        passed: list[str] = []
+        for interpreter in interpreters(chosen, cwd, os.environ, uses_folder=uses_folder):
+            try:
+                kernel = await KernelProcess.start(
+                    processes, interpreter.path, str(cwd), in_its_environment(interpreter, environment)
+                )
+            except DidNotStart as problem:
+                told = f"{interpreter.path} ({interpreter.told}) does not run: {problem}"
+                if interpreter.is_chosen:
+                    raise ToolError(f"{told}. Correct the setting eval.python, or clear it.") from None
+                passed.append(told)
+                continue
+            self._interpreter = interpreter
+            if passed:
+                self._notices.append(f"{'; '.join(passed)}. Cells run with {interpreter.path} instead.")
+            self._workspace.running.add(kernel.process)
+            return kernel
+        raise ToolError(
+            f"No Python could be started. {'; '.join(passed)}. Name one in the setting eval.python."
+        )
+
+    def _lost(self, why: str) -> None:
+        if self._kernel is not None:
+            self._workspace.running.discard(self._kernel.process)
+        self._kernel = None
+        self._notices.append(f"{why} {RESTARTED}".strip())
+
+    def _rest(self) -> None:
+        """It waits for another cell, but not for ever."""
+        seconds = self._settings().idle_seconds
+        if self._kernel is not None and seconds:
+            self._idle = asyncio.get_running_loop().call_later(seconds, self._rested)
+
+    def _rested(self) -> None:
+        self._idle = None
+        if not self.is_busy:
+            minutes = self._settings().idle_seconds / 60
+            self.end(f"No cell ran for {minutes:g} minutes.")
+
+
+class _Calls:
+    """Calls that one cell makes, carried out beside it."""
+
+    def __init__(self, kernel: KernelProcess, call: CallTools | None, workspace: "Workspace") -> None:
+        self._kernel = kernel
+        self._call = call
+        self._workspace = workspace
+        self._running: dict[int, asyncio.Task[None]] = {}
+
+    def hear(self, word: Heard) -> None:
+        if isinstance(word, Cancel):
+            if word.id in self._running:
+                self._running[word.id].cancel()
+            return
+        if isinstance(word, CallTool):
+            work = self._called(word)
+        elif isinstance(word, WantArtifact):
+            work = self._artifact(word)
+        else:
+            work = self._kernel.answer(word.id)  # It was shown.
+        task = asyncio.ensure_future(work)
+        self._running[word.id] = task
+        task.add_done_callback(lambda _: self._running.pop(word.id, None))
+
+    async def close(self) -> None:
+        """What the cell has not waited for is not waited for."""
+        tasks = list(self._running.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def _called(self, word: CallTool) -> None:
+        if self._call is None:
+            await self._kernel.answer(word.id, error="Tools cannot be called here.")
+            return
+        if word.name in _NOT_FROM_CELLS:
+            await self._kernel.answer(word.id, error=f"{word.name} cannot be called from a cell.")
+            return
+        result = await self._call(word.name, word.arguments)
+        if result.is_error:
+            await self._kernel.answer(word.id, error=result.text)
+        else:
+            await self._kernel.answer(word.id, text=result.text, details=result.details)
+
+    async def _artifact(self, word: WantArtifact) -> None:
+        number = word.number.removeprefix("artifact://")
+        path = self._workspace.artifacts.find(int(number)) if number.isdecimal() else None
+        if path is None:
+            await self._kernel.answer(word.id, error=f"There is no artifact {word.number}.")
+            return
+        text = await asyncio.to_thread(_text_of, path)
+        await self._kernel.answer(word.id, text=text)
+
+
+def _text_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return file.read(_MOST_ARTIFACT).decode("utf-8", "replace")
+
+
+def _memory_of(pid: int) -> int | None:
+    try:
+        resident = Path(f"/proc/{pid}/statm").read_text().split()[1]
+    except (OSError, IndexError):
+        return None
+    return int(resident) * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,102 @@
+"""What one cell shows, in order: text of any length in bounded memory, and between it pictures, Markdown, trees."""
+
+import base64
+import binascii
+import threading
+from typing import Literal
+
+import msgspec
+
+from tools.files.artifacts import Artifacts
+from tools.limits import MAX_BYTES, MAX_LINES
+from tools.running.rolling import OutputSnapshot, RollingOutput
+from tools.text import on_screen
+
+Kind = Literal["text", "markdown", "html", "json", "image"]
+_MOST_PIECES = 64
+
+
+class Piece(msgspec.Struct, kw_only=True):
+    kind: Kind
+    text: str = ""
+    """Or what stands for a picture in a text."""
+    data: bytes = b""
+    """Of a picture."""
+
+
+class CellOutput:
+    """Fed from the kernel's thread, looked at from the loop's."""
+
+    def __init__(self, artifacts: Artifacts, late: str = "") -> None:
+        """`late`: what was printed before the cell began."""
+        self._whole = RollingOutput(artifacts, "eval")
+        self._lock = threading.Lock()
+        self._pieces: list[tuple[Kind, bytearray, bytes]] = []
+        self._pictures = 0
+        if late:
+            self.write(f"[printed since the last cell]\n{late.rstrip()}\n[this cell]\n".encode())
+
+    @property
+    def total_bytes(self) -> int:
+        return self._whole.total_bytes
+
+    def write(self, data: bytes) -> None:
+        with self._lock:
+            if self._fits:
+                if not self._pieces or self._pieces[-1][0] != "text":
+                    self._pieces.append(("text", bytearray(), b""))
+                self._pieces[-1][1].extend(data)
+        self._whole.feed(data)
+
+    def line(self, text: str) -> None:
+        """Text that begins and ends a line."""
+        start = b"" if self._whole.ends_with_line_feed else b"\n"
+        self.write(start + text.encode("utf-8", "replace") + b"\n")
+
+    def show(self, kind: str, data: str) -> None:
+        if kind.startswith("image/"):
+            try:
+                picture = base64.b64decode(data)
+            except binascii.Error:
+                return
+            self._pictures += 1
+            self._add("image", f"[picture {self._pictures}]", picture)
+        elif kind == "html":
+            from tools.kernel.html import as_text  # noqa: PLC0415  (only for values that are nothing but HTML)
+
+            self._add("text", as_text(data))
+        else:
+            self._add("json" if kind == "json" else "markdown", data)
+
+    def _add(self, kind: Kind, text: str, picture: bytes = b"") -> None:
+        data = text.encode("utf-8", "replace")
+        with self._lock:
+            if picture or (self._fits and len(self._pieces) < _MOST_PIECES):
+                self._pieces.append((kind, bytearray(data + b"\n" if kind == "text" else data), picture))
+        self._whole.feed((b"" if self._whole.ends_with_line_feed else b"\n") + data + b"\n")
+
+    @property
+    def _fits(self) -> bool:
+        """Nothing has to be cut yet, so the pieces are all that there is."""
+        return self._whole.total_bytes <= MAX_BYTES and self._whole.total_lines <= MAX_LINES
+
+    def preview(self) -> str:
+        """The end of it, while the cell runs."""
+        return self._whole.preview()
+
+    def finish(self) -> OutputSnapshot:
+        """All of it as text; what is not in that is in its artifact."""
+        return self._whole.finish()
+
+    def pieces(self) -> tuple[Piece, ...]:
+        """In order, as long as nothing had to be cut; else the pictures alone."""
+        with self._lock:
+            kept = [one for one in self._pieces if self._fits or one[0] == "image"]
+        return tuple(
+            Piece(
+                kind=kind,
+                text=on_screen(bytes(data).decode("utf-8", "replace")),
+                data=picture,
+            )
+            for kind, data, picture in kept
+        )

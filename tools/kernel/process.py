@@ -1,0 +1,305 @@
+"""One kernel's process: what it is told and says, its output in order with that, and how it is stopped.
+
+Output comes through a pipe that the kernel's children have too; words come over a socket that only the kernel has. One
+thread reads both: when a word comes, the output that was written before it has been taken in.
+"""
+
+import array
+import asyncio
+import fcntl
+import os
+import select
+import signal
+import socket
+import termios
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from tools.kernel.output import CellOutput
+from tools.kernel.words import Done, Heard, Hello, Show, Told, Word, decode
+from tools.operations import CommandLine, RunningProcess
+from tools.running.process import LocalProcesses, pipe
+
+PROGRAM: Final = Path(__file__).with_name("inside") / "kernel.py"
+START_SECONDS: Final = 20.0
+AGAIN_SECONDS, GIVE_UP_SECONDS = 2.0, 1.0
+"""A cell that goes on after an interrupt gets another, and then its kernel is killed."""
+_CHUNK: Final = 1 << 20
+_LATE: Final = 64 * 1024
+"""Of what is printed while no cell runs, the end that is kept."""
+
+
+class DidNotStart(Exception):
+    """What it printed instead, or what the system said."""
+
+
+class KernelGone(Exception):
+    """It has ended while it was needed."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"exit code {code}")
+        self.code = code
+
+
+class KernelProcess:
+    """A kernel that runs, one cell at a time."""
+
+    def __init__(self, process: RunningProcess, link: socket.socket, output: int) -> None:
+        self.process = process
+        self.hello: Hello | None = None
+        self.cells = 0
+        self._link = link
+        self._pipe = output
+        self._loop = asyncio.get_running_loop()
+        self._sending = asyncio.Lock()
+        self._lock = threading.Lock()
+        self._output: CellOutput | None = None
+        self._late = bytearray()
+        self._hear: Callable[[Heard], None] = lambda word: None
+        self._greeted: asyncio.Future[Hello] = self._loop.create_future()
+        self._answers: dict[int, asyncio.Future[Any]] = {}
+        self._count = 0
+        self._gone = asyncio.Event()
+        threading.Thread(target=self._read, daemon=True, name="bayou-kernel").start()
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    @property
+    def is_gone(self) -> bool:
+        return self._gone.is_set()
+
+    @staticmethod
+    async def start(
+        processes: LocalProcesses, interpreter: str, cwd: str, environment: Mapping[str, str]
+    ) -> "KernelProcess":
+        """Raises `DidNotStart`."""
+        own, other = socket.socketpair()
+        reading, writing = pipe()
+        command = CommandLine(argv=(interpreter, str(PROGRAM)), cwd=cwd, environment=environment)
+        try:
+            process = await processes.start_linked(command, writing, other.fileno())
+        except OSError as problem:
+            own.close()
+            os.close(reading)
+            raise DidNotStart(problem.strerror or str(problem)) from None
+        except BaseException:
+            own.close()
+            os.close(reading)
+            raise
+        finally:
+            other.close()
+            os.close(writing)
+        own.setblocking(False)
+        os.set_blocking(reading, False)
+        kernel = KernelProcess(process, own, reading)
+        try:
+            await kernel._greeting()
+        except BaseException:
+            await kernel.end()
+            raise
+        return kernel
+
+    async def _greeting(self) -> None:
+        going = asyncio.ensure_future(self._gone.wait())
+        await asyncio.wait({self._greeted, going}, timeout=START_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        going.cancel()
+        if not self._greeted.done():
+            raise DidNotStart(self.take_late().strip()[-600:] or "it said nothing")
+        self.hello = self._greeted.result()
+
+    async def run(self, order: dict[str, Any], output: CellOutput, hear: Callable[[Heard], None]) -> Done:
+        """A cell to its end. `hear`: what else it says meanwhile. Raises `KernelGone`."""
+        self.cells += 1
+        with self._lock:
+            self._output = output
+        self._hear = hear
+        try:
+            return await self._asked({"op": "run", **order})
+        finally:
+            self._hear = lambda word: None
+            with self._lock:
+                self._output = None
+
+    async def ask(self, what: dict[str, Any], seconds: float) -> Any:
+        """Between cells. None: it did not answer in time."""
+        try:
+            told: Told = await asyncio.wait_for(self._asked(what), seconds)
+        except (TimeoutError, KernelGone):
+            return None
+        return told.names
+
+    async def answer(self, word_id: int, **what: Any) -> None:
+        try:
+            await self._send({"op": "answer", "id": word_id, **what})
+        except OSError:
+            pass  # It is gone, which whoever waits for it is told.
+
+    def interrupt(self) -> None:
+        """SIGINT to the kernel and to what it started."""
+        try:
+            os.killpg(self.pid, signal.SIGINT)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+    async def stop(self, running: "asyncio.Future[Any]") -> bool:
+        """Interrupts a cell; True if its state is kept. What cannot be interrupted is killed."""
+        for seconds in (AGAIN_SECONDS, GIVE_UP_SECONDS):
+            self.interrupt()
+            done, _ = await asyncio.wait({running}, timeout=seconds)
+            if done:
+                return not self.is_gone
+        await self.end()
+        await asyncio.wait({running})
+        return False
+
+    async def end(self) -> None:
+        """With everything that it started."""
+        await self.process.end()
+        self.hang_up()
+
+    def kill(self) -> None:
+        """The same at once, without waiting."""
+        self.process.kill()
+        self.hang_up()
+
+    def hang_up(self) -> None:
+        try:
+            self._link.shutdown(socket.SHUT_RDWR)  # The thread hears of it, and closes both.
+        except OSError:
+            pass
+
+    def take_late(self) -> str:
+        """What was printed since the last cell ended: by threads, tasks and children that went on."""
+        with self._lock:
+            late, self._late = bytes(self._late), bytearray()
+        return late.decode("utf-8", "replace")
+
+    # Words
+
+    async def _asked(self, what: dict[str, Any]) -> Any:
+        self._count += 1
+        answer = self._answers[self._count] = self._loop.create_future()
+        going = asyncio.ensure_future(self._gone.wait())
+        try:
+            await self._send({**what, "id": self._count})
+            await asyncio.wait({answer, going}, return_when=asyncio.FIRST_COMPLETED)
+        except OSError:
+            await self._gone.wait()
+        finally:
+            going.cancel()
+            del self._answers[self._count]
+        if answer.done():
+            return answer.result()
+        raise KernelGone(await self.process.wait())
+
+    async def _send(self, word: dict[str, Any]) -> None:
+        data = msgspec.json.encode(word)
+        async with self._sending:
+            await self._loop.sock_sendall(self._link, len(data).to_bytes(4, "big") + data)
+
+    def _said(self, word: Word) -> None:
+        """On the loop."""
+        match word:
+            case Hello():
+                if not self._greeted.done():
+                    self._greeted.set_result(word)
+            case Done() | Told():
+                waiting = self._answers.get(word.id)
+                if waiting is not None and not waiting.done():
+                    waiting.set_result(word)
+            case _:
+                self._hear(word)
+
+    # The thread that reads
+
+    def _read(self) -> None:
+        waiting = select.poll()
+        waiting.register(self._pipe, select.POLLIN)
+        waiting.register(self._link, select.POLLIN)
+        heard = bytearray()
+        try:
+            is_there = True
+            while is_there:
+                ready = {descriptor for descriptor, _ in waiting.poll()}
+                if self._pipe in ready and not self._take(_CHUNK):
+                    waiting.unregister(self._pipe)
+                if self._link.fileno() in ready:
+                    is_there = self._listen(heard)
+        finally:
+            self._take(_available(self._pipe))
+            self._tell(self._left)
+            os.close(self._pipe)
+
+    def _listen(self, heard: bytearray) -> bool:
+        try:
+            news = self._link.recv(_CHUNK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            news = b""
+        # What was written before these words stands before them.
+        self._take(_available(self._pipe))
+        heard += news
+        while len(heard) >= 4 and len(heard) >= (end := 4 + int.from_bytes(heard[:4], "big")):
+            body = bytes(heard[4:end])
+            del heard[:end]
+            try:
+                word = decode(body)
+            except msgspec.DecodeError:
+                return False  # Not our kernel any more.
+            if isinstance(word, Show):
+                self._show(word)
+            self._tell(self._said, word)
+        return bool(news)
+
+    def _show(self, word: Show) -> None:
+        with self._lock:
+            output = self._output
+        if output is not None:
+            output.show(word.kind, word.data)
+
+    def _take(self, count: int) -> bool:
+        """Takes in up to so much of the output; False at its end."""
+        while count > 0:
+            try:
+                data = os.read(self._pipe, min(count, _CHUNK))
+            except BlockingIOError:
+                return True
+            except OSError:
+                return False
+            if not data:
+                return False
+            count -= max(len(data), 1)
+            with self._lock:
+                if self._output is not None:
+                    self._output.write(data)
+                else:
+                    self._late += data
+                    del self._late[:-_LATE]
+        return True
+
+    def _left(self) -> None:
+        self._gone.set()
+        self._link.close()
+
+    def _tell(self, do: Callable[..., None], *arguments: Any) -> None:
+        try:
+            self._loop.call_soon_threadsafe(do, *arguments)
+        except RuntimeError:
+            pass  # The loop is closed: nobody listens.
+
+
+def _available(descriptor: int) -> int:
+    """How much is there to be read now."""
+    count = array.array("i", [0])
+    try:
+        fcntl.ioctl(descriptor, termios.FIONREAD, count)
+    except OSError:
+        return 0
+    return count[0]

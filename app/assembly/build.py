@@ -18,7 +18,7 @@ from app.engine.choice import ModelChoice
 from app.engine.jobs_tool import jobs_tool
 from app.engine.known_secrets import SecretPlaces
 from app.engine.machinery import Parts
-from app.engine.options import SessionOptions, read_settings, shell_settings
+from app.engine.options import SessionOptions, kernel_settings, read_settings, shell_settings
 from app.engine.places import Places
 from app.engine.plan_tool import plan_tool
 from app.engine.prompting import PromptChoice, PromptSource
@@ -250,12 +250,18 @@ def _workspace(
         artifacts=Artifacts(folder, above=above, before_first=lambda: drop_old_outputs(roots)),
         shell=lambda: shell_settings(in_force, project.counts_now),
         read=lambda: read_settings(in_force),
+        kernel_settings=lambda: kernel_settings(in_force, project.counts_now, lambda: _is_harmless(project)),
         cache_dir=paths.cache_dir,
         spawn_hook=hooks.before_spawn,
         repositories=Repositories(
             paths, in_force, project, lambda: rules_in(in_force, _standing(paths, project)).rules
         ),
     )
+
+
+def _is_harmless(project: TrustInProject) -> bool:
+    """Its person trusts it, or it has nothing to be trusted."""
+    return project.decision.is_trusted or project.decision.question.is_empty
 
 
 def _undo_place(paths: Paths, project: TrustInProject) -> UndoPlace:

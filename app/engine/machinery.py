@@ -145,10 +145,10 @@ class Machinery:
         )
         self.files = self._files(parts)
         parts.toolbox.workspace.spawn_hook = self.permits.watching(parts.toolbox.workspace.spawn_hook)
-        self.runner = self._runner(parts)
         self.nested = NestedCalls(
-            parts.toolbox, self.runner, hooks, self.permits.check, self._masks, self.telling
+            parts.toolbox, self.jobs, hooks, self.permits.check, self._masks, self.telling
         )
+        self.runner = self._runner(parts)
         self.readiness = Readiness(self.conversation, choice, self.runner, self.compactor, self.brancher)
         self.record = Record(self.conversation, self.telling, self.cache, self.readiness)
         self.prompts = Prompts(
@@ -206,7 +206,7 @@ class Machinery:
             queues=self.queues,
             requests=self.requests,
             toolbox=parts.toolbox,
-            jobs=self.jobs,
+            tool_context=self.nested.tool_context,
             compactor=self.compactor,
             shell=self.shell,
             files=self.files,

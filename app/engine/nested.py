@@ -6,6 +6,7 @@ Events carry the outer call's id; the model sees only what the outer tool makes 
 import asyncio
 import itertools
 import time
+from collections.abc import Mapping
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -13,11 +14,12 @@ from app.agent.abort import Abort
 from app.agent.outcomes import as_outcome, checked
 from app.agent.way import Gate, Masks, Progress, Way
 from app.engine.hooks import Hooks
-from app.engine.runner import Runner
+from app.engine.jobs import JobTable
 from app.engine.telling import Telling
 from app.engine.toolbox import Toolbox
 from app.values.content import ToolCall
 from app.values.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
+from tools.base import Tool, ToolContext
 from tools.results import ToolResult
 
 
@@ -32,16 +34,23 @@ class _Within:
 
 class NestedCalls:
     def __init__(
-        self, toolbox: Toolbox, runner: Runner, hooks: Hooks, gate: Gate, masks: Masks, telling: Telling
+        self, toolbox: Toolbox, jobs: JobTable, hooks: Hooks, gate: Gate, masks: Masks, telling: Telling
     ) -> None:
         self._toolbox = toolbox
-        self._runner = runner
+        self._jobs = jobs
         self._hooks = hooks
         self._gate = gate
         self._masks = masks
         self._telling = telling
         self._numbers = itertools.count(1)
         self._within: WeakValueDictionary[str, _Within] = WeakValueDictionary()
+
+    def tool_context(self, call: ToolCall, progress: Progress) -> ToolContext:
+        """What a call of a tool is given, this way to others among it."""
+        return self._toolbox.context(call, progress, jobs=self._jobs, caller=self.within(call.id))
+
+    def within(self, parent_id: str) -> "CallsWithin":
+        return CallsWithin(self, self._toolbox, parent_id)
 
     async def run(self, name: str, arguments: dict[str, Any], parent_id: str) -> ToolResult:
         """Never raises for what the tool or a hook does; only being cancelled goes through."""
@@ -73,7 +82,7 @@ class NestedCalls:
         if known is None:
             way = Way(
                 tools=self._toolbox.active,
-                tool_context=self._runner.tool_context,
+                tool_context=self.tool_context,
                 hooks=self._hooks,
                 gate=self._gate,
                 masks=self._masks,
@@ -96,3 +105,18 @@ class NestedCalls:
             )
 
         return show
+
+
+class CallsWithin:
+    """The calls that one call may make; a `ToolCaller`."""
+
+    def __init__(self, nested: NestedCalls, toolbox: Toolbox, parent_id: str) -> None:
+        self._nested = nested
+        self._toolbox = toolbox
+        self._parent_id = parent_id
+
+    def tools(self) -> Mapping[str, Tool]:
+        return self._toolbox.active()
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
+        return await self._nested.run(name, arguments, self._parent_id)

@@ -13,6 +13,7 @@ from app.providers.merge import INTERVAL
 from app.resources.in_force import InForce
 from app.resources.settings import Settings
 from app.values.models import Model
+from tools.kernel.settings import KernelSettings
 from tools.running.shell import ShellSettings
 from tools.workspace import ReadSettings
 
@@ -107,6 +108,28 @@ def _shell(settings: Settings) -> ShellSettings:
         is_intercepting=bash.interceptor.enabled,
         default_timeout=bash.default_timeout_seconds or None,
         background_after_seconds=bash.auto_background.threshold_ms / 1000 or None,
+    )
+
+
+def kernel_settings(
+    in_force: InForce,
+    project_counts: Callable[[], Awaitable[bool]] | None = None,
+    uses_folder: Callable[[], bool] = lambda: True,
+) -> KernelSettings:
+    """`uses_folder`: a virtual environment that lies in the folder may be run."""
+
+    async def counting() -> tuple[str | None, bool]:
+        """The project's word and its files count as they are now, and no interpreter starts before that is known."""
+        counts = await project_counts() if project_counts is not None else True
+        is_theirs = in_force.origin("eval.python") == "project"
+        settings = in_force.settings if counts or not is_theirs else in_force.without_project()
+        return settings.eval.python, uses_folder()
+
+    chosen = in_force.settings.eval
+    return KernelSettings(
+        counting=counting,
+        idle_seconds=chosen.idle_minutes * 60,
+        default_timeout=chosen.default_timeout_seconds or None,
     )
 
 

@@ -23,7 +23,6 @@ from app.engine.files import Files
 from app.engine.following import Following
 from app.engine.hooks import Hooks
 from app.engine.interruption import Interruption
-from app.engine.jobs import JobTable
 from app.engine.options import SessionOptions
 from app.engine.requests import Requests
 from app.engine.retry import Countdown
@@ -69,7 +68,7 @@ class Runner:
         queues: Queues,
         requests: Requests,
         toolbox: Toolbox,
-        jobs: JobTable,
+        tool_context: Callable[[ToolCall, Callable[[ToolResult], None]], ToolContext],
         compactor: Compactor,
         shell: UserShell,
         files: Files,
@@ -87,7 +86,7 @@ class Runner:
         self._queues = queues
         self._requests = requests
         self._toolbox = toolbox
-        self._jobs = jobs
+        self._tool_context = tool_context
         self._compactor = compactor
         self._shell = shell
         self._files = files
@@ -193,7 +192,7 @@ class Runner:
         return Ports(
             ask=self._requests.ask,
             tools=self._toolbox.active,
-            tool_context=self.tool_context,
+            tool_context=self._tool_context,
             queues=self._queues,
             abort=self._abort,
             hooks=self._hooks,
@@ -206,10 +205,6 @@ class Runner:
             is_interrupted=lambda: self.interruption.is_wished,
             report=self._telling.warn,
         )
-
-    def tool_context(self, call: ToolCall, progress: Callable[[ToolResult], None]) -> ToolContext:
-        """What a call of a tool is given."""
-        return self._toolbox.context(call, progress, jobs=self._jobs)
 
     def _interrupt_mode(self) -> InterruptMode:
         return self._options.interrupt_mode

@@ -9,7 +9,7 @@ import msgspec
 from app.values.content import ToolCall
 from app.values.messages import ToolDeclaration
 from app.values.models import Model
-from tools.base import JobHost, Tool, ToolContext, plain_card
+from tools.base import JobHost, Tool, ToolCaller, ToolContext, plain_card
 from tools.results import Card, ToolResult
 from tools.workspace import Workspace
 
@@ -103,7 +103,12 @@ class Toolbox:
         return declared(self.active())
 
     def context(
-        self, call: ToolCall, progress: Callable[[ToolResult], None], *, jobs: JobHost | None = None
+        self,
+        call: ToolCall,
+        progress: Callable[[ToolResult], None],
+        *,
+        jobs: JobHost | None = None,
+        caller: ToolCaller | None = None,
     ) -> ToolContext:
         model = self._model()
         return ToolContext(
@@ -112,6 +117,7 @@ class Toolbox:
             progress=progress,
             workspace=self.workspace,
             jobs=jobs,
+            caller=caller,
             background_requested=lambda: call.id in self._to_background,
             model_reads_images=model is None or model.reads_images,
             model_window=model.context_window if model is not None else None,

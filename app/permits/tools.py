@@ -1,5 +1,6 @@
 """What a call of a tool does: its command is judged as a shell reads it, its paths as the tool means them."""
 
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +14,11 @@ from app.permits.scope import ShellScope
 from app.permits.shell import judge_command
 from app.permits.variables import judge_variable
 from app.permits.words import literal
+from tools.patterns import late
 
+_QUOTED = late(r"""(["'])(?P<path>[~/.\w][^"'\n]{1,400})\1""")
+_MOST_NAMED = 500
+"""Texts of a cell that may be paths."""
 _PATHS: dict[str, str] = {
     "read": "read",
     "edit": "write",
@@ -40,6 +45,8 @@ class CallRequest(msgspec.Struct, frozen=True, kw_only=True):
 def judge_call(request: CallRequest, place: CommandPlace) -> Judgement:
     if request.tool == "bash":
         return _command(request, place)
+    if request.tool == "eval":
+        return _program(request, place)
     how = _PATHS.get(request.tool)
     if how is None:
         return _other(request)
@@ -65,6 +72,18 @@ def _command(request: CallRequest, place: CommandPlace) -> Judgement:
     return verdict_of(
         [*verdict.parts, CallPart(text=text, letter=worst_of_all.letter, why=worst_of_all.why, words=())]
     )
+
+
+def _program(request: CallRequest, place: CommandPlace) -> Judgement:
+    """A cell can do what a command can, and what it does nobody can tell from its words; but what it names is seen."""
+    code = request.arguments.get("code")
+    if not isinstance(code, str):
+        return verdict_of([CallPart(text="eval", letter="U", why="there is no code to be judged")])
+    ground = PathGround(place, ShellScope(folders=(place.folder,)))
+    named = [found["path"] for found in itertools.islice(_QUOTED.finditer(code), _MOST_NAMED)]
+    secret = next((one for path in named if (one := ground.read(literal(path))).letter == "F"), None)
+    found = secret or Finding("X", "runs Python, which can do what a command can")
+    return verdict_of([CallPart(text=code.strip(), letter=found.letter, why=found.why, words=())])
 
 
 def _on_path(request: CallRequest, how: str, place: CommandPlace) -> CallPart:

@@ -21,7 +21,10 @@ from tools.git.repository import find_repository
 from tools.text import spelled_out
 
 Kind = Literal["extension", "settings", "command", "server", "prompt", "rules", "models", "git"]
-_NAMING = ("extensions", "skills", "prompts", "themes", "shellPath", "externalEditor", "shellCommandPrefix")
+_NAMING = (
+    *("extensions", "skills", "prompts", "themes"),
+    *("eval.python", "shellPath", "externalEditor", "shellCommandPrefix"),
+)
 """Settings whose words may be paths."""
 _LONGEST = 10_000
 """Characters of one value."""
@@ -176,7 +179,7 @@ class _Look:
     def _named(self, word: str, setting: str) -> Iterator[BroughtItem]:
         """A file or folder that a setting names. A program of the machine's own is not the folder's to change."""
         path = self._paths.home / word[2:] if word.startswith("~/") else self._paths.cwd / word
-        is_program = setting in ("shellPath", "externalEditor")
+        is_program = setting in ("shellPath", "externalEditor", "eval.python")
         if exists(path) and not (is_program and not path.is_relative_to(self._top)):
             yield self._item("command" if is_program else "extension", path, f"named by {setting}")
 

@@ -1,6 +1,6 @@
 """All settings as one value, and each of them as a key: its name, its type, what it is for.
 
-The keys themselves are in `settings_agent`, `settings_display` and `settings_trust`. Reading a file is
+The keys themselves are in `settings_agent` and the modules beside it. Reading a file is
 `settings_reading`'s business, which value counts `in_force`'s, changing a file `settings_file`'s, the documentation
 `settings_docs`'s.
 """
@@ -13,6 +13,7 @@ import msgspec
 
 from app.resources import settings_agent as agent
 from app.resources import settings_display as look
+from app.resources import settings_tools as single
 from app.resources import settings_trust as trust
 from app.values.unable import Unable
 
@@ -24,6 +25,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     interaction: agent.InteractionSettings = agent.InteractionSettings()
     tools: agent.ToolSettings = agent.ToolSettings()
     bash: agent.BashSettings = agent.BashSettings()
+    eval: single.EvalSettings = single.EvalSettings()
     background: agent.BackgroundSettings = agent.BackgroundSettings()
     file_maps: agent.FileMapSettings = agent.FileMapSettings()
     repository_maps: agent.RepositoryMapSettings = agent.RepositoryMapSettings()

@@ -427,3 +427,24 @@ async def reminders(scene: Scene) -> Any:
     scene.script.responses[:] = [say("I stop."), say("I stop.")]
     await scene.prompt("go")
     return len(scene.script.responses)
+
+
+async def evaluated(scene: Scene, code: str) -> str:
+    return text_of((await result_of(scene, "eval", code=code)).content)
+
+
+@LIVE.add("eval.python", None, "/nowhere/python")
+async def interpreter(scene: Scene) -> Any:
+    scene.assembled.workspace.end_kernel()
+    return "Correct the setting eval.python" in await evaluated(scene, "1")
+
+
+@LIVE.add("eval.defaultTimeoutSeconds", 0, 1)
+async def limit_of_cells(scene: Scene) -> Any:
+    return "timed out" in await evaluated(scene, "import time; time.sleep(1.5)")
+
+
+@LIVE.add("eval.idleMinutes", 0, 15)
+async def idle_kernel(scene: Scene) -> Any:
+    kernel = scene.assembled.workspace.kernel()
+    return kernel.rests_for

@@ -19,7 +19,17 @@ def test_the_page_has_the_tools_as_they_are() -> None:
 
 def test_each_tool_is_defined_once_and_in_full() -> None:
     tools = builtin_tools()
-    assert [tool.name for tool in tools] == ["read", "bash", "edit", "write", "grep", "find", "locate", "ls"]
+    assert [tool.name for tool in tools] == [
+        "read",
+        "bash",
+        "edit",
+        "write",
+        "grep",
+        "find",
+        "locate",
+        "ls",
+        "eval",
+    ]
     for tool in tools:
         assert tool.description and tool.snippet and tool.arguments and tool.is_active
     assert {tool.name for tool in tools if tool.is_read_only} == {"read", "grep", "find", "locate", "ls"}

@@ -91,9 +91,9 @@ async def _run(arguments: EvalArguments, context: ToolContext) -> ToolResult:
     if cwd is not None and not await asyncio.to_thread(os.path.isdir, cwd):
         raise ToolError(f"Working directory does not exist: {visible(cwd)}")
     # The kernel, its words and pictures: what most sessions never need.
-    from tools.kernel.calls import Wish, evaluate  # noqa: PLC0415
+    from tools.kernel.calls import EvalWish, evaluate  # noqa: PLC0415
 
-    wish = Wish(
+    wish = EvalWish(
         code=arguments.code,
         title=arguments.title or "",
         timeout=arguments.timeout,

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from tools.base import ToolCaller, ToolContext, ToolError
-from tools.kernel.cells import Cell, cells_of
+from tools.kernel.cells import CodeCell, cells_of
 from tools.kernel.kept import CellEnd, SessionKernel
 from tools.kernel.output import CellOutput
 from tools.kernel.process import KernelGone
@@ -25,7 +25,7 @@ _MAX_TIMEOUT: Final = 3600.0
 _MOST_CALLS_SHOWN: Final = 200
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
+class EvalWish(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be run."""
 
     code: str
@@ -45,7 +45,7 @@ class Evaluation:
     """Cells under way."""
 
     def __init__(
-        self, wish: Wish, workspace: Workspace, *, call_id: str | None, caller: ToolCaller | None
+        self, wish: EvalWish, workspace: Workspace, *, call_id: str | None, caller: ToolCaller | None
     ) -> None:
         """`call_id`: the call that it belongs to; a person's own has none, and what it does to files is not watched."""
         self._wish = wish
@@ -133,13 +133,13 @@ class Evaluation:
             seconds=self.seconds,
         )
 
-    def _limit(self, cell: Cell) -> float | None:
+    def _limit(self, cell: CodeCell) -> float | None:
         asked = cell.timeout if cell.timeout is not None else self._wish.timeout
         if asked is None:
             return self._kernel.default_timeout
         return min(asked, _MAX_TIMEOUT) if asked > 0 else None
 
-    async def _run_one(self, cell: Cell, output: CellOutput) -> CellEnd:
+    async def _run_one(self, cell: CodeCell, output: CellOutput) -> CellEnd:
         kernel = self._kernel
         call = self._call_tool if self._caller is not None else None
         running = asyncio.ensure_future(
@@ -188,7 +188,7 @@ def _subject(tool: Any, arguments: dict[str, Any]) -> str:
         return ""
 
 
-async def evaluate(wish: Wish, context: ToolContext) -> ToolResult:
+async def evaluate(wish: EvalWish, context: ToolContext) -> ToolResult:
     """A call of the model's."""
     workspace = workspace_of(context)
     evaluation = Evaluation(wish, workspace, call_id=context.call_id, caller=context.caller)
@@ -225,7 +225,7 @@ def _states(calls: list[MadeCall]) -> tuple[str, ...]:
 
 
 def _hand_over(
-    wish: Wish, context: ToolContext, evaluation: Evaluation, running: "asyncio.Task[Report]"
+    wish: EvalWish, context: ToolContext, evaluation: Evaluation, running: "asyncio.Task[Report]"
 ) -> ToolResult:
     """The cell goes on as a job, and the kernel with it; the call itself is over."""
     assert context.jobs is not None

@@ -19,7 +19,7 @@ _OTHERS: Final = frozenset(
 )
 
 
-class Cell(msgspec.Struct, frozen=True, kw_only=True):
+class CodeCell(msgspec.Struct, frozen=True, kw_only=True):
     code: str
     title: str = ""
     timeout: float | None = None
@@ -27,14 +27,14 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """The kernel begins anew before it."""
 
 
-def cells_of(code: str) -> tuple[Cell, ...]:
+def cells_of(code: str) -> tuple[CodeCell, ...]:
     """One, unless the text begins with a header. Raises `ToolError` for another language."""
     lines = code.split("\n")
     first = next((line for line in lines if line.strip()), "")
     if not _HEADER.fullmatch(first.strip()):
-        return (Cell(code=code),)
-    found: list[Cell] = []
-    head: Cell | None = None
+        return (CodeCell(code=code),)
+    found: list[CodeCell] = []
+    head: CodeCell | None = None
     body: list[str] = []
     for line in lines:
         header = _HEADER.fullmatch(line.strip())
@@ -49,7 +49,7 @@ def cells_of(code: str) -> tuple[Cell, ...]:
     return tuple(cell for cell in found if cell.code.strip())
 
 
-def _headed(words: str) -> Cell:
+def _headed(words: str) -> CodeCell:
     title, timeout, resets = "", None, False
     for word in _WORD.finditer(words):
         name = (word["name"] or "").lower()
@@ -62,7 +62,7 @@ def _headed(words: str) -> Cell:
             timeout = _seconds(value)
         elif name in ("reset", "rst"):
             resets = True
-    return Cell(code="", title=title, timeout=timeout, resets=resets)
+    return CodeCell(code="", title=title, timeout=timeout, resets=resets)
 
 
 def _seconds(text: str) -> float | None:

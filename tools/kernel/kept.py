@@ -130,6 +130,11 @@ class SessionKernel:
     def default_timeout(self) -> float | None:
         return self._settings().default_timeout
 
+    @property
+    def rests_for(self) -> float:
+        """Seconds that it waits for another cell."""
+        return self._settings().idle_seconds
+
     # Between cells
 
     async def restart(self) -> None:
@@ -218,14 +223,14 @@ class SessionKernel:
 
     def _rest(self) -> None:
         """It waits for another cell, but not for ever."""
-        seconds = self._settings().idle_seconds
+        seconds = self.rests_for
         if self._kernel is not None and seconds:
             self._idle = asyncio.get_running_loop().call_later(seconds, self._rested)
 
     def _rested(self) -> None:
         self._idle = None
         if not self.is_busy:
-            minutes = self._settings().idle_seconds / 60
+            minutes = self.rests_for / 60
             self.end(f"No cell ran for {minutes:g} minutes.")
 
 

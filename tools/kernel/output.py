@@ -16,7 +16,7 @@ Kind = Literal["text", "markdown", "html", "json", "image"]
 _MOST_PIECES = 64
 
 
-class Piece(msgspec.Struct, kw_only=True):
+class ShownPiece(msgspec.Struct, kw_only=True):
     kind: Kind
     text: str = ""
     """Or what stands for a picture in a text."""
@@ -88,12 +88,12 @@ class CellOutput:
         """All of it as text; what is not in that is in its artifact."""
         return self._whole.finish()
 
-    def pieces(self) -> tuple[Piece, ...]:
+    def pieces(self) -> tuple[ShownPiece, ...]:
         """In order, as long as nothing had to be cut; else the pictures alone."""
         with self._lock:
             kept = [one for one in self._pieces if self._fits or one[0] == "image"]
         return tuple(
-            Piece(
+            ShownPiece(
                 kind=kind,
                 text=on_screen(bytes(data).decode("utf-8", "replace")),
                 data=picture,

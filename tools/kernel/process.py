@@ -15,12 +15,23 @@ import termios
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 import msgspec
 
 from tools.kernel.output import CellOutput
-from tools.kernel.words import Done, Heard, Hello, Show, Told, Word, decode
+from tools.kernel.words import (
+    CallTool,
+    Cancel,
+    Done,
+    Heard,
+    Hello,
+    Show,
+    ToldNames,
+    WantArtifact,
+    Word,
+    decode,
+)
 from tools.operations import CommandLine, RunningProcess
 from tools.running.process import LocalProcesses, pipe
 
@@ -129,7 +140,7 @@ class KernelProcess:
     async def ask(self, what: dict[str, Any], seconds: float) -> Any:
         """Between cells. None: it did not answer in time."""
         try:
-            told: Told = await asyncio.wait_for(self._asked(what), seconds)
+            told: ToldNames = await asyncio.wait_for(self._asked(what), seconds)
         except (TimeoutError, KernelGone):
             return None
         return told.names
@@ -209,12 +220,14 @@ class KernelProcess:
             case Hello():
                 if not self._greeted.done():
                     self._greeted.set_result(word)
-            case Done() | Told():
+            case Done() | ToldNames():
                 waiting = self._answers.get(word.id)
                 if waiting is not None and not waiting.done():
                     waiting.set_result(word)
-            case _:
+            case Show() | CallTool() | WantArtifact() | Cancel():
                 self._hear(word)
+            case _:
+                assert_never(word)
 
     # The thread that reads
 

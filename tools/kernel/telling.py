@@ -7,7 +7,7 @@ import msgspec
 
 from tools.files.images import identify, prepare
 from tools.kernel.kept import CellEnd
-from tools.kernel.output import Piece
+from tools.kernel.output import ShownPiece
 from tools.limits import format_size
 from tools.results import ImagePart, Part, TextPart, ToolResult
 from tools.running.rolling import OutputSnapshot
@@ -36,7 +36,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """That one's."""
     limit: float | None
     output: OutputSnapshot
-    pieces: tuple[Piece, ...]
+    pieces: tuple[ShownPiece, ...]
     notices: tuple[str, ...]
     notes: tuple[str, ...]
     calls: tuple[MadeCall, ...]
@@ -86,7 +86,7 @@ def _shown(report: Report, workspace: Workspace) -> tuple[list[Part], list[str]]
     return parts, kinds
 
 
-def _picture(piece: Piece, *, resizes: bool) -> Part:
+def _picture(piece: ShownPiece, *, resizes: bool) -> Part:
     info = identify(piece.data)
     if info is None:
         return TextPart(text="[a picture of no known kind was not shown]")

@@ -57,7 +57,7 @@ class Done(_Word, frozen=True, kw_only=True, tag="done"):
     seconds: float
 
 
-class Told(_Word, frozen=True, kw_only=True, tag="told"):
+class ToldNames(_Word, frozen=True, kw_only=True, tag="told"):
     """What was asked for between cells."""
 
     id: int
@@ -66,5 +66,5 @@ class Told(_Word, frozen=True, kw_only=True, tag="told"):
 
 Heard = Show | CallTool | WantArtifact | Cancel
 """What is said while a cell runs."""
-Word = Hello | Heard | Done | Told
+Word = Hello | Heard | Done | ToldNames
 decode = msgspec.json.Decoder(Word).decode

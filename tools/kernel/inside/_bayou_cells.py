@@ -63,8 +63,8 @@ class Cells:
         self._descriptors = tuple(_inheritable_off(os.dup(number)) for number in (1, 2))
         self._input = NoInput()
         self._output = self._opened_output()
-        self._shown = _bayou_shown.Shown(link, self._flush)
-        self._tools = _bayou_tools.Tools(link, self._flush)
+        self._shown = _bayou_shown.ShownValues(link, self._flush)
+        self._tools = _bayou_tools.CallableTools(link, self._flush)
         self._space = ModuleType("__main__", "What cells define.")
         names = vars(self._space)
         names["__builtins__"] = builtins
@@ -141,7 +141,7 @@ class Cells:
         if last is None or value is None or code.rstrip().endswith(";"):
             self._shown.figures()
             return None
-        builtins._ = value  # pyright: ignore  (as an interactive interpreter has it)
+        vars(builtins)["_"] = value  # pyright: ignore[reportIndexIssue]  (as an interactive interpreter has it)
         text = self._shown.value(value)
         self._shown.figures()
         return text

@@ -54,7 +54,7 @@ class Gone(Exception):
     """Nobody is at the other end."""
 
 
-class Waiting:
+class AwaitedAnswer:
     """For the answer to one word."""
 
     def __init__(self, on_answer=None):
@@ -76,7 +76,7 @@ class Waiting:
         return self.answer
 
 
-class Link:
+class BayouLink:
     def __init__(self):
         self._descriptor = os.dup(0)
         nothing = os.open(os.devnull, os.O_RDWR)
@@ -115,7 +115,7 @@ class Link:
 
     def ask(self, word, on_answer=None):
         """Sends a word that gets an answer, and returns what can be waited for."""
-        waiting = Waiting(on_answer)
+        waiting = AwaitedAnswer(on_answer)
         with self.interrupts:
             with self._sending:
                 self._count += 1

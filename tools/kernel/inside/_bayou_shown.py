@@ -13,7 +13,7 @@ _MOST_DIGITS = 12_000
 _DEEPEST = 40
 
 
-class Shown:
+class ShownValues:
     """What the cell that runs shows besides what it prints."""
 
     def __init__(self, link, flush):
@@ -160,7 +160,7 @@ def _json_text(value):
 
 def bounded(value, limit=LIMIT):
     """`repr`, cut at `limit` characters; of containers no more is walked through than is shown."""
-    walk = _Walk(limit)
+    walk = _BoundedRepr(limit)
     walk.add(value, 0)
     return walk.text()
 
@@ -169,7 +169,7 @@ class _Full(Exception):
     pass
 
 
-class _Walk:
+class _BoundedRepr:
     def __init__(self, limit):
         self._parts = []
         self._left = limit

@@ -12,7 +12,7 @@ class ToolText(str):
     details = None
 
 
-class Tools:
+class CallableTools:
     def __init__(self, link, flush):
         self._link = link
         self._flush = flush

@@ -27,7 +27,7 @@ sys.path[:] = ["", *_path[1:]]
 
 
 def main():
-    link = _bayou_link.Link()
+    link = _bayou_link.BayouLink()
     cells = _bayou_cells.Cells(link)
     link.start()
     link.send(

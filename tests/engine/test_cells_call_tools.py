@@ -1,0 +1,106 @@
+"""Cells call the agent's tools: the same way as any other call, told under the cell."""
+
+from pathlib import Path
+
+from app.providers.scripted import call, say
+from app.values.content import text_of
+from app.values.events import Event, QuestionAsked, ToolExecutionEnd
+from app.values.messages import ToolResultMessage
+from tests.compaction.stage import Scene
+
+
+async def scene_in(folder: Path, *responses: object) -> Scene:
+    scene = await Scene(folder).open()
+    scene.script.responses[:] = [*responses, say("ok")]
+    return scene
+
+
+def result_in(scene: Scene) -> ToolResultMessage:
+    return next(one for one in reversed(scene.session.messages) if isinstance(one, ToolResultMessage))
+
+
+async def test_a_cell_reads_writes_and_runs_several_at_once(tmp_path: Path) -> None:
+    code = """
+tool.write(path="a.txt", content="one\\n")
+text = tool.read("a.txt")
+import asyncio
+first, second = await asyncio.gather(tool.aio.bash(command="echo 1"), tool.aio.bash(command="echo 2"))
+text.strip(), first.strip(), second.strip(), type(text.details)
+"""
+    scene = await scene_in(tmp_path, call("eval", code=code))
+    ended: list[ToolExecutionEnd] = []
+    scene.session.subscribe(
+        lambda event: ended.append(event) if isinstance(event, ToolExecutionEnd) else None
+    )
+    await scene.prompt("go")
+    await scene.session.drain()
+    result = result_in(scene)
+    assert text_of(result.content) == "Out: ('one', '1', '2', <class 'dict'>)", text_of(result.content)
+    assert [(one["name"], one["subject"], one["state"]) for one in result.details["calls"]] == [
+        ("write", "a.txt", "done"),
+        ("read", "a.txt", "done"),
+        ("bash", "echo 1", "done"),
+        ("bash", "echo 2", "done"),
+    ]
+    within = [one for one in ended if one.parent_tool_call_id]
+    assert len(within) == 4 and {one.parent_tool_call_id for one in within} == {result.tool_call_id}
+    card = scene.session.card(
+        next(c for m in scene.session.messages for c in getattr(m, "tool_calls", ())),
+    )
+    assert card.title == "eval"
+    await scene.session.close()
+
+
+async def test_a_tool_that_fails_raises_and_some_are_not_called(tmp_path: Path) -> None:
+    code = """
+for name, given in (("read", {"path": "nowhere"}), ("eval", {"code": "1"}), ("no_such", {}), ("read", {"paths": 1})):
+    try:
+        getattr(tool, name)(**given)
+    except tool.ToolFailed as problem:
+        print(str(problem).splitlines()[0])
+"""
+    scene = await scene_in(tmp_path, call("eval", code=code))
+    await scene.prompt("go")
+    lines = text_of(result_in(scene).content).splitlines()
+    assert "nowhere" in lines[0] and lines[1] == "eval cannot be called from a cell."
+    assert "no_such" in lines[2] and "Validation failed" in lines[3]
+    await scene.session.close()
+
+
+async def test_the_gate_is_asked_for_each_call_and_nothing_runs_in_read_only(tmp_path: Path) -> None:
+    scene = await scene_in(tmp_path, call("eval", code="open('made.txt', 'w')"))
+    scene.session.permits.set_mode("read-only")
+    await scene.prompt("go")
+    told = result_in(scene)
+    assert told.is_error and "refused by mode read-only" in text_of(told.content)
+    assert not list(tmp_path.rglob("made.txt"))
+    scene.session.permits.set_mode("full")
+    asked: list[QuestionAsked] = []
+
+    def says_no(event: Event) -> None:
+        if isinstance(event, QuestionAsked):
+            asked.append(event)
+            event.answer.set_result("Deny")
+
+    scene.session.subscribe(says_no)
+    scene.script.responses[:] = [call("eval", code="tool.bash(command='rm -rf ~')"), say("ok")]
+    await scene.prompt("go")
+    assert "The user said no" in text_of(result_in(scene).content)
+    assert [one.approval.tool_name for one in asked if one.approval] == ["bash"]
+    await scene.session.close()
+
+
+async def test_a_cell_that_names_a_secret_file_is_asked_about(tmp_path: Path) -> None:
+    scene = await scene_in(tmp_path)
+    judged = scene.session.permits.judge("eval", {"code": "open('/home/x/.ssh/id_rsa').read()"})
+    assert judged.verdict.letter == "F"
+    assert scene.session.permits.judge("eval", {"code": "1 + 1"}).verdict.letter == "X"
+    await scene.session.close()
+
+
+async def test_what_a_cell_does_to_files_can_be_taken_back(tmp_path: Path) -> None:
+    scene = await scene_in(tmp_path, call("eval", code="open('made.txt', 'w').write('x\\n');"))
+    await scene.prompt("go")
+    result = result_in(scene)
+    assert result.details["files"]["changed"] == 1
+    await scene.session.close()

@@ -23,7 +23,8 @@ from app.values.todos import items_of, open_items
 from tools.base import Tool
 
 ACCEPT, STAY = "Accept", "Stay in plan mode"
-_RUNS_CODE = frozenset({"bash", "eval"})
+_RUNS_CODE = frozenset({"bash"})
+"""Of which the gate can tell that it only reads; of a program (`eval`) it never can."""
 _SECTION = (
     "Plan mode is on: look, read, search and think; nothing may be changed, and what would change anything is "
     "refused. When you know what is to be done, call propose_plan once, with the whole plan: steps as a numbered list, "

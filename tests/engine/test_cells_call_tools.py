@@ -7,6 +7,7 @@ from app.values.content import text_of
 from app.values.events import Event, QuestionAsked, ToolExecutionEnd
 from app.values.messages import ToolResultMessage
 from tests.compaction.stage import Scene
+from tests.support.sessions import parts_of
 
 
 async def scene_in(folder: Path, *responses: object) -> Scene:
@@ -69,12 +70,12 @@ for name, given in (("read", {"path": "nowhere"}), ("eval", {"code": "1"}), ("no
 
 async def test_the_gate_is_asked_for_each_call_and_nothing_runs_in_read_only(tmp_path: Path) -> None:
     scene = await scene_in(tmp_path, call("eval", code="open('made.txt', 'w')"))
-    scene.session.permits.set_mode("read-only")
+    scene.session.permissions.set_mode("read-only")
     await scene.prompt("go")
     told = result_in(scene)
     assert told.is_error and "refused by mode read-only" in text_of(told.content)
     assert not list(tmp_path.rglob("made.txt"))
-    scene.session.permits.set_mode("full")
+    scene.session.permissions.set_mode("full")
     asked: list[QuestionAsked] = []
 
     def says_no(event: Event) -> None:
@@ -92,9 +93,9 @@ async def test_the_gate_is_asked_for_each_call_and_nothing_runs_in_read_only(tmp
 
 async def test_a_cell_that_names_a_secret_file_is_asked_about(tmp_path: Path) -> None:
     scene = await scene_in(tmp_path)
-    judged = scene.session.permits.judge("eval", {"code": "open('/home/x/.ssh/id_rsa').read()"})
+    judged = parts_of(scene.session).permits.judge("eval", {"code": "open('/home/x/.ssh/id_rsa').read()"})
     assert judged.verdict.letter == "F"
-    assert scene.session.permits.judge("eval", {"code": "1 + 1"}).verdict.letter == "X"
+    assert parts_of(scene.session).permits.judge("eval", {"code": "1 + 1"}).verdict.letter == "X"
     await scene.session.close()
 
 

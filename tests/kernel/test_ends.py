@@ -9,6 +9,7 @@ import pytest
 
 from tests.kernel.conftest import Say
 from tests.tools.conftest import Hands, until
+from tools.box.policy import Box
 from tools.results import ToolResult
 
 HELD = "import threading, queue, socket, asyncio, subprocess, time, re, select\na, b = socket.socketpair()\nkept = 1\n"
@@ -170,3 +171,24 @@ async def test_keys_are_not_in_its_environment(hands: Hands, monkeypatch: pytest
     code = "import os; [os.environ.get(name) for name in ('ANTHROPIC_API_KEY', 'PLAIN_WORD', 'PAGER')]"
     assert (await hands("eval", code=code)).text == "Out: [None, 'seen', 'cat']"
     assert os.environ["ANTHROPIC_API_KEY"]
+
+
+async def test_the_kernel_runs_in_the_box_that_its_calls_are_to_be_in(hands: Hands) -> None:
+    if hands.workspace.abilities().step == "none":
+        pytest.skip("no sandbox can be made here")
+    assert (await hands("eval", code="kept = 1\nopen('../outside', 'w').close()")).text == "(no output)"
+    box: list[Box | None] = [Box(kind="work", writable=(os.path.realpath(hands.cwd),))]
+
+    async def confine(call_id: str, *, lasts: bool = False) -> Box | None:
+        return box[0]
+
+    hands.workspace.confine = confine
+    code = "open('inside', 'w').close()\ntry:\n    open('../outside', 'w')\nexcept OSError as problem:\n    print('held')"
+    assert (await hands("eval", code=code)).text == (
+        "[Cells run in the sandbox now. The kernel was restarted; its state is gone.]\nheld"
+    )
+    result, _ = await stopped(hands, "import time; time.sleep(99)")
+    assert result.text.endswith("Interrupted; state kept.")
+    box[0] = None
+    assert "This kernel runs in the sandbox" in (await hands("eval", code=code)).text
+    assert "held" not in (await hands("eval", code=code, reset=True)).text

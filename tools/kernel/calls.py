@@ -99,15 +99,20 @@ class Evaluation:
 
     async def _run_all(self) -> Report:
         kernel, cells = self._kernel, self._cells
-        await kernel.ensure(resets=self._wish.resets or cells[0].resets)
+        confine = self._workspace.confine
+        # A person's cell has no call; the kernel that it shares with the agent's runs where theirs do.
+        box = await confine(self._call_id or "", lasts=True) if confine is not None else None
+        await kernel.ensure(box, resets=self._wish.resets or cells[0].resets)
         notices = kernel.take_notices()
-        output = self.output = CellOutput(self._workspace.artifacts, kernel.take_late())
+        output = self.output = CellOutput(
+            self._workspace.artifacts, kernel.take_late(), self._workspace.mask_output
+        )
         notes: list[str] = []
         end = CellEnd()
         number = 0
         for number, cell in enumerate(cells, 1):
             if number > 1 and cell.resets:
-                await kernel.ensure(resets=True)
+                await kernel.ensure(box, resets=True)
             if len(cells) > 1:
                 output.line(f"[{number}/{len(cells)}] {one_line(cell.title)}".rstrip())
             end = await self._run_one(cell, output)

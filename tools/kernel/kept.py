@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from tools.base import ToolError
+from tools.box.policy import Box
 from tools.kernel.interpreter import Interpreter, in_its_environment, interpreters
 from tools.kernel.output import CellOutput
-from tools.kernel.process import DidNotStart, KernelGone, KernelProcess
+from tools.kernel.process import PROGRAM, DidNotStart, KernelGone, KernelProcess
 from tools.kernel.settings import KernelSettings
 from tools.kernel.words import CallTool, Cancel, Done, Heard, WantArtifact
+from tools.operations import CommandLine
 from tools.results import ToolResult
+from tools.running.process import BoxFailed
 from tools.running.shell import child_environment
 
 if TYPE_CHECKING:
@@ -71,13 +74,17 @@ class SessionKernel:
         """The background job that it runs."""
         self._kernel: KernelProcess | None = None
         self._interpreter: Interpreter | None = None
+        self._is_boxed = False
         self._notices: list[str] = []
         self._idle: asyncio.TimerHandle | None = None
 
     # Cells; the caller has the turn
 
-    async def ensure(self, *, resets: bool = False) -> KernelProcess:
-        """The kernel, started if there is none. Raises `ToolError`."""
+    async def ensure(self, box: Box | None, *, resets: bool = False) -> KernelProcess:
+        """The kernel, started if there is none; never one outside for a call that is to be in a box.
+
+        Raises `ToolError`.
+        """
         if self._idle is not None:
             self._idle.cancel()
             self._idle = None
@@ -86,8 +93,16 @@ class SessionKernel:
             self._kernel = None
         if self._kernel is not None and self._kernel.is_gone:
             self._lost("It had ended by itself.")
+        if self._kernel is not None and box is not None and not self._is_boxed:
+            await self._kernel.end()
+            self._lost("Cells run in the sandbox now.")
         if self._kernel is None:
-            self._kernel = await self._start()
+            self._kernel = await self._start(box)
+            self._is_boxed = box is not None
+        elif box is None and self._is_boxed:
+            self._notices.append(
+                "This kernel runs in the sandbox; with reset: true another one begins outside."
+            )
         return self._kernel
 
     async def run(
@@ -186,7 +201,7 @@ class SessionKernel:
 
     # The process
 
-    async def _start(self) -> KernelProcess:
+    async def _start(self, box: Box | None) -> KernelProcess:
         processes = self._workspace.local_processes
         if processes is None:
             raise ToolError("Cells run on this machine only, and commands run elsewhere here. Use bash.")
@@ -198,8 +213,19 @@ class SessionKernel:
         for interpreter in interpreters(chosen, cwd, os.environ, uses_folder=uses_folder):
             try:
                 kernel = await KernelProcess.start(
-                    processes, interpreter.path, str(cwd), in_its_environment(interpreter, environment)
+                    processes,
+                    CommandLine(
+                        argv=(interpreter.path, str(PROGRAM)),
+                        cwd=str(cwd),
+                        environment=in_its_environment(interpreter, environment),
+                        box=box,
+                    ),
                 )
+            except BoxFailed as problem:
+                raise ToolError(
+                    f"No kernel was started, for its sandbox could not be made: {problem.strerror}. "
+                    "`bayou sandbox` tells what works here; the user can change sandbox.mode in /settings."
+                ) from None
             except DidNotStart as problem:
                 told = f"{interpreter.path} ({interpreter.told}) does not run: {problem}"
                 if interpreter.is_chosen:

@@ -9,6 +9,7 @@ import msgspec
 
 from tools.files.artifacts import Artifacts
 from tools.limits import MAX_BYTES, MAX_LINES
+from tools.masking.mask import MaskNow
 from tools.running.rolling import OutputSnapshot, RollingOutput
 from tools.text import on_screen
 
@@ -27,9 +28,11 @@ class ShownPiece(msgspec.Struct, kw_only=True):
 class CellOutput:
     """Fed from the kernel's thread, looked at from the loop's."""
 
-    def __init__(self, artifacts: Artifacts, late: str = "") -> None:
-        """`late`: what was printed before the cell began."""
-        self._whole = RollingOutput(artifacts, "eval")
+    def __init__(self, artifacts: Artifacts, late: str = "", mask: MaskNow = lambda: None) -> None:
+        """`late`: what was printed before the cell began. `mask`: of what goes into an artifact."""
+        self._whole = RollingOutput(artifacts, "eval", mask)
+        self._bytes = self._lines = 0
+        self._ends_line = True
         self._lock = threading.Lock()
         self._pieces: list[tuple[Kind, bytearray, bytes]] = []
         self._pictures = 0
@@ -38,7 +41,7 @@ class CellOutput:
 
     @property
     def total_bytes(self) -> int:
-        return self._whole.total_bytes
+        return self._bytes
 
     def write(self, data: bytes) -> None:
         with self._lock:
@@ -46,11 +49,11 @@ class CellOutput:
                 if not self._pieces or self._pieces[-1][0] != "text":
                     self._pieces.append(("text", bytearray(), b""))
                 self._pieces[-1][1].extend(data)
-        self._whole.feed(data)
+            self._feed(data)
 
     def line(self, text: str) -> None:
         """Text that begins and ends a line."""
-        start = b"" if self._whole.ends_with_line_feed else b"\n"
+        start = b"" if self._ends_line else b"\n"
         self.write(start + text.encode("utf-8", "replace") + b"\n")
 
     def show(self, kind: str, data: str) -> None:
@@ -73,12 +76,20 @@ class CellOutput:
         with self._lock:
             if picture or (self._fits and len(self._pieces) < _MOST_PIECES):
                 self._pieces.append((kind, bytearray(data + b"\n" if kind == "text" else data), picture))
-        self._whole.feed((b"" if self._whole.ends_with_line_feed else b"\n") + data + b"\n")
+            self._feed((b"" if self._ends_line else b"\n") + data + b"\n")
+
+    def _feed(self, data: bytes) -> None:
+        if not data:
+            return
+        self._bytes += len(data)
+        self._lines += data.count(b"\n")
+        self._ends_line = data.endswith(b"\n")
+        self._whole.feed(data)
 
     @property
     def _fits(self) -> bool:
         """Nothing has to be cut yet, so the pieces are all that there is."""
-        return self._whole.total_bytes <= MAX_BYTES and self._whole.total_lines <= MAX_LINES
+        return self._bytes <= MAX_BYTES and self._lines <= MAX_LINES
 
     def preview(self) -> str:
         """The end of it, while the cell runs."""

@@ -13,7 +13,7 @@ import signal
 import socket
 import termios
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, assert_never
 
@@ -33,7 +33,7 @@ from tools.kernel.words import (
     decode,
 )
 from tools.operations import CommandLine, RunningProcess
-from tools.running.process import LocalProcesses, pipe
+from tools.running.process import BoxFailed, LocalProcesses, pipe
 
 PROGRAM: Final = Path(__file__).with_name("inside") / "kernel.py"
 START_SECONDS: Final = 20.0
@@ -86,22 +86,17 @@ class KernelProcess:
         return self._gone.is_set()
 
     @staticmethod
-    async def start(
-        processes: LocalProcesses, interpreter: str, cwd: str, environment: Mapping[str, str]
-    ) -> "KernelProcess":
-        """Raises `DidNotStart`."""
+    async def start(processes: LocalProcesses, command: CommandLine) -> "KernelProcess":
+        """Raises `DidNotStart`, and `BoxFailed`."""
         own, other = socket.socketpair()
         reading, writing = pipe()
-        command = CommandLine(argv=(interpreter, str(PROGRAM)), cwd=cwd, environment=environment)
         try:
             process = await processes.start_linked(command, writing, other.fileno())
-        except OSError as problem:
+        except BaseException as problem:
             own.close()
             os.close(reading)
-            raise DidNotStart(problem.strerror or str(problem)) from None
-        except BaseException:
-            own.close()
-            os.close(reading)
+            if isinstance(problem, OSError) and not isinstance(problem, BoxFailed):
+                raise DidNotStart(problem.strerror or str(problem)) from None
             raise
         finally:
             other.close()

@@ -183,7 +183,9 @@ async def test_the_kernel_runs_in_the_box_that_its_calls_are_to_be_in(hands: Han
         return box[0]
 
     hands.workspace.confine = confine
-    code = "open('inside', 'w').close()\ntry:\n    open('../outside', 'w')\nexcept OSError as problem:\n    print('held')"
+    code = (
+        "open('inside', 'w').close()\ntry:\n    open('../outside', 'w')\nexcept OSError:\n    print('held')"
+    )
     assert (await hands("eval", code=code)).text == (
         "[Cells run in the sandbox now. The kernel was restarted; its state is gone.]\nheld"
     )

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from app.providers.scripted import call, say
+from app.providers.scripted import Response, call, say
 from app.values.content import text_of
 from app.values.events import Event, QuestionAsked, ToolExecutionEnd
 from app.values.messages import ToolResultMessage
@@ -10,7 +10,7 @@ from tests.compaction.stage import Scene
 from tests.support.sessions import parts_of
 
 
-async def scene_in(folder: Path, *responses: object) -> Scene:
+async def scene_in(folder: Path, *responses: Response) -> Scene:
     scene = await Scene(folder).open()
     scene.script.responses[:] = [*responses, say("ok")]
     return scene

@@ -14,7 +14,7 @@ from tools.kernel.interpreter import Interpreter, in_its_environment, interprete
 from tools.kernel.output import CellOutput
 from tools.kernel.process import PROGRAM, DidNotStart, KernelGone, KernelProcess
 from tools.kernel.settings import KernelSettings
-from tools.kernel.words import CallTool, Cancel, Done, Heard, WantArtifact
+from tools.kernel.words import CallTool, Cancel, CellDone, Heard, WantArtifact
 from tools.operations import CommandLine
 from tools.results import ToolResult
 from tools.running.process import BoxFailed
@@ -33,7 +33,7 @@ RESTARTED: Final = "The kernel was restarted; its state is gone."
 class CellEnd(msgspec.Struct, frozen=True, kw_only=True):
     """How a cell ended, besides what it showed."""
 
-    done: Done | None = None
+    done: CellDone | None = None
     """None: its kernel ended before it."""
     stopped: str = ""
     """`timeout` or `abort`, if it was."""
@@ -113,7 +113,7 @@ class SessionKernel:
         cwd: str | None,
         call: CallTools | None,
         tools: Mapping[str, Any],
-    ) -> Done:
+    ) -> CellDone:
         """Raises `KernelGone`; a cell that fails is done, with its error."""
         kernel = self._kernel
         assert kernel is not None

@@ -23,7 +23,7 @@ from tools.kernel.output import CellOutput
 from tools.kernel.words import (
     CallTool,
     Cancel,
-    Done,
+    CellDone,
     Heard,
     Hello,
     Show,
@@ -119,7 +119,7 @@ class KernelProcess:
             raise DidNotStart(self.take_late().strip()[-600:] or "it said nothing")
         self.hello = self._greeted.result()
 
-    async def run(self, order: dict[str, Any], output: CellOutput, hear: Callable[[Heard], None]) -> Done:
+    async def run(self, order: dict[str, Any], output: CellOutput, hear: Callable[[Heard], None]) -> CellDone:
         """A cell to its end. `hear`: what else it says meanwhile. Raises `KernelGone`."""
         self.cells += 1
         with self._lock:
@@ -215,7 +215,7 @@ class KernelProcess:
             case Hello():
                 if not self._greeted.done():
                     self._greeted.set_result(word)
-            case Done() | ToldNames():
+            case CellDone() | ToldNames():
                 waiting = self._answers.get(word.id)
                 if waiting is not None and not waiting.done():
                     waiting.set_result(word)

@@ -46,7 +46,7 @@ class CellError(msgspec.Struct, frozen=True, kw_only=True):
     is_interrupt: bool = False
 
 
-class Done(_Word, frozen=True, kw_only=True, tag="done"):
+class CellDone(_Word, frozen=True, kw_only=True, tag="done"):
     """A cell has ended."""
 
     id: int
@@ -66,5 +66,5 @@ class ToldNames(_Word, frozen=True, kw_only=True, tag="told"):
 
 Heard = Show | CallTool | WantArtifact | Cancel
 """What is said while a cell runs."""
-Word = Hello | Heard | Done | ToldNames
+Word = Hello | Heard | CellDone | ToldNames
 decode = msgspec.json.Decoder(Word).decode

@@ -3,7 +3,9 @@
 What is found is in `search`, the line that is typed into in `searchbar`.
 """
 
+import asyncio
 from collections.abc import Callable
+from time import monotonic
 
 from textual.message import Message
 
@@ -13,6 +15,11 @@ from widgets.transcript.item import Item
 from widgets.transcript.scrollbar import Thumb
 from widgets.transcript.search import BadPattern, Hit, Search
 from widgets.transcript.viewport import Viewport
+
+SLICE = 0.008
+"""Seconds of looking, after which keys and frames have their turn."""
+TOLD_EVERY = 0.1
+"""Seconds; telling costs as much as looking does."""
 
 
 class Finder:
@@ -30,6 +37,10 @@ class Finder:
         self._thumb = thumb
         self._post = post
         self._has_begun = False
+        self._told = 0.0
+        """When it was last told how far a search is."""
+        self._going_on: asyncio.Handle | None = None
+        """The next part of a search that takes several."""
         self._from: Anchor | None = None
         """None: it began at the end, which was followed."""
 
@@ -58,20 +69,48 @@ class Finder:
     def search(self, query: str) -> None:
         """Look for a query in the whole conversation and show the first hit from here on, else the last one."""
         self._go_back()
+        self._stop()
         problem = ""
         try:
-            self._search.start(query, self._column.items)
+            self._search.start(query, self._column.items, self._here)
         except BadPattern as error:
             problem = str(error)
-        if not problem and self._search.found:
-            self.step(1)
-        else:
-            self._viewport.repaint()
+        self._viewport.repaint()
+        if problem:
             self._tell(problem)
+        else:
+            self._go_on()
+
+    @property
+    def _here(self) -> int:
+        """The block at the top of what is in sight."""
+        return max(0, self._column.heights.find(self._viewport.top))
+
+    def _go_on(self) -> None:
+        """Look at blocks for a while, and show the first hit as soon as it is known which one that is."""
+        self._going_on = None
+        search, items = self._search, self._column.items
+        is_done = search.go_on(SLICE)
+        if search.shown is None and search.count and search.is_known_from(items, self._here):
+            self._step(1)
+        if is_done:
+            self._thumb.forget()  # its marks are of what was known before
+            self._thumb.sync()
+        else:
+            self._going_on = asyncio.get_running_loop().call_soon(self._go_on)
+        if is_done or monotonic() - self._told > TOLD_EVERY:
+            self._told = monotonic()
+            self._tell()
+
+    def _stop(self) -> None:
+        if self._going_on is not None:
+            self._going_on.cancel()
+            self._going_on = None
 
     def end(self) -> None:
         """Stay where the search has led."""
         self._has_begun = False
+        self._stop()
         self._search.clear()
         self._thumb.sync()
         self._viewport.repaint()
@@ -82,14 +121,31 @@ class Finder:
         if not self._search.is_on:
             return
         self._search.update(self._column.items)
-        at = self._column.heights.find(self._viewport.top)
+        self._search.go_on(SLICE)
+        self._step(direction)
+        self._tell()
+
+    def _step(self, direction: int) -> None:
+        at = self._at_shown()
+        if at is None:
+            self._search.shown = None
+            at = self._here
         hit = self._search.step(direction, self._column.items, at)
         if hit is not None:
             self._show(hit)
-        self._tell()
+
+    def _at_shown(self) -> int | None:
+        """The block with the hit that is shown; None when it has gone, or has that hit no more."""
+        shown = self._search.shown
+        at = self._column.index_of(shown.block_id) if shown is not None else None
+        if shown is None or at is None or shown.number >= self._search.hits(self._column.items[at]):
+            return None
+        return at
 
     def _tell(self, problem: str = "") -> None:
-        self._post(messages.SearchChanged(self._search.count, self._search.place, problem))
+        search, at = self._search, self._at_shown()
+        place = search.place(self._column.items, at) if at is not None else 0
+        self._post(messages.SearchChanged(search.count, place, problem, is_done=search.is_done))
 
     def _show(self, hit: Hit) -> None:
         column, viewport = self._column, self._viewport

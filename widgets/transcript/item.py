@@ -25,9 +25,11 @@ class Item:
         "expanded",
         "gap",
         "height",
+        "hits",
         "is_exact",
         "leaves",
         "live",
+        "searched",
         "version",
         "width",
     )
@@ -54,6 +56,9 @@ class Item:
         """For which the leaves were made."""
         self._measured: tuple[int, bool, int] | None = None
         """Width, open or not, and gap that the height is exact for."""
+        self.hits = 0
+        self.searched = 0
+        """Of which search `hits` tells (`search`); 0: of none."""
         self.version = 0
         """Counts how often it was laid out."""
 
@@ -166,6 +171,7 @@ class Item:
         self.live.finish(now)
         self.leaves = self.live.final_leaves(state, failure, is_open=self.is_open(expansion))
         self.block = self.live.block(state, failure)
+        self.searched = 0
         self.live = None
         self.is_exact = False
         self._was_open = self.is_open(expansion)
@@ -179,6 +185,7 @@ class Item:
         """Another value of the same block."""
         if block != self.block:
             self.block = block
+            self.searched = 0
             self._opened = self._closed = None
             self.drop()
 

@@ -71,8 +71,10 @@ class FocusModeChanged(Message, namespace="transcript"):
 class SearchChanged(Message, namespace="transcript"):
     """How many matches there are and which one is shown, counted from one; `problem` for a bad pattern."""
 
-    def __init__(self, count: int, current: int, problem: str = "") -> None:
+    def __init__(self, count: int, current: int, problem: str = "", *, is_done: bool = True) -> None:
         super().__init__()
         self.count = count
         self.current = current
         self.problem = problem
+        self.is_done = is_done
+        """False: there are blocks that were not looked at so far."""

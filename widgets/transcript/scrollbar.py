@@ -91,8 +91,11 @@ class Thumb:
             return
         total, tops = max(1, column.total), column.heights.tops()
         prompts = {min(height - 1, tops[index] * height // total) for index in self._places_of_prompts()}
-        indexes = (column.index_of(block_id) for block_id, _ in self._search.found)
-        hits = {min(height - 1, tops[index] * height // total) for index in indexes if index is not None}
+        search = self._search
+        found = (
+            [index for index, item in enumerate(column.items) if search.hits(item)] if search.is_on else ()
+        )
+        hits = {min(height - 1, tops[index] * height // total) for index in found}
         look = self._look.now
         bar.mark((("╸", look.foreground("accent"), prompts), ("◆", look.foreground("current-match"), hits)))
 

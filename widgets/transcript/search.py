@@ -5,7 +5,9 @@ drawn text of the few that are.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
+from itertools import islice
+from time import perf_counter
 from typing import NamedTuple
 
 from widgets.transcript.drawing import Expansion
@@ -13,7 +15,6 @@ from widgets.transcript.item import Item
 
 REGEX = "re:"
 MOST_PER_BLOCK = 1_000
-_MARKUP = str.maketrans({"*": None, "`": None, "\n": " "})
 
 
 class Hit(NamedTuple):
@@ -45,15 +46,23 @@ def _has_capitals(source: str) -> bool:
 
 
 class Search:
-    """A query, its hits in order, and the one that is shown."""
+    """A query, how often each block has it, and the hit that is shown.
+
+    Counting takes a while where there are many blocks, so it is done in parts: `go_on`. Each block keeps its count.
+    """
 
     def __init__(self) -> None:
         self.query = ""
-        self.found: list[tuple[str, int]] = []
-        """Blocks with hits, and how many each has."""
         self.shown: Hit | None = None
+        self.count = 0
+        """Hits in the blocks that were looked at so far."""
+        self._round = 0
+        """Which search this is: a block's count is of this one if it says so."""
+        self._waiting: list[Item] = []
+        """Blocks that are still to be looked at, the next one last."""
         self._needle = ""
         """For queries that are plain text: what is counted, in lower case if case does not matter."""
+        self._folds_case = False
         self._pattern: re.Pattern[str] | None = None
         self._spans: dict[int, tuple[int, list[tuple[int, int]]]] = {}
 
@@ -62,50 +71,61 @@ class Search:
         return self._pattern is not None
 
     @property
-    def count(self) -> int:
-        return sum(count for _, count in self.found)
+    def is_done(self) -> bool:
+        """Every block was looked at."""
+        return not self._waiting
 
-    @property
-    def place(self) -> int:
-        """Which of all hits is shown, counted from one; 0 for none."""
+    def place(self, items: Sequence[Item], at: int) -> int:
+        """Which of all hits is shown, counted from one; 0 for none. `at`: the block that has it."""
         if self.shown is None:
             return 0
-        before = 0
-        for block_id, count in self.found:
-            if block_id == self.shown.block_id:
-                return before + self.shown.number + 1
-            before += count
-        return 0
+        return sum(map(self.hits, islice(items, at))) + self.shown.number + 1
 
-    def start(self, query: str, items: Iterable[Item]) -> None:
-        """Look for a query in all blocks. Raises BadPattern."""
+    def hits(self, item: Item) -> int:
+        """In a block that was looked at."""
+        return item.hits if item.searched == self._round else 0
+
+    def start(self, query: str, items: Sequence[Item], at: int) -> None:
+        """Look for a query in all blocks, first in those from one on. Raises BadPattern."""
         self.clear()
         self.query = query
         self._pattern = compile_query(query)
+        self._folds_case = not _has_capitals(query)
         if not query.startswith(REGEX):
-            self._needle = query if _has_capitals(query) else query.lower()
-        self.update(items)
+            self._needle = query.lower() if self._folds_case else query
+        if self._pattern is not None:
+            self._waiting = [*reversed(items[:at]), *reversed(items[at:])]
 
-    def update(self, items: Iterable[Item]) -> None:
-        """Look again: blocks came or changed."""
-        self.found = [(item.block.id, count) for item in items if (count := self._count(item))]
-        if self.shown is not None:
-            counts = dict(self.found)
-            if self.shown.number >= counts.get(self.shown.block_id, 0):
-                self.shown = None
+    def go_on(self, seconds: float) -> bool:
+        """Look at further blocks for a while; whether all were looked at."""
+        end = perf_counter() + seconds
+        waiting = self._waiting
+        while waiting:
+            self._look_at(waiting.pop())
+            if perf_counter() > end:
+                break
+        return not waiting
 
-    def _count(self, item: Item) -> int:
-        if self._pattern is None:
-            return 0
-        text = item.search_text()
+    def update(self, items: Sequence[Item]) -> None:
+        """Blocks came or changed."""
+        if self.is_done:
+            self._waiting = [item for item in items if item.searched != self._round or item.live is not None]
+        self.count = sum(map(self.hits, items))
+
+    def _look_at(self, item: Item) -> None:
+        self.count -= self.hits(item)
+        item.searched, item.hits = self._round, self._count(item.search_text())
+        self.count += item.hits
+
+    def _count(self, text: str) -> int:
         count = self._count_in(text)
-        if not count and ("*" in text or "`" in text or "\n" in text):
-            count = self._count_in(text.translate(_MARKUP))
+        if not count and (shown := _as_drawn(text, self._needle)) is not None:
+            count = self._count_in(shown)
         return min(count, MOST_PER_BLOCK)
 
     def _count_in(self, text: str) -> int:
         if self._needle:
-            return (text if _has_capitals(self.query) else text.lower()).count(self._needle)
+            return (text.lower() if self._folds_case else text).count(self._needle)
         assert self._pattern is not None
         count = 0
         for _ in self._pattern.finditer(text):
@@ -116,8 +136,10 @@ class Search:
 
     def clear(self) -> None:
         self.query = ""
-        self.found = []
         self.shown = None
+        self.count = 0
+        self._round += 1
+        self._waiting = []
         self._needle = ""
         self._pattern = None
         self._spans = {}
@@ -139,26 +161,43 @@ class Search:
         self._spans[id(item)] = (item.version, found)
         return found
 
-    def step(self, direction: int, items: list[Item], at: int) -> Hit | None:
-        """The next or previous hit; the first step goes to the one nearest to a block."""
-        if not self.found:
-            return None
-        if self.shown is None:
-            index = self._nearest(direction, items, at)
-            self.shown = Hit(self.found[index][0], 0 if direction > 0 else self.found[index][1] - 1)
-            return self.shown
-        index = next(i for i, (block_id, _) in enumerate(self.found) if block_id == self.shown.block_id)
-        number = self.shown.number + direction
-        if not 0 <= number < self.found[index][1]:
-            index = (index + direction) % len(self.found)
-            number = 0 if direction > 0 else self.found[index][1] - 1
-        self.shown = Hit(self.found[index][0], number)
+    def step(self, direction: int, items: Sequence[Item], at: int) -> Hit | None:
+        """The next or previous hit from the block of the one that is shown; the first step, the one nearest to a block.
+
+        Of what was not looked at nothing is known: whoever steps early may come by hits that are found later.
+        """
+        if self.shown is not None:
+            number = self.shown.number + direction
+            if 0 <= number < self.hits(items[at]):
+                self.shown = Hit(self.shown.block_id, number)
+                return self.shown
+            order = [*range(at + 1, len(items)), *range(at + 1)]
+            if direction < 0:
+                order = [*range(at - 1, -1, -1), *range(len(items) - 1, at - 1, -1)]
+        elif direction > 0:
+            order = [*range(at, len(items)), *range(at - 1, -1, -1)]  # else the last one
+        else:
+            order = [*range(at, -1, -1), *range(len(items) - 1, at, -1)]
+        index = next((index for index in order if self.hits(items[index])), None)
+        self.shown = None
+        if index is not None:
+            item = items[index]
+            self.shown = Hit(item.block.id, 0 if direction > 0 else item.hits - 1)
         return self.shown
 
-    def _nearest(self, direction: int, items: list[Item], at: int) -> int:
-        order = {item.block.id: index for index, item in enumerate(items)}
-        places = [order.get(block_id, 0) for block_id, _ in self.found]
-        if direction > 0:
-            return next((i for i, place in enumerate(places) if place >= at), len(places) - 1)
-        last = len(places) - 1
-        return next((i for i in range(last, -1, -1) if places[i] <= at), last)
+    def is_known_from(self, items: Sequence[Item], at: int) -> bool:
+        """Whether the first hit from a block on is known, or that there is none."""
+        return self.is_done or any(self.hits(items[index]) for index in range(at, len(items)))
+
+
+def _as_drawn(text: str, needle: str) -> str | None:
+    """The text without signs of Markdown, in one line; None where it has nothing that could stand in a hit's way.
+
+    `needle`: what is looked for, empty for a pattern.
+    """
+    drawn = text
+    if "\n" in text and (" " in needle or not needle):
+        drawn = drawn.replace("\n", " ")
+    if "*" in text or "`" in text:
+        drawn = drawn.replace("*", "").replace("`", "")
+    return None if drawn is text else drawn

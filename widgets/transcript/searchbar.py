@@ -73,7 +73,7 @@ class SearchBar(Horizontal):
         elif found.count:
             words = " · ".join(filter(None, (f"{found.current} of {found.count:,}", self._keys(is_typing))))
         else:
-            words = "nothing found" if self._line.text else ""
+            words = "nothing found" if self._line.text and found.is_done else ""
         self._count.update(Content(f" {words} "))
 
     def _keys(self, is_typing: bool) -> str:

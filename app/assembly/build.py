@@ -204,6 +204,7 @@ def _standing(
     return GateStanding(
         asks="person" if can_ask else "nobody" if ends_with_answer else "program",
         home=paths.home,
+        folder=lambda: paths.cwd,
         agent_dir=paths.agent_dir,
         is_trusted=lambda: project.decision.is_trusted,
         is_accepted=lambda: is_accepted(project.decision),

@@ -109,6 +109,7 @@ def _judge(paths: Paths) -> Callable[[str], CallDecision]:
     standing = GateStanding(
         asks="person",
         home=paths.home,
+        folder=lambda: paths.cwd,
         agent_dir=paths.agent_dir,
         is_trusted=lambda: trust.is_trusted,
         is_accepted=lambda: is_accepted(trust),

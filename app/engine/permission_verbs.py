@@ -1,5 +1,7 @@
 """What faces do with a session's gate: see what it goes by and what it decided, choose a mode, take a rule back."""
 
+from typing import Literal
+
 from app.engine.boxes import BoxState
 from app.engine.permits import GateState, Permits
 from app.permits.decide import Mode
@@ -34,6 +36,14 @@ class PermissionVerbs:
     def own_rules(self, deed: Deed) -> tuple[str, ...]:
         """As they stand in the person's settings."""
         return self._permits.own_rules(deed)
+
+    def set_approvals(self, answers: Literal["ask", "deny"]) -> None:
+        """Whether the program that drives the session answers questions; one that does not is asked none."""
+        self._permits.answering.set_program(answers)
+
+    def forget_here(self, text: str) -> None:
+        """A rule of the person's own for this folder."""
+        self._permits.forget_here(text)
 
     def forget(self, text: str) -> None:
         """A rule that was given for this session."""

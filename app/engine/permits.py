@@ -6,7 +6,6 @@ Whoever can answer (a person at the full screen, a program over RPC) answers the
 
 import asyncio
 import os
-import uuid
 from collections import deque
 from collections.abc import Mapping
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import msgspec
 
 from app.agent.hooks import Verdict
+from app.engine.answering import Answering, ApprovalReply
 from app.engine.boxes import Boxes
 from app.engine.conversation import Conversation
 from app.engine.leaving import allow_place, place_rules
@@ -27,7 +27,7 @@ from app.permits.letters import MEANING, CallPart
 from app.permits.place import CommandPlace
 from app.permits.rules import Deed, PermitRule, PermitRules, RuleProblem, offered, parse
 from app.values.content import ToolCall
-from app.values.events import Approval, EntryAppended, JudgedPart, OfferedRule, QuestionAsked
+from app.values.events import Approval, EntryAppended, JudgedPart, OfferedRule
 from app.values.unable import Unable
 from tools.base import Tool, ToolError
 from tools.edits.named import files_meant
@@ -36,29 +36,11 @@ from tools.files.places import exists
 from tools.running.shell import SpawnHook, SpawnPlan
 from tools.workspace import Workspace
 
-ANSWER_SECONDS = 600.0
-"""How long a program has for an answer: nothing waits for ever."""
-ONCE, DENY = "Allow once", "Deny"
-_ALWAYS = "Always in this session: "
 _WITHOUT_REASON = (
     "outside: true needs a reason, which the user is shown: why the command has to run outside the sandbox."
 )
 _KEPT = 200
 _MOST_TEXT = 4_000
-
-
-class ApprovalReply(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person answered."""
-
-    allows: bool
-    reason: str = ""
-    """Told to the model with a no."""
-    rule: str | None = None
-    """From now on this is allowed, in this session."""
-    keeps: bool = False
-    """The rule is written into the person's settings, too."""
-    arguments: dict[str, Any] | None = None
-    """The call as the person changed it; it is judged anew."""
 
 
 class Past(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,6 +89,7 @@ class Permits:
             home=standing.home,
             own=standing.agent_dir,
         )
+        self.answering = Answering(standing, options, telling)
         self._session_rules: tuple[PermitRule, ...] = ()
         self._past: deque[Past] = deque(maxlen=_KEPT)
         self._questions: list[tuple[str, CallPart]] = []
@@ -157,6 +140,13 @@ class Permits:
         """As they stand in the person's settings."""
         return tuple(self._options.in_force.said(f"permissions.{deed}").get("global", ()))
 
+    def forget_here(self, text: str) -> None:
+        """One of the person's own for this folder."""
+        in_force, here = self._options.in_force, str(self._standing.folder())
+        known = dict(in_force.said("permissions.allowIn").get("global", {}))
+        known[here] = tuple(one for one in known.get(here, ()) if one.strip() != text)
+        in_force.keep("permissions.allowIn", {folder: rules for folder, rules in known.items() if rules})
+
     def forget(self, text: str) -> None:
         """One that was given for this session."""
         self._session_rules = tuple(rule for rule in self._session_rules if rule.text != text)
@@ -180,7 +170,7 @@ class Permits:
                 return self._refused(call, decision, f"This was refused by {decision.decided_by}")
             if is_leaving(decision) and not str(now.get("reason") or "").strip():
                 return Verdict(is_blocked=True, reason=_WITHOUT_REASON)
-            if self._standing.asks == "nobody":
+            if self._standing.asks == "nobody" or self.answering.answers_nothing:
                 return self._refused(call, decision, "Needs approval and nobody can give it")
             reply = await self._ask(call, now, tool, decision, place)
             if reply is None:
@@ -277,29 +267,11 @@ class Permits:
         place: CommandPlace,
     ) -> ApprovalReply | None:
         approval = self._approval(call, arguments, decision, place)
-        rules = () if decision.is_floor else approval.rules
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        choices = (DENY, ONCE) if decision.is_floor else (ONCE, DENY)
-        seconds = self._options.in_force.settings.permissions.timeout_seconds or ANSWER_SECONDS
-        is_program = self._standing.asks == "program"
         part = decision.decisive.part
-        self._telling.publish_now(
-            QuestionAsked(
-                id=str(uuid.uuid4()),
-                method="select",
-                title=f"{call.name}: {_short(part.text)} ({MEANING[part.letter]}: {part.why})",
-                options=(*choices, *(_ALWAYS + rule.text for rule in rules)),
-                timeout=round(seconds * 1000) if is_program else None,
-                approval=approval,
-                answer=answer,
-            )
-        )
+        title = f"{call.name}: {_short(part.text)} ({MEANING[part.letter]}: {part.why})"
+        asking = self.answering.ask(title, approval)
         self._questions.append((call.name, part))
-        try:
-            said = await asyncio.wait_for(answer, seconds) if is_program else await answer
-        except TimeoutError:
-            return None
-        return _reply_of(said, approval)
+        return await asking
 
     def _approval(
         self, call: ToolCall, arguments: dict[str, Any], decision: CallDecision, place: CommandPlace
@@ -362,13 +334,20 @@ class Permits:
 
     def _keep_rule(self, reply: ApprovalReply) -> None:
         assert reply.rule is not None
-        if allow_place(reply.rule, self._options.in_force, keeps=reply.keeps):
+        if allow_place(reply.rule, self._options.in_force, keeps=reply.keeps != "session"):
             return
         self.allow(reply.rule)
-        if reply.keeps:
-            mine = self._options.in_force.said("permissions.allow").get("global", ())
+        in_force = self._options.in_force
+        if reply.keeps == "person":
+            mine = in_force.said("permissions.allow").get("global", ())
             if reply.rule not in mine:
-                self._options.in_force.keep("permissions.allow", (*mine, reply.rule))
+                in_force.keep("permissions.allow", (*mine, reply.rule))
+        elif reply.keeps == "project":
+            here = str(self._standing.folder())
+            known = dict(in_force.said("permissions.allowIn").get("global", {}))
+            if reply.rule not in known.get(here, ()):
+                known[here] = (*known.get(here, ()), reply.rule)
+                in_force.keep("permissions.allowIn", known)
 
     # What came of it
 
@@ -420,19 +399,6 @@ class Permits:
 
 def _is_silent(decision: CallDecision) -> bool:
     return all(answer.decided_by.startswith("mode ") for answer in decision.answers)
-
-
-def _reply_of(said: Any, approval: Approval) -> ApprovalReply:
-    """An answer by a face that knows replies, or one of the options by its words. Anything else is no."""
-    if isinstance(said, ApprovalReply):
-        return said
-    if said == ONCE or (approval.floor_word is not None and said == approval.floor_word):
-        return ApprovalReply(allows=True)
-    if isinstance(said, str) and said.startswith(_ALWAYS):
-        text = said.removeprefix(_ALWAYS)
-        if any(rule.text == text for rule in approval.rules):
-            return ApprovalReply(allows=True, rule=text)
-    return ApprovalReply(allows=False)
 
 
 def _short(text: str) -> str:

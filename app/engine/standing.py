@@ -18,6 +18,8 @@ class GateStanding(msgspec.Struct, frozen=True, kw_only=True):
 
     asks: Asked = "nobody"
     home: Path = msgspec.field(default_factory=Path.home)
+    folder: Callable[[], Path] = Path.cwd
+    """The one that the session works in."""
     agent_dir: Path = msgspec.field(default_factory=lambda: Path.home() / ".bayou" / "agent")
     is_trusted: Callable[[], bool] = lambda: False
     is_accepted: Callable[[], bool] = lambda: False
@@ -54,4 +56,6 @@ def rules_in(in_force: InForce, standing: GateStanding) -> PermitRules:
                 may_allow=origin != "project" or standing.is_accepted(),
             )
         )
+    here = in_force.settings.permissions.allow_in.get(str(standing.folder()), ())
+    written.append(WrittenRules(origin="folder", allow=here))
     return rules_of(written)

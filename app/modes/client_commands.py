@@ -182,6 +182,10 @@ class ClientCommands:
         """Plan mode: nothing changes until a plan is accepted. A plan is a question: `Accept`, or words."""
         return await self._ask("set_plan_mode", is_on=is_on)
 
+    async def set_approvals(self, answers: Literal["ask", "deny"]) -> None:
+        """Say whether questions of the gate are answered. `ask`, or `deny`: what would be asked is refused at once."""
+        return await self._ask("set_approvals", answers=answers)
+
     async def get_permissions(self) -> results.Permissions:
         """Mode, rules and the last verdicts."""
         return await self._ask("get_permissions")

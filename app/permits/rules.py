@@ -19,7 +19,8 @@ from app.permits.letters import CallPart
 from app.permits.place import CommandPlace
 
 Deed = Literal["allow", "ask", "deny"]
-Origin = Literal["user", "project", "session"]
+Origin = Literal["user", "folder", "project", "session"]
+"""`folder`: the person's own for one folder."""
 Kind = Literal["bash", "edit", "write", "read", "net", "tool"]
 
 KINDS: tuple[Kind, ...] = ("bash", "edit", "write", "read", "net", "tool")

@@ -26,6 +26,13 @@ class PermissionSettings(Group, frozen=True, kw_only=True):
             extra={"adds_up": True, "runs": True},
         ),
     ] = ()
+    allow_in: Annotated[
+        dict[str, tuple[str, ...]],
+        Meta(
+            description="Rules of your own for single projects: what runs without a question there, by folder.",
+            extra={"global_only": True},
+        ),
+    ] = {}  # noqa: RUF012  (frozen)
     ask: Annotated[
         tuple[str, ...],
         Meta(description="Rules for what is asked about in any mode.", extra={"adds_up": True}),

@@ -58,3 +58,19 @@ async def test_pis_client_can_call_every_method(client: Path, tmp_path: Path) ->
     assert told["settled"] == 2
     assert told["disposition"] == "started"
     assert told["after"] == "not streaming"
+
+
+async def test_pis_client_answers_the_questions_of_the_gate(client: Path, tmp_path: Path) -> None:
+    shutil.copy(HERE / "pi_approvals.mjs", client / "approvals.mjs")
+    shutil.copy(HERE / "pi_launcher.cjs", client / "launcher.cjs")
+    process = await asyncio.create_subprocess_exec(
+        "node", str(client / "approvals.mjs"), str(client / "launcher.cjs"),
+        cwd=tmp_path, env={**os.environ, "BAYOU_PYTHON": sys.executable},
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    out, err = await asyncio.wait_for(process.communicate(), 60)
+    assert process.returncode == 0, err.decode()[-3000:]
+    told = json.loads(out.splitlines()[-1])
+    assert told["methods"] == ["select", "select", "select", "input"]
+    assert (tmp_path / "one").exists() and not (tmp_path / "two").exists()
+    assert "not a git repository" in told["last"]

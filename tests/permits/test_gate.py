@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from app.agent.hooks import Verdict
+from app.engine.answering import ApprovalReply
 from app.engine.hooks import Hooks
-from app.engine.permits import ApprovalReply
 from app.engine.standing import GateStanding
 from app.providers.scripted import call, say
 from app.values.content import ToolCall, text_of

@@ -8,6 +8,8 @@ from app.values.messages import ToolResultMessage
 from tests.compaction.stage import Scene
 from tests.settings.in_sessions import LIVE, result_of
 
+ASKING = {"permissions.mode": "ask", "permissions.timeoutSeconds": 1}
+
 
 async def ran(scene: Scene, command: str) -> bool:
     return not (await result_of(scene, "bash", command=command)).is_error
@@ -22,6 +24,20 @@ async def permission_mode(scene: Scene) -> Any:
     "permissions.allow", [], ["bash: touch **"], {"permissions.mode": "ask", "permissions.timeoutSeconds": 1}
 )
 async def allowed(scene: Scene) -> Any:
+    scene.session.subscribe(no_to_all)
+    return await ran(scene, "touch there")
+
+
+@LIVE.add(
+    "permissions.allowIn",
+    {},
+    {"HERE": ["bash: touch **"]},
+    {"permissions.mode": "ask", "permissions.timeoutSeconds": 1},
+)
+async def allowed_here(scene: Scene) -> Any:
+    given = scene.assembled.settings.permissions.allow_in
+    if given:
+        scene.assembled.in_force.set("permissions.allowIn", {str(scene.paths.cwd): given["HERE"]})
     scene.session.subscribe(no_to_all)
     return await ran(scene, "touch there")
 

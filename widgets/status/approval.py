@@ -24,6 +24,13 @@ MOST_PARTS = 3
 _BESIDE = 6
 """Rows that the editor, the lines around and a little of the transcript keep."""
 _LOOKS = 0.1
+ApprovalKeeps = Literal["session", "project", "person"]
+_KEEPS: dict[ApprovalKeeps, str] = {
+    "session": "this session",
+    "project": "this project",
+    "person": "for good",
+}
+"""How long a rule counts."""
 Tone = Literal["text", "muted", "accent", "warning", "error"]
 
 
@@ -82,12 +89,14 @@ class ApprovalBar(Widget, can_focus=False):
     class Answered(Message):
         """Somebody decided."""
 
-        def __init__(self, id: str, allows: bool, rule: str | None = None, keeps: bool = False) -> None:
+        def __init__(
+            self, id: str, allows: bool, rule: str | None = None, keeps: ApprovalKeeps = "session"
+        ) -> None:
             super().__init__()
             self.id = id
             self.allows = allows
             self.rule = rule
-            self.keeps = keeps
+            self.keeps: ApprovalKeeps = keeps
 
     class WholeRequested(Message):
         """All of it, on a screen."""
@@ -212,10 +221,10 @@ class ApprovalBar(Widget, can_focus=False):
         elif key in ("a", "enter") and asked.floor_word is None:
             self.post_message(self.Answered(asked.id, True))
 
-    def _choices(self) -> list[tuple[str, bool]]:
-        """Each rule for this session, and then for good."""
+    def _choices(self) -> list[tuple[str, ApprovalKeeps]]:
+        """Each rule for this session, then for this project, then for good."""
         rules = self.asked.rules if self.asked is not None else ()
-        return [(rule.text, keeps) for keeps in (False, True) for rule in rules]
+        return [(rule.text, keeps) for keeps in _KEEPS for rule in rules]
 
     # How it looks
 
@@ -286,7 +295,7 @@ class ApprovalBar(Widget, can_focus=False):
             mark = "› " if place == self._at else "  "
             rows.append(
                 (
-                    (name, f"{mark}{'for good' if keeps else 'this session'}  {plain(text)}"),
+                    (name, f"{mark}{_KEEPS[keeps]}  {plain(text)}"),
                     ("muted", f"  {count}"),
                 )
             )

@@ -1,5 +1,7 @@
 """Commands about what may run: the mode, and what there is to know of the gate."""
 
+from typing import Literal
+
 from app.engine.commands import results
 from app.engine.commands.base import command
 from app.engine.session import Session
@@ -17,6 +19,14 @@ async def set_permission_mode(session: Session, mode: Mode) -> None:
 )
 async def set_plan_mode(session: Session, is_on: bool = True) -> None:
     session.set_plan_mode(is_on)
+
+
+@command(
+    "Say whether questions of the gate are answered",
+    "`ask`, or `deny`: what would be asked is refused at once.",
+)
+async def set_approvals(session: Session, answers: Literal["ask", "deny"]) -> None:
+    session.permissions.set_approvals(answers)
 
 
 @command("Mode, rules and the last verdicts")

@@ -58,7 +58,7 @@ class State(TypedDict):
 class PermissionRule(TypedDict):
     deed: Literal["allow", "ask", "deny"]
     text: str
-    origin: Literal["user", "project", "session"]
+    origin: Literal["user", "folder", "project", "session"]
 
 
 class PermissionVerdict(TypedDict):

@@ -17,6 +17,12 @@ _WORDS: dict[Mode, str] = {
     "auto-edit": "changes files inside too; asks about the network, and about other code outside a sandbox",
     "full": "everything but the floor",
 }
+_ORIGINS = {
+    "session": "this session",
+    "folder": "you, in this folder",
+    "user": "you",
+    "project": "the project",
+}
 _SHOWN = 20
 
 
@@ -57,7 +63,9 @@ class PermissionsPage:
             rows.append(ListRow(id="rules", title="Rules (choosing one takes it away)", is_heading=True))
         for number, rule in enumerate(rules):
             rows.append(
-                ListRow(id=f"rule:{number}", title=rule.text, prefix=f"{rule.deed} ", right=rule.origin)
+                ListRow(
+                    id=f"rule:{number}", title=rule.text, prefix=f"{rule.deed} ", right=_ORIGINS[rule.origin]
+                )
             )
         past = self._past()
         if past:
@@ -96,6 +104,8 @@ class PermissionsPage:
             name = f"permissions.{rule.deed}"
             mine = self._permits.own_rules(rule.deed)
             self._keep(name, [text for text in mine if text.strip() != rule.text])
+        elif rule.origin == "folder":
+            self._permits.forget_here(rule.text)
         else:
             self._say(f"{rule.text} is the project's: it stands in .bayou/settings.json.", NoteKind.WARNING)
             return

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from app.engine.answering import ApprovalReply
 from app.engine.permission_verbs import PermissionVerbs
-from app.engine.permits import ApprovalReply
 from app.permits.decide import MODES
 from app.permits.letters import MEANING
 from app.tui.handed import AskPerson, KeyTold, TellPerson

@@ -1,0 +1,125 @@
+"""Questions of the gate over RPC, in whole processes: a client that answers, one that is silent, one that dies; the
+floor's typed word; pi's own client with nothing of bayou's."""
+
+import asyncio
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from app.modes.client import RpcClient
+from tests.modes.processes import lines_until, put, start, write_settings
+
+ASK = ("--permissions", "ask", "--no-session")
+
+
+class Person:
+    """Answers each question with the next answer, and notes what was asked."""
+
+    def __init__(self, *answers: str | None) -> None:
+        self.answers = list(answers)
+        self.asked: list[Mapping[str, Any]] = []
+
+    async def __call__(self, data: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        self.asked.append(data)
+        answer = self.answers.pop(0)
+        return None if answer is None else {"value": answer}
+
+
+async def ran(folder: Path, person: Person, command: str, *arguments: str) -> str:
+    """What the model read of it."""
+    async with RpcClient(cwd=folder, arguments=[*ASK, *arguments], answer_question=person) as client:
+        return await result_of(client, command)
+
+
+async def result_of(client: RpcClient, command: str) -> str:
+    idle = asyncio.Event()
+    leave = client.on_event(lambda data: idle.set() if data["type"] == "agent_settled" else None)
+    await client.prompt(f"run {command}")
+    await asyncio.wait_for(idle.wait(), 60)
+    leave()
+    messages = await client.get_messages()
+    results = [one for one in messages if type(one).__name__ == "ToolResultMessage"]
+    return "".join(getattr(block, "text", "") for block in results[-1].content)  # type: ignore[union-attr]
+
+
+async def test_a_client_that_answers(tmp_path: Path) -> None:
+    person = Person("Allow once", "Deny", "Always in this session: bash: touch **")
+    async with RpcClient(cwd=tmp_path, arguments=list(ASK), answer_question=person) as client:
+        await result_of(client, "touch one")
+        assert (tmp_path / "one").exists()
+        assert "The user said no" in await result_of(client, "touch two")
+        await result_of(client, "touch three")
+        await result_of(client, "touch four")
+    assert not (tmp_path / "two").exists()
+    assert (tmp_path / "three").exists() and (tmp_path / "four").exists()
+    assert [data["method"] for data in person.asked] == ["select"] * 3
+    first = person.asked[0]
+    assert first["options"][:2] == ["Allow once", "Deny"]
+    assert first["approval"]["parts"][0]["letter"] == "E" and first["timeout"] == 60_000
+    assert person.asked[1]["timeout"] == 600_000, "it answers"
+
+
+async def test_a_rule_for_the_project_counts_there_and_later(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.mkdir()
+    other.mkdir()
+    await ran(one, Person("Always in this project: bash: touch **"), "touch a")
+    person = Person("Deny")
+    assert "said no" not in await ran(one, person, "touch b") and (one / "b").exists()
+    assert person.asked == []
+    assert "said no" in await ran(other, person, "touch c")
+    settings = json.loads((Path(os.environ["BAYOU_AGENT_DIR"]) / "settings.json").read_text())
+    assert settings["permissions"]["allowIn"] == {str(one): ["bash: touch **"]}
+
+
+async def test_the_floor_wants_its_word_typed(tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    person = Person("Allow once", "yes", "Allow once", "stash", "stash", "Allow once", None, None)
+    async with RpcClient(cwd=tmp_path, arguments=list(ASK), answer_question=person) as client:
+        for is_let in (False, True, True, False, False):
+            word = "said no" if not is_let else "not a git repository"
+            text = await result_of(client, "git stash drop stash")
+            assert word in text or "no answer came" in text, text
+    assert [data["method"] for data in person.asked] == [
+        "select", "input", "select", "input", "select", "select", "input", "select",
+    ]  # fmt: skip
+    assert person.asked[0]["options"] == ["Deny", "Allow once"]
+    assert person.asked[1]["placeholder"] == person.asked[1]["approval"]["floorWord"] == "stash"
+
+
+async def test_a_silent_client_is_a_no_after_its_time(tmp_path: Path) -> None:
+    write_settings({"permissions": {"timeoutSeconds": 1}})
+
+    async def silent(data: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        await asyncio.Event().wait()
+        return None
+
+    async with RpcClient(cwd=tmp_path, arguments=list(ASK), answer_question=silent) as client:
+        text = await result_of(client, "touch there")
+    assert "no answer came" in text or "said no" in text
+    assert not (tmp_path / "there").exists()
+
+
+async def test_a_client_that_dies_is_a_no(tmp_path: Path) -> None:
+    process = await start(tmp_path, *ASK)
+    put(process, id="1", type="prompt", message="run touch there")
+    await lines_until(process, type="extension_ui_request")
+    assert process.stdin is not None
+    process.stdin.close()
+    assert await asyncio.wait_for(process.wait(), 30) == 0
+    assert not (tmp_path / "there").exists()
+
+
+async def test_a_client_that_wants_no_questions_gets_none(tmp_path: Path) -> None:
+    person = Person()
+    async with RpcClient(cwd=tmp_path, arguments=list(ASK), answer_question=person) as client:
+        await client.set_approvals("deny")
+        assert "Needs approval and nobody can give it" in await result_of(client, "touch there")
+        assert person.asked == []
+        await client.set_approvals("ask")
+        person.answers.append("Allow once")
+        await result_of(client, "touch there")
+    assert (tmp_path / "there").exists()
+    assert person.asked[0]["timeout"] == 600_000

@@ -334,7 +334,7 @@ class Permits:
 
     def _keep_rule(self, reply: ApprovalReply) -> None:
         assert reply.rule is not None
-        if allow_place(reply.rule, self._options.in_force, keeps=reply.keeps != "session"):
+        if allow_place(reply.rule, self._options.in_force, keeps=reply.keeps == "person"):
             return
         self.allow(reply.rule)
         in_force = self._options.in_force

@@ -117,3 +117,16 @@ async def test_a_program_that_writes_without_end_leaves_the_screen_alive(tmp_pat
         await shown(app, pilot, "\ny\ny")
         await pilot.press("ctrl+c")
         assert "ended by SIGINT" in await over(app, pilot)
+
+
+async def test_what_was_done_in_it_can_be_taken_back(tmp_path: Path) -> None:
+    made = tmp_path / "project" / "made.txt"
+    async with running(tmp_path, "cat > made.txt") as (app, pilot):
+        await pilot.press(*"typed by a person", "enter", "ctrl+d")
+        await over(app, pilot)
+        assert made.read_text() == "typed by a person\n"
+        await shown(app, pilot, "1 file +1")
+        await pilot.press("alt+z")
+        await shown(app, pilot, "is removed")
+        await pilot.press("enter")
+        await shown(app, pilot, lambda: not made.exists())

@@ -25,6 +25,7 @@ from widgets.textual_inside import SheetScreen
 from widgets.transcript.blocks import Block, NoteBlock
 from widgets.transcript.diff import DiffLeaf, line_at
 from widgets.transcript.searchbar import SearchBar
+from widgets.transcript.text import crop
 from widgets.transcript.view import Transcript
 
 _LONGEST_PATH = 56
@@ -122,6 +123,8 @@ class DiffScreen(SheetScreen[None]):
         self._tell()
         if not view.files:
             _put(self.transcript, NoteBlock(id="nothing", text=view.empty))
+        elif self.path == keep:  # the list does not say that its cursor moved
+            self.ask("file")
 
     def show_file(self, path: str, block: Block) -> None:
         """What is different in a file; nothing happens when another one is wanted by now."""
@@ -162,7 +165,8 @@ class DiffScreen(SheetScreen[None]):
     def compose(self) -> ComposeResult:
         self._fit()
         with Vertical(id="sheet"):
-            yield RuleTitle(self.view.title, self._told_note(), id="title")
+            note = self._told_note()
+            yield RuleTitle(_title(self.view, note, self.app.size.width), note, id="title")
             yield self.files
             yield RuleTitle(id="between")
             yield self.transcript
@@ -171,6 +175,7 @@ class DiffScreen(SheetScreen[None]):
 
     def on_resize(self) -> None:
         self._fit()
+        self._tell()
 
     def _fit(self) -> None:
         most = max(2, self.app.size.height // _SHARE)
@@ -178,7 +183,10 @@ class DiffScreen(SheetScreen[None]):
 
     def _tell(self) -> None:
         if self.is_mounted:
-            self.query_one("#title", RuleTitle).show(title=self.view.title, note=self._told_note())
+            note = self._told_note()
+            self.query_one("#title", RuleTitle).show(
+                title=_title(self.view, note, self.app.size.width), note=note
+            )
 
     def _told_note(self) -> str:
         count = len(self.view.files)
@@ -267,6 +275,11 @@ def _put(transcript: Transcript, block: Block) -> None:
     transcript.replace_all([block])
     transcript.viewport.set_following(False)
     transcript.keyboard.go_home()
+
+
+def _title(view: DiffView, note: str, width: int) -> str:
+    """As much of it as leaves the note its room."""
+    return crop(view.title, max(24, width - cells(note) - 10))
 
 
 def _rows(view: DiffView) -> list[ListRow]:

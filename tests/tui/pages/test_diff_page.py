@@ -100,7 +100,7 @@ async def test_other_prompts_the_session_and_git(project: Project) -> None:
     (project.folder / "b.py").write_text("def b():\n    return 3\n")
     async with at_the_keyboard(size=(100, 30)) as person, person.asked(project.page(person).open()):
         await person.sees_soon("Changed by this session", "you changed it since")
-        await person.press("tab")
+        await person.press("n", "tab")
         await person.sees_soon("Changed by “change both”")
         await person.press("less_than_sign")
         await person.sees_soon("Changed by “make both”", "prompt 1 of 2", "new")
@@ -110,6 +110,7 @@ async def test_other_prompts_the_session_and_git(project: Project) -> None:
         await person.sees_soon("Changed by “change both”")
         await person.press("tab")
         await person.sees_soon("Changed since the last commit of main", "return 3", "not in git")
+        assert "write" not in person.sees  # nothing of the view before
         await person.press("tab")
         await person.sees_soon("Changed by this session")
         await person.press("shift+tab", "shift+tab")

@@ -21,6 +21,7 @@ from app.undo.holding import Holder, Limits
 from app.undo.images import FileImage
 from app.undo.scans import Scan, Seen
 from app.values.unable import Unable
+from tools.files.replacing import is_beside
 from tools.git.command import git_command
 from tools.git.config import Configuration
 from tools.git.repository import Repository
@@ -117,7 +118,9 @@ class GitWay:
             elif kind == b"u":
                 path, oid, mode = record.split(b" ", 10)[10], b"", ""
             elif kind in (b"?", b"!"):
-                yield self.name(record[2:]), False
+                name = self.name(record[2:])
+                if not is_beside(name.rpartition("/")[2]):
+                    yield name, False
                 continue
             else:
                 continue

@@ -13,6 +13,7 @@ from app.undo.holding import Holder, Limits
 from app.undo.images import FileImage
 from app.undo.scans import Scan, Seen
 from app.values.unable import Unable
+from tools.files.replacing import is_beside
 
 MOST_FILES = 20_000
 _LIMITS = Limits(file_bytes=1 << 20, all_bytes=200 << 20, files=MOST_FILES)
@@ -72,7 +73,8 @@ class PlainWay:
                     for entry in entries:
                         name = f"{below}{entry.name}"
                         if not entry.is_dir(follow_symlinks=False):
-                            files.append(name)
+                            if not is_beside(entry.name):
+                                files.append(name)
                         elif entry.name in _FILLED or entry.path == self._outside:
                             left_out.append(name)
                         else:

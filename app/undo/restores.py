@@ -3,7 +3,7 @@
 Everything here blocks. What is to be an entry is handed back; whoever holds the session appends it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -28,6 +28,7 @@ from app.undo.restoring import as_it_came, carry_out, how_far, intended, prepare
 from app.values.entries import Entry
 from app.values.unable import Unable
 from app.values.wire import new_id
+from tools.files.replacing import drop_left_behind
 
 
 class NothingToDo(Unable):
@@ -157,9 +158,15 @@ class Restores:
             )
         return found
 
+    def _tidy(self, changes: Iterable[Change]) -> None:
+        """What was being written beside these files when bayou was ended goes."""
+        for folder in {str(self._recorder.root / change.name).rpartition("/")[0] for change in changes}:
+            drop_left_behind(folder)
+
     def _interrupted(self, lines: list[LedgerLine]) -> FilesData:
         changes: list[Change] = []
         uncovered: list[Uncovered] = []
+        self._tidy(line.change for line in lines if line.change is not None)
         for line in lines:
             if line.change is None:
                 uncovered.append(Uncovered(path=".", why="bayou ended while a command ran"))
@@ -188,6 +195,7 @@ class Restores:
                 changes = unpacked(self._recorder.contents.load(data.more))
             except (Missing, msgspec.DecodeError):
                 changes = ()
+        self._tidy(changes)
         done = how_far(changes, self._place, str(self._recorder.root))
         is_whole = not any(one.why == "bayou ended before it" for one in done.kept)
         told = msgspec.structs.replace(

@@ -1,11 +1,12 @@
 """Replacing a file: the old or the new content, whatever happens meanwhile; links and modes stay."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tools.files.replacing import overwrite, replace, swap_in, swap_in_link
+from tools.files.replacing import drop_left_behind, is_beside, overwrite, replace, swap_in, swap_in_link
 
 
 def test_a_new_file_and_its_folders(tmp_path: Path) -> None:
@@ -49,6 +50,18 @@ def test_the_very_name_is_swapped_and_a_link_is_not_followed(tmp_path: Path) -> 
     swap_in_link(str(tmp_path / "name"), "other")
     assert (tmp_path / "name").readlink() == Path("other")
     assert {one.name for one in tmp_path.iterdir()} == {"name", "other"}
+
+
+def test_what_a_process_that_is_no_more_was_writing_goes(tmp_path: Path) -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    names = [f".bayou-{ended.pid}-{'0' * 16}.tmp", f".bayou-{os.getpid()}-{'1' * 16}.tmp", ".bayou-mine.tmp"]
+    for name in names:
+        (tmp_path / name).touch()
+    assert [is_beside(name) for name in names] == [True, True, False]
+    drop_left_behind(str(tmp_path))
+    assert sorted(one.name for one in tmp_path.iterdir()) == sorted(names[1:])
+    drop_left_behind(str(tmp_path / "nowhere"))
 
 
 def test_what_cannot_be_overwritten_whole_has_its_old_bytes(

@@ -13,6 +13,7 @@ import pytest
 from app.undo.images import FILES, RESTORED, FilesData, as_data
 from app.values.entries import CustomEntry
 from tests.undo.killed_worker import NAMES, is_whole, parts_of
+from tools.files.replacing import is_beside
 
 ROOT = Path(__file__).resolve().parents[2]
 MOMENTS = 200 if os.environ.get("BAYOU_LONG") else 6
@@ -39,6 +40,8 @@ def test_whenever_it_is_killed(tmp_path: Path) -> None:
     session = tmp_path / "session"
     for _ in range(MOMENTS):
         end_it(session, project, chance.random() * 0.2)
+        left_beside = [path for path in project.iterdir() if path.name not in NAMES]
+        assert all(is_beside(path.name) for path in left_beside)
         for name in NAMES:
             assert not (project / name).exists() or is_whole((project / name).read_bytes())
         parts = parts_of(session, project)
@@ -47,6 +50,7 @@ def test_whenever_it_is_killed(tmp_path: Path) -> None:
             parts.log.append(CustomEntry(parent_id=None, custom_type=kind, data=as_data(data)))
             parts.recorder.told(key)
         assert parts.restores.left_open() == []
+        assert [path for path in left_beside if path.exists()] == []
         plan = parts.restores.to_entry(None)
         assert {row.path: (row.state, row.why) for row in plan.rows if row.state != "ready"} == {}
         assert {row.path for row in plan.rows} == {name for name in NAMES if (project / name).exists()}

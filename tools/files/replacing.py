@@ -6,6 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from tools.patterns import late
+
+_BESIDE = late(r"\.bayou-(\d{1,10})-[0-9a-f]{16}\.tmp\Z")
+
 
 def replace(path: Path, data: bytes, *, mode: int | None = None, durable: bool = True) -> None:
     """Makes the folders on the way. A symbolic link stays one; the file keeps its owner and, without `mode`, its own.
@@ -96,7 +100,35 @@ def overwrite(place: str, data: bytes, *, mode: int | None = None) -> None:
 
 def _beside(place: str) -> str:
     """A new name in the same folder."""
-    return f"{os.path.dirname(place)}/.bayou-{os.urandom(8).hex()}.tmp"  # noqa: PTH120  (as above)
+    own = f".bayou-{os.getpid()}-{os.urandom(8).hex()}.tmp"
+    return f"{os.path.dirname(place)}/{own}"  # noqa: PTH120  (as above)
+
+
+def is_beside(name: str) -> bool:
+    """Whether a file's name is one under which new content is written."""
+    return _BESIDE.match(name) is not None
+
+
+def drop_left_behind(folder: str) -> None:
+    """Takes away what a process that is no more was writing in this folder when it was ended."""
+    try:
+        names = os.listdir(folder)  # noqa: PTH208  (as above)
+    except OSError:
+        return
+    for name in names:
+        found = _BESIDE.match(name)
+        if found is not None and not _runs(int(found[1])):
+            _drop(f"{folder}/{name}")
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 def _drop(path: str) -> None:

@@ -2,7 +2,7 @@
 
 from tools.base import Tool
 from tools.builtin.bash import bash_tool
-from tools.builtin.edit import edit_tool
+from tools.builtin.edit import edit_tool, patch_tool
 from tools.builtin.evaluate import eval_tool
 from tools.builtin.find import find_tool
 from tools.builtin.grep import grep_tool
@@ -13,11 +13,13 @@ from tools.builtin.write import write_tool
 
 
 def builtin_tools() -> tuple[Tool, ...]:
-    """All active: searching, listing and locating with limits costs less context than doing it with bash."""
+    """All active but `apply_patch`, which stands for `edit` with some models: searching, listing and locating with
+    limits costs less context than doing it with bash."""
     return (
         read_tool(),
         bash_tool(),
         edit_tool(),
+        patch_tool(),
         write_tool(),
         grep_tool(),
         find_tool(),

@@ -10,6 +10,7 @@ import msgspec
 from tools.base import FileChange, ToolContext
 from tools.box.abilities import of_this_system
 from tools.box.plan import Abilities
+from tools.edits.modes import EditMode
 from tools.edits.syntax import SyntaxChecks
 from tools.files.artifacts import Artifacts
 from tools.files.lines import LineIndexes
@@ -46,6 +47,7 @@ class Workspace:
         processes: ProcessOperations | None = None,
         shell: Callable[[], ShellSettings] = ShellSettings,
         read: Callable[[], ReadSettings] = ReadSettings,
+        edit_mode: Callable[[], EditMode] = lambda: "replace",
         pty_host: PtyHost | None = None,
         active_tools: Callable[[], Collection[str]] = lambda: (),
         cache_dir: Path | None = None,
@@ -65,6 +67,8 @@ class Workspace:
         self.shell = shell
         """Asked for at every command, as the settings may have changed."""
         self.read = read
+        self.edit_mode = edit_mode
+        """How the model that reads is asked to write edits: whether lines are shown with anchors."""
         self.pty_host = pty_host
         """Set by a face that can show a terminal."""
         self.terminal_turn = asyncio.Lock()

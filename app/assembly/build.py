@@ -15,6 +15,7 @@ from app.assembly.opened import opened
 from app.assembly.options import Options, UsageError
 from app.assembly.trusting import TrustInProject, is_accepted
 from app.engine.choice import ModelChoice
+from app.engine.edit_way import edit_mode
 from app.engine.jobs_tool import jobs_tool
 from app.engine.known_secrets import SecretPlaces
 from app.engine.machinery import Parts
@@ -115,7 +116,7 @@ def assemble(
     told, choice = wishes.look(), wishes.choice
     extensions = extensions_for(options, in_force)
     hooks = ExtensionHooks(extensions)
-    workspace = _workspace(paths, in_force, project, log, hooks)
+    workspace = _workspace(paths, in_force, project, log, hooks, choice)
     ground = Ground(options, paths, begun, workspace, can_ask=can_ask)
     tools = () if options.no_builtin_tools else builtin_tools()
     toolbox = Toolbox(tools, workspace, model=lambda: choice.model)
@@ -242,7 +243,12 @@ def themes_of(options: Options, paths: Paths, trust: Decision, more: tuple[Path,
 
 
 def _workspace(
-    paths: Paths, in_force: InForce, project: TrustInProject, log: SessionLog, hooks: ExtensionHooks
+    paths: Paths,
+    in_force: InForce,
+    project: TrustInProject,
+    log: SessionLog,
+    hooks: ExtensionHooks,
+    choice: ModelChoice,
 ) -> Workspace:
     folder, above = outputs_of(log)
     roots = {paths.sessions_dir, *([folder.parent] if folder else [])}
@@ -252,6 +258,7 @@ def _workspace(
         shell=lambda: shell_settings(in_force, project.counts_now),
         read=lambda: read_settings(in_force),
         kernel_settings=lambda: kernel_settings(in_force, project.counts_now, lambda: _is_harmless(project)),
+        edit_mode=lambda: edit_mode(in_force.settings.edit, choice.model),
         cache_dir=paths.cache_dir,
         spawn_hook=hooks.before_spawn,
         repositories=Repositories(

@@ -8,9 +8,10 @@ import msgspec
 from app.values.content import ToolCall
 from app.values.entries import BranchSummaryEntry, CompactionEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage
+from tools.edits.named import EDITING, named_paths
 
 _READS = ("read",)
-_CHANGES = ("write", "edit")
+_CHANGES = ("write", *EDITING)
 _SUMMARIES = (BranchSummaryEntry, CompactionEntry)
 
 
@@ -38,9 +39,9 @@ def files_of(entries: Collection[Entry], *, carried: Any = None) -> FileLists:
             changed |= _texts(details.get("modifiedFiles"))
     for entry in entries:
         for call in _calls_made(entry):
-            path = call.arguments.get("path")
-            if isinstance(path, str) and path:
-                (changed if call.name in _CHANGES else read if call.name in _READS else set[str]()).add(path)
+            if call.name in _CHANGES or call.name in _READS:
+                paths = (path for path in named_paths(call.arguments) if path)
+                (changed if call.name in _CHANGES else read).update(paths)
     return FileLists(read_files=tuple(sorted(read - changed)), modified_files=tuple(sorted(changed)))
 
 

@@ -81,7 +81,7 @@ class NestedCalls:
         known = self._within.get(parent_id)
         if known is None:
             way = Way(
-                tools=self._toolbox.active,
+                tools=self._toolbox.callable,
                 tool_context=self.tool_context,
                 hooks=self._hooks,
                 gate=self._gate,

@@ -195,7 +195,7 @@ class Permits:
         self, name: str, arguments: Mapping[str, Any], is_read_only: bool
     ) -> tuple[CommandPlace, CallDecision]:
         # The parser and the tables of programs are needed at the first call, and not at the start.
-        from app.permits.tools import CallRequest, judge_call  # noqa: PLC0415
+        from app.permits.tools import CallRequest, judge_call, judged_as  # noqa: PLC0415
 
         place = self._whereabouts.place(
             self._workspace.cwd,
@@ -209,13 +209,13 @@ class Permits:
             )
         path, *also = self._paths(name, arguments) or (None,)
         request = CallRequest(
-            tool=name,
+            tool=judged_as(name),
             arguments=arguments,
             path=path,
             also=tuple(filter(None, also)),
             is_read_only=is_read_only,
         )
-        decision = decide(judge_call(request, place), name, self.policy(), place)
+        decision = decide(judge_call(request, place), request.tool, self.policy(), place)
         if name == "bash" and arguments.get("outside") is True and self.boxes.are_in_force:
             reason = str(arguments.get("reason") or "")
             decision = leaving(decision, str(arguments.get("command")), reason, self.mode)
@@ -302,6 +302,9 @@ class Permits:
 
     def _rules_for(self, tool: str, decision: CallDecision, place: CommandPlace) -> tuple[str, ...]:
         """Those after which this very call would not be asked about."""
+        from app.permits.tools import judged_as  # noqa: PLC0415  (as above)
+
+        tool = judged_as(tool)
         asked = [answer for answer in decision.answers if answer.outcome == "ask"]
         if len(asked) != 1:
             return ()

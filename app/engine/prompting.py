@@ -73,7 +73,11 @@ class PromptSource:
 
     def __call__(self) -> Mapping[str, str]:
         active = self._toolbox.active()
-        key = (tuple(active), tuple(self.extra_sections.items()), self.guidelines)
+        key = (
+            tuple((name, tool.snippet) for name, tool in active.items()),
+            tuple(self.extra_sections.items()),
+            self.guidelines,
+        )
         if self._known is None or self._known[0] != key:
             self._known = (key, self._build())
         return self._known[1]

@@ -191,7 +191,7 @@ class Runner:
         """What the loop is given for one run."""
         return Ports(
             ask=self._requests.ask,
-            tools=self._toolbox.active,
+            tools=self._toolbox.callable,
             tool_context=self._tool_context,
             queues=self._queues,
             abort=self._abort,

@@ -10,6 +10,9 @@ from app.values.content import ToolCall
 from app.values.messages import ToolDeclaration
 from app.values.models import Model
 from tools.base import JobHost, Tool, ToolCaller, ToolContext, plain_card
+from tools.builtin.edit import edit_tool_for
+from tools.edits.named import EDITING
+from tools.edits.running import run_edit
 from tools.results import Card, ToolResult
 from tools.workspace import Workspace
 
@@ -43,11 +46,13 @@ class Toolbox:
         *,
         model: Callable[[], Model | None] = lambda: None,
     ) -> None:
-        """`model`: the one that reads what the tools bring."""
+        """`model`: the one that reads what the tools bring. Of the tool `edit` among `tools` it is told in its mode."""
         self.workspace = workspace
         self._model = model
         self._all: dict[str, Tool] = {tool.name: tool for tool in tools}
         self._owners: dict[str, list[tuple[str, Tool]]] = {}
+        self._editing = self._all.get("edit")
+        """The own one, in whose place another of its kind may stand."""
         self._active: list[str] = [name for name, tool in self._all.items() if tool.is_active]
         self._withheld: list[Callable[[Tool], bool]] = []
         self._to_background: set[str] = set()
@@ -92,8 +97,22 @@ class Toolbox:
         return tuple(self._all.values())
 
     def active(self) -> dict[str, Tool]:
-        there = {name: self._all[name] for name in self._active if name in self._all}
-        return {name: tool for name, tool in there.items() if not any(rule(tool) for rule in self._withheld)}
+        """Those that the model is told of."""
+        there = (self._all[name] for name in self._active if name in self._all)
+        told = (self._in_its_mode(tool) for tool in there if not any(rule(tool) for rule in self._withheld))
+        return {tool.name: tool for tool in told}
+
+    def callable(self) -> dict[str, Tool]:
+        """Those, and what models call by habit: the other name of the tool that edits."""
+        active = self.active()
+        names = [name for name in EDITING if name in active]
+        if len(names) != 1 or active[names[0]].run is not run_edit:
+            return active
+        return dict.fromkeys(EDITING, active[names[0]]) | active
+
+    def _in_its_mode(self, tool: Tool) -> Tool:
+        mode = self.workspace.edit_mode()
+        return tool if tool is not self._editing or mode == "replace" else edit_tool_for(mode)
 
     def set_active(self, names: Iterable[str]) -> None:
         self._active = [name for name in dict.fromkeys(names) if name in self._all]

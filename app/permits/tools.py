@@ -14,6 +14,7 @@ from app.permits.scope import ShellScope
 from app.permits.shell import judge_command
 from app.permits.variables import judge_variable
 from app.permits.words import literal
+from tools.edits.named import EDITING
 from tools.patterns import late
 
 _QUOTED = late(r"""(["'])(?P<path>[~/.\w][^"'\n]{1,400})\1""")
@@ -27,6 +28,11 @@ _PATHS: dict[str, str] = {
     "find": "list",
     "ls": "list",
 }
+
+
+def judged_as(tool: str) -> str:
+    """Tools that differ in how they are written alone are one to rules and modes."""
+    return "edit" if tool in EDITING else tool
 
 
 class CallRequest(msgspec.Struct, frozen=True, kw_only=True):

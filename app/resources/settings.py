@@ -24,6 +24,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     model: agent.ModelSettings = agent.ModelSettings()
     interaction: agent.InteractionSettings = agent.InteractionSettings()
     tools: agent.ToolSettings = agent.ToolSettings()
+    edit: agent.EditSettings = agent.EditSettings()
     bash: agent.BashSettings = agent.BashSettings()
     eval: single.EvalSettings = single.EvalSettings()
     background: agent.BackgroundSettings = agent.BackgroundSettings()

@@ -126,6 +126,27 @@ class Interceptor(Group, frozen=True, kw_only=True):
     ] = False
 
 
+EditWay = Literal["auto", "replace", "anchored", "patch", "hashline"]
+
+
+class EditSettings(Group, frozen=True, kw_only=True):
+    """How models are asked to write edits."""
+
+    mode: Annotated[
+        EditWay,
+        Meta(
+            description="`replace`: old and new texts. `anchored` (or `hashline`): lines by the anchors that reads "
+            "show. `patch`: apply_patch. `auto`: patch for models that were trained on it, else replace."
+        ),
+    ] = "auto"
+    models: Annotated[
+        dict[str, EditWay],
+        Meta(
+            description="The way for some models, by pattern of `provider/model`; the first that fits counts."
+        ),
+    ] = {}
+
+
 class BashSettings(Group, frozen=True, kw_only=True):
     """The bash tool."""
 

@@ -1,9 +1,12 @@
 """The table of tools, the page about them, and what they cost to have."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
+from tools.base import Tool
+from tools.builtin.edit import edit_tool_for
 from tools.reference import table
 from tools.registry import builtin_tools
 
@@ -19,19 +22,11 @@ def test_the_page_has_the_tools_as_they_are() -> None:
 
 def test_each_tool_is_defined_once_and_in_full() -> None:
     tools = builtin_tools()
-    assert [tool.name for tool in tools] == [
-        "read",
-        "bash",
-        "edit",
-        "write",
-        "grep",
-        "find",
-        "locate",
-        "ls",
-        "eval",
-    ]
+    active = ["read", "bash", "edit", "write", "grep", "find", "locate", "ls", "eval"]
+    assert [tool.name for tool in tools if tool.is_active] == active
+    assert [tool.name for tool in tools if not tool.is_active] == ["apply_patch"]
     for tool in tools:
-        assert tool.description and tool.snippet and tool.arguments and tool.is_active
+        assert tool.description and tool.snippet and tool.arguments
     assert {tool.name for tool in tools if tool.is_read_only} == {"read", "grep", "find", "locate", "ls"}
 
 
@@ -45,3 +40,17 @@ def test_having_the_tools_loads_nothing_heavy() -> None:
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert loaded.stdout.strip() == ""
+
+
+def test_declarations_stay_within_their_budget() -> None:
+    """Of 4.2 characters a token; each way to edit by itself, and all that a model is told of together."""
+
+    def tokens(tool: Tool) -> float:
+        told = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
+        return len(json.dumps(told)) / 4.2
+
+    assert tokens(edit_tool_for("replace")) <= 240
+    assert tokens(edit_tool_for("anchored")) <= 320
+    assert tokens(edit_tool_for("patch")) <= 320
+    others = sum(tokens(tool) for tool in builtin_tools() if tool.is_active and tool.name != "edit")
+    assert others + 320 <= 2_100

@@ -1,54 +1,48 @@
-"""The `edit` tool: replacements in one file or several, all or none. What an edit means is in `tools.edits`."""
+"""The tools that edit: `edit`, by old and new texts or by anchors, and `apply_patch`. Their meaning: `tools.edits`.
+
+Which of them a model is told of is the session's business; each carries out what is written for another, too.
+"""
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from collections.abc import Mapping
+from functools import cache, partial
+from typing import Annotated, Any, cast
 
 import msgspec
 
 from tools.arguments import text_argument
-from tools.base import Tool, ToolContext, ToolError
-from tools.edits.applying import EditedFile, Make, edit_files, result_of, target_of
+from tools.base import Tool
 from tools.edits.card import edit_card
 from tools.edits.diffs import diff_texts
-from tools.edits.editing import Edited, apply_edits
-from tools.edits.replacing import Edit
-from tools.edits.shown import ShownLines
-from tools.edits.syntax import SyntaxOf
-from tools.files.places import touched
+from tools.edits.modes import EditMode
+from tools.edits.named import named_paths, parts_of
+from tools.edits.patching import is_patch
+from tools.edits.running import AnchoredChange, EditArguments, Replacement, run_edit
 from tools.results import Card, Json, ToolResult
 from tools.schema import schema_of
 from tools.spellings import PATH, speller
-from tools.text import visible
-from tools.touches import Touches
+from tools.text import one_line, visible
 
 
-class Replacement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    old_text: Annotated[str, msgspec.Meta(description="Text to replace, exactly as in the file")]
-    new_text: Annotated[str, msgspec.Meta(description="Text to put in its place")]
-    all: Annotated[bool | None, msgspec.Meta(description="Replace it wherever it is, however often")] = None
-    path: Annotated[str | None, msgspec.Meta(description="The file, if it is another than path")] = None
-
-
-class EditArguments(msgspec.Struct, frozen=True, kw_only=True):
+class _Replacing(msgspec.Struct, frozen=True, kw_only=True):
     path: Annotated[str, msgspec.Meta(description="File to edit (relative or absolute)")]
     edits: Annotated[
-        Annotated[tuple[Replacement, ...], msgspec.Meta(min_length=1)],
+        tuple[Replacement, ...],
         msgspec.Meta(
             description="Replacements, each matched against the file as it is now; they must not overlap",
         ),
     ]
 
-    def touches(self, context: ToolContext) -> Touches:
-        return Touches(changes=touched(context, *self.by_path()))
 
-    def by_path(self) -> dict[str, list[Edit]]:
-        """The edits of each file, files in the order in which they are named."""
-        found: dict[str, list[Edit]] = {}
-        for edit in self.edits:
-            made = Edit(old_text=edit.old_text, new_text=edit.new_text, replaces_all=bool(edit.all))
-            found.setdefault(edit.path or self.path, []).append(made)
-        return found
+class _Anchoring(msgspec.Struct, frozen=True, kw_only=True):
+    changes: Annotated[
+        tuple[AnchoredChange, ...],
+        msgspec.Meta(description="Changes of one file or several; their ranges must not overlap"),
+    ]
+
+
+class _Patching(msgspec.Struct, frozen=True, kw_only=True):
+    input: Annotated[str, msgspec.Meta(description="The whole patch")]
 
 
 def edit_tool() -> Tool:
@@ -60,11 +54,11 @@ def edit_tool() -> Tool:
             "matched against the original and applied together, or none is. Put several changes of one file into one "
             "call. Notebooks are edited as read shows them."
         ),
-        schema=schema_of(EditArguments),
+        schema=schema_of(_Replacing),
         arguments=EditArguments,
-        prepare=_prepare,
-        run=_run,
-        show=_show,
+        prepare=_for_replacing,
+        run=run_edit,
+        show=partial(_show, "edit"),
         snippet="Make precise changes in a file",
         guidelines=(
             "Keep oldText as short as is unique, and merge changes that touch or are near each other into one edit",
@@ -72,74 +66,159 @@ def edit_tool() -> Tool:
     )
 
 
+def anchored_tool() -> Tool:
+    return Tool(
+        name="edit",
+        label="edit",
+        description=(
+            "Change lines of files by the anchors that read and grep show before them (41th|text: number and tag). "
+            "Anchors stay good after your own edits and when lines move; ones that do not fit are refused, with the "
+            "rows as they are now. All changes of a call are made, or none. New lines are given whole. Cover "
+            "exactly the lines that change: what stands before and behind the range stays."
+        ),
+        schema=schema_of(_Anchoring),
+        arguments=EditArguments,
+        prepare=_for_anchoring,
+        run=run_edit,
+        show=partial(_show, "edit"),
+        snippet="Make precise changes in a file, by the anchors of its lines",
+        guidelines=("Copy anchors from what was shown last, and never compute one",),
+    )
+
+
+def patch_tool() -> Tool:
+    return Tool(
+        name="apply_patch",
+        label="apply_patch",
+        description=(
+            "Change files by a patch:\n"
+            "*** Begin Patch\n*** Update File: PATH\n@@ LINE ABOVE\n context\n-old\n+new\n*** End Patch\n"
+            "Each line of a hunk begins with a blank, - or +; give 3 lines of context, and after @@ a line above (a "
+            "function's head) where they are not unique. Further heads: *** Add File: PATH (all lines with +), *** "
+            "Delete File: PATH, and *** Move to: PATH behind an update. Without line numbers. All files are changed, "
+            "or none."
+        ),
+        schema=schema_of(_Patching),
+        arguments=EditArguments,
+        prepare=_for_patching,
+        run=run_edit,
+        show=partial(_show, "apply_patch"),
+        snippet="Change, add, move and remove files by a patch",
+        is_active=False,
+    )
+
+
+@cache
+def edit_tool_for(mode: EditMode) -> Tool:
+    """The one that a model is told of."""
+    return {"replace": edit_tool, "anchored": anchored_tool, "patch": patch_tool}[mode]()
+
+
 _spelled = speller(
     EditArguments,
     PATH,
     dict.fromkeys(("old", "old_string", "old_str", "search", "find", "old_text"), "oldText"),
     dict.fromkeys(("new", "new_string", "new_str", "replace", "replacement", "new_text"), "newText"),
-    dict.fromkeys(("changes", "replacements", "edit"), "edits"),
+    dict.fromkeys(("replacements", "edit"), "edits"),
     dict.fromkeys(("replace_all", "replaceAll", "every", "global"), "all"),
-    dict.fromkeys(("patch", "diff", "input"), "diff"),
+    dict.fromkeys(("patch", "diff", "patch_text"), "input"),
 )
 _PAIR = ("oldText", "newText", "all")
 
 
-def _prepare(raw: dict[str, Any]) -> dict[str, Any]:
-    """Older and common other forms: one pair at the top level, edits as JSON text, one edit without a list."""
+def _for_replacing(raw: dict[str, Any]) -> dict[str, Any]:
+    out = _mended(raw)
+    if not ({"changes", "input"} & out.keys()):
+        return out
+    paths = named_paths(out)
+    return {"path": paths[0] if paths else "", "edits": [], **out}
+
+
+def _for_anchoring(raw: dict[str, Any]) -> dict[str, Any]:
+    out = _mended(raw)
+    return {"changes": [], **out} if {"edits", "input"} & out.keys() else out
+
+
+def _for_patching(raw: dict[str, Any]) -> dict[str, Any]:
+    out = _mended(raw)
+    return {"input": "", **out} if {"edits", "changes"} & out.keys() else out
+
+
+def _mended(raw: dict[str, Any]) -> dict[str, Any]:
+    """Older and common other forms: one pair at the top level, lists as JSON text, one edit without a list; a patch or
+    changes by anchors in the place of replacements. What is in form already stays as it is."""
     out = _spelled(raw)
-    edits: Json = out.get("edits")
-    if isinstance(edits, str):
-        try:
-            edits = json.loads(edits)
-        except ValueError:
-            return out
-    pairs: list[Json] = list(edits) if isinstance(edits, list) else [edits] if isinstance(edits, dict) else []
-    pairs = [_spelled(pair) if isinstance(pair, dict) else pair for pair in pairs]
+    edits, changes = _listed(out.pop("edits", None)), _listed(out.pop("changes", None))
+    if any("from" not in change for change in _objects(changes)):
+        edits, changes = [*edits, *changes], []
+    text: Json = out.get("input")
+    if isinstance(text, str) and text.strip() and not is_patch(text):
+        edits.append({"oldText": out.pop("input"), "newText": ""})
     for_all = {"all": out.pop("all")} if "all" in out else {}
-    if isinstance(out.get("diff"), str) and "edits" not in out:
-        pairs.append({"oldText": out.pop("diff"), "newText": ""})
     if "oldText" in out and "newText" in out:
-        pairs.append({name: out.pop(name) for name in _PAIR if name in out})
-    out["edits"] = [{**for_all, **pair} if isinstance(pair, dict) else pair for pair in pairs]
-    named = [pair.get("path") for pair in pairs if isinstance(pair, dict)]
-    if "path" not in out and named and all(named):
-        out["path"] = named[0]
+        edits.append({name: out.pop(name) for name in _PAIR if name in out})
+    edits = [_pair(for_all, edit) for edit in edits]
+    patches = [_patch_in(edit) for edit in _objects(edits)]
+    if patches and len(patches) == len(edits) and all(patches):
+        out["input"], edits = "\n".join(patch or "" for patch in patches), []
+    if edits:
+        out["edits"] = edits
+        named = [edit.get("path") for edit in _objects(edits)]
+        if "path" not in out and named and all(named):
+            out["path"] = named[0]
+    if changes:
+        path = {"path": out["path"]} if isinstance(out.get("path"), str) else {}
+        out["changes"] = [{**path, **change} if isinstance(change, dict) else change for change in changes]
     return out
 
 
-async def _run(arguments: EditArguments, context: ToolContext) -> ToolResult:
-    jobs: dict[str, tuple[EditedFile, list[Edit]]] = {}
-    for raw, edits in arguments.by_path().items():
-        if not raw.strip():
-            raise ToolError("The path is empty. Pass the file to edit.")
-        target = await target_of(raw, context)
-        jobs.setdefault(target.real, (target, []))[1].extend(edits)
-    return result_of(
-        await edit_files(context, [(target, _replaces(edits)) for target, edits in jobs.values()])
-    )
+def _pair(for_all: dict[str, Any], edit: Any) -> Any:
+    return {**for_all, **_spelled(cast("dict[str, Any]", edit))} if isinstance(edit, dict) else edit
 
 
-def _replaces(edits: list[Edit]) -> Make:
-    def make(target: EditedFile, data: bytes, shown: ShownLines, syntax: Callable[[str], SyntaxOf]) -> Edited:
-        return apply_edits(data, edits, target.shown, shown, syntax, is_notebook=target.is_notebook)
-
-    return make
-
-
-def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
-    path = text_argument(arguments, "path")
-    return edit_card("edit", path, result, lambda: _preview(path, arguments.get("edits")))
+def _listed(value: Json) -> list[Any]:
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return [{"oldText": value, "newText": ""}] if is_patch(str(value)) else [value]
+    return list(value) if isinstance(value, list) else [] if value is None else [value]
 
 
-def _preview(path: str, edits: Json) -> str:
+def _objects(parts: list[Any]) -> list[dict[str, Any]]:
+    return [part for part in parts if isinstance(part, dict)]
+
+
+def _patch_in(edit: Mapping[str, Any]) -> str | None:
+    """A patch that is written as an old or a new text, with nothing in the other."""
+    texts = [
+        text for text in (edit.get("oldText"), edit.get("newText")) if isinstance(text, str) and text.strip()
+    ]
+    return texts[0] if len(texts) == 1 and texts[0].lstrip().startswith("*** Begin Patch") else None
+
+
+def _show(title: str, arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    paths = named_paths(arguments)
+    path = one_line(paths[0].strip())[:500] if paths else text_argument(arguments, "path")
+    return edit_card(title, path, result, lambda: _preview(path, arguments))
+
+
+def _preview(path: str, arguments: Mapping[str, Any]) -> str:
     """What the arguments alone tell, while they stream in or wait for approval."""
+    patch: Json = arguments.get("input")
+    if isinstance(patch, str) and patch:
+        return "\n".join(line for line in visible(patch).split("\n") if not line.startswith("***"))
     parts: list[str] = []
-    pairs: list[Json] = edits if isinstance(edits, list) else []
-    for edit in pairs:
-        if isinstance(edit, dict) and isinstance(edit.get("oldText"), str):
-            new = edit.get("newText")
-            new = new if isinstance(new, str) else ""
-            diff = diff_texts(path, visible(edit["oldText"]) + "\n", visible(new) + "\n")
+    for edit in parts_of(arguments, "edits"):
+        old: Json = edit.get("oldText")
+        new: Json = edit.get("newText")
+        if isinstance(old, str):
+            diff = diff_texts(path, visible(old) + "\n", visible(new if isinstance(new, str) else "") + "\n")
             # Where in the file it will be is not known yet.
             parts.append("\n".join(line for line in diff.patch.split("\n")[2:] if line))
+    for change in parts_of(arguments, "changes"):
+        lines: Json = change.get("lines")
+        first, last = change.get("from"), change.get("to")
+        parts.append(f"@@ {one_line(str(first))}{f' to {one_line(str(last))}' if last else ''}")
+        parts += [f"+{visible(str(line))}" for line in lines] if isinstance(lines, list) else []
     return "\n".join(parts)

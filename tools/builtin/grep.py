@@ -11,8 +11,11 @@ import msgspec
 from tools.arguments import number_detail, text_argument
 from tools.base import Tool, ToolContext, ToolError
 from tools.builtin.ls import list_card
+from tools.edits.anchors import row
+from tools.edits.texts import read_text
 from tools.files.failures import file_error
 from tools.files.places import locate, touched
+from tools.files.snapshots import MAX_CHARS
 from tools.limits import MAX_BYTES, MAX_LINE_CHARS, truncate_head
 from tools.results import Card, TextPart, ToolResult
 from tools.schema import UNDECLARED, schema_of
@@ -220,6 +223,7 @@ def _result(
     lines: list[str] = []
     shown = files = 0
     has_clipped = False
+    is_anchored = workspace.edit_mode() == "anchored"
     if named is not None:
         size = sum(len(line.text) for kept in found.files.values() for line in kept[:limit])
         named.allow(min(size, MAX_BYTES))
@@ -235,7 +239,7 @@ def _result(
         shown += matches
         has_clipped = has_clipped or any(line.is_clipped for line in kept)
         _remember(workspace, str(Path(folder, path)), kept)
-        lines += _shown_lines(one_line(prefix + path), kept, path, named)
+        lines += _shown_lines(one_line(prefix + path), kept, path, named, is_anchored=is_anchored)
     cut = truncate_head("\n".join(lines), max_lines=max(len(lines), 1))
     total = f"over {COUNTED:,}" if end.is_stopped else f"{found.matches:,}"
     notices: list[str] = []
@@ -269,9 +273,14 @@ def _first_matches(lines: list[FoundLine], limit: int, context: int) -> list[Fou
 
 
 def _shown_lines(
-    path: str, lines: list[FoundLine], below: str = "", named: "NamedPlaces | None" = None
+    path: str,
+    lines: list[FoundLine],
+    below: str = "",
+    named: "NamedPlaces | None" = None,
+    *,
+    is_anchored: bool = False,
 ) -> list[str]:
-    """`path:12: text` for matches, `path-13- text` around them, `--` between groups apart.
+    """`path:12: text` for matches, `path-13- text` around them, `--` between groups apart; or `path:12ab|text`.
 
     Of a name that the map knows, `-- in SYMBOL [lines]` before those of another symbol.
     """
@@ -288,7 +297,10 @@ def _shown_lines(
         elif is_apart:
             out.append("--")
         sign = ":" if line.is_match else "-"
-        out.append(f"{path}{sign}{line.number}{sign} {line.text}")
+        if is_anchored and not line.is_clipped:
+            out.append(f"{path}{sign}{row(line.number, line.text)}")
+        else:
+            out.append(f"{path}{sign}{line.number}{sign} {line.text}")
         previous = line.number
     return out
 
@@ -299,8 +311,24 @@ def _remember(workspace: Workspace, path: str, lines: list[FoundLine]) -> None:
     except (OSError, ValueError):
         return  # Gone again, or a name that is no text.
     seen = [(line.number, line.text) for line in lines if not line.is_clipped]
-    if seen:
-        workspace.read_cache.record(workspace.files.real_path(path), stat.version, seen)
+    if not seen:
+        return
+    real = workspace.files.real_path(path)
+    workspace.read_cache.record(real, stat.version, seen)
+    if workspace.edit_mode() == "anchored" and stat.size <= MAX_CHARS:
+        _keep_whole(workspace, path, real, seen)
+
+
+def _keep_whole(workspace: Workspace, path: str, real: str, seen: list[tuple[int, str]]) -> None:
+    """The text that the anchors are of, if it still is what was searched."""
+    try:
+        with workspace.files.open(path) as file:
+            text = read_text(file.read(), path).text
+    except (OSError, ToolError):
+        return
+    lines = text.split("\n")
+    if all(number <= len(lines) and lines[number - 1] == line for number, line in seen):
+        workspace.read_cache.snapshots.record(real, text, [number for number, _ in seen])
 
 
 def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:

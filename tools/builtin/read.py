@@ -8,6 +8,8 @@ import msgspec
 
 from tools.arguments import number_argument, number_detail, text_argument
 from tools.base import Tool, ToolContext, ToolError
+from tools.edits.anchors import plain_rows, rows
+from tools.edits.shown_rows import anchored_page, note_cells
 from tools.filemap.outlines import SymbolLines, outline_result, symbol_lines
 from tools.files.artifacts import SCHEME
 from tools.files.encoding import SAMPLE_BYTES, detect
@@ -33,6 +35,8 @@ from tools.workspace import Workspace, workspace_of
 
 _RANGE = late(r"(?P<path>.+):(?P<first>[1-9]\d*)(?:-(?P<last>[1-9]\d*))?", re.DOTALL)
 _MAX_IMAGE_BYTES = 100_000_000
+_CONTEXT = 3
+"""Lines around a range that is shown with anchors: many edits are just beside it."""
 
 
 class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -228,8 +232,13 @@ def _file(
             symbol = found
             count = symbol.last - symbol.first + 1
             request = Request(offset=symbol.first, limit=count, about=symbol.words)
+        is_anchored = workspace.edit_mode() == "anchored" and not request.is_output
+        if is_anchored:
+            request = request.with_context(_CONTEXT)
         if notebook is not None:
-            return _with_inside(_notebook(notebook.text, target, request), symbol)
+            made = _notebook(notebook.text, target, request, workspace if is_anchored else None)
+            note_cells(workspace, target.path, target.stat.version, notebook.text, made)
+            return _with_inside(made, symbol)
         file.seek(0)
         real = target.path if request.is_output else workspace.files.real_path(target.path)
         try:
@@ -243,6 +252,8 @@ def _file(
             )
         except NotText:
             raise _refusal(head, target) from None
+        if is_anchored:
+            page = anchored_page(workspace, target.path, page, real)
     return _with_inside(_page_result(arguments, workspace, target, request, page, real), symbol)
 
 
@@ -288,6 +299,8 @@ def _page_result(
         "lastLine": page.last_line,
         "totalLines": page.total_lines,
     }
+    if page.is_anchored:
+        details["anchored"] = True
     truncation = page.truncation()
     if truncation:
         details["truncation"] = truncation.details()
@@ -330,13 +343,14 @@ def _image(data: bytes, context: ToolContext, workspace: Workspace, target: _Tar
     )
 
 
-def _notebook(cells: str, target: _Target, request: Request) -> ToolResult:
+def _notebook(cells: str, target: _Target, request: Request, anchors: Workspace | None = None) -> ToolResult:
+    """With `anchors`, in rows."""
     lines = cells.removesuffix("\n").split("\n")
     first = max(1, len(lines) - request.tail + 1 if request.tail is not None else request.offset or 1)
     if first > len(lines):
         return text_result(f"Line {first} is beyond end of the notebook's text ({len(lines)} lines total).")
     wanted = lines[first - 1 :][: request.limit or request.tail]
-    cut = truncate_head(visible("\n".join(wanted)))
+    cut = truncate_head(visible(rows(wanted, first) if anchors is not None else "\n".join(wanted)))
     last = first + cut.output_lines - 1
     text = cut.content
     if last < len(lines) or request.is_range:
@@ -350,6 +364,8 @@ def _notebook(cells: str, target: _Target, request: Request) -> ToolResult:
         "lastLine": last,
         "totalLines": len(lines),
     }
+    if anchors is not None:
+        details["anchored"] = True
     if cut.truncated:
         details["truncation"] = cut.details()
         if not request.is_range:
@@ -378,6 +394,8 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     last = number_detail(result.details, "lastLine")
     total = number_detail(result.details, "totalLines")
     text, note = _split_note(result.text)
+    if result.details and result.details.get("anchored"):
+        text = plain_rows(text)
     summary = ""
     if last is not None and total is not None:
         shown = last - first + 1

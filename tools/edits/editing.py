@@ -9,7 +9,7 @@ import msgspec
 
 from tools.edits.boundaries import SyntaxCheck, linted, told
 from tools.edits.diffs import Diff, diff_spans
-from tools.edits.matching import Document, Strategy
+from tools.edits.matching import Document, Span, Strategy
 from tools.edits.notebooks import are_raw, notebook_text
 from tools.edits.replacing import Edit, Placed, replaced
 from tools.edits.shown import ShownLines
@@ -48,6 +48,11 @@ class Edited(msgspec.Struct, frozen=True, kw_only=True):
     """Its syntax was looked at."""
     is_as_stored: bool = True
     """False: `text` is what `read` makes of the file."""
+    places: tuple[tuple[int, int], ...] = ()
+    """First and last line of each change in the new text, from 1."""
+    is_new: bool = False
+    is_removed: bool = False
+    moved_to: str = ""
     sent: tuple[tuple[str, str], ...] = ()
     """Old and new texts that were applied, so that the same edit is known when it comes again."""
 
@@ -94,7 +99,20 @@ def carried_out(target: Editable, placed: Placed, path: str, syntax: Callable[[s
         problem_lines=tuple(problem.line for problem in checked.problems),
         is_checked=checked.is_checked,
         is_as_stored=target.is_as_stored,
+        places=_places(target.text, spans),
     )
+
+
+def _places(text: str, spans: Sequence[Span]) -> tuple[tuple[int, int], ...]:
+    out: list[tuple[int, int]] = []
+    line, position = 1, 0
+    for span in spans:
+        line += text.count("\n", position, span.start)
+        feeds = span.new_text.count("\n")
+        out.append((line, line + max(0, feeds - span.new_text.endswith("\n"))))
+        line += feeds
+        position = span.end
+    return tuple(out)
 
 
 def _loosely(strategies: Sequence[Strategy]) -> tuple[str, ...]:

@@ -1,14 +1,17 @@
 """Which files a call names in its arguments, as far as those alone tell."""
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from tools.files.paths import resolve
+from tools.patterns import late
 from tools.results import Json
 
-EDITING = frozenset({"edit"})
+EDITING = frozenset({"edit", "apply_patch"})
 """Tools that name several files."""
+_NAMED = late(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to):(.*)$", re.MULTILINE)
 _WITH_PATHS = frozenset({*EDITING, "read", "write", "grep", "find", "ls"})
 
 
@@ -35,7 +38,15 @@ def named_paths(arguments: Mapping[str, Any]) -> tuple[str, ...]:
             own: Json = part.get("path")
             if isinstance(own, str):
                 found[own] = None
+    patch: Json = arguments.get("input")
+    for own in patch_paths(patch) if isinstance(patch, str) else ():
+        found[own] = None
     return tuple(found)
+
+
+def patch_paths(text: str) -> tuple[str, ...]:
+    """Of all files that a patch names, also of one that cannot be carried out."""
+    return tuple(dict.fromkeys(match[1].strip() for match in _NAMED.finditer(text)))
 
 
 def parts_of(arguments: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:

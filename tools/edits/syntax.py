@@ -36,6 +36,11 @@ _GRAMMARS: Final = {name: name for name in _SAME.split()} | {"jsx": "javascript"
 _QUOTES_WITH_BACKTICKS: Final = frozenset({"javascript", "typescript", "tsx", "bash"})
 
 
+def grammar_for(language: str) -> str:
+    """Empty: none that would notice anything."""
+    return _GRAMMARS.get(language, "")
+
+
 class Flaw(msgspec.Struct, frozen=True, gc=False):
     """A place that the grammar cannot read."""
 
@@ -68,7 +73,7 @@ class SyntaxChecks:
 
         head = text[:2000].encode("utf-8", "replace")
         language = language_of(PurePath(path), head) or ""
-        return SyntaxOf(self, _GRAMMARS.get(language, ""))
+        return SyntaxOf(self, grammar_for(language))
 
     def flaws(self, grammar: str, source: bytes) -> tuple[Flaw, ...]:
         """Raises `Overtime`."""

@@ -36,6 +36,15 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     def is_range(self) -> bool:
         return any(one is not None for one in (self.offset, self.limit, self.tail))
 
+    def with_context(self, lines: int) -> "Request":
+        """With so many more lines on the sides at which it ends before the file does."""
+        if self.about or self.tail is not None or not self.is_range:
+            return self
+        first = max(1, (self.offset or 1) - lines)
+        more = (self.offset or 1) - first + lines
+        limit = None if self.limit is None else self.limit + more
+        return msgspec.structs.replace(self, offset=first, limit=limit)
+
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
     """Lines of a file as text."""
@@ -51,6 +60,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     is_cut_by_bytes: bool = False
     clipped_bytes: int = 0
     """Set when a single line is too long to show: how long it is."""
+    is_anchored: bool = False
+    """Each line of the text begins with its anchor."""
 
     @property
     def last_line(self) -> int:

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from tools.files.snapshots import Snapshots
+
 Version = tuple[int, int, int, int]
 
 _MAX_PATHS = 64
@@ -29,6 +31,7 @@ class ReadCache:
         self._files: OrderedDict[str, KnownFile] = OrderedDict()
         self._edits: OrderedDict[str, deque[tuple[str, str]]] = OrderedDict()
         self._max_paths = max_paths
+        self.snapshots = Snapshots()
 
     def note_edits(self, path: str, edits: Iterable[tuple[str, str]]) -> None:
         """Old and new texts of what was replaced in it."""

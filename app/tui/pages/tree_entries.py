@@ -62,7 +62,7 @@ _HEADINGS: dict[EntryKind, str] = {
     "change": "Change",
     "label": "Label",
 }
-_CHANGING = ("write", "edit")
+_CHANGING = ("write", "edit", "apply_patch")
 
 
 class TreeEntries:

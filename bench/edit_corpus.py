@@ -1,0 +1,117 @@
+"""Changes of real files whose outcome is known, for counting what the check of syntax says of them: whole statements
+taken out and blank lines put in, which break nothing, and lines that close something lost, which does."""
+
+import random
+import re
+import tarfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePath
+
+from tree_sitter import Node
+
+from tools.edits.matching import Span
+from tools.edits.syntax import SyntaxChecks, grammar_for
+from tools.filemap.detection import language_of
+from tools.filemap.parsing import grammar_of, parse
+from tools.filemap.watch import Deadline
+
+TESTS = Path(__file__).parent.parent / "tests" / "filemap"
+_CLOSERS = re.compile(r"^[ \t]*(?:[\])}]+[;,]?|end)[ \t]*$", re.MULTILINE)
+_MOST = 120_000
+
+
+class CorpusFile:
+    """One file in a language whose grammar is asked."""
+
+    def __init__(self, name: str, text: str, grammar: str) -> None:
+        self.name = name
+        self.text = text
+        self.grammar = grammar
+        self.checks = SyntaxChecks()
+
+    def problems(self, span: Span) -> int | None:
+        found = self.checks.of(self.name, self.text).new_problems(self.text, (span,))
+        return None if found is None else len(found)
+
+
+def corpus() -> list[CorpusFile]:
+    found: list[CorpusFile] = []
+    for archive in ("evaluation", "held-out"):
+        with tarfile.open(TESTS / "evaluation" / f"{archive}.tar.xz") as packed:
+            for member in packed.getmembers():
+                file = packed.extractfile(member) if member.isfile() else None
+                if file is not None and member.size < _MOST:
+                    found += _file(member.name, file.read())
+    for path in sorted(filter(Path.is_file, (TESTS / "samples").rglob("*"))):
+        found += _file(path.name, path.read_bytes())
+    return found
+
+
+def _file(name: str, data: bytes) -> list[CorpusFile]:
+    grammar = grammar_for(language_of(PurePath(name), data[:2000]) or "")
+    try:
+        text = data.decode().replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        return []
+    return [CorpusFile(name, text, grammar)] if grammar else []
+
+
+def harmless(file: CorpusFile, count: int, luck: random.Random) -> Iterator[Span]:
+    """Statements taken out of blocks that have others, and blank lines between statements."""
+    places = _statements(file)
+    for _ in range(count if places else 0):
+        start, end = luck.choice(places)
+        is_removal = luck.random() < 0.5
+        yield Span(
+            start=start,
+            end=end if is_removal else start,
+            new_text="" if is_removal else "\n",
+            strategy="exact",
+        )
+
+
+def _statements(file: CorpusFile) -> list[tuple[int, int]]:
+    """Whole lines of statements that stand beside at least two others of their kind, without errors in them."""
+    source = file.text.encode()
+    root = parse(grammar_of(file.grammar), source, Deadline(10)).root_node
+    found: list[tuple[int, int]] = []
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        children = node.named_children
+        waiting += children
+        of_kind = [child for child in children if _is_statement(child)]
+        if node.has_error or len(of_kind) < 3:
+            continue
+        for child in of_kind:
+            start = source.rfind(b"\n", 0, child.start_byte) + 1
+            end = source.find(b"\n", child.end_byte)
+            around = source[start : child.start_byte] + source[child.end_byte : end if end >= 0 else None]
+            if end >= 0 and not around.strip():
+                found.append((len(source[:start].decode()), len(source[: end + 1].decode())))
+    return found
+
+
+def _is_statement(node: Node) -> bool:
+    """Not what ends one, and not what stands in a list with signs between."""
+    if node.type.startswith(("end_", "interface", "ansi_port")):
+        return False
+    return node.type.endswith(("_statement", "statement", "_declaration", "_definition", "_item", "rule_set"))
+
+
+def lost_closers(file: CorpusFile, count: int, luck: random.Random) -> Iterator[Span]:
+    """Lines with nothing but what closes, taken out; not those in texts and comments, which close nothing."""
+    root = parse(grammar_of(file.grammar), file.text.encode(), Deadline(10)).root_node
+    places = [match.span() for match in _CLOSERS.finditer(file.text) if _is_code(root, file.text, match)]
+    for start, end in luck.sample(places, min(count, len(places))):
+        yield Span(start=start, end=min(len(file.text), end + 1), new_text="", strategy="exact")
+
+
+def _is_code(root: Node, text: str, closer: re.Match[str]) -> bool:
+    at = len(text[: closer.end() - 1].encode())
+    node = root.descendant_for_byte_range(at, at)
+    return node is None or not any(word in node.type for word in ("string", "comment", "heredoc", "literal"))
+
+
+def languages(files: Sequence[CorpusFile]) -> int:
+    return len({file.grammar for file in files})

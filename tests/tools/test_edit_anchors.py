@@ -1,0 +1,230 @@
+"""Edits by the anchors of lines: what was shown is the anchor, whatever happened to the file since."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.tools.conftest import Hands
+from tools.builtin.edit import anchored_tool
+from tools.edits.anchors import read_anchor, row, tag_of
+from tools.registry import builtin_tools
+from tools.workspace import Workspace
+
+TEXT = "".join(f"line {number}\n" for number in range(1, 31))
+
+
+class Anchoring(Hands):
+    """Hands of a model that is asked for anchors."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
+        workspace.edit_mode = lambda: "anchored"
+        self._tools = {tool.name: tool for tool in (*builtin_tools(), anchored_tool())}
+
+
+@pytest.fixture
+def anchoring(workspace: Workspace) -> Anchoring:
+    return Anchoring(workspace)
+
+
+def put(project: Path, text: str, name: str = "a.txt") -> Path:
+    path = project / name
+    path.write_text(text)
+    return path
+
+
+def at(number: int, text: str = TEXT) -> str:
+    return f"{number}{tag_of(number, text.split(chr(10))[number - 1])}"
+
+
+@pytest.mark.parametrize(
+    ("number", "line", "tag"),
+    [
+        (1, 'const DEF = "guest";', "xa"),
+        (2, "", "lb"),
+        (4, "\tconst clean = name || DEF;", "wg"),
+        (6, "}", "qx"),
+        (7, "}", "pd"),
+        (42, "  });", "yu"),
+        (10, "---", "gz"),
+        (1, "hello   ", "tv"),
+        (9, "hello\r", "tv"),
+        (3, "é", "jh"),
+    ],
+)
+def test_tags_are_those_that_others_know(number: int, line: str, tag: str) -> None:
+    assert tag_of(number, line) == tag
+
+
+async def test_read_and_grep_show_anchors_and_people_do_not_see_them(
+    anchoring: Anchoring, project: Path
+) -> None:
+    put(project, "one\ntwo\n")
+    result = await anchoring("read", path="a.txt")
+    assert result.text == f"{row(1, 'one')}\n{row(2, 'two')}"
+    tools = {tool.name: tool for tool in builtin_tools()}
+    [block] = tools["read"].card({"path": "a.txt"}, result).blocks
+    assert block.text == "one\ntwo"  # type: ignore[union-attr]
+    assert (
+        await anchoring.text("grep", pattern="tw", context=1)
+        == f"a.txt-{row(1, 'one')}\na.txt:{row(2, 'two')}"
+    )
+
+
+async def test_a_range_comes_with_lines_around_it_and_otherwise_is_what_was_asked_for(
+    anchoring: Anchoring, project: Path, workspace: Workspace
+) -> None:
+    put(project, TEXT)
+    text = await anchoring.text("read", path="a.txt", offset=10, limit=2)
+    assert text.startswith(row(7, "line 7")) and row(14, "line 14") in text and "15" not in text.split("[")[0]
+    workspace.edit_mode = lambda: "replace"
+    assert (await anchoring.text("read", path="a.txt", offset=10, limit=2)).startswith(
+        "line 10\nline 11\n\n["
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "after"),
+    [
+        ({"from": at(2), "lines": ["two"]}, TEXT.replace("line 2\n", "two\n")),
+        ({"from": at(2), "to": at(4), "lines": ["x"]}, TEXT.replace("line 2\nline 3\nline 4\n", "x\n")),
+        ({"from": at(2), "to": at(4), "lines": []}, TEXT.replace("line 2\nline 3\nline 4\n", "")),
+        ({"from": at(2), "place": "before", "lines": ["x", ""]}, TEXT.replace("line 2\n", "x\n\nline 2\n")),
+        ({"from": at(30), "place": "after", "lines": ["x"]}, TEXT + "x\n"),
+        ({"from": "end", "lines": ["x"]}, TEXT + "x\n"),
+        ({"from": "start", "lines": ["x"]}, "x\n" + TEXT),
+        ({"from": row(2, "line 2"), "lines": ["two"]}, TEXT.replace("line 2\n", "two\n")),
+        ({"from": at(2), "lines": [row(2, "two")[:3] + "|two"]}, None),
+        ({"from": at(2), "lines": [at(2) + "|two"]}, TEXT.replace("line 2\n", "two\n")),
+        ({"from": at(2), "lines": ["two\nthree"]}, TEXT.replace("line 2\n", "two\nthree\n")),
+    ],
+)
+async def test_changes_are_made_where_the_anchors_are(
+    anchoring: Anchoring, project: Path, change: dict[str, object], after: str | None
+) -> None:
+    path = put(project, TEXT)
+    await anchoring("read", path="a.txt")
+    said = await anchoring.text("edit", changes=[{"path": "a.txt", **change}])
+    if after is not None:
+        assert path.read_text() == after
+        assert said.startswith("Changed a.txt in 1 place.")
+    else:
+        assert path.read_text() != TEXT  # an anchor that was never shown is text like any other
+
+
+async def test_fresh_rows_come_back_and_are_as_good_as_read(anchoring: Anchoring, project: Path) -> None:
+    path = put(project, TEXT)
+    await anchoring("read", path="a.txt")
+    said = await anchoring.text("edit", changes=[{"path": "a.txt", "from": at(2), "lines": ["a", "b"]}])
+    assert said.endswith(
+        "\n".join([row(1, "line 1"), row(2, "a"), row(3, "b"), row(4, "line 3"), row(5, "line 4")])
+    )
+    await anchoring("edit", changes=[{"path": "a.txt", "from": row(3, "b").split("|")[0], "lines": ["B"]}])
+    assert path.read_text().startswith("line 1\na\nB\nline 3\n")
+
+
+async def test_old_anchors_are_good_after_ones_own_edit_and_when_others_changed_lines(
+    anchoring: Anchoring, project: Path
+) -> None:
+    path = put(project, TEXT)
+    await anchoring("read", path="a.txt")
+    await anchoring("edit", changes=[{"path": "a.txt", "from": at(2), "lines": ["a", "b", "c"]}])
+    path.write_text("new\n" + path.read_text())
+    said = await anchoring.text("edit", changes=[{"path": "a.txt", "from": at(20), "lines": ["twenty"]}])
+    assert "The file has changed since: the lines are at 23 now." in said
+    assert path.read_text().split("\n")[22] == "twenty"
+    assert path.read_text().count("line 2") == 9
+
+
+async def test_a_line_that_an_own_edit_rewrote_is_not_overwritten_by_an_older_anchor(
+    anchoring: Anchoring, project: Path
+) -> None:
+    path = put(project, TEXT)
+    await anchoring("read", path="a.txt")
+    await anchoring("edit", changes=[{"path": "a.txt", "from": at(5), "to": at(6), "lines": ["mine", "too"]}])
+    now = path.read_text()
+    for first in (5, 6):
+        words = await anchoring.error(
+            "edit", changes=[{"path": "a.txt", "from": at(first), "lines": ["lost"]}]
+        )
+        assert "Nothing was changed." in words and row(5, "mine") in words
+        assert path.read_text() == now
+
+
+async def test_a_number_that_was_computed_is_refused_with_the_rows(
+    anchoring: Anchoring, project: Path
+) -> None:
+    path = put(project, TEXT)
+    await anchoring("read", path="a.txt")
+    wrong = f"8{tag_of(9, 'line 9')}"
+    words = await anchoring.error("edit", changes=[{"path": "a.txt", "from": wrong, "lines": ["x"]}])
+    assert f"{wrong} is not what is there now. Nothing was changed." in words
+    assert row(8, "line 8") in words
+    assert path.read_text() == TEXT
+
+
+async def test_lines_that_were_not_shown_are_refused_with_their_rows_and_then_known(
+    anchoring: Anchoring, project: Path
+) -> None:
+    path = put(project, TEXT)
+    await anchoring("read", path="a.txt", limit=5)
+    change = {"path": "a.txt", "from": at(20), "lines": ["x"]}
+    words = await anchoring.error("edit", changes=[change])
+    assert "were not all shown to you" in words and row(20, "line 20") in words
+    await anchoring("edit", changes=[change])
+    assert path.read_text() == TEXT.replace("line 20\n", "x\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"from": at(5), "to": at(3), "lines": []}, "ends before it starts"),
+        ({"from": "5", "lines": []}, "expected an anchor"),
+        ({"from": "99aa", "lines": []}, "Line 99 does not exist (a.txt has 30 lines)."),
+        (
+            {"from": at(1), "lines": TEXT.split("\n")[:12]},
+            'You gave 12 lines for line 1 alone. Give "to" as well.',
+        ),
+    ],
+)
+async def test_what_cannot_be_meant_is_refused(
+    anchoring: Anchoring, project: Path, change: dict[str, object], words: str
+) -> None:
+    path = put(project, TEXT)
+    await anchoring("read", path="a.txt")
+    assert words in await anchoring.error("edit", changes=[{"path": "a.txt", **change}])
+    assert path.read_text() == TEXT
+
+
+async def test_several_files_and_other_dialects_are_understood(anchoring: Anchoring, project: Path) -> None:
+    one, two = put(project, "1\n", "one.txt"), put(project, "2\n", "two.txt")
+    await anchoring("read", path="one.txt")
+    await anchoring("read", path="two.txt")
+    changes = [
+        {"path": "one.txt", "from": at(1, "1\n"), "lines": ["one"]},
+        {"path": "two.txt", "from": at(1, "1\n"), "lines": ["two"]},
+    ]
+    await anchoring.error("edit", changes=changes)
+    assert (one.read_text(), two.read_text()) == ("1\n", "2\n")
+    changes[1]["from"] = at(1, "2\n")
+    await anchoring("edit", changes=changes)
+    assert (one.read_text(), two.read_text()) == ("one\n", "two\n")
+    await anchoring("edit", path="one.txt", edits=[{"oldText": "one", "newText": "1"}])
+    await anchoring("edit", input="*** Begin Patch\n*** Update File: two.txt\n-two\n+2\n*** End Patch")
+    assert (one.read_text(), two.read_text()) == ("1\n", "2\n")
+
+
+async def test_tabs_stay_tabs_and_endings_stay(anchoring: Anchoring, project: Path) -> None:
+    path = project / "a.go"
+    path.write_bytes(b"func f() {\r\n\tif a {\r\n\t\tg()\r\n\t}\r\n}\r\n")
+    rows = (await anchoring.text("read", path="a.go")).split("\n")
+    first, last = rows[1].split("|")[0], rows[3].split("|")[0]
+    lines = ["    if b {", "        h()", "    }"]
+    await anchoring("edit", changes=[{"path": "a.go", "from": first, "to": last, "lines": lines}])
+    assert path.read_bytes() == b"func f() {\r\n\tif b {\r\n\t\th()\r\n\t}\r\n}\r\n"
+
+
+@pytest.mark.parametrize("text", ["41th", "41th|text", " 41th ", "*5th|x"])
+def test_anchors_are_read_from_rows(text: str) -> None:
+    found = read_anchor(text)
+    assert found is not None and found.tag == "th"

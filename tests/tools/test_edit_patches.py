@@ -1,0 +1,150 @@
+"""Patches: all files or none, hunks where their context stands and nowhere else."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.tools.conftest import Hands
+from tools.edits.patching import patch_in_command
+
+CODE = "class A:\n    def f(self):\n        return 1\n\n\nclass B:\n    def f(self):\n        return 1\n"
+
+
+def patch(*lines: str) -> str:
+    return "\n".join(("*** Begin Patch", *lines, "*** End Patch"))
+
+
+async def test_files_are_added_changed_moved_and_removed_in_one_patch(hands: Hands, project: Path) -> None:
+    (project / "a.py").write_text(CODE)
+    (project / "b.txt").write_text("one\ntwo\n")
+    (project / "c.txt").write_text("gone\n")
+    text = patch(
+        "*** Add File: new/d.txt",
+        "+first",
+        "+",
+        "+third",
+        "*** Update File: a.py",
+        "@@ class B:",
+        "     def f(self):",
+        "-        return 1",
+        "+        return 2",
+        "*** Update File: b.txt",
+        "*** Move to: moved.txt",
+        " one",
+        "-two",
+        "+2",
+        "*** Delete File: c.txt",
+    )
+    result = await hands("apply_patch", input=text)
+    assert result.text == (
+        "Added new/d.txt. Changed a.py in 1 place. Moved b.txt to moved.txt. Added moved.txt. Removed c.txt."
+    )
+    assert (project / "new/d.txt").read_text() == "first\n\nthird\n"
+    assert (project / "a.py").read_text() == CODE[:-2] + "2\n"
+    assert (project / "moved.txt").read_text() == "one\n2\n"
+    assert not (project / "b.txt").exists() and not (project / "c.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (
+            ("*** Update File: a.py", "     def f(self):", "-        return 1"),
+            "2 times in a.py, at lines 2, 7",
+        ),
+        (("*** Update File: a.py", "-        return 9"), "its context was not found in a.py"),
+        (
+            ("*** Update File: a.py", "@@ class C:", "-        return 1"),
+            'the line "class C:" after "@@" is not in',
+        ),
+        (("*** Update File: no.py", "-x"), "it does not exist"),
+        (("*** Add File: a.py", "+x"), "a.py exists already"),
+        (("*** Delete File: no.py",), "it does not exist"),
+        (("*** Update File: a.py", "what is this"), 'lines of a hunk begin with a blank, "+" or "-"'),
+        (("*** Upd File: a.py",), "lines of a hunk begin with"),
+        (
+            ("*** Update File: a.py", "*** Move to: b.py", "@@ class B:", "-        return 1"),
+            "b.py exists already",
+        ),
+        (("*** Update File: a.py", "-class A:", "*** Update File: ./a.py", "-class B:"), "more than once"),
+    ],
+)
+async def test_what_does_not_fit_changes_nothing(
+    hands: Hands, project: Path, lines: tuple[str, ...], words: str
+) -> None:
+    (project / "a.py").write_text(CODE)
+    (project / "b.py").write_text("x\n")
+    said = await hands.error("apply_patch", input=patch("*** Update File: b.py", "-x", "+y", *lines))
+    assert words in said or "more than once" in said
+    assert (project / "a.py").read_text() == CODE and (project / "b.py").read_text() == "x\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "lines", "after"),
+    [
+        ("a\nb", ("-b", "+c"), "a\nc"),
+        ("a\r\nb\r\n", (" a", "-b", "+c"), "a\r\nc\r\n"),
+        ("a  \nb\n", (" a", "-b", "+c"), "a  \nc\n"),
+        ("“a”\nb\n", (' "a"', "-b", "+c"), "“a”\nc\n"),
+        ("x\nb\nx\n", ("-x", "+y", "*** End of File"), "x\nb\ny\n"),
+        ("x\nb\nc\n", ("-x", "+y", "*** End of File"), "y\nb\nc\n"),
+        ("a\nb\n", ("@@ a", "+new"), "a\nnew\nb\n"),
+        ("a\nb", ("+new",), "a\nb\nnew"),
+        ("x = 1\nx = 1\ny\nx = 1\n", (" y", "-x = 1", "+x = 2"), "x = 1\nx = 1\ny\nx = 2\n"),
+        ("a\nx\nb\nx\n", ("-a", "+A", "@@", "-b", "+B", "@@", "-x", "+X"), None),
+        ("a\nb\nx\n", ("@@ -1,2 +1,2 @@", "-a", "+A"), "A\nb\nx\n"),
+    ],
+)
+async def test_hunks_go_where_their_context_is(
+    hands: Hands, project: Path, before: str, lines: tuple[str, ...], after: str | None
+) -> None:
+    path = project / "f.txt"
+    path.write_bytes(before.encode())
+    if after is None:  # the last hunk stands behind the others, and there it is once
+        await hands("apply_patch", input=patch("*** Update File: f.txt", *lines))
+        assert path.read_text() == "A\nx\nB\nX\n"
+        return
+    await hands("apply_patch", input=patch("*** Update File: f.txt", *lines))
+    assert path.read_bytes() == after.encode()
+
+
+async def test_indentation_is_ignored_only_where_it_was_read(hands: Hands, project: Path) -> None:
+    path = project / "a.py"
+    path.write_text("class A:\n    x = 1\n")
+    text = patch("*** Update File: a.py", "-x = 1", "-", "+x = 2", "+")
+    await hands.error("apply_patch", input=patch("*** Update File: a.py", "-  x = 1", "+  x = 2"))
+    assert text and path.read_text() == "class A:\n    x = 1\n"
+    await hands("read", path="a.py")
+    await hands("apply_patch", input=patch("*** Update File: a.py", "-  x = 1", "+  x = 2"))
+    assert path.read_text() == "class A:\n    x = 2\n"
+
+
+async def test_other_dialects_are_understood_by_either_tool(hands: Hands, project: Path) -> None:
+    path = project / "a.txt"
+    path.write_text("one\n")
+    await hands("apply_patch", path="a.txt", edits=[{"oldText": "one", "newText": "two"}])
+    await hands("apply_patch", old_string="two", new_string="three", file_path="a.txt")
+    await hands("edit", patch=patch("*** Update File: a.txt", "-three", "+four"))
+    await hands(
+        "edit",
+        path="a.txt",
+        edits=[{"oldText": patch("*** Update File: a.txt", "-four", "+five"), "newText": ""}],
+    )
+    assert path.read_text() == "five\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        (
+            "apply_patch <<'EOF'\n*** Begin Patch\nx\n*** End Patch\nEOF",
+            ("*** Begin Patch\nx\n*** End Patch", None),
+        ),
+        ('cd sub && apply_patch <<"PATCH"\nx\nPATCH\n', ("x", "sub")),
+        ("apply_patch <<EOF\nx\nEOF\nrm -rf .", None),
+        ("echo; apply_patch <<EOF\nx\nEOF", None),
+        ("apply_patch file", None),
+    ],
+)
+def test_a_command_that_is_only_a_patch_is_known(command: str, found: tuple[str, str | None] | None) -> None:
+    assert patch_in_command(command) == found

@@ -1,0 +1,113 @@
+"""Which lines of one text are which of another: runs of lines that stayed as they were.
+
+First the lines that each text has once tell what belongs together, then what is next to those; what is left is compared
+in full only where it is small. Nothing is guessed: a line in no run has changed.
+"""
+
+import difflib
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+MOST_LINES: Final = 4_000
+"""Of a part that changed, without the equal lines before and behind it."""
+_COMPARED: Final = 40_000
+
+
+class KeptRun(NamedTuple):
+    old: int
+    new: int
+    length: int
+
+
+def runs(old: Sequence[str], new: Sequence[str]) -> list[KeptRun]:
+    """In order; each as long as it goes."""
+    head = 0
+    most = min(len(old), len(new))
+    while head < most and old[head] == new[head]:
+        head += 1
+    tail = 0
+    while tail < most - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    found = [KeptRun(0, 0, head)] if head else []
+    old_end, new_end = len(old) - tail, len(new) - tail
+    if max(old_end - head, new_end - head) <= MOST_LINES:
+        found += _within(old, new, head, old_end, head, new_end)
+    if tail:
+        found.append(KeptRun(old_end, new_end, tail))
+    return _joined(found)
+
+
+def _within(old: Sequence[str], new: Sequence[str], a: int, b: int, c: int, d: int) -> list[KeptRun]:
+    found: list[KeptRun] = []
+    for i, j in [*_single(old, new, a, b, c, d), (b, d)]:
+        if (b - a) * (d - c) and i > a and j > c:
+            found += _compared(old, new, a, i, c, j)
+        if i < b and j < d:
+            found.append(KeptRun(i, j, 1))
+        a, c = i + 1, j + 1
+    return found
+
+
+def _single(old: Sequence[str], new: Sequence[str], a: int, b: int, c: int, d: int) -> list[tuple[int, int]]:
+    """Lines that both have once, the longest chain of them in the same order."""
+    mine, theirs = Counter(old[a:b]), Counter(new[c:d])
+    places = {new[index]: index for index in range(c, d) if theirs[new[index]] == 1}
+    pairs = [
+        (index, places[old[index]]) for index in range(a, b) if mine[old[index]] == 1 and old[index] in places
+    ]
+    ends: list[int] = []
+    last: list[int] = []
+    before: list[int] = []
+    for number, (_, place) in enumerate(pairs):
+        at = bisect_left(ends, place)
+        before.append(last[at - 1] if at else -1)
+        if at == len(ends):
+            ends.append(place)
+            last.append(number)
+        else:
+            ends[at], last[at] = place, number
+    chain: list[tuple[int, int]] = []
+    number = last[-1] if last else -1
+    while number >= 0:
+        chain.append(pairs[number])
+        number = before[number]
+    return chain[::-1]
+
+
+def _compared(old: Sequence[str], new: Sequence[str], a: int, b: int, c: int, d: int) -> list[KeptRun]:
+    if (b - a) * (d - c) > _COMPARED:
+        head = 0
+        while a + head < b and c + head < d and old[a + head] == new[c + head]:
+            head += 1
+        tail = 0
+        while tail < min(b - a, d - c) - head and old[b - 1 - tail] == new[d - 1 - tail]:
+            tail += 1
+        ends = [KeptRun(a, c, head), KeptRun(b - tail, d - tail, tail)]
+        return [run for run in ends if run.length]
+    blocks = difflib.SequenceMatcher(None, old[a:b], new[c:d], autojunk=False).get_matching_blocks()
+    return [KeptRun(a + block.a, c + block.b, block.size) for block in blocks if block.size]
+
+
+def _joined(found: Sequence[KeptRun]) -> list[KeptRun]:
+    out: list[KeptRun] = []
+    for run in found:
+        if out and out[-1].old + out[-1].length == run.old and out[-1].new + out[-1].length == run.new:
+            out[-1] = out[-1]._replace(length=out[-1].length + run.length)
+        else:
+            out.append(run)
+    return out
+
+
+def moved(old: Sequence[str], new: Sequence[str], first: int, last: int) -> int | None:
+    """Where lines `first` to `last` (from 0) stand now, if they and one line around them are in one run."""
+    before, behind = max(0, first - 1), min(len(old) - 1, last + 1)
+    for run in runs(old, new):
+        if not (run.old <= before and behind < run.old + run.length):
+            continue
+        place = first - run.old + run.new
+        is_first_still = first > 0 or place == 0
+        is_last_still = last < len(old) - 1 or place + last - first == len(new) - 1
+        return place if is_first_still and is_last_still else None
+    return None

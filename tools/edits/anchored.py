@@ -1,0 +1,258 @@
+"""The dialect of anchors: changes at lines that are named by number and tag, as they were shown.
+
+What was shown is the anchor, its name only names it: a file that has changed since is aligned with the whole text that
+the model saw, and a line is the same if it and its neighbours are in one run that stayed as it was. Pure.
+"""
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import msgspec
+
+from tools.base import ToolError
+from tools.edits.aligning import moved
+from tools.edits.anchors import IsKnown, LineAnchor, read_anchor, row, rows, tag_of, without_prefixes
+from tools.edits.matching import Span
+from tools.edits.replacing import Placed
+from tools.edits.texts import Editable
+from tools.files.snapshots import Snapshot
+from tools.limits import clip_line
+from tools.text import one_line, visible
+
+Where = Literal["replace", "before", "after"]
+_AROUND: Final = 3
+_MOST_ROWS: Final = 80
+_MANY: Final = 10
+_STARTS: Final = frozenset({"start", "bof", "top", "0"})
+_ENDS: Final = frozenset({"end", "eof", "bottom"})
+
+
+class AnchoredEdit(msgspec.Struct, frozen=True, kw_only=True):
+    first: str
+    """An anchor, `start` or `end`."""
+    last: str | None = None
+    place: Where = "replace"
+    lines: tuple[str, ...] = ()
+
+
+class Stale(ToolError):
+    """Lines that were not shown as they are now; their rows are in the words."""
+
+    def __init__(self, message: str, rows: Sequence[int]) -> None:
+        super().__init__(message)
+        self.rows = tuple(rows)
+        """Numbers of the lines that these words show."""
+
+
+class _Lines(msgspec.Struct, frozen=True):
+    """Lines of the file as it is, from 0, both included."""
+
+    first: int
+    last: int
+
+
+def anchored(
+    target: Editable, edits: Sequence[AnchoredEdit], path: str, versions: Sequence[Snapshot]
+) -> Placed:
+    """`versions`: what was shown of the file, the newest first. Raises `ToolError`, or `Stale`."""
+    return _Anchored(target, path, versions).placed(edits)
+
+
+class _Anchored:
+    """The changes of one file while their places are looked for."""
+
+    def __init__(self, target: Editable, path: str, versions: Sequence[Snapshot]) -> None:
+        self._target = target
+        self._path = one_line(path)
+        self._versions = versions
+        self._lines = target.text.split("\n")
+        if len(self._lines) > 1 and not self._lines[-1]:
+            self._lines.pop()
+        """Without the empty one behind the last line feed."""
+
+    def placed(self, edits: Sequence[AnchoredEdit]) -> Placed:
+        known = IsKnown(version.lines for version in self._versions)
+        found: list[tuple[Span, ...]] = []
+        notes: list[str] = []
+        for number, edit in enumerate(edits, 1):
+            which = f"Change {number} of {len(edits)}: " if len(edits) > 1 else ""
+            lines = list(edit.lines)
+            if len(lines) == 1 and "\n" in lines[0]:
+                lines = lines[0].removesuffix("\n").split("\n")
+            lines = [self._target.adapted(line).removesuffix("\n") for line in lines]
+            bare = without_prefixes(lines, known)
+            if bare is not None:
+                lines = bare
+                notes.append(f"{which}Left out the anchors before the new lines.")
+            span, moved_from = self._span(edit, lines, which)
+            if moved_from is not None:
+                notes.append(f"{which}The file has changed since: the lines are at {moved_from} now.")
+            if self._target.text[span.start : span.end] == span.new_text:
+                notes.append(f"{which}Nothing to do: the lines already read like this.")
+                found.append(())
+                continue
+            found.append((span,))
+        return Placed(found=tuple(found), strategies=("exact",) * len(found), notes=tuple(notes))
+
+    def _span(self, edit: AnchoredEdit, lines: list[str], which: str) -> tuple[Span, int | None]:
+        word = edit.first.strip().lower()
+        if word in _STARTS or word in _ENDS:
+            return self._at_end(lines, at_start=word in _STARTS), None
+        ends = [self._anchor(text, which) for text in (edit.first, edit.last or edit.first)]
+        if ends[1].number < ends[0].number:
+            raise ToolError(f"{which}{ends[0]} to {ends[1]} ends before it starts. Nothing was changed.")
+        place = self._place(ends[0], ends[1], which)
+        if edit.place == "replace":
+            self._refuse_glued(edit, lines, place, which)
+            lines = _with_tabs(self._lines[place.first : place.last + 1], lines)
+        at = place.first + 1 if place.first + 1 != ends[0].number else None
+        return self._made(edit.place, place, lines), at
+
+    def _anchor(self, text: str, which: str) -> LineAnchor:
+        found = read_anchor(text)
+        if found is None:
+            raise ToolError(
+                f'{which}expected an anchor as read shows it, such as "41th", or "start" or "end"; got '
+                f'"{one_line(text[:60])}". Nothing was changed.'
+            )
+        return found
+
+    # Where
+
+    def _place(self, first: LineAnchor, last: LineAnchor, which: str) -> _Lines:
+        now = tuple(self._lines)
+        for version in self._versions:
+            lines = _without_end(version.lines)
+            if not _fits(first, lines) or not _fits(last, lines):
+                continue
+            wanted = range(first.number, last.number + 1)
+            if any(number not in version.shown for number in wanted):
+                continue
+            if lines == now:
+                return _Lines(first.number - 1, last.number - 1)
+            place = moved(lines, now, first.number - 1, last.number - 1)
+            if place is not None:
+                return _Lines(place, place + last.number - first.number)
+            break
+        raise self._refused(first, last, which)
+
+    def _refused(self, first: LineAnchor, last: LineAnchor, which: str) -> Stale:
+        count = len(self._lines)
+        if first.number > count or last.number > count:
+            beyond = max(first.number, last.number)
+            what = f"Line {beyond} does not exist ({self._path} has {count} lines)."
+        elif _fits(first, self._lines) and _fits(last, self._lines):
+            what = f"Lines {first.number}-{last.number} of {self._path} were not all shown to you as they are now."
+        else:
+            wrong = [str(one) for one in (first, last) if not _fits(one, self._lines)]
+            named = " and ".join(dict.fromkeys(wrong))
+            what = f"{named} {'is' if first == last or len(wrong) == 1 else 'are'} not what is there now."
+        numbers = self._rows_around(first.number, last.number)
+        shown = self._rows(numbers)
+        return Stale(
+            f"{which}{what} Nothing was changed. These are the lines, with their anchors:\n{shown}", numbers
+        )
+
+    def _rows_around(self, first: int, last: int) -> list[int]:
+        count = len(self._lines)
+        first, last = min(first, count), min(last, count)
+        wanted = range(max(1, first - _AROUND), min(count, last + _AROUND) + 1)
+        if len(wanted) <= _MOST_ROWS:
+            return list(wanted)
+        return [number for number in wanted if min(abs(number - first), abs(number - last)) <= _AROUND]
+
+    def _rows(self, numbers: Sequence[int]) -> str:
+        out: list[str] = []
+        for before, number in zip([0, *numbers], numbers, strict=False):
+            if before and number > before + 1:
+                out.append("...")
+            out.append(visible(clip_line(row(number, self._lines[number - 1]))[0]))
+        return "\n".join(out)
+
+    def _refuse_glued(self, edit: AnchoredEdit, lines: list[str], place: _Lines, which: str) -> None:
+        """A whole new text for one line is a range whose end was forgotten."""
+        if edit.last is None and len(lines) > _MANY and lines[0] == self._lines[place.first]:
+            raise ToolError(
+                f'{which}You gave {len(lines)} lines for line {place.first + 1} alone. Give "to" as well. '
+                "Nothing was changed."
+            )
+
+    # What
+
+    def _start_of(self, index: int) -> int:
+        return sum(map(len, self._lines[:index])) + index
+
+    def _made(self, place: Where, at: _Lines, lines: list[str]) -> Span:
+        text, new = self._target.text, "".join(f"{line}\n" for line in lines)
+        start = self._start_of(at.first)
+        end = min(len(text), self._start_of(at.last + 1))
+        if place == "before":
+            return _span(start, start, new)
+        has_end = end > start and text[end - 1 : end] == "\n"
+        if place == "after":
+            return _span(end, end, new) if has_end else _span(end, end, f"\n{new[:-1]}" if new else "")
+        if not has_end:
+            new = new.removesuffix("\n")
+            if not lines and start and text[start - 1] == "\n":
+                return _span(start, end, "")
+        return _span(start, end, new)
+
+    def _at_end(self, lines: list[str], *, at_start: bool) -> Span:
+        text, new = self._target.text, "".join(f"{line}\n" for line in lines)
+        if at_start:
+            return _span(0, 0, new)
+        has_end = not text or text.endswith("\n")
+        return _span(len(text), len(text), new if has_end else f"\n{new.removesuffix(chr(10))}")
+
+
+def _span(start: int, end: int, new: str) -> Span:
+    return Span(start=start, end=end, new_text=new, strategy="exact")
+
+
+def _without_end(lines: tuple[str, ...]) -> tuple[str, ...]:
+    return lines[:-1] if len(lines) > 1 and not lines[-1] else lines
+
+
+def _fits(anchor: LineAnchor, lines: Sequence[str]) -> bool:
+    number = anchor.number
+    return 0 < number <= len(lines) and tag_of(number, lines[number - 1]) == anchor.tag
+
+
+def _with_tabs(old: Sequence[str], new: list[str]) -> list[str]:
+    """Blanks become the tabs that the replaced lines are indented with, where one width explains both."""
+    tabbed = [line for line in old if line.startswith("\t")]
+    if not tabbed or any(line.startswith(" ") for line in old) or any(line.startswith("\t") for line in new):
+        return new
+    spaced = [line for line in new if line.startswith(" ")]
+    depth = len(tabbed[0]) - len(tabbed[0].lstrip("\t"))
+    blanks = len(spaced[0]) - len(spaced[0].lstrip(" ")) if spaced else 0
+    width = blanks // depth
+    if not spaced or width not in (2, 4, 8) or any(_blanks(line) % width for line in spaced):
+        return new
+    return ["\t" * (_blanks(line) // width) + line[_blanks(line) :] for line in new]
+
+
+def _blanks(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+def fresh_rows(text: str, spans: Sequence[tuple[int, int]], around: int = 2) -> tuple[str, tuple[int, ...]]:
+    """Rows of a text around places in it (first and last line, from 1), and the numbers of the lines that they show."""
+    lines = text.split("\n")
+    if len(lines) > 1 and not lines[-1]:
+        lines.pop()
+    numbers = sorted(
+        {
+            number
+            for first, last in spans
+            for number in range(max(1, first - around), min(len(lines), last + around) + 1)
+        }
+    )
+    if len(numbers) > _MOST_ROWS:
+        numbers = numbers[: _MOST_ROWS // 2] + numbers[-_MOST_ROWS // 2 :]
+    out: list[str] = []
+    for before, number in zip([0, *numbers], numbers, strict=False):
+        if before and number > before + 1:
+            out.append("...")
+        out.append(visible(clip_line(rows([lines[number - 1]], number))[0]))
+    return "\n".join(out), tuple(numbers)

@@ -1,0 +1,110 @@
+"""The name of a line where lines are edited by their names: its number and two letters, `41th|text`.
+
+The letters do not find a line again; they tell a number that was read from one that was computed.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from tools.patterns import late
+
+_ABSENT: Final = frozenset(
+    "bq gk gq jv jz kq kz lq nq qf qg qj qk qv qz rj tq wq wz xg xj xk xq xv xw yq zj zq zv".split()  # noqa: SIM905
+)
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
+TAGS: Final = tuple(
+    pair for first in _LETTERS for second in _LETTERS if (pair := first + second) not in _ABSENT
+)
+_ANCHOR: Final = late(r"\s*[*+-]?(\d{1,8})([a-z]{2})(?:\|.*)?\s*", 0)
+_PREFIX: Final = late(r"[ *+]?(\d{1,8})([a-z]{2})\|")
+_MASK: Final = 0xFFFFFFFF
+_PRIMES: Final = (2654435761, 2246822519, 3266489917, 668265263, 374761393)
+
+
+class LineAnchor(msgspec.Struct, frozen=True):
+    number: int
+    """From 1."""
+    tag: str
+
+    def __str__(self) -> str:
+        return f"{self.number}{self.tag}"
+
+
+def tag_of(number: int, line: str) -> str:
+    """Of a line's text; of one without a letter or digit by its number as well, for there are many alike."""
+    text = line.replace("\r", "").rstrip()
+    seed = 0 if any(char.isalnum() for char in text) else number
+    return TAGS[_hash(text.encode("utf-8", "surrogatepass"), seed) % len(TAGS)]
+
+
+def row(number: int, line: str) -> str:
+    return f"{number}{tag_of(number, line)}|{line}"
+
+
+def rows(lines: Sequence[str], first: int) -> str:
+    """Lines as they are shown, the first by this number."""
+    return "\n".join(row(number, line) for number, line in enumerate(lines, first))
+
+
+def read_anchor(text: str) -> LineAnchor | None:
+    """From `41th`, or from a whole row that was copied."""
+    match = _ANCHOR.fullmatch(text.split("\n", 1)[0])
+    return None if match is None else LineAnchor(int(match[1]), match[2])
+
+
+def without_prefixes(lines: Sequence[str], is_known: "IsKnown") -> list[str] | None:
+    """New lines that were given as rows; None: they are no rows, or not those of this file."""
+    body = [line for line in lines if line.strip()]
+    found = [_PREFIX.match(line) for line in body]
+    if not body or not all(match and is_known(int(match[1]), match[2]) for match in found):
+        return None
+    return [line[match.end() :] if (match := _PREFIX.match(line)) else line for line in lines]
+
+
+def plain_rows(text: str) -> str:
+    """Shown rows without their anchors, for people."""
+    return "\n".join(_PREFIX.sub("", line, count=1) for line in text.split("\n"))
+
+
+class IsKnown:
+    """Whether a row of this number and tag was shown."""
+
+    def __init__(self, versions: Iterable[Sequence[str]]) -> None:
+        self._versions = tuple(versions)
+
+    def __call__(self, number: int, tag: str) -> bool:
+        return any(
+            0 < number <= len(lines) and tag_of(number, lines[number - 1]) == tag for lines in self._versions
+        )
+
+
+def _hash(data: bytes, seed: int) -> int:
+    """xxHash32."""
+    one, two, three, four, five = _PRIMES
+    size, at = len(data), 0
+    if size >= 16:
+        lanes = [(seed + one + two) & _MASK, (seed + two) & _MASK, seed & _MASK, (seed - one) & _MASK]
+        while at <= size - 16:
+            for lane in range(4):
+                word = int.from_bytes(data[at : at + 4], "little")
+                lanes[lane] = _turned(lanes[lane] + word * two, 13) * one & _MASK
+                at += 4
+        value = _turned(lanes[0], 1) + _turned(lanes[1], 7) + _turned(lanes[2], 12) + _turned(lanes[3], 18)
+    else:
+        value = seed + five
+    value = (value + size) & _MASK
+    while at <= size - 4:
+        value = _turned(value + int.from_bytes(data[at : at + 4], "little") * three, 17) * four & _MASK
+        at += 4
+    for byte in data[at:]:
+        value = _turned(value + byte * five, 11) * one & _MASK
+    value = (value ^ value >> 15) * two & _MASK
+    value = (value ^ value >> 13) * three & _MASK
+    return value ^ value >> 16
+
+
+def _turned(value: int, by: int) -> int:
+    value &= _MASK
+    return (value << by | value >> 32 - by) & _MASK

@@ -1,0 +1,277 @@
+"""The dialect of patches: files added, removed, moved, and changed in hunks that are found by their context. Pure.
+
+Numbers of lines are never read. A context that fits twice is an error that names the lines, and not the first of them.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Literal
+
+import msgspec
+
+from tools.base import ToolError
+from tools.edits.matching import (
+    Ambiguous,
+    Document,
+    NotShown,
+    Span,
+    Strategy,
+    find_alike,
+    find_indented,
+    find_strict,
+)
+from tools.edits.nearmiss import explain_miss
+from tools.edits.replacing import Placed
+from tools.edits.shown import ShownLines
+from tools.edits.texts import Editable
+from tools.patterns import late
+from tools.text import one_line
+
+_BEGIN: Final = "*** Begin Patch"
+_END: Final = "*** End Patch"
+_EOF: Final = "*** End of File"
+_MOVE: Final = "*** Move to:"
+_KINDS: Final[Mapping[str, Literal["add", "remove", "update"]]] = {
+    "*** Add File:": "add",
+    "*** Delete File:": "remove",
+    "*** Update File:": "update",
+}
+_COMMAND: Final = late(
+    r"\s*(?:cd\s+(?P<folder>[^\s;&|'\"$`]+)\s*&&\s*)?apply_patch\s+"
+    r"<<-?\s*(?P<quote>['\"]?)(?P<end>\w+)(?P=quote)[ \t]*\n"
+    r"(?P<patch>.*)\n(?P=end)\s*",
+    16,
+)
+
+
+class Hunk(msgspec.Struct, frozen=True, kw_only=True):
+    heads: tuple[str, ...] = ()
+    """Lines behind which it stands, as far as they were given."""
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    is_at_end: bool = False
+
+
+class PatchedFile(msgspec.Struct, frozen=True, kw_only=True):
+    kind: Literal["add", "remove", "update"]
+    path: str
+    move_to: str | None = None
+    hunks: tuple[Hunk, ...] = ()
+    lines: tuple[str, ...] = ()
+    """Of a new file."""
+
+
+def is_patch(text: str) -> bool:
+    return text.lstrip().startswith((_BEGIN, *_KINDS))
+
+
+def patch_in_command(command: str) -> tuple[str, str | None] | None:
+    """The patch and the folder of a shell command that is nothing but `apply_patch <<EOF`."""
+    match = _COMMAND.fullmatch(command)
+    return None if match is None else (match["patch"], match["folder"])
+
+
+def read_patch(text: str) -> tuple[PatchedFile, ...]:
+    """Raises `ToolError` with the line that is not understood."""
+    lines = text.replace("\r\n", "\n").strip("\n").split("\n")
+    files: list[PatchedFile] = []
+    number = 0
+    while number < len(lines):
+        line = lines[number]
+        if not line.strip() or line.startswith((_BEGIN, _END)):
+            number += 1
+            continue
+        kind = next((prefix for prefix in _KINDS if line.startswith(prefix)), None)
+        if kind is None:
+            raise ToolError(
+                f'Line {number + 1} of the patch is "{one_line(line[:80])}": expected "*** Add File: PATH", '
+                '"*** Update File: PATH" or "*** Delete File: PATH". Nothing was changed.'
+            )
+        end = number + 1
+        while end < len(lines) and not lines[end].startswith((*_KINDS, _END)):
+            end += 1
+        files.append(
+            _file(_KINDS[kind], line.removeprefix(kind).strip(), lines[number + 1 : end], number + 2)
+        )
+        number = end
+    if not files:
+        raise ToolError('The patch names no file. Begin with "*** Begin Patch" and "*** Update File: PATH".')
+    return tuple(files)
+
+
+def _file(kind: Literal["add", "remove", "update"], path: str, body: list[str], number: int) -> PatchedFile:
+    if not path:
+        raise ToolError(f"Line {number - 1} of the patch names no file. Nothing was changed.")
+    if kind == "remove":
+        return PatchedFile(kind=kind, path=path)
+    if kind == "add":
+        wrong = next((index for index, line in enumerate(body) if line and not line.startswith("+")), None)
+        if wrong is not None:
+            raise ToolError(
+                f'Line {number + wrong} of the patch: each line of a new file begins with "+". Nothing was changed.'
+            )
+        return PatchedFile(
+            kind=kind, path=path, lines=tuple(line[1:] for line in body if line.startswith("+"))
+        )
+    move_to = None
+    if body and body[0].startswith(_MOVE):
+        move_to = body.pop(0).removeprefix(_MOVE).strip() or None
+        number += 1
+    return PatchedFile(kind=kind, path=path, move_to=move_to, hunks=_hunks(body, number))
+
+
+def _hunks(body: Sequence[str], number: int) -> tuple[Hunk, ...]:
+    hunks: list[Hunk] = []
+    heads: list[str] = []
+    before: list[str] = []
+    after: list[str] = []
+    is_at_end = False
+
+    def close() -> None:
+        nonlocal is_at_end
+        while before and after and not before[-1] and not after[-1]:
+            before.pop()
+            after.pop()
+        if before or after:
+            hunks.append(
+                Hunk(heads=tuple(heads), before=tuple(before), after=tuple(after), is_at_end=is_at_end)
+            )
+            heads.clear()
+        before.clear()
+        after.clear()
+        is_at_end = False
+
+    for index, line in enumerate(body):
+        if line.startswith("@@"):
+            close()
+            head = line.removeprefix("@@").strip()
+            if head and not head.endswith("@@"):
+                heads.append(head)
+        elif line.startswith(_EOF):
+            is_at_end = True
+        elif line[:1] in ("-", " ", "+", ""):
+            if line[:1] != "+":
+                before.append(line[1:])
+            if line[:1] != "-":
+                after.append(line[1:])
+        elif not line.startswith("\\"):
+            raise ToolError(
+                f'Line {number + index} of the patch is "{one_line(line[:80])}": lines of a hunk begin with a blank, '
+                '"+" or "-". Nothing was changed.'
+            )
+    close()
+    return tuple(hunks)
+
+
+# Where hunks go
+
+
+def patched(target: Editable, hunks: Sequence[Hunk], path: str, shown: ShownLines) -> Placed:
+    """Raises `ToolError` for a hunk whose context is nowhere, or in more than one place."""
+    found: list[tuple[Span, ...]] = []
+    strategies: list[Strategy] = []
+    behind = 0
+    for number, hunk in enumerate(hunks, 1):
+        which = f"Hunk {number} of {len(hunks)}: " if len(hunks) > 1 else ""
+        span = _placed(target.text, hunk, path, which, shown, behind)
+        behind = max(behind, span.end)
+        found.append((span,))
+        strategies.append(span.strategy)
+    return Placed(found=tuple(found), strategies=tuple(strategies))
+
+
+def _placed(text: str, hunk: Hunk, path: str, which: str, shown: ShownLines, behind: int) -> Span:
+    start = _behind_heads(text, hunk.heads, path, which)
+    if not hunk.before:
+        return _inserted(text, hunk, start)
+    old = "".join(f"{line}\n" for line in hunk.before)
+    new = "".join(f"{line}\n" for line in hunk.after)
+    is_open = not text.endswith("\n")
+    text = f"{text}\n" if is_open else text
+    regions = [start]
+    if hunk.is_at_end:
+        last = text.removesuffix("\n").split("\n")[-len(hunk.before) :]
+        regions.insert(0, max(start, len(text) - sum(map(len, last)) - len(last)))
+    ambiguous: Ambiguous | None = None
+    for region in (*regions, *([behind] if behind > start else [])):
+        try:
+            span = _in_region(text, region, old, new, shown)
+        except Ambiguous as problem:
+            ambiguous = ambiguous or _from(problem, text, region)
+            continue
+        except NotShown:
+            continue
+        if span is not None:
+            return _closed(span, len(text), is_open=is_open)
+    if ambiguous is not None:
+        lines = ", ".join(map(str, ambiguous.lines[:10]))
+        raise ToolError(
+            f"{which}its context is {ambiguous.count} times in {one_line(path)}, at lines {lines}. "
+            'Give more lines of it, or the line above after "@@ ". Nothing was changed.'
+        )
+    raise ToolError(
+        f"{which}its context was not found in {one_line(path)}. Nothing was changed.\n"
+        + explain_miss(text.split("\n"), old, shown.lines)
+    )
+
+
+def _in_region(text: str, region: int, old: str, new: str, shown: ShownLines) -> Span | None:
+    """From where a line begins."""
+    part = Document(text[region:])
+
+    def indented(document: Document, old: str, new: str) -> Span | None:
+        return find_indented(document, old, new, shown.has)
+
+    steps: tuple[Callable[[Document, str, str], Span | None], ...] = (find_strict, find_alike, indented)
+    for step in steps:
+        span = step(part, old, new)
+        if span is not None and (span.start == 0 or part.text[span.start - 1] == "\n"):
+            return msgspec.structs.replace(span, start=span.start + region, end=span.end + region)
+    return None
+
+
+def _from(problem: Ambiguous, text: str, region: int) -> Ambiguous:
+    above = text.count("\n", 0, region)
+    return Ambiguous(problem.strategy, [line + above for line in problem.lines], problem.count)
+
+
+def _closed(span: Span, length: int, *, is_open: bool) -> Span:
+    """The last line feed is none of the file's."""
+    if not is_open or span.end < length:
+        return span
+    return msgspec.structs.replace(span, end=length - 1, new_text=span.new_text.removesuffix("\n"))
+
+
+def _behind_heads(text: str, heads: Sequence[str], path: str, which: str) -> int:
+    at = 0
+    for head in heads:
+        places = [
+            match
+            for match in _lines_from(text, at)
+            if text[match[0] : match[1]].strip() == head or head in text[match[0] : match[1]]
+        ]
+        exact = [match for match in places if text[match[0] : match[1]].strip() == head] or places
+        if not exact:
+            raise ToolError(
+                f'{which}the line "{one_line(head[:80])}" after "@@" is not in {one_line(path)}. Nothing was changed.'
+            )
+        at = min(len(text), exact[0][1] + 1)
+    return at
+
+
+def _lines_from(text: str, at: int) -> list[tuple[int, int]]:
+    out: list[tuple[int, int]] = []
+    while at < len(text):
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        out.append((at, end))
+        at = end + 1
+    return out
+
+
+def _inserted(text: str, hunk: Hunk, at: int) -> Span:
+    """New lines without context: behind their head, else at the end."""
+    new = "".join(f"{line}\n" for line in hunk.after)
+    place = at if hunk.heads else len(text)
+    if place == len(text) and text and not text.endswith("\n"):
+        new = f"\n{new.removesuffix(chr(10))}"
+    return Span(start=place, end=place, new_text=new, strategy="exact")

@@ -1,0 +1,228 @@
+"""A call of an editing tool carried out, in whichever dialect it is written: models carry habits over."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from tools.base import ToolContext, ToolError
+from tools.edits.anchored import AnchoredEdit, Stale, anchored, fresh_rows
+from tools.edits.applying import EditedFile, LockedFile, edit_files, file_named
+from tools.edits.diffs import diff_texts
+from tools.edits.editing import Edited, apply_edits, carried_out, editable
+from tools.edits.named import patch_paths
+from tools.edits.patching import PatchedFile, patched, read_patch
+from tools.edits.replacing import Edit
+from tools.edits.results import anchored_result, patched_result, replaced_result
+from tools.files.places import touched
+from tools.results import ToolResult
+from tools.schema import UNDECLARED
+from tools.text import one_line
+from tools.touches import Touches
+
+
+class Replacement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    old_text: Annotated[str, msgspec.Meta(description="Text to replace, exactly as in the file")]
+    new_text: Annotated[str, msgspec.Meta(description="Text to put in its place")]
+    all: Annotated[bool | None, msgspec.Meta(description="Replace it wherever it is, however often")] = None
+    path: Annotated[str | None, msgspec.Meta(description="The file, if it is another than path")] = None
+
+
+class AnchoredChange(msgspec.Struct, frozen=True, kw_only=True, rename={"first": "from", "last": "to"}):
+    path: Annotated[str, msgspec.Meta(description="File to edit")]
+    first: Annotated[
+        str,
+        msgspec.Meta(description='Anchor of the first line, e.g. "41th"; or "start" or "end" of the file'),
+    ]
+    last: Annotated[
+        str | None, msgspec.Meta(description="Anchor of the last line; without it the first line alone")
+    ] = None
+    place: Annotated[
+        Literal["replace", "before", "after"] | None,
+        msgspec.Meta(description="Whether lines replace these (default), or go before or after them"),
+    ] = None
+    lines: Annotated[
+        tuple[str, ...],
+        msgspec.Meta(description="New lines without anchors, indented as in the file; [] deletes"),
+    ]
+
+
+class EditArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """Of every dialect; a tool declares those of one."""
+
+    path: Annotated[str, UNDECLARED] = ""
+    edits: Annotated[tuple[Replacement, ...], UNDECLARED] = ()
+    changes: Annotated[tuple[AnchoredChange, ...], UNDECLARED] = ()
+    input: Annotated[str, UNDECLARED] = ""
+
+    def touches(self, context: ToolContext) -> Touches:
+        return Touches(changes=touched(context, *self.paths()))
+
+    def paths(self) -> tuple[str, ...]:
+        """Of all files, in the order in which they are named."""
+        of_edits = [edit.path or self.path for edit in self.edits]
+        named = [*of_edits, *(change.path for change in self.changes), *patch_paths(self.input)]
+        return tuple(dict.fromkeys(named))
+
+
+async def run_edit(arguments: EditArguments, context: ToolContext) -> ToolResult:
+    if any(not path.strip() for path in arguments.paths()):
+        raise ToolError("The path is empty. Pass the file to edit.")
+    if arguments.input.strip():
+        return await _patch(arguments.input, context)
+    if arguments.changes:
+        return await _anchored(arguments.changes, context)
+    if not arguments.edits:
+        raise ToolError("There is nothing to change in this call. Give at least one edit.")
+    return await _replace(arguments, context)
+
+
+async def _by_file(
+    named: Sequence[tuple[str, Any]], context: ToolContext
+) -> tuple[list[EditedFile], list[list[Any]]]:
+    """What is to happen to each file; one file may have several names."""
+    files: dict[str, EditedFile] = {}
+    jobs: dict[str, list[Any]] = {}
+    known: dict[str, EditedFile] = {}
+    for raw, job in named:
+        file = known[raw] = known.get(raw) or await file_named(raw, context)
+        files.setdefault(file.real, file)
+        jobs.setdefault(file.real, []).append(job)
+    return list(files.values()), list(jobs.values())
+
+
+async def _replace(arguments: EditArguments, context: ToolContext) -> ToolResult:
+    named = [
+        (
+            edit.path or arguments.path,
+            Edit(old_text=edit.old_text, new_text=edit.new_text, replaces_all=bool(edit.all)),
+        )
+        for edit in arguments.edits
+    ]
+    files, jobs = await _by_file(named, context)
+
+    def make(givens: Sequence[LockedFile]) -> list[Edited]:
+        return [
+            apply_edits(
+                given.data,
+                edits,
+                given.file.shown,
+                given.shown,
+                given.syntax,
+                is_notebook=given.file.is_notebook,
+            )
+            for given, edits in zip(givens, jobs, strict=True)
+        ]
+
+    return replaced_result(await edit_files(context, files, make))
+
+
+async def _anchored(changes: Sequence[AnchoredChange], context: ToolContext) -> ToolResult:
+    named = [
+        (
+            change.path,
+            AnchoredEdit(
+                first=change.first, last=change.last, place=change.place or "replace", lines=change.lines
+            ),
+        )
+        for change in changes
+    ]
+    files, jobs = await _by_file(named, context)
+    rows: list[str] = []
+
+    def one(given: LockedFile, edits: Sequence[AnchoredEdit]) -> Edited:
+        target = editable(given.data, given.file.shown, is_notebook=given.file.is_notebook)
+        try:
+            placed = anchored(target, edits, given.file.shown, given.versions)
+        except Stale as problem:
+            given.note_shown(target.text, problem.rows)
+            raise
+        edited = carried_out(target, placed, given.file.shown, given.syntax)
+        text, numbers = fresh_rows(edited.text, edited.places) if edited.data is not None else ("", ())
+        rows.append(text)
+        given.note_shown(edited.text, numbers)
+        return edited
+
+    def make(givens: Sequence[LockedFile]) -> list[Edited]:
+        rows.clear()
+        return [one(given, edits) for given, edits in zip(givens, jobs, strict=True)]
+
+    return anchored_result(await edit_files(context, files, make), rows)
+
+
+async def _patch(text: str, context: ToolContext) -> ToolResult:
+    patches = read_patch(text)
+    named: list[tuple[str, Any]] = []
+    for patch in patches:
+        named.append((patch.path, patch))
+        if patch.move_to is not None:
+            named.append((patch.move_to, patch))
+    files, jobs = await _by_file(named, context)
+    twice = next((file for file, of_it in zip(files, jobs, strict=True) if len(of_it) > 1), None)
+    if twice is not None:
+        raise ToolError(
+            f"The patch names {one_line(twice.shown)} more than once. Put its hunks under one heading. "
+            "Nothing was changed."
+        )
+    return patched_result(await edit_files(context, files, lambda givens: _patched(patches, givens)))
+
+
+def _patched(patches: Sequence[PatchedFile], givens: Sequence[LockedFile]) -> list[Edited]:
+    """In the order of the patches; behind one that is moved, the file that it becomes."""
+    made: list[Edited] = []
+    left = list(givens)
+    for patch in patches:
+        given = left.pop(0)
+        if patch.kind == "add":
+            made.append(_added(given, "".join(f"{line}\n" for line in patch.lines)))
+        elif patch.kind == "remove":
+            made.append(_removed(given))
+        elif patch.move_to is None:
+            made.append(_changed(given, patch))
+        else:
+            changed, to = _changed(given, patch), left.pop(0)
+            if to.is_there:
+                raise ToolError(f"{one_line(to.file.shown)} exists already. Nothing was changed.")
+            made.append(msgspec.structs.replace(_removed(given), moved_to=one_line(to.file.shown)))
+            made.append(_added(to, changed.text, given.data if changed.data is None else changed.data))
+    return made
+
+
+def _changed(given: LockedFile, patch: PatchedFile) -> Edited:
+    target = editable(given.data, given.file.shown, is_notebook=given.file.is_notebook)
+    return carried_out(
+        target, patched(target, patch.hunks, given.file.shown, given.shown), given.file.shown, given.syntax
+    )
+
+
+def _added(given: LockedFile, text: str, data: bytes | None = None) -> Edited:
+    if given.is_there:
+        raise ToolError(
+            f'{one_line(given.file.shown)} exists already. Use "*** Update File:" to change it. Nothing was changed.'
+        )
+    return Edited(
+        data=text.encode("utf-8", "surrogatepass") if data is None else data,
+        text=text,
+        diff=diff_texts(given.file.shown, "", text),
+        strategies=(),
+        count=1,
+        is_new=True,
+        is_checked=True,
+    )
+
+
+def _removed(given: LockedFile) -> Edited:
+    text = ""
+    try:
+        text = editable(given.data, given.file.shown).text
+    except ToolError:
+        pass  # A binary file is removed like any other; there is no diff of it.
+    return Edited(
+        data=None,
+        text="",
+        diff=diff_texts(given.file.shown, text, ""),
+        strategies=(),
+        count=1,
+        is_removed=True,
+        is_checked=True,
+    )

@@ -1,0 +1,38 @@
+"""Rows with anchors, and what is kept of them: the whole text, so that they mean something after a change."""
+
+import msgspec
+
+from tools.arguments import number_detail
+from tools.edits.anchors import rows
+from tools.edits.applying import notebook_key
+from tools.files.pages import Page
+from tools.files.readcache import Version
+from tools.files.snapshots import MAX_CHARS
+from tools.results import ToolResult
+from tools.text import visible
+from tools.workspace import Workspace
+
+
+def anchored_page(workspace: Workspace, path: str, page: Page, real: str) -> Page:
+    """The page in rows, unless the file is too large to be kept or is another by now."""
+    if page.clipped_bytes or not page.lines or page.total_bytes > MAX_CHARS:
+        return page
+    with workspace.files.open(path) as file:
+        text = page.encoding.decode_for_reading(file.read().removeprefix(page.encoding.mark))
+    text = text.replace("\r\n", "\n")
+    if tuple(text.split("\n")[page.first_line - 1 : page.last_line]) != page.lines:
+        return page
+    workspace.read_cache.snapshots.record(real, text, range(page.first_line, page.last_line + 1))
+    return msgspec.structs.replace(page, text=visible(rows(page.lines, page.first_line)), is_anchored=True)
+
+
+def note_cells(workspace: Workspace, path: str, version: Version, cells: str, result: ToolResult) -> None:
+    """What was shown of a notebook: other lines than the file's."""
+    first, last = number_detail(result.details, "firstLine"), number_detail(result.details, "lastLine")
+    if first is None or last is None:
+        return
+    key = notebook_key(workspace.files.real_path(path))
+    lines = cells.split("\n")[first - 1 : last]
+    workspace.read_cache.record(key, version, enumerate(lines, first))
+    if result.details and result.details.get("anchored"):
+        workspace.read_cache.snapshots.record(key, cells, range(first, last + 1))

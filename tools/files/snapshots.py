@@ -1,0 +1,77 @@
+"""Whole texts of files as they were when lines of them were shown: what an anchor means when a file has changed since.
+
+Packed and bounded: the least recently seen file goes first, and of each the oldest version.
+"""
+
+import hashlib
+import zlib
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+MAX_CHARS: Final = 1 << 20
+_MAX_PATHS: Final = 64
+_MAX_VERSIONS: Final = 4
+_MAX_PACKED: Final = 16 << 20
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """A file as it was, and which of its lines the model saw by their numbers."""
+
+    lines: tuple[str, ...]
+    shown: frozenset[int]
+    """From 1."""
+
+
+class _Packed(msgspec.Struct, kw_only=True):
+    digest: bytes
+    data: bytes
+    shown: set[int]
+
+
+class Snapshots:
+    """Of one session."""
+
+    def __init__(self, max_packed: int = _MAX_PACKED) -> None:
+        self._files: OrderedDict[str, list[_Packed]] = OrderedDict()
+        self._max_packed = max_packed
+        self._size = 0
+
+    def record(self, path: str, text: str, shown: Iterable[int]) -> None:
+        """Line feeds only. A text that is known is known by more lines now, and is the newest."""
+        if len(text) > MAX_CHARS:
+            return
+        raw = text.encode("utf-8", "surrogatepass")
+        digest = hashlib.blake2b(raw, digest_size=16).digest()
+        versions = self._files.setdefault(path, [])
+        self._files.move_to_end(path)
+        known = next((one for one in versions if one.digest == digest), None)
+        if known is not None:
+            known.shown.update(shown)
+            versions.remove(known)
+            versions.append(known)
+            return
+        made = _Packed(digest=digest, data=zlib.compress(raw, 1), shown=set(shown))
+        versions.append(made)
+        self._size += len(made.data)
+        while len(versions) > _MAX_VERSIONS:
+            self._size -= len(versions.pop(0).data)
+        while len(self._files) > _MAX_PATHS or (self._size > self._max_packed and len(self._files) > 1):
+            _, dropped = self._files.popitem(last=False)
+            self._size -= sum(len(one.data) for one in dropped)
+
+    def of(self, path: str) -> tuple[Snapshot, ...]:
+        """The newest first."""
+        return tuple(
+            Snapshot(
+                lines=tuple(zlib.decompress(one.data).decode("utf-8", "surrogatepass").split("\n")),
+                shown=frozenset(one.shown),
+            )
+            for one in reversed(self._files.get(path, ()))
+        )
+
+    @property
+    def packed_bytes(self) -> int:
+        return self._size

@@ -48,7 +48,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
             return "conditional"
         if self.always_apply:
             return "always"
-        return "rulebook" if self.description else "unreachable"
+        return "rulebook" if self.description or self.globs else "unreachable"
 
 
 class UnknownRule(Unable):
@@ -64,12 +64,17 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     def of(self, bucket: Bucket) -> tuple[Rule, ...]:
         return tuple(rule for rule in self.rules if rule.bucket == bucket)
 
+    def with_globs(self) -> tuple[Rule, ...]:
+        """Those that come by themselves when a file is touched."""
+        return tuple(rule for rule in self.of("rulebook") if rule.globs)
+
     def for_prompt(self) -> tuple[tuple[tuple[str, str], ...], tuple[RuleLine, ...]]:
         """Rules that always apply (name and text), and the rulebook: `always_rules` and `rulebook` of the prompt."""
         always = tuple((rule.name, rule.content) for rule in self.of("always"))
         rulebook = tuple(
             RuleLine(name=rule.name, description=rule.description, globs=rule.globs)
             for rule in self.of("rulebook")
+            if rule.description
         )
         return always, rulebook
 

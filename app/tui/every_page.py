@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from app.tui.pages.permissions_page import PermissionsPage
     from app.tui.pages.plans_page import PlansPage
     from app.tui.pages.resuming import Resuming
+    from app.tui.pages.rules_page import RulesPage
     from app.tui.pages.secrets_page import SecretsPage
     from app.tui.pages.sessions_page import SessionsPage
     from app.tui.pages.settings_page import SettingsPage, ThemePage
@@ -251,6 +252,19 @@ class Pages:
 
         prompt = self._app.assembled.prompt
         return NotesPage(lambda: prompt.paths, self._ask, self._say, reload=prompt.reload)
+
+    @cached_property
+    def rules(self) -> "RulesPage":
+        from app.tui.pages.rules_page import RulesPage
+
+        assembled = self._app.assembled
+        return RulesPage(
+            lambda: assembled.prompt.paths,
+            self._ask,
+            self._say,
+            settings=lambda: assembled.settings.rules,
+            is_trusted=lambda: assembled.trust.is_trusted,
+        )
 
     @cached_property
     def plans(self) -> "PlansPage":

@@ -124,6 +124,11 @@ COMMANDS: tuple[SlashCommand, ...] = (
         run=lambda pages, text: pages.files.undo(text),
     ),
     SlashCommand(name="redo", verb="redo_files", run=lambda pages, _: pages.files.redo()),
+    SlashCommand(
+        name="rules",
+        help="the project's and your rules: why each is in force, and what is wrong",
+        run=lambda pages, _: pages.rules.open(),
+    ),
     SlashCommand(name="init", verb="init_context", run=_init),
     SlashCommand(name="review", hint="[branch|commit]", verb="review", run=_review),
     SlashCommand(

@@ -411,3 +411,23 @@ async def test_an_extension_compacts_by_itself_at_the_end_of_a_turn(tmp_path: Pa
     assert theatre.read()[0].startswith("CompactionSummaryMessage")
     assert "assistant" not in theatre.read()[:1]
     assert len([text for text in notes if text.startswith("An extension's compaction was left out: ")]) == 1
+
+
+async def test_a_rule_with_globs_comes_once_when_a_file_is_touched(tmp_path: Path, rules: Path) -> None:
+    (rules / "tests.md").write_text("---\nglobs: 'tests/**/*.py'\n---\nOne assert a test.")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_a.py").write_text("a = 1\n")
+    (tmp_path / "b.py").write_text("b = 1\n")
+    both = call("read", "1", path="tests/test_a.py") + call("read", "2", path="tests/test_a.py")
+    theatre = Theatre(
+        tmp_path, call("read", "0", path="b.py"), both, call("read", "3", path="tests/test_a.py"), say("ok")
+    )
+    await theatre.load(rules_extension.extension)
+    await theatre.extensions.start()
+    await theatre.prompt("go")
+    told = [line for line in theatre.read() if line.startswith("project-rule: ")]
+    assert len(told) == 1
+    assert told[0].startswith("project-rule: For tests/test_a.py this rule counts:")
+    assert "One assert a test." in str(theatre.asked[2].messages)
+    assert "One assert a test." not in str(theatre.asked[1].messages)
+    assert "tests" not in theatre.asked[0].system_prompt

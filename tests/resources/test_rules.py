@@ -51,7 +51,7 @@ def test_the_nearest_clinerules_counts_and_may_be_a_folder(paths: Paths, put):
         ("alwaysApply: true\ndescription: d", "always"),
         ("alwaysApply: 'true'\ndescription: d", "rulebook"),
         ("description: d", "rulebook"),
-        ("globs: '*.py'", "unreachable"),
+        ("globs: '*.py'", "rulebook"),
         ("condition: '['\ndescription: d", "rulebook"),
         ("ttsr_trigger: X", "conditional"),
         ("ttsrTrigger: X", "conditional"),
@@ -72,7 +72,7 @@ def test_globs_are_a_list_or_a_text(paths: Paths, put):
 
 def test_a_rule_is_read_by_its_name_without_its_frontmatter(paths: Paths, put):
     put(paths.agent_dir / "rules" / "api.md", rule("description: d", "Use nouns."))
-    put(paths.agent_dir / "rules" / "lost.md", rule("globs: x"))
+    put(paths.agent_dir / "rules" / "lost.md", rule("scope: text"))
     rules = find_rules(paths, is_trusted=False)
     assert rules.read("api") == "Use nouns."
     with pytest.raises(UnknownRule, match="Unknown rule: lost\nAvailable: api"):

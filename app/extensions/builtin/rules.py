@@ -1,6 +1,7 @@
 """bayou's own extension `builtin:rules`: the project's rules in the prompt, by name, and while an answer streams.
 
 Rules that always apply and the rulebook are a section of the prompt; `read` at `rule://NAME` gives a rule's text; a
+rule with globs comes by itself when a file that it is about is read or changed, once while it stands in the context; a
 rule with a condition stops an answer that breaks it, before a call of it runs: the answer leaves the context, the
 model is told the rule, and begins again in the same run.
 """
@@ -26,11 +27,14 @@ from app.extensions.public import (
     text_of,
 )
 from app.resources.paths import Paths
+from app.resources.rule_scopes import matches_glob
 from app.resources.rule_watch import RuleHit, RuleWatch, interruption, reminder
-from app.resources.rules import SOURCES, Rules, UnknownRule, find_rules
+from app.resources.rules import SOURCES, Rule, Rules, UnknownRule, find_rules
 from app.resources.system_prompt import rules_section
 
 MESSAGE = "rule-violation"
+ARRIVED = "project-rule"
+_TOUCHING = frozenset({"read", "edit", "write"})
 SCHEME = "rule://"
 SECTION = "project_rules"
 
@@ -44,6 +48,8 @@ class _RulesInForce:
         self.watch = RuleWatch(())
         self.calls: dict[int, str] = {}
         self.reminders: dict[str, RuleHit] = {}
+        self.sent: set[str] = set()
+        """Rules that are on their way into the context behind this batch of calls."""
         self._wishes: Mapping[str, Any] = {}
 
     def read(self, context: Context) -> None:
@@ -88,6 +94,29 @@ class _RulesInForce:
         self.watch.finish_answer()
         self._tell_problems(context)
 
+    def arriving(self, path: str, context: Context) -> list[Rule]:
+        """Rules about a file that the model has not been given, or no longer has."""
+        about = [
+            rule for rule in self.rules.with_globs() if any(matches_glob(path, glob) for glob in rule.globs)
+        ]
+        if not about:
+            return []
+        standing = {
+            message.details.get("rule")
+            for message in context.session.messages()
+            if isinstance(message, CustomMessage)
+            and message.custom_type == ARRIVED
+            and isinstance(message.details, dict)
+        }
+        return [rule for rule in about if rule.name not in standing and rule.name not in self.sent]
+
+    async def send_arriving(self, path: str, call_id: str, context: Context) -> None:
+        for rule in self.arriving(path, context):
+            self.sent.add(rule.name)
+            text = f'For {path} this rule counts:\n\n<rule name="{rule.name}">\n{rule.content}\n</rule>'
+            details = {"rule": rule.name, "path": str(rule.path), "file": path}
+            await self._api.send_message(ARRIVED, text, details=details, deliver_as="aside", call_id=call_id)
+
     async def _act(self, index: int, hit: RuleHit) -> None:
         if not hit.interrupts:
             if index in self.calls:
@@ -107,6 +136,7 @@ class _RulesInForce:
 def extension(api: ExtensionApi) -> None:
     state = _RulesInForce(api)
     api.message_renderer(MESSAGE, _draw)
+    api.message_renderer(ARRIVED, _draw_arrived)
 
     @api.on("session_start")
     def start(event: Any, context: Context) -> None:
@@ -120,6 +150,10 @@ def extension(api: ExtensionApi) -> None:
             event.sections[SECTION] = section
         else:
             event.sections.pop(SECTION, None)
+
+    @api.on("turn_end")
+    def turn(event: Any, context: Context) -> None:
+        state.sent.clear()
 
     @api.on("message_start")
     def begin(event: Any, context: Context) -> None:
@@ -140,10 +174,12 @@ def extension(api: ExtensionApi) -> None:
             await state.hear_whole(answer, context)
 
     @api.on("tool_result")
-    def result(event: ToolResultPayload, context: Context) -> ToolResultAnswer | None:
+    async def result(event: ToolResultPayload, context: Context) -> ToolResultAnswer | None:
         path = event.input.get("path")
         if event.tool_name == "read" and isinstance(path, str) and path.strip().startswith(SCHEME):
             return _rule_text(state.rules, path.strip().removeprefix(SCHEME))
+        if event.tool_name in _TOUCHING and isinstance(path, str) and not event.is_error:
+            await state.send_arriving(path.strip(), event.tool_call_id, context)
         hit = state.reminders.pop(event.tool_call_id, None)
         return ToolResultAnswer(content=(Text(text=reminder(hit)), *event.content)) if hit else None
 
@@ -162,4 +198,13 @@ def _draw(message: CustomMessage, expanded: bool) -> View:
         summary=f"{details.get('rule', '')} · the answer broke it and begins again",
         body=(MarkdownBlock(text=text_of(message.content)),),
         level="warning",
+    )
+
+
+def _draw_arrived(message: CustomMessage, expanded: bool) -> View:
+    details = message.details if isinstance(message.details, dict) else {}
+    return View(
+        title="rule",
+        summary=f"{details.get('rule', '')} · counts for {details.get('file', '')}",
+        body=(MarkdownBlock(text=text_of(message.content)),),
     )

@@ -1,0 +1,58 @@
+"""`/rules`."""
+
+from pathlib import Path
+
+from app.resources.paths import Paths
+from app.resources.settings_agent import RuleSettings
+from app.tui.pages.rules_page import RulesPage
+from tests.tui.pages.person import Person, at_the_keyboard
+
+
+def page_of(
+    folder: Path,
+    person: Person,
+    settings: RuleSettings = RuleSettings(),  # noqa: B008  (frozen)
+    *,
+    is_trusted: bool = True,
+) -> RulesPage:
+    project = folder / "home" / "project"
+    project.mkdir(parents=True, exist_ok=True)
+    paths = Paths.from_env({"HOME": str(folder / "home")}, project)
+    return RulesPage(
+        lambda: paths, person.ask, person.say, settings=lambda: settings, is_trusted=lambda: is_trusted
+    )
+
+
+def write(folder: Path, name: str, text: str) -> None:
+    path = folder / "home" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+async def test_rules_stand_by_what_becomes_of_them_with_the_reason(tmp_path: Path) -> None:
+    write(tmp_path, "project/.bayou/rules/tabs.md", "---\nalwaysApply: true\n---\nUse tabs.")
+    write(tmp_path, "project/.bayou/rules/sql.md", "---\nglobs: '*.sql'\n---\nUpper case.")
+    write(tmp_path, "project/.bayou/rules/notes.md", "---\ncondition: NOTE\n---\nNo notes.")
+    write(tmp_path, "project/.bayou/rules/lost.md", "Nothing leads here.")
+    write(tmp_path, "project/.bayou/rules/odd.md", "---\ncondition: '['\n---\nBroken.")
+    write(tmp_path, ".bayou/agent/rules/tabs.md", "---\nalwaysApply: true\n---\nUse spaces.")
+    async with at_the_keyboard(size=(140, 40)) as person, person.asked(page_of(tmp_path, person).open()):
+        await person.sees_soon("In every prompt", "Covered by another of the same name", "What is wrong")
+        for text in ("files: *.sql", "stops the answer at NOTE", "Never shown", "lost", "odd.md"):
+            assert text in person.sees
+        await person.press("enter")
+        await person.sees_soon("Rule tabs", "Use tabs.")
+        await person.press("escape")
+        await person.sees_soon("In every prompt")
+        await person.press("escape")
+
+
+async def test_where_there_are_none_it_says_where_they_lie(tmp_path: Path) -> None:
+    async with at_the_keyboard() as person:
+        await page_of(tmp_path, person, is_trusted=False).open()
+        await page_of(tmp_path, person, RuleSettings(enabled=False)).open()
+        assert person.heard == [
+            "There are no rules. They lie in .bayou/rules and ~/.bayou/agent/rules. The project's count once it is "
+            "trusted: /trust.",
+            "Rules are switched off: rules.enabled in /settings.",
+        ]

@@ -1,5 +1,6 @@
 """`python -m bench [subject …]`: runs the benchmarks and prints one table. Subjects are the modules of this folder
-that offer `rows()`; without any named, all are run. `repository-maps` takes clones of repositories besides."""
+that offer `rows()`; without any named, all are run. `repository-maps` and
+`first-question` take clones of repositories besides."""
 
 import importlib
 import pkgutil
@@ -44,7 +45,7 @@ def main(words: list[str]) -> int:
 
 def _rows(name: str, clones: list[str]) -> Iterable[Row]:
     module = importlib.import_module(f"bench.{name}")
-    return module.rows(clones) if name == "repository_maps" else module.rows()
+    return module.rows(clones) if name in ("first_question", "repository_maps") else module.rows()
 
 
 def _source(name: str) -> str:

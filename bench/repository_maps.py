@@ -19,6 +19,7 @@ import msgspec
 
 from bench.table import Row
 from tools.filemap.detection import language_of
+from tools.repomap.first_question import is_sure
 from tools.repomap.kinds import kind_of
 from tools.repomap.parts import question_words
 from tools.repomap.ranking import question_of, rank
@@ -60,6 +61,10 @@ class Result(msgspec.Struct, frozen=True):
     seconds: float
     second: int | None
     """Place of another touched file when one is known."""
+    is_sure: bool
+    """Beside a first question this would be told."""
+    is_right: bool
+    """Then a touched file would be in it."""
 
 
 def rows(clones: Sequence[str] = ()) -> Iterator[Row]:
@@ -101,6 +106,11 @@ def _told(title: str, results: list[Result]) -> Iterator[Row]:
     )
     seconds = sorted(one.seconds for one in results)
     yield Row(name=f"{title}: an answer, median", figure=1000 * seconds[count // 2], unit="ms")
+    sure = [one for one in results if one.is_sure]
+    yield Row(name=f"{title}: sure enough for an aside", figure=100 * len(sure) / count, unit="%")
+    if sure:
+        right = 100 * _share(one.is_right for one in sure)
+        yield Row(name=f"{title}: of these asides ({len(sure)}), with a touched file", figure=right, unit="%")
     second = [one.second < 5 for one in results if one.second is not None]
     if second:
         name = f"{title}: one file known, another in the first 5 ({len(second)})"
@@ -113,7 +123,7 @@ def _share(found: "Iterator[bool] | Sequence[bool]") -> float:
 
 
 def _measured(clone: Path) -> list[Result]:
-    cases = _cases(clone)
+    cases = cases_of(clone, QUESTIONS)
     results: list[Result] = []
     with tempfile.TemporaryDirectory() as folder:
         tree, cache = Path(folder, "tree"), Path(folder, "cache")
@@ -148,11 +158,13 @@ def _result(repository: MappedRepository, case: Case, *, is_held_out: bool) -> R
     seconds = time.perf_counter() - began
     with IndexStore(repository.index) as store:
         order = [place.file.path for place in rank(store, question_of(case.question), most=100_000).places]
+        sure = is_sure(store, question_of(case.question))
         second = None
         if len(case.touched) > 1:
             with_known = rank(store, question_of(case.question), known=case.touched[:1], most=1000).places
             others = [place.file.path for place in with_known if place.file.path != case.touched[0]]
             second = _first(others, case.touched[1:])
+    aside = {file.path for file in repository.map_about(case.question, tokens=900).map.files}
     shown = {file.path: file for file in answer.map.files}
     changed = [
         symbol
@@ -174,6 +186,8 @@ def _result(repository: MappedRepository, case: Case, *, is_held_out: bool) -> R
         tokens=answer.map.tokens,
         seconds=seconds,
         second=second,
+        is_sure=sure,
+        is_right=not aside.isdisjoint(case.touched),
     )
 
 
@@ -216,7 +230,7 @@ def _by_grep(root: Path, question: str) -> list[str]:
     return sorted(weighted, key=lambda path: (-weighted[path], path))
 
 
-def _cases(clone: Path) -> list[Case]:
+def cases_of(clone: Path, most: int) -> list[Case]:
     """Drawn from the newest 3,000 commits, oldest first."""
     log = _git(
         clone, "log", "--no-merges", f"--skip={_YOUNGEST}", "-n3000", "--format=%H%x01%P%x01%an%x01%B%x02"
@@ -225,7 +239,7 @@ def _cases(clone: Path) -> list[Case]:
     commits = [tuple(entry.strip().split("\x01")) for entry in log.split("\x02") if entry.strip()]
     random.Random(SEED).shuffle(commits)
     for commit, parent, author, message in commits:
-        if len(found) >= QUESTIONS:
+        if len(found) >= most:
             break
         case = _case(clone, commit, parent, author, message)
         if case is not None:

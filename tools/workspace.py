@@ -85,6 +85,8 @@ class Workspace:
         """What is masked in the output of commands, as it comes."""
         self._repositories = repositories
         self._repository: MappedRepository | None = None
+        self.map_heard: Callable[[], None] = lambda: None
+        """Called, from any thread, while the map of the repository is being made."""
         self.artifacts = artifacts or Artifacts()
         self.read_cache = ReadCache()
         self.line_indexes = LineIndexes()
@@ -158,7 +160,14 @@ class Workspace:
             if self._repository is not None:
                 self._repository.close()
             self._repository = wanted
+            if wanted is not None:
+                wanted.heard = lambda: self.map_heard()
         return wanted
+
+    @property
+    def mapped(self) -> "MappedRepository | None":
+        """The repository that was asked last; nothing is looked at."""
+        return self._repository
 
     def _tell_map(self, change: FileChange) -> None:
         """The map of the repository hears of own changes at once, beside the loop."""

@@ -10,6 +10,7 @@ import msgspec
 
 from app.compaction.budget import estimate_tokens
 from app.compaction.serialise import as_text
+from app.engine.repository_maps import FOLDER_MAP
 from app.engine.session import Session
 from app.engine.toolbox import declared
 from app.sessions.projection import merged_system
@@ -149,8 +150,17 @@ def _sizes(messages: Iterable[Message]) -> Sizes:
 
 def _place(message: Message) -> tuple[Group, str]:
     if isinstance(message, ToolResultMessage):
-        return "results", f"results of {message.tool_name}"
+        return "results", "maps" if _is_map(message) else f"results of {message.tool_name}"
     return "messages", _kind(message)
+
+
+def _is_map(message: ToolResultMessage) -> bool:
+    """Where something is, and no content: of a file, a folder or the repository."""
+    match message.details:
+        case {"outline": True}:
+            return True
+        case _:
+            return message.tool_name == "locate"
 
 
 def _said(message: Message) -> dict[str, str]:
@@ -186,6 +196,9 @@ def text_of_part(session: Session, part: Part) -> str:
     return _RULE.join(text.strip() for text in texts)
 
 
+_CUSTOM = {"file-map": "file maps", FOLDER_MAP: "maps of the repository", "background-result": "job results"}
+
+
 def _kind(message: Message) -> str:
     match message:
         case UserMessage():
@@ -197,9 +210,7 @@ def _kind(message: Message) -> str:
         case BranchSummaryMessage():
             return "summaries of branches"
         case CustomMessage():
-            return {"file-map": "file maps", "background-result": "job results"}.get(
-                message.custom_type, message.custom_type
-            )
+            return _CUSTOM.get(message.custom_type, message.custom_type)
         case SystemMessage() | AssistantMessage() | ToolResultMessage() | UnknownMessage():
             return "other"
         case _:

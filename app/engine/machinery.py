@@ -20,6 +20,7 @@ from app.engine.compactor import Compactor
 from app.engine.conversation import Conversation
 from app.engine.delivery import Deliveries
 from app.engine.files import Files
+from app.engine.first_question import FirstQuestion
 from app.engine.following import Following
 from app.engine.hooks import Hooks
 from app.engine.jobs import Job, JobTable
@@ -36,6 +37,7 @@ from app.engine.planning import Planning
 from app.engine.prompts import Prompts
 from app.engine.readiness import Readiness
 from app.engine.record import Record
+from app.engine.repository_maps import RepositoryMaps
 from app.engine.requests import Requests
 from app.engine.restoring import Restoring
 from app.engine.runner import Runner
@@ -160,7 +162,9 @@ class Machinery:
             models=self.models,
             masking=self.masking,
             telling=self.telling,
+            first_question=FirstQuestion(self.conversation, parts.toolbox.workspace, parts.options),
         )
+        self.repository = RepositoryMaps(parts.toolbox.workspace)
         self.restoring = Restoring(self.conversation, self.files, self.prompts, self.readiness)
         self._job_results = JobResults(
             prompts=self.prompts, deliveries=self.deliveries, options=options, telling=self.telling

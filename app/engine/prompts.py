@@ -8,6 +8,7 @@ import msgspec
 
 from app.agent.queues import Aside, QueueName, Queues
 from app.engine.compactor import Compactor
+from app.engine.first_question import FirstQuestion
 from app.engine.hooks import Hooks
 from app.engine.intake import Refused, Words, require_content
 from app.engine.masking import Masking
@@ -37,6 +38,7 @@ class Prompts:
         models: Models,
         masking: Masking,
         telling: Telling,
+        first_question: FirstQuestion,
     ) -> None:
         self._queues = queues
         self._hooks = hooks
@@ -48,6 +50,7 @@ class Prompts:
         self._telling = telling
         self._masked: Words | None = None
         """The last words in which something was masked, as they were."""
+        self._first_question = first_question
         self._waking: asyncio.Task[None] | None = None
 
     async def prompt(self, words: Words, *, expand: bool) -> Disposition:
@@ -69,7 +72,11 @@ class Prompts:
                 "Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry."
             )
         self._readiness.require_model()
-        companions = [self._masking.said(one, "an extension") for one in await self._hooks.companions(taken)]
+        asides = await self._first_question.asides(taken.text)
+        companions = [
+            *(self._masking.said(one, "an extension") for one in await self._hooks.companions(taken)),
+            *(self._masking.said(one, "the map") for one in asides),
+        ]
         if self._runner.is_running:  # something else began while extensions were asked
             return self._queue(words, [*companions, message])
         self._start([*self._queues.take_next_turn(), *companions, message])

@@ -17,12 +17,12 @@ What there is for faces, and nothing else of it:
 - todos: `todos`, `change_todos`, `set_todos`; plan mode: `set_plan_mode`, `propose_plan`.
 - the record: `rename`, `note`, `edit_context`, `change_context`, `set_label`, `write_kept`, `export`.
 - other places: `go_to`, `merge`, `begin`, `switch_to`, `fork`, `open`. Files: `preview_files`, `put_files_back`,
-  `differences`. Gathered by subject: `permissions`, `secrets`. Settings: `keep_setting`, `follow_settings`.
+  `differences`. Gathered by subject: `permissions`, `secrets`, `repository`, its map. Settings: `keep_setting`,
+  `follow_settings`.
 
 Its parts and how they meet are in `machinery`; it is put together in `assembly`.
 """
 
-import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -64,7 +64,6 @@ from tools.workspace import PtyHost
 if TYPE_CHECKING:
     from app.undo.differences import Differences
     from app.undo.plan import Plan
-    from tools.repomap.lookup import Definition
 
 
 class Session:
@@ -75,6 +74,7 @@ class Session:
         self._made = Machinery(parts)
         self.permissions = PermissionVerbs(self._made.permits)
         self.secrets = SecretVerbs(self._made.masking, self._made.prompts)
+        self.repository = self._made.repository
 
     @property
     def state(self) -> State:
@@ -334,12 +334,6 @@ class Session:
     async def run_tool(self, name: str, arguments: dict[str, Any], parent_id: str) -> ToolResult:
         """A call within another: gated and told like the agent's own. Faults are results."""
         return await self._made.nested.run(name, arguments, parent_id)
-
-    async def symbols_like(self, text: str) -> "Sequence[tuple[str, Definition]]":
-        """Symbols of the repository by a part of their name, each with its path."""
-        from tools.repomap.of_session import symbols_like  # noqa: PLC0415  (SQLite, parsers)
-
-        return await asyncio.to_thread(symbols_like, self._parts.toolbox.workspace, text)
 
     def use_terminal(self, host: PtyHost) -> None:
         """Commands that need a terminal are shown by this face."""

@@ -194,6 +194,13 @@ class RepositoryMapSettings(Group, frozen=True, kw_only=True):
     enabled: Annotated[
         bool, Meta(description="Index names and words of the repository when they are first asked for.")
     ] = True
+    first_question: Annotated[
+        Literal["off", "auto"],
+        Meta(
+            description="`auto` tells the model beside the first question where the work may be, if the map is sure "
+            "of it and the folder has over 200 files of code."
+        ),
+    ] = "off"
 
 
 class TodoSettings(Group, frozen=True, kw_only=True):

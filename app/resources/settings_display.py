@@ -24,6 +24,7 @@ FooterSegment = Literal[
     "time",
     "retry",
     "watchdog",
+    "indexing",
 ]
 
 
@@ -118,6 +119,7 @@ class FooterSettings(Group, frozen=True, kw_only=True):
         "jobs",
         "retry",
         "watchdog",
+        "indexing",
         "permissions",
         "model",
         "thinking",

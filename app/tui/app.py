@@ -249,7 +249,7 @@ class BayouApp(App[int]):
             arguments=arguments_of(self.session, self.models, self.look.names),
             extended=lambda: self.extended,
             own_program=self.own_program,
-            symbols_like=lambda name: self.session.symbols_like(name),
+            maps=self.session.repository,
             most_rows=self.assembled.settings.editor.autocomplete_max_visible,
         )
         yield self.editor
@@ -344,6 +344,7 @@ class BayouApp(App[int]):
     @on(Transcript.CopyRequested)
     @on(Transcript.FullScreenRequested)
     @on(Transcript.LinkChosen)
+    @on(Transcript.NamesRequested)
     @on(Transcript.RetryRequested)
     @on(Transcript.SymbolChosen)
     @on(Transcript.SymbolsRequested)
@@ -358,6 +359,8 @@ class BayouApp(App[int]):
                 self.tasks.spawn(pages.blocks.open(message.block_id))
             case Transcript.LinkChosen():
                 open_link(message.href, self.open_page, self.system_clipboard.copy, self.env)
+            case Transcript.NamesRequested():
+                self.tasks.choose(pages.map.names_in(message.text, uses=message.uses))
             case Transcript.RetryRequested():
                 self.tasks.spawn(pages.run.retry())
             case Transcript.SymbolChosen():

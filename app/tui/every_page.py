@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from textual.screen import Screen
 from textual.widget import Widget
 
+from app.engine.repository_maps import FOLDER_MAP
 from app.tui.keys.leaving import StopOrLeave
 from app.tui.keys.run_keys import RunKeys
 from app.tui.prompt.approvals import Approvals
@@ -19,6 +20,7 @@ from app.tui.prompt.from_elsewhere import editor_wanted, open_elsewhere
 from app.tui.prompt.queued_messages import QueuedMessages
 from app.tui.slash import command_of
 from app.tui.terminal.suspending import suspend
+from app.values.messages import CustomMessage
 from widgets.textual_inside import bindings_of
 from widgets.transcript.blocks import NoteKind
 
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from app.tui.pages.jobs_page import JobsPage
     from app.tui.pages.keys_page import KeysPage
     from app.tui.pages.login_page import LoginPage
+    from app.tui.pages.map_page import MapPage
     from app.tui.pages.model_page import ModelPage
     from app.tui.pages.notes_page import NotesPage
     from app.tui.pages.permissions_page import PermissionsPage
@@ -300,6 +303,42 @@ class Pages:
             cwd=session.cwd,
             show_widget=lambda block_id: show_widget_of(block_id, session.log, renderers, self._ask),
         )
+
+    @cached_property
+    def map(self) -> "MapPage":
+        from app.tui.pages.map_page import MapPage
+
+        return MapPage(
+            self._session.repository,
+            self._ask,
+            self._say,
+            self._write,
+            self._copy,
+            cwd=lambda: self._session.cwd,
+            open_file=self._open_file,
+            send=self._send_map,
+        )
+
+    def _open_file(self, path: str, line: int) -> None:
+        app = self._app
+        wanted, place = editor_wanted(app.assembled), self._session.cwd / path
+        if problem := open_elsewhere(app, place, line, wanted=wanted, env=app.program_env):
+            self._say(problem, NoteKind.ERROR)
+
+    def _send_map(self, folder: str, text: str) -> None:
+        self._app.tasks.spawn(
+            self._session.send(
+                CustomMessage(custom_type=FOLDER_MAP, content=text, details={"folder": folder}),
+                deliver_as="steer",
+            )
+        )
+
+    def is_folder(self, path: str) -> bool:
+        return (self._session.cwd / Path(path).expanduser()).is_dir()
+
+    async def map_file(self, path: str) -> None:
+        """The outline of a file is an extension's."""
+        await self._session.prompt(f"/map {path}")
 
     @cached_property
     def keys(self) -> "KeysPage":

@@ -70,6 +70,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         if typed := self.typed():
             app.editor.insert(typed)
         app.status.refresh()
+        app.status.follow_maps(asyncio.get_running_loop())
 
     async def complete(self, app: "BayouApp") -> None:
         """After it: extensions, the model's own parts, then what the command line asks."""

@@ -82,6 +82,16 @@ async def _jobs(pages: "Pages", argument: str) -> None:
     await pages.jobs.open(pages.action_table.key_of("app.tools.background"))
 
 
+async def _map(pages: "Pages", argument: str) -> None:
+    path = argument.removeprefix("@").strip("\"'")
+    if not path:
+        await pages.map.open()
+    elif pages.is_folder(path):
+        await pages.map.send_folder(path)
+    else:
+        await pages.map_file(argument)
+
+
 async def _help(pages: "Pages", argument: str) -> None:
     await pages.keys.commands({command.name: command.hint for command in COMMANDS})
 
@@ -154,6 +164,12 @@ COMMANDS: tuple[SlashCommand, ...] = (
         hint="[session|prompt|git]",
         verb="get_diff",
         run=lambda pages, text: pages.diff.open(text or "session"),
+    ),
+    SlashCommand(
+        name="map",
+        hint="[path]",
+        help="the map of the repository; of a file or folder, its outline for you and the model",
+        run=_map,
     ),
     SlashCommand(name="jobs", verb="list_jobs", run=_jobs),
     SlashCommand(name="kill", hint="job", verb="kill_job", run=lambda pages, text: pages.jobs.kill(text)),

@@ -12,7 +12,7 @@ READ = {"state", "stats", "cwd"}
 MADE_BY_THE_APPLICATION = {"app.py", "run.py", "opening.py", "every_page.py"}
 """Where it is put together; nobody else may know it."""
 
-NO_PAGES = {"__init__.py", "asking.py", "entry_texts.py", "tree_entries.py"}
+NO_PAGES = {"__init__.py", "asking.py", "entry_texts.py", "map_rows.py", "tree_entries.py"}
 """What stands among the pages and is none: small questions, and texts of entries."""
 
 

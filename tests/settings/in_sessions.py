@@ -20,6 +20,7 @@ from tests.compaction.stage import Scene
 from tests.settings.cases import Cases
 from tests.support.sessions import parts_of
 from tools.base import Tool, ToolContext
+from tools.repomap.first_question import FEWEST_FILES
 from tools.results import text_result
 
 LIVE = Cases()
@@ -249,6 +250,23 @@ async def time_of_maps(scene: Scene) -> Any:
 async def repository_maps(scene: Scene) -> Any:
     found = await result_of(scene, "locate", about="capstan")
     return found.is_error
+
+
+@LIVE.add("repositoryMaps.firstQuestion", "off", "auto")
+async def first_question(scene: Scene) -> Any:
+    first = scene.session.cwd / "fleet" / "part0.py"
+    if not first.exists():
+        first.parent.mkdir()
+        for number in range(FEWEST_FILES + 1):
+            (first.parent / f"part{number}.py").write_text(f"def sail_{number}():\n    pass\n")
+    hands = scene.assembled.workspace
+    repository = await asyncio.to_thread(hands.repository)
+    assert repository is not None
+    await asyncio.to_thread(repository.bring_up_to_date, workers=0)
+    scene.script.responses[:] = [say("ok")]
+    await scene.session.begin()
+    await scene.prompt("`sail_7` turns the whole boat too slowly against heavy wind")
+    return any(getattr(one, "custom_type", "") == "repository-map" for one in scene.session.messages)
 
 
 @LIVE.add("sessionDir", None, "~/elsewhere")

@@ -17,6 +17,7 @@ from tools.searching.ripgrep import ALWAYS, bundled_ripgrep
 
 _MOST_DEFINITIONS = 400
 _MOST_HITS = 2000
+_LOOKED_AT = 5
 _LONGEST_LINE = 200
 
 
@@ -89,6 +90,18 @@ def definitions(
             found.append((_order(definition, last, near), definition))
     found.sort(key=lambda one: one[0])
     return [definition for _, definition in found[:most]], len(found)
+
+
+def is_defined(store: IndexStore, name: str) -> bool:
+    """Whether code has a symbol that is written so; documents and data define nothing."""
+    for id, place in store.named(name, _LOOKED_AT):
+        file = store.file(id)
+        if file is None or file.kind in ("docs", "data"):
+            continue
+        symbols = store.outline(id).symbols
+        if place < len(symbols) and name in (symbols[place].name, last_part(symbols[place].name)):
+            return True
+    return False
 
 
 def symbols_like(store: IndexStore, text: str, present: Present, *, most: int) -> list[Definition]:

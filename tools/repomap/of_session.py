@@ -1,11 +1,21 @@
 """The repository that a session's tools work in, and what of it the conversation knows."""
 
 import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
 
 from tools.base import ToolError
+from tools.filemap.reading import CannotMap, read_text
+from tools.filemap.symbols import Symbol
+from tools.filemap.watch import Deadline, Overtime
 from tools.files.paths import display
+from tools.repomap.kinds import note_of
+from tools.repomap.listing import is_below
 from tools.repomap.lookup import Definition
-from tools.repomap.repository import MappedRepository
+from tools.repomap.repository import PATIENCE, MappedRepository
+from tools.repomap.telling import map_told
 from tools.workspace import Workspace
 
 
@@ -46,3 +56,145 @@ def symbols_like(workspace: Workspace, text: str, most: int = 100) -> list[tuple
     return [
         (os.path.relpath(repository.root / one.path, os.path.realpath(workspace.cwd)), one) for one in found
     ]
+
+
+class MatchedFile(msgspec.Struct, frozen=True):
+    """A file that may be meant, with the symbols in it that may be."""
+
+    path: str
+    lines: int | None
+    symbols: tuple[Symbol, ...]
+    note: str = ""
+
+
+class FoundUse(msgspec.Struct, frozen=True):
+    """A line with a name as a word, and what it stands in."""
+
+    path: str
+    line: int
+    text: str
+    within: str
+
+
+_PATIENCE_OF_PEOPLE = 2.0
+"""Who asks for a definition or a map waits rather than hear that there is none yet."""
+_MOST_FOUND = 60
+_SYMBOLS_OF_A_FILE = 12
+_FOUND_TOKENS = 12_000
+_MOST_DEFINITIONS = 200
+_MOST_READ = 2_000_000
+
+
+def _from_session(repository: MappedRepository, workspace: Workspace) -> Callable[[str], str]:
+    """A path as the index names it, from the session's folder on."""
+    cwd, root = os.path.realpath(workspace.cwd), os.path.realpath(repository.root)
+    return lambda path: os.path.relpath(os.path.join(root, path), cwd)  # noqa: PTH118  (paths that are no text)
+
+
+def _looked_at(workspace: Workspace, patience: float = PATIENCE) -> MappedRepository | None:
+    repository = workspace.repository()
+    if repository is not None:
+        repository.look(patience)
+    return repository
+
+
+def _below(repository: MappedRepository, workspace: Workspace, path: str) -> str:
+    return below_root(repository, os.path.join(workspace.cwd, path), workspace)  # noqa: PTH118  (as above)
+
+
+def files_below(workspace: Workspace, folder: str) -> list[str]:
+    repository = _looked_at(workspace)
+    if repository is None:
+        return []
+    named = _from_session(repository, workspace)
+    below = _below(repository, workspace, folder)
+    return sorted(named(path) for path in repository.paths() if is_below(path, below))
+
+
+def symbols_of(workspace: Workspace, path: str) -> tuple[Symbol, ...]:
+    repository = workspace.repository()
+    if repository is None:
+        return ()
+    outline = repository.outline_of(_below(repository, workspace, path))
+    return outline.symbols if outline is not None else ()
+
+
+def found_for(workspace: Workspace, text: str, folder: str) -> list[MatchedFile]:
+    """A part of a name or path first, as people type it; then what the words are about."""
+    repository = _looked_at(workspace)
+    if repository is None:
+        return []
+    named, below = _from_session(repository, workspace), _below(repository, workspace, folder)
+    found: dict[str, MatchedFile] = {}
+    wanted = text.strip()
+    if not wanted:
+        shown = repository.map_folder(below, tokens=_FOUND_TOKENS).map.files
+        return [
+            MatchedFile(named(file.path), None, file.symbols) for file in shown if not file.path.endswith("/")
+        ]
+    if not any(sign.isspace() for sign in wanted):
+        for one in repository.symbols_like(wanted, most=3 * _MOST_FOUND):
+            if is_below(one.path, below):
+                _add(found, one.path, (one.symbol,), note_of(one.kind))
+    for file in repository.map_about(
+        text, below=below, tokens=_FOUND_TOKENS, known=known_files(repository, workspace)
+    ).map.files:
+        if file.path not in found:
+            _add(found, file.path, file.symbols)
+    lowered = wanted.lower()
+    for path in repository.paths():
+        if len(found) >= _MOST_FOUND:
+            break
+        if lowered in path.lower() and is_below(path, below):
+            _add(found, path, ())
+    return [msgspec.structs.replace(one, path=named(path)) for path, one in list(found.items())[:_MOST_FOUND]]
+
+
+def _add(found: dict[str, MatchedFile], path: str, symbols: Sequence[Symbol], note: str = "") -> None:
+    before = found.get(path, MatchedFile(path, None, (), note))
+    places = {(symbol.name, symbol.start_line): symbol for symbol in (*before.symbols, *symbols)}
+    kept = sorted(
+        list(places.values())[:_SYMBOLS_OF_A_FILE], key=lambda symbol: (symbol.start_line, -symbol.end_line)
+    )
+    found[path] = msgspec.structs.replace(before, symbols=tuple(kept))
+
+
+def known_names(workspace: Workspace, names: Sequence[str]) -> list[str]:
+    repository = _looked_at(workspace, _PATIENCE_OF_PEOPLE)
+    return repository.known_names(names) if repository is not None else []
+
+
+def definitions_of(workspace: Workspace, name: str) -> list[tuple[str, Definition]]:
+    repository = _looked_at(workspace, _PATIENCE_OF_PEOPLE)
+    if repository is None:
+        return []
+    named = _from_session(repository, workspace)
+    found, _ = repository.definitions(name, near=known_files(repository, workspace), most=_MOST_DEFINITIONS)
+    return [(named(one.path), one) for one in found]
+
+
+def uses_of(workspace: Workspace, name: str) -> list[FoundUse]:
+    repository = _looked_at(workspace)
+    if repository is None:
+        return []
+    named = _from_session(repository, workspace)
+    found = repository.uses(name, most=500).shown
+    return [FoundUse(named(use.path), use.line, use.text, use.within) for use in found]
+
+
+def lines_of(workspace: Workspace, path: str, first: int, last: int) -> str:
+    place = Path(workspace.cwd, path)
+    try:
+        if place.stat().st_size > _MOST_READ:
+            return ""
+        text = read_text(place, Deadline(2.0, None)).source.decode("utf-8", "replace")
+    except (CannotMap, Overtime, OSError):
+        return ""
+    return "\n".join(text.split("\n")[max(0, first - 1) : last])
+
+
+def map_of_folder(workspace: Workspace, folder: str) -> str:
+    repository = repository_of(workspace)
+    repository.look(_PATIENCE_OF_PEOPLE)
+    answer = repository.map_folder(below_root(repository, folder, workspace))
+    return map_told(answer, is_question=False)

@@ -31,7 +31,7 @@ from tools.repomap.folder_map import folder_candidates
 from tools.repomap.hidden import HiddenFiles
 from tools.repomap.kinds import Kind, note_of
 from tools.repomap.listing import is_below, list_files
-from tools.repomap.lookup import Definition, NameUses, definitions, symbols_like, uses
+from tools.repomap.lookup import Definition, NameUses, definitions, is_defined, symbols_like, uses
 from tools.repomap.nearness import learn
 from tools.repomap.outlining import indexed
 from tools.repomap.ranking import MapQuestion, Ranking, question_of, rank, rank_paths, symbol_scores
@@ -192,7 +192,7 @@ class MappedRepository:
     ) -> MapAnswer:
         """The ranked map for words of a task."""
         question = question_of(text)
-        with self._reading() as store:
+        with self.reading() as store:
             if store is None:
                 return self._by_paths(question, below, tokens)
             ranking = rank(store, question, below=below, known=known, most=_MOST_SHOWN)
@@ -206,7 +206,7 @@ class MappedRepository:
 
     def map_folder(self, below: str = "", *, tokens: int = DEFAULT_TOKENS) -> MapAnswer:
         """What is in a folder: the files that others lean on first."""
-        with self._reading() as store:
+        with self.reading() as store:
             if store is None:
                 return self._by_paths(None, below, tokens)
             return MapAnswer(
@@ -217,7 +217,7 @@ class MappedRepository:
     def definitions(
         self, name: str, *, below: str = "", near: Sequence[str] = (), most: int = 20
     ) -> tuple[list[Definition], int]:
-        with self._reading() as store:
+        with self.reading() as store:
             return (
                 definitions(store, name, self.present, below=below, near=near, most=most)
                 if store
@@ -226,28 +226,41 @@ class MappedRepository:
 
     def symbols_like(self, text: str, *, most: int = 100) -> list[Definition]:
         """Symbols whose name begins with the text, then those that have it inside; short names first."""
-        with self._reading() as store:
+        with self.reading() as store:
             return symbols_like(store, text, self.present, most=most) if store is not None else []
 
+    def paths(self) -> list[str]:
+        """Of all files that may be shown, sorted."""
+        with self.reading() as store:
+            known = store.stamps() if store is not None and store.meta("listed") else None
+        if known is None:
+            return list_files(self.root, hides=self.hides)
+        return sorted(path for path in known if not self.hides(path))
+
+    def known_names(self, names: Iterable[str]) -> list[str]:
+        """Those that code defines somewhere, written so."""
+        with self.reading() as store:
+            return [name for name in names if is_defined(store, name)] if store is not None else []
+
     def uses(self, name: str, *, below: str = "", most: int = 100) -> NameUses:
-        with self._reading() as store:
+        with self.reading() as store:
             return uses(store, self.root, name, self.present, self.hides, below=below, most=most)
 
     def outline_of(self, path: str) -> KeptOutline | None:
         """The symbols of a file of the index, as it is now."""
-        with self._reading() as store:
+        with self.reading() as store:
             file = store.file_at(path) if store is not None else None
             return self.present(store, file) if store is not None and file is not None else None
 
     @property
     def is_whole(self) -> bool:
         """Whether the index was once made to its end."""
-        with self._reading() as store:
+        with self.reading() as store:
             return store is not None and bool(store.meta("finished"))
 
     def kinds_of(self, paths: Iterable[str]) -> dict[str, Kind]:
         """Of those that the index knows."""
-        with self._reading() as store:
+        with self.reading() as store:
             files = [store.file_at(path) for path in paths] if store is not None else []
             return {file.path: file.kind for file in files if file is not None}
 
@@ -261,11 +274,11 @@ class MappedRepository:
         return KeptOutline(made.lines, made.symbols) if made is not None else None
 
     def state(self) -> IndexState:
-        with self._reading() as store:
+        with self.reading() as store:
             return self._state(store)
 
     @contextlib.contextmanager
-    def _reading(self) -> Generator[IndexStore | None]:
+    def reading(self) -> Generator[IndexStore | None]:
         """None: there is no index yet, or none that can be read."""
         try:
             store = IndexStore(self.index)

@@ -25,7 +25,7 @@ def map_told(answer: MapAnswer, *, is_question: bool) -> str:
         return " ".join(filter(None, (found, _missing(state))))
     how = f", by the words {words}; a guess by names" if is_question and words else ""
     total = state.indexed + state.missing
-    head = f"{len(answer.map.files)} of {total:,} files{how}."
+    head = f"{len(answer.map.files)} of {total:,} {'file' if total == 1 else 'files'}{how}."
     return "\n".join((answer.map.text, " ".join(filter(None, (head, _missing(state))))))
 
 
@@ -85,7 +85,8 @@ def _note(definition: Definition) -> str:
 def _missing(state: IndexState) -> str:
     told: list[str] = []
     if state.missing:
-        told.append(f"The index is being made: {state.missing:,} files are not in it yet.")
+        missing = "1 file is" if state.missing == 1 else f"{state.missing:,} files are"
+        told.append(f"The index is being made: {missing} not in it yet.")
     if state.is_cut:
         told.append(f"The folder has more files than an index takes; {state.indexed:,} are in it.")
     if state.problem:

@@ -194,6 +194,14 @@ class Keyboard:
         self.viewport.repaint()
 
 
+def ask_for_names(keyboard: Keyboard, *, uses: bool) -> None:
+    """Of what is selected, else of the block: where a name is defined, or used."""
+    item = keyboard.item
+    text = keyboard.selected_text() or (item.text(keyboard.column.expansion) if item is not None else "")
+    if text:
+        keyboard.widget.post_message(messages.NamesRequested(text, uses=uses))
+
+
 KEYS: KeyTable[Keyboard] = KeyTable(
     Key("transcript.page-up", "pageup", "Page up", lambda keyboard: keyboard.page(-1)),
     Key("transcript.page-down", "pagedown", "Page down", lambda keyboard: keyboard.page(1)),
@@ -213,6 +221,13 @@ KEYS: KeyTable[Keyboard] = KeyTable(
         "Edit from here",
         lambda keyboard: keyboard.ask_for(messages.BranchRequested),
     ),
+    Key(
+        "transcript.definition",
+        "d",
+        "Go to a definition",
+        lambda keyboard: ask_for_names(keyboard, uses=False),
+    ),
+    Key("transcript.uses", "u", "Where a name is used", lambda keyboard: ask_for_names(keyboard, uses=True)),
     Key("transcript.full-screen", "enter", "Full screen", Keyboard.enter),
     Key("transcript.retry", "R", "Try again", lambda keyboard: keyboard.ask_for(messages.RetryRequested)),
     Key("transcript.next-hit", "n", "Next hit", lambda keyboard: keyboard.finder.step(1)),

@@ -60,6 +60,15 @@ class LinkChosen(Message, namespace="transcript"):
         self.href = href
 
 
+class NamesRequested(Message, namespace="transcript"):
+    """Go to where a name of this text is defined, or to where it is used."""
+
+    def __init__(self, text: str, *, uses: bool) -> None:
+        super().__init__()
+        self.text = text
+        self.uses = uses
+
+
 class FocusModeChanged(Message, namespace="transcript"):
     """The keyboard went to the blocks, or wants to go back to where it came from."""
 

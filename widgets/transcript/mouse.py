@@ -12,7 +12,7 @@ from widgets.transcript.column import Column, RowInSight
 from widgets.transcript.item import Item
 from widgets.transcript.keyboard import Keyboard
 from widgets.transcript.overlay import Overlay
-from widgets.transcript.pointing import Link, TextPlace, between, link_at, place_at, span, word_at
+from widgets.transcript.pointing import Link, TextPlace, between, link_at, name_at, place_at, span, word_at
 from widgets.transcript.viewport import Viewport
 
 
@@ -83,6 +83,9 @@ class Mouse:
         if event.chain > 1:
             self._select(event)
             return
+        if (event.ctrl or event.meta) and event.button == 1 and not was_dragged:
+            self._go_to_definition(event)
+            return
         if was_dragged or event.button != 1 or row is None:
             return
         self._clicked = self._place(event)
@@ -131,6 +134,15 @@ class Mouse:
         else:
             return
         self._set_selection(between(other, here))
+
+    def _go_to_definition(self, event: events.Click) -> None:
+        """Of the word under the pointer."""
+        place = self._place(event)
+        if place.block < len(self._column):
+            text = self._column.items[place.block].text(self._column.expansion)
+            word = name_at(text, place.offset)
+            if word:
+                self._post(messages.NamesRequested(word, uses=False))
 
     def _select(self, event: events.Click) -> None:
         """Two clicks select a word, three the paragraph or line of code."""

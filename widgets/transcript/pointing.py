@@ -10,6 +10,7 @@ from widgets.transcript.column import Column, RowInSight
 from widgets.transcript.leaf import Leaf, Piece
 from widgets.transcript.text import cells
 
+_NAME = late(r"[A-Za-z_$][\w$]*")
 _WORD = late(r"[\w./~@:+-]+|\s+|[^\w\s]+")
 
 
@@ -104,6 +105,17 @@ def word_at(text: str, offset: int) -> tuple[int, int]:
         if match.end() > offset - start:
             return start + match.start(), start + match.end()
     return offset, offset
+
+
+def name_at(text: str, offset: int) -> str:
+    """The name of code around a character; empty: there is none."""
+    line = text.rfind("\n", 0, offset) + 1
+    for match in _NAME.finditer(text, line):
+        if match.start() > offset:
+            break
+        if match.end() > offset:
+            return match[0]
+    return ""
 
 
 def range_in(selection: Selection, index: int, size: int) -> tuple[int, int]:

@@ -50,6 +50,7 @@ class Transcript(ScrollView, can_focus=True):
     SymbolsRequested = messages.SymbolsRequested
     RetryRequested = messages.RetryRequested
     LinkChosen = messages.LinkChosen
+    NamesRequested = messages.NamesRequested
     FocusModeChanged = messages.FocusModeChanged
     SearchChanged = messages.SearchChanged
 

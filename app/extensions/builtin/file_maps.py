@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 ASKED_LINES = 24
 """Of a map that a person asked for."""
 MESSAGE = "file-map"
+FOLDER_MESSAGE = "repository-map"
+"""Of a folder, or beside the first question: bayou's own, drawn here."""
 MAX_BYTES_ASKED = 50 * 1024
 BATCH_BYTES = 24 * 1024
 """All maps of one answer's reads together."""
@@ -145,6 +147,7 @@ class Mapper:
 
 def extension(api: ExtensionApi) -> None:
     api.message_renderer(MESSAGE, draw)
+    api.message_renderer(FOLDER_MESSAGE, draw_folder)
     mapper, batch = Mapper(), MapBudget()
 
     @api.on("message_end")
@@ -176,6 +179,10 @@ def extension(api: ExtensionApi) -> None:
         name = arguments.strip().removeprefix("@").strip("\"'")
         if not name:
             context.ui.notify("Which file? /map FILE", "warning")
+            return
+        if _in(context.cwd, name).is_dir():
+            told = f"{name} is a folder. /map sends its map on the full screen; elsewhere bayou map {name} prints it."
+            context.ui.notify(told, "warning")
             return
         try:
             told = await mapper.tell(_in(context.cwd, name), context, context.settings.get("fileMaps", {}))
@@ -256,6 +263,21 @@ def draw(message: CustomMessage, expanded: bool) -> View:
     summary = f"{given.total_lines:,} lines · {given.symbol_count:,} symbols · {given.language or 'text'}"
     shown = ASKED_LINES if given.asked else 0
     return View(title=f"map {name}", summary=summary, body=(block,), collapsed_lines=shown)
+
+
+def draw_folder(message: CustomMessage, expanded: bool) -> View:
+    """One line until it is opened; who asked for it sees its beginning at once."""
+    details = message.details if isinstance(message.details, dict) else {}
+    text = text_of(message.content)
+    lines = text.count("\n") + 1
+    if details.get("isFirstQuestion"):
+        return View(title="map", summary="where this may be · a guess by names", body=(TextBlock(text=text),))
+    return View(
+        title=f"map {details.get('folder', '')}".strip(),
+        summary=f"{lines:,} lines",
+        body=(TextBlock(text=text),),
+        collapsed_lines=ASKED_LINES,
+    )
 
 
 def symbols_of(given: Given, text: str) -> list[MapSymbol]:

@@ -10,6 +10,7 @@ from widgets.screens.jobs import JobsScreen
 from widgets.screens.models import LevelScreen, ModelScreen, ScopeScreen
 from widgets.screens.pages import PageScreen
 from widgets.screens.picker import PickerScreen
+from widgets.screens.repository import MapScreen, PlacesScreen
 from widgets.screens.session_tree import TreeScreen
 from widgets.screens.sessions import SessionsScreen
 from widgets.screens.settings import SettingsScreen
@@ -29,6 +30,8 @@ SCREENS: tuple[KeyPlace, ...] = (
     place("the context window", ContextScreen.BINDINGS),
     place("what changed in files", FileDiff.BINDINGS, DiffScreen.BINDINGS),
     place("jobs", JobsScreen.BINDINGS),
+    place("the map of the repository", MapScreen.BINDINGS),
+    place("places of a name", PlacesScreen.BINDINGS),
     place("questions", QuestionScreen.BINDINGS, ConfirmScreen.BINDINGS, TrustScreen.BINDINGS),
     place("pages to read", PageScreen.BINDINGS),
     place("a program's own terminal", TerminalScreen.BINDINGS),

@@ -1,11 +1,11 @@
 """What the editor completes: commands with their arguments, files, symbols of mapped files, extensions' suggestions."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from app.assembly.extending import Extended
 from app.engine.choice import ModelChoice
+from app.engine.repository_maps import RepositoryMaps
 from app.engine.session import Session
 from app.tui.handed import OwnProgram
 from app.tui.prompt.remembered import Remembered
@@ -19,11 +19,7 @@ from widgets.completion.popup import CompletionPopup
 from widgets.completion.source import CompletionRequest, Completions, Suggestion
 from widgets.editor.prompt import PromptEditor
 
-if TYPE_CHECKING:
-    from tools.repomap.lookup import Definition
-
 _MODELS_SHOWN = 200
-SymbolsLike = Callable[[str], "Awaitable[Sequence[tuple[str, Definition]]]"]
 ExtendedNow = Callable[[], Extended | None]
 """What the session's extensions add, once they are loaded."""
 
@@ -37,7 +33,7 @@ def popup_for(
     arguments: Mapping[str, Arguments],
     extended: ExtendedNow,
     own_program: OwnProgram,
-    symbols_like: SymbolsLike,
+    maps: RepositoryMaps,
     most_rows: int,
 ) -> CompletionPopup:
     """The completion list of an editor. `arguments`: what may stand behind bayou's own commands, by their name."""
@@ -63,7 +59,7 @@ def popup_for(
     async def everywhere(name: str) -> Sequence[tuple[str, SymbolRow]]:
         return [
             (path, SymbolRow(name=one.symbol.name, kind=one.symbol.kind, first_line=one.symbol.start_line))
-            for path, one in await symbols_like(name)
+            for path, one in await maps.symbols_like(name)
         ]
 
     def commands() -> list[CommandRow]:

@@ -21,6 +21,8 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     silence: str = ""
     """That nothing has come from the model for a while."""
     now: str = ""
+    indexing: tuple[int, int] | None = None
+    """How many files of how many are in the map of the repository, while that is being made."""
 
 
 def footer(session: Session, around: Surroundings, wanted: Sequence[str]) -> list[Segment]:
@@ -98,6 +100,12 @@ def _retry(session: Session, around: Surroundings) -> list[Segment]:
     return [Segment(id="retry", text=around.retry, tone="warning", importance=8)]
 
 
+def _indexing(session: Session, around: Surroundings) -> list[Segment]:
+    """While the map of the repository takes its time."""
+    done = around.indexing
+    return [Segment(id="indexing", text=f"indexing {done[0]:,}/{done[1]:,}" if done else "", importance=3)]
+
+
 def _watchdog(session: Session, around: Surroundings) -> list[Segment]:
     return [Segment(id="watchdog", text=around.silence, tone="warning", importance=8)]
 
@@ -165,6 +173,7 @@ _SEGMENTS: dict[str, Callable[[Session, Surroundings], list[Segment]]] = {
     "time": _time,
     "retry": _retry,
     "watchdog": _watchdog,
+    "indexing": _indexing,
 }
 
 

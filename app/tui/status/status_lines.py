@@ -1,5 +1,7 @@
 """What the lines around the page say while things happen: header, footer, and the word in the editor's border."""
 
+import asyncio
+import contextlib
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -82,6 +84,8 @@ class StatusLines:
         self._home = home
         self._tick = tick
         self._key_told = key_told
+        self._maps = assembled.session.repository
+        self._indexing: tuple[int, int] | None = None
         self._activity = ""
         self._retry = ""
         self._silence = ""
@@ -183,6 +187,7 @@ class StatusLines:
             retry=self._retry,
             silence=self._silence,
             now=time.strftime("%H:%M"),
+            indexing=self._indexing,
         )
         own = bars.footer(self._session, around, self._assembled.settings.footer.segments)
         self._footer.show([*own, *(segment for segment in self._extensions.values() if segment.text)])
@@ -208,6 +213,21 @@ class StatusLines:
                 self._count_down(attempt, most, seconds - 1)
 
         self._editor.set_timer(1.0, again)
+
+    def follow_maps(self, loop: asyncio.AbstractEventLoop) -> None:
+        """From now on the footer tells how far the map of the repository is."""
+
+        def heard() -> None:
+            with contextlib.suppress(RuntimeError):  # the end of the program: nobody looks any more
+                loop.call_soon_threadsafe(self._map_is_further)
+
+        self._maps.watch(heard)
+
+    def _map_is_further(self) -> None:
+        building = self._maps.building
+        if self._footer.is_attached and building != self._indexing:
+            self._indexing = building
+            self.refresh()
 
     async def look_at_git(self) -> None:
         """At the start, after each run, and when the terminal comes to the front."""

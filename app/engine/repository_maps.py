@@ -1,0 +1,99 @@
+"""What a session's face asks of the map of the repository that the session works in. Answers are made in threads.
+
+Paths are those from the session's folder on, upwards too. Nothing of the index is loaded before somebody asks.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from tools.filemap.symbols import Symbol
+    from tools.repomap.lookup import Definition
+    from tools.repomap.of_session import FoundUse, MatchedFile
+
+FOLDER_MAP = "repository-map"
+"""What a message is called that tells of a folder."""
+SHOWN_AFTER = 2.0
+"""Seconds after which it is told that an index is being made: most are done sooner."""
+
+
+class RepositoryMaps:
+    """Of one session."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    @property
+    def building(self) -> tuple[int, int] | None:
+        """While an index has been made for a while: how many files of how many."""
+        repository = self._workspace.mapped
+        return repository.progress(SHOWN_AFTER) if repository is not None else None
+
+    @property
+    def is_incomplete(self) -> bool:
+        """An index is being made at this moment: what is not found may come yet."""
+        repository = self._workspace.mapped
+        return repository is not None and repository.progress() is not None
+
+    def watch(self, heard: Callable[[], None]) -> None:
+        """Calls it, from any thread, whenever `building` may be another."""
+        self._workspace.map_heard = heard
+
+    async def is_there(self) -> bool:
+        """Whether there is anything to ask: the setting is on, and the files are of this machine."""
+        return await asyncio.to_thread(self._workspace.repository) is not None
+
+    async def symbols_like(self, text: str) -> "Sequence[tuple[str, Definition]]":
+        """Symbols by a part of their name, each with its path."""
+        from tools.repomap.of_session import symbols_like  # noqa: PLC0415  (SQLite, parsers)
+
+        return await asyncio.to_thread(symbols_like, self._workspace, text)
+
+    async def files(self, folder: str = "") -> Sequence[str]:
+        """All files below a folder, sorted."""
+        from tools.repomap.of_session import files_below  # noqa: PLC0415  (as above)
+
+        return await asyncio.to_thread(files_below, self._workspace, folder)
+
+    async def symbols_of(self, path: str) -> "Sequence[Symbol]":
+        from tools.repomap.of_session import symbols_of  # noqa: PLC0415  (as above)
+
+        return await asyncio.to_thread(symbols_of, self._workspace, path)
+
+    async def found(self, text: str, folder: str = "") -> "Sequence[MatchedFile]":
+        """Files that words, a name or a part of a path may mean, the likeliest first; without words the most used."""
+        from tools.repomap.of_session import found_for  # noqa: PLC0415  (as above)
+
+        return await asyncio.to_thread(found_for, self._workspace, text, folder)
+
+    async def known(self, names: Sequence[str]) -> Sequence[str]:
+        """Those of them that are defined somewhere, in the order given."""
+        from tools.repomap.of_session import known_names  # noqa: PLC0415  (as above)
+
+        return await asyncio.to_thread(known_names, self._workspace, names)
+
+    async def definitions(self, name: str) -> "Sequence[tuple[str, Definition]]":
+        """Where it is defined, by name, the nearest to the conversation first."""
+        from tools.repomap.of_session import definitions_of  # noqa: PLC0415  (as above)
+
+        return await asyncio.to_thread(definitions_of, self._workspace, name)
+
+    async def uses(self, name: str) -> "Sequence[FoundUse]":
+        from tools.repomap.of_session import uses_of  # noqa: PLC0415  (as above)
+
+        return await asyncio.to_thread(uses_of, self._workspace, name)
+
+    async def lines(self, path: str, first: int, last: int) -> str:
+        """Those lines of a file as they are now; empty when it cannot be read as text."""
+        from tools.repomap.of_session import lines_of  # noqa: PLC0415  (as above)
+
+        return await asyncio.to_thread(lines_of, self._workspace, path, first, last)
+
+    async def map_of_folder(self, folder: str) -> str:
+        """As a model gets it. Raises `ToolError` for a folder outside of the repository."""
+        from tools.repomap.of_session import map_of_folder  # noqa: PLC0415  (as above)
+
+        return await asyncio.to_thread(map_of_folder, self._workspace, folder)

@@ -1,0 +1,121 @@
+"""The rows of the map screen: folders, files and symbols as a tree, or what was found for some words. Pure."""
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tools.filemap.symbols import Symbol
+from widgets.screens.repository import PlaceRow
+
+if TYPE_CHECKING:
+    from tools.repomap.of_session import MatchedFile
+
+_MOST_SYMBOLS = 500
+"""Of one file; who looks for more types its name."""
+_LAST = "\U0010ffff"
+
+
+class MapPlace(msgspec.Struct, frozen=True):
+    """What a row stands for."""
+
+    path: str
+    symbol: Symbol | None = None
+
+    @property
+    def id(self) -> str:
+        return f"{self.path}\0{self.symbol.name}\0{self.symbol.start_line}" if self.symbol else self.path
+
+    @property
+    def reference(self) -> str:
+        """As it is named in a prompt, without the sign in front."""
+        return f"{self.path}:{self.symbol.name}" if self.symbol else self.path
+
+    @property
+    def at(self) -> str:
+        """Path and lines."""
+        symbol = self.symbol
+        return f"{self.path}:{symbol.start_line}-{symbol.end_line}" if symbol else self.path
+
+
+Shown = tuple[MapPlace, PlaceRow]
+
+
+def tree_rows(
+    files: Sequence[str], opened: Collection[str], symbols: Mapping[str, Sequence[Symbol]], folder: str = ""
+) -> Iterator[Shown]:
+    """`files`: sorted; `opened`: folders, with a slash at their end, and files whose insides are shown."""
+    start = bisect_left(files, folder)
+    yield from _inside(files, start, bisect_left(files, folder + _LAST), folder, 0, opened, symbols)
+
+
+def _inside(
+    files: Sequence[str],
+    start: int,
+    end: int,
+    prefix: str,
+    depth: int,
+    opened: Collection[str],
+    symbols: Mapping[str, Sequence[Symbol]],
+) -> Iterator[Shown]:
+    """Folders before files."""
+    own: list[str] = []
+    at = start
+    while at < end:
+        name, slash, _ = files[at].removeprefix(prefix).partition("/")
+        if not slash:
+            own.append(files[at])
+            at += 1
+            continue
+        below = f"{prefix}{name}/"
+        after = bisect_left(files, below + _LAST, at, end)
+        is_open = below in opened
+        row = PlaceRow(
+            id=below,
+            title=f"{name}/",
+            depth=depth,
+            detail=_counted(after - at),
+            is_open=is_open,
+            is_folder=True,
+        )
+        yield MapPlace(below), row
+        if is_open:
+            yield from _inside(files, at, after, below, depth + 1, opened, symbols)
+        at = after
+    for path in own:
+        is_open = path in opened
+        yield MapPlace(path), PlaceRow(id=path, title=path.removeprefix(prefix), depth=depth, is_open=is_open)
+        if is_open:
+            yield from _symbols(path, symbols.get(path, ()), depth + 1)
+
+
+def _symbols(path: str, symbols: Sequence[Symbol], depth: int) -> Iterator[Shown]:
+    depths: dict[int, int] = {}
+    for index, symbol in enumerate(symbols[:_MOST_SYMBOLS]):
+        above = depths.get(symbol.parent, -1) if symbol.parent is not None else -1
+        depths[index] = above + 1
+        place = MapPlace(path, symbol)
+        yield place, _symbol_row(place, symbol, depth + depths[index])
+    if len(symbols) > _MOST_SYMBOLS:
+        more = PlaceRow(id=f"{path}\0more", title=f"… {len(symbols) - _MOST_SYMBOLS:,} more", depth=depth)
+        yield MapPlace(path), more
+
+
+def found_rows(found: Sequence["MatchedFile"], *, by_path: bool) -> Iterator[Shown]:
+    """Each file with the symbols that may be meant; the likeliest first, or in the order of their paths."""
+    for file in sorted(found, key=lambda one: one.path) if by_path else found:
+        yield MapPlace(file.path), PlaceRow(id=file.path, title=file.path, detail=file.note)
+        for symbol in file.symbols:
+            place = MapPlace(file.path, symbol)
+            yield place, _symbol_row(place, symbol, 1)
+
+
+def _symbol_row(place: MapPlace, symbol: Symbol, depth: int) -> PlaceRow:
+    first, last = symbol.start_line, symbol.end_line
+    right = f"{first}" if first == last else f"{first}-{last}"
+    return PlaceRow(id=place.id, title=symbol.name, kind=symbol.kind, depth=depth, right=right)
+
+
+def _counted(count: int) -> str:
+    return "1 file" if count == 1 else f"{count:,} files"

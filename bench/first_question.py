@@ -1,0 +1,126 @@
+"""Whether the aside on the first question pays, with a real model: `python -m bench first-question CLONE…`.
+
+Tasks are drawn as `repository_maps` draws its questions. Each is given to bayou twice in a checkout of the commit's
+parent, with `repositoryMaps.firstQuestion` off and auto, by the model that `BENCH_MODEL` names (with credentials that
+the environment has). What decides, before `auto` may be anybody's default: a fifth fewer calls that search and read
+before the first edit, no more input tokens, and no fewer runs that edit a file which the commit touched.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from bench.repository_maps import Case, cases_of
+from bench.table import Row
+
+TASKS = int(os.environ.get("BENCH_QUESTIONS", "20"))
+_LOOKS = frozenset(("read", "grep", "find", "ls", "locate", "bash"))
+_EDITS = frozenset(("edit", "write", "ast_edit"))
+_SECONDS = 900
+Way = Literal["off", "auto"]
+
+
+class TaskRun(msgspec.Struct, frozen=True):
+    """What one run of the agent took."""
+
+    looks: int
+    """Calls that search or read before the first edit."""
+    input_tokens: int
+    edited: frozenset[str]
+    """Paths as the calls name them."""
+
+
+def rows(clones: Sequence[str] = ()) -> Iterator[Row]:
+    model = os.environ.get("BENCH_MODEL")
+    if not clones or not model:
+        return
+    runs: dict[Way, list[tuple[Case, TaskRun]]] = {"off": [], "auto": []}
+    for clone in clones:
+        for case in cases_of(Path(clone), max(1, TASKS // len(clones))):
+            for way, done in runs.items():
+                done.append((case, _run(Path(clone), case, way, model)))
+    off, auto = ([run for _, run in runs[way]] for way in ("off", "auto"))
+    yield _compared("calls before the first edit", off, auto, lambda run: run.looks, "0.80x")
+    yield _compared("input tokens", off, auto, lambda run: run.input_tokens, "1.00x")
+    right = {way: sum(is_right(case, run) for case, run in done) for way, done in runs.items()}
+    yield Row(
+        name=f"{len(auto)} tasks: a touched file is edited",
+        figure=right["auto"],
+        unit="runs",
+        ratio=right["auto"] / right["off"] if right["off"] else None,
+        reference=f"off: {right['off']}",
+        limit="1.00x or more",
+    )
+
+
+def _compared(name: str, off: Sequence[TaskRun], auto: Sequence[TaskRun], of: Any, limit: str) -> Row:
+    before, after = sum(map(of, off)), sum(map(of, auto))
+    return Row(
+        name=f"{len(auto)} tasks: {name}",
+        figure=after,
+        unit="",
+        ratio=after / before if before else None,
+        reference=f"off: {before:,}",
+        limit=limit,
+    )
+
+
+def is_right(case: Case, run: TaskRun) -> bool:
+    return any(Path(path).as_posix().endswith(touched) for path in run.edited for touched in case.touched)
+
+
+def _run(clone: Path, case: Case, way: Way, model: str) -> TaskRun:
+    with tempfile.TemporaryDirectory() as folder:
+        tree, home = Path(folder, "tree"), Path(folder, "home")
+        subprocess.run(["git", "clone", "-q", "-n", "-s", str(clone), str(tree)], check=True)
+        subprocess.run(["git", "-C", str(tree), "checkout", "-q", "-f", case.parent], check=True)
+        settings = home / ".bayou" / "agent" / "settings.json"
+        settings.parent.mkdir(parents=True)
+        settings.write_text(json.dumps({"repositoryMaps": {"firstQuestion": way}}))
+        env = {**os.environ, "HOME": str(home)}
+        # The index is there, as in a folder that one has worked in before.
+        subprocess.run(
+            [sys.executable, "-m", "app", "map", str(tree)], env=env, check=True, capture_output=True
+        )
+        words = ["--mode", "json", "--model", model, "--permissions", "full", "--no-session"]
+        done = subprocess.run(
+            [sys.executable, "-m", "app", *words, f"Make this change: {case.question}"],
+            cwd=tree,
+            env={**env, "PYTHONPATH": str(Path(__file__).resolve().parent.parent)},
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+        return told_in(done.stdout.splitlines())
+
+
+def told_in(lines: Iterable[str]) -> TaskRun:
+    """What JSON mode's lines say of a run."""
+    looks = tokens = 0
+    edited: set[str] = set()
+    for line in lines:
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue
+        match event.get("type"):
+            case "tool_execution_start" if event.get("parentToolCallId") is None:
+                name = event.get("toolName")
+                if name in _EDITS:
+                    edited.add(str((event.get("args") or {}).get("path", "")))
+                elif name in _LOOKS and not edited:
+                    looks += 1
+            case "message_end" if (event.get("message") or {}).get("role") == "assistant":
+                usage = event["message"].get("usage") or {}
+                tokens += sum(int(usage.get(kind, 0)) for kind in ("input", "cacheRead", "cacheWrite"))
+            case _:
+                pass
+    return TaskRun(looks, tokens, frozenset(edited))

@@ -1,0 +1,59 @@
+"""What is told beside the first question, and when nothing is."""
+
+from pathlib import Path
+
+import pytest
+
+from tools.repomap.first_question import FEWEST_FILES, aside_for
+from tools.repomap.render import tokens_of
+from tools.repomap.repository import MappedRepository
+from tools.workspace import Workspace
+
+SURE = "`turn_capstan` winds the chain around the drum much too slowly"
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    root = tmp_path_factory.mktemp("fleet")
+    for number in range(FEWEST_FILES):
+        (root / f"part{number}.py").write_text(f"def sail_{number}():\n    wind = {number}\n")
+    (root / "anchor.py").write_text("def turn_capstan(chain):\n    return chain\n")
+    repository = MappedRepository(root, root.with_name("cache"))
+    assert repository.bring_up_to_date(workers=0) == ""
+    return Workspace(root, repositories=lambda cwd: repository)
+
+
+def test_a_name_that_one_file_defines_is_sure(fleet: Workspace):
+    told = aside_for(fleet, SURE)
+    assert told is not None and "anchor.py" in told.split("\n")[1]
+    assert tokens_of(told) <= 1000
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "turn_capstan fails",
+        "please look at @anchor.py where turn_capstan winds the chain around the drum",
+        "the wind sails over every part during most heavy days of winter",
+        "",
+    ],
+)
+def test_few_words_a_mention_or_an_even_field_say_nothing(fleet: Workspace, prompt: str):
+    assert aside_for(fleet, prompt) is None
+
+
+def test_in_a_small_folder_nothing_is_told(tmp_path: Path):
+    (tmp_path / "boats").mkdir()
+    (tmp_path / "boats" / "anchor.py").write_text("def turn_capstan(chain):\n    return chain\n")
+    repository = MappedRepository(tmp_path / "boats", tmp_path / "cache")
+    repository.bring_up_to_date(workers=0)
+    assert aside_for(Workspace(tmp_path / "boats", repositories=lambda cwd: repository), SURE) is None
+
+
+def test_without_an_index_one_is_begun_and_nothing_told(tmp_path: Path):
+    (tmp_path / "boats").mkdir()
+    (tmp_path / "boats" / "anchor.py").write_text("def turn_capstan(chain):\n    return chain\n")
+    repository = MappedRepository(tmp_path / "boats", tmp_path / "cache")
+    workspace = Workspace(tmp_path / "boats", repositories=lambda cwd: repository)
+    assert aside_for(workspace, SURE) is None
+    workspace.close()

@@ -1,0 +1,190 @@
+"""The map of the repository: folded out, searched, and gone to from names."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from app.engine.repository_maps import RepositoryMaps
+from app.tui.pages.map_page import MapPage
+from tests.tui.pages.person import Person, at_the_keyboard
+from tools.repomap.repository import MappedRepository
+from tools.workspace import Workspace
+
+FILES = {
+    "harbour/cache.py": (
+        "class ReadCache:\n    def get(self, key):\n        return self.kept[key]\n\n"
+        "    def directory(self):\n        return self.path\n"
+    ),
+    "harbour/deep/boats.py": (
+        "from harbour.cache import ReadCache\n\n\ndef launch(boat):\n    return ReadCache().get(boat)\n"
+    ),
+    "harbour/oars.py": "class Oar:\n    def get(self):\n        return 2\n",
+    "readme.md": "# Harbour\n",
+}
+
+
+class Harbour:
+    """A page over a small repository, with what it opened and sent."""
+
+    def __init__(self, person: Person, root: Path, cache: Path) -> None:
+        self.opened: list[tuple[str, int]] = []
+        self.sent: list[tuple[str, str]] = []
+        for name, text in FILES.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
+        repository = MappedRepository(root, cache)
+        repository.bring_up_to_date(workers=0)
+        self.workspace = Workspace(root, repositories=lambda cwd: repository)
+        self.page = MapPage(
+            RepositoryMaps(self.workspace),
+            person.ask,
+            person.say,
+            person.write,
+            person.copy,
+            cwd=lambda: root,
+            open_file=lambda path, line: self.opened.append((path, line)),
+            send=lambda folder, text: self.sent.append((folder, text)),
+        )
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "boats"
+
+
+async def test_the_tree_is_unfolded_down_to_a_symbol_which_is_mentioned(root: Path, tmp_path: Path) -> None:
+    async with at_the_keyboard(size=(100, 30)) as person:
+        harbour = Harbour(person, root, tmp_path / "cache")
+        async with person.asked(harbour.page.open()):
+            await person.sees_soon("▸ harbour/", "3 files", "▸ readme.md")
+            await person.press("right")
+            await person.sees_soon("▾ harbour/", "▸ deep/", "▸ cache.py", "▸ oars.py")
+            await person.press("down", "down", "right")
+            await person.sees_soon("class ReadCache", "method get", "method directory", "5-6")
+            await person.press("down", "down", "enter")
+        assert person.written == ["@harbour/cache.py:get "]
+        async with person.asked(harbour.page.open()):
+            await person.sees_soon("class ReadCache")
+            await person.press("left")
+            await person.until(lambda: "▾" not in person.sees)
+            await person.press("enter")
+            await person.sees_soon("▾ harbour/")
+            await person.press("escape")
+
+
+async def test_typing_finds_parts_of_names_paths_and_words_of_a_task(root: Path, tmp_path: Path) -> None:
+    async with at_the_keyboard(size=(100, 30)) as person:
+        harbour = Harbour(person, root, tmp_path / "cache")
+        async with person.asked(harbour.page.open()):
+            await person.press(*"direc")
+            await person.until(lambda: "oars.py" not in person.sees)
+            await person.sees_soon("harbour/cache.py", "method directory")
+            await person.press(*(["backspace"] * 5), *"oars")
+            await person.sees_soon("harbour/oars.py", "class Oar")
+            await person.press(*(["backspace"] * 4), *"launch a boat")
+            await person.sees_soon("harbour/deep/boats.py", "function launch")
+            await person.press("tab")
+            await person.sees_soon("the likeliest first")
+            await person.press("down", "ctrl+o")
+            await person.until(lambda: harbour.opened == [("harbour/deep/boats.py", 4)])
+            await person.sees_soon("function launch")
+            await person.press("ctrl+y", "escape")
+        assert person.copied == [("harbour/deep/boats.py:4-5", "the place")]
+
+
+async def test_uses_are_listed_and_seen_and_one_comes_back(root: Path, tmp_path: Path) -> None:
+    async with at_the_keyboard(size=(100, 30)) as person:
+        harbour = Harbour(person, root, tmp_path / "cache")
+        async with person.asked(harbour.page.open()):
+            await person.press(*"ReadCache")
+            await person.sees_soon("class ReadCache")
+            await person.press("down", "ctrl+r")
+            await person.sees_soon("2 uses, by name", "boats.py:5  in launch")
+            await person.press("down", "enter")
+            await person.sees_soon("Use", "return ReadCache().get(boat)")
+            await person.press("escape")
+            await person.sees_soon("2 uses, by name")
+            await person.press("escape")
+            await person.sees_soon("class ReadCache", "Map")
+            await person.press("escape")
+
+
+async def test_from_a_text_one_goes_to_the_definition_of_a_name(root: Path, tmp_path: Path) -> None:
+    async with at_the_keyboard(size=(100, 30)) as person:
+        harbour = Harbour(person, root, tmp_path / "cache")
+        async with person.asked(harbour.page.names_in("launch", uses=False)):
+            await person.sees_soon("Definition", "def launch(boat):")
+            await person.press("escape")
+        async with person.asked(harbour.page.names_in("call get of it", uses=False)):
+            await person.sees_soon("get: 2 definitions, by name", "method Oar.get", "method ReadCache.get")
+            await person.press("ctrl+t")
+        assert person.written[-1].endswith(":get ")
+        async with person.asked(harbour.page.names_in("launch(boat) reads ReadCache", uses=True)):
+            await person.sees_soon("Uses of", "launch", "ReadCache")
+            await person.press(*"Read", "enter")
+            await person.sees_soon("2 uses, by name")
+            await person.press("escape")
+            await person.sees_soon("Uses of")
+            await person.press("escape")
+
+
+async def test_what_cannot_be_gone_to_is_said(root: Path, tmp_path: Path) -> None:
+    async with at_the_keyboard() as person:
+        harbour = Harbour(person, root, tmp_path / "cache")
+        await harbour.page.names_in("capstan", uses=False)
+        await harbour.page.names_in("…", uses=False)
+        assert person.heard == [
+            "capstan is no name that the map of the repository knows.",
+            "There is no name in it.",
+        ]
+        harbour.workspace.exchange(None, None)
+        off = MapPage(
+            RepositoryMaps(Workspace(root)),
+            person.ask,
+            person.say,
+            person.write,
+            person.copy,
+            cwd=lambda: root,
+            open_file=lambda path, line: None,
+            send=lambda folder, text: None,
+        )
+        await off.open()
+        assert "repositoryMaps.enabled is off" in person.warned[-1]
+
+
+async def test_a_folders_map_is_sent_as_a_message(root: Path, tmp_path: Path) -> None:
+    async with at_the_keyboard() as person:
+        harbour = Harbour(person, root, tmp_path / "cache")
+        await harbour.page.send_folder("harbour")
+        ((folder, text),) = harbour.sent
+        assert folder == "harbour" and "class ReadCache [1-6]" in text
+        await harbour.page.send_folder("..")
+        assert "above the repository" in person.warned[-1]
+
+
+async def test_it_is_said_that_an_index_is_being_made_and_who_watches_is_told(
+    root: Path, tmp_path: Path
+) -> None:
+    for number in range(400):
+        (root / f"many/file{number}.py").parent.mkdir(parents=True, exist_ok=True)
+        (root / f"many/file{number}.py").write_text(f"def thing{number}():\n    pass\n")
+    repository = MappedRepository(root, tmp_path / "cache")
+    maps = RepositoryMaps(Workspace(root, repositories=lambda cwd: repository))
+    told, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def heard() -> None:
+        loop.call_soon_threadsafe(told.set)
+
+    maps.watch(heard)
+    assert maps.building is None
+    assert len(await maps.files()) == 400
+    async with asyncio.timeout(30):
+        await told.wait()
+        while True:
+            told.clear()
+            if repository.progress() is None:
+                break
+            await told.wait()
+    assert maps.building is None
+    repository.close()

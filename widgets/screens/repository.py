@@ -1,0 +1,199 @@
+"""The map of a repository: its folders and files with their symbols, or what words may mean; and lists of places.
+
+What rows there are, and what choosing one means, is the application's business.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+import msgspec
+from textual.binding import Binding, BindingType
+
+from widgets.editor.line_input import LineInput
+from widgets.lists.rows import ListRow
+from widgets.screens.picker import Picked, PickerAction, PickerScreen, bindings_of
+from widgets.screens.preview import PreviewText
+from widgets.screens.requests import ScreenRequest
+
+
+class PlaceRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A folder, a file, or a place in one."""
+
+    id: str
+    title: str
+    depth: int = 0
+    kind: str = ""
+    """Of a symbol."""
+    detail: str = ""
+    right: str = ""
+    is_open: bool | None = None
+    """Whether what is in it is shown; None: there is nothing in it."""
+    is_folder: bool = False
+
+
+USES = PickerAction(id="app.map.uses", keys="ctrl+r", label="uses", importance=7)
+OPEN = PickerAction(id="app.map.open", keys="ctrl+o", label="open in your editor", importance=6)
+COPY = PickerAction(id="app.map.copy", keys="ctrl+y", label="copy the place", closes=False, importance=3)
+MENTION = PickerAction(id="app.map.mention", keys="ctrl+t", label="mention it", importance=5)
+
+
+class MapScreen(PickerScreen):
+    """Typing looks for words, names and paths; with nothing typed it is the tree of the folder."""
+
+    ACTIONS = (
+        USES,
+        OPEN,
+        PickerAction(
+            id="app.map.order",
+            keys="tab",
+            label="ranked or by path",
+            closes=False,
+            needs_row=False,
+            importance=5,
+        ),
+        COPY,
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings_of(ACTIONS),
+        Binding("right", "fold(True)", "Show what is in it", show=False, priority=True, id="app.map.unfold"),
+        Binding("left", "fold(False)", "Hide what is in it", show=False, priority=True, id="app.map.fold"),
+    ]
+    IS_ALIGNED = False
+
+    class Asked(ScreenRequest):
+        """Other words were typed: answer with `show_places`."""
+
+        def __init__(self, screen: "MapScreen", query: str) -> None:
+            super().__init__(screen)
+            self.screen = screen
+            self.query = query
+
+    class Folded(ScreenRequest):
+        """What is in the row is to be shown, or no longer: answer with `show_places`."""
+
+        def __init__(self, screen: "MapScreen", row: ListRow, *, is_open: bool) -> None:
+            super().__init__(screen)
+            self.screen = screen
+            self.row = row
+            self.is_open = is_open
+
+    def __init__(
+        self,
+        title: str,
+        places: Sequence[PlaceRow],
+        *,
+        query: str = "",
+        current: str = "",
+        note: str = "",
+        preview: Callable[[ListRow], PreviewText] | None = None,
+    ) -> None:
+        self._places = {place.id: place for place in places}
+        super().__init__(
+            title,
+            rows_of(places),
+            query=query,
+            placeholder="a name, a path, or words of the task",
+            choose="mention it",
+            order="given",
+            current=current,
+            note=note,
+            empty="nothing here has that",
+            preview=preview,
+            is_full_height=True,
+            filters=False,
+        )
+
+    def show_places(
+        self,
+        places: Sequence[PlaceRow],
+        *,
+        title: str | None = None,
+        note: str | None = None,
+        current: str = "",
+    ) -> None:
+        self._places = {place.id: place for place in places}
+        self.show_rows(rows_of(places), title=title, note=note, current=current)
+
+    def on_line_input_changed(self, event: LineInput.Changed) -> None:
+        event.stop()
+        self.post_message(self.Asked(self, event.text))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """In what was typed the arrows move the cursor, as in every line."""
+        if action == "fold":
+            return not self.typed
+        return super().check_action(action, parameters)
+
+    def action_fold(self, is_open: bool) -> None:
+        row, place = self.row, self._place()
+        if row is None or place is None:
+            return
+        if place.is_open is (not is_open):
+            self.post_message(self.Folded(self, row, is_open=is_open))
+        elif not is_open:
+            self._go_out(place)
+
+    def action_choose(self) -> None:
+        row, place = self.row, self._place()
+        if row is None or place is None:
+            return
+        if place.is_folder:
+            self.post_message(self.Folded(self, row, is_open=not place.is_open))
+        else:
+            self.dismiss(Picked(row=row, query=self.typed))
+
+    def _place(self) -> PlaceRow | None:
+        return self._places.get(self.row.id) if self.row is not None else None
+
+    def _go_out(self, place: PlaceRow) -> None:
+        """To what it stands in."""
+        above = [one for one in self._places.values()]
+        at = next(number for number, one in enumerate(above) if one.id == place.id)
+        outer = next((number for number in range(at, -1, -1) if above[number].depth < place.depth), None)
+        if outer is not None:
+            self.action_move(outer - at)
+
+
+class PlacesScreen(PickerScreen):
+    """Definitions of a name, its uses, or the names in a block."""
+
+    ACTIONS = (USES, OPEN, MENTION, COPY)
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+    IS_ALIGNED = False
+
+    def __init__(
+        self,
+        title: str,
+        rows: Sequence[ListRow],
+        *,
+        choose: str = "see it",
+        current: str = "",
+        preview: Callable[[ListRow], PreviewText] | None = None,
+    ) -> None:
+        super().__init__(
+            title,
+            rows,
+            order="given",
+            choose=choose,
+            current=current,
+            empty="none has that",
+            preview=preview,
+            is_full_height=True,
+        )
+
+
+def rows_of(places: Sequence[PlaceRow]) -> list[ListRow]:
+    return [
+        ListRow(
+            id=place.id,
+            title=f"{place.kind} {place.title}" if place.kind else place.title,
+            prefix="  " * min(place.depth, 12) + _MARKS[place.is_open],
+            detail=place.detail,
+            right=place.right,
+            tone="text" if place.kind or not place.is_folder else "accent",
+        )
+        for place in places
+    ]
+
+
+_MARKS = {None: "  ", True: "▾ ", False: "▸ "}

@@ -20,7 +20,6 @@ from tests.compaction.stage import Scene
 from tests.settings.cases import Cases
 from tests.support.sessions import parts_of
 from tools.base import Tool, ToolContext
-from tools.repomap.first_question import FEWEST_FILES
 from tools.results import text_result
 
 LIVE = Cases()
@@ -219,54 +218,6 @@ def python_file(scene: Scene, functions: int) -> Path:
         f"def function_{number}(a, b):\n    return a + b + {number}\n" for number in range(functions)
     )
     return scene.write(f"long{time.monotonic_ns()}.py", body)
-
-
-async def map_of(scene: Scene, functions: int) -> CustomMessage | None:
-    before = len(scene.session.messages)
-    path = python_file(scene, functions)
-    await result_of(scene, "read", path=str(path))
-    maps = (one for one in scene.session.messages[before:] if isinstance(one, CustomMessage))
-    return next(maps, None)
-
-
-@LIVE.add("fileMaps.enabled", True, False)
-async def maps(scene: Scene) -> Any:
-    return await map_of(scene, 1_500) is None
-
-
-@LIVE.add("fileMaps.maxBytes", 1_024, 8_192)
-async def size_of_maps(scene: Scene) -> Any:
-    found = await map_of(scene, 1_501)
-    return found and len(text_of(found.content)) > 2_000
-
-
-@LIVE.add("fileMaps.timeLimitMs", 50, 60_000)
-async def time_of_maps(scene: Scene) -> Any:
-    found = await map_of(scene, 40_000)
-    return found and (found.details or {}).get("parser")
-
-
-@LIVE.add("repositoryMaps.enabled", True, False)
-async def repository_maps(scene: Scene) -> Any:
-    found = await result_of(scene, "locate", about="capstan")
-    return found.is_error
-
-
-@LIVE.add("repositoryMaps.firstQuestion", "off", "auto")
-async def first_question(scene: Scene) -> Any:
-    first = scene.session.cwd / "fleet" / "part0.py"
-    if not first.exists():
-        first.parent.mkdir()
-        for number in range(FEWEST_FILES + 1):
-            (first.parent / f"part{number}.py").write_text(f"def sail_{number}():\n    pass\n")
-    hands = scene.assembled.workspace
-    repository = await asyncio.to_thread(hands.repository)
-    assert repository is not None
-    await asyncio.to_thread(repository.bring_up_to_date, workers=0)
-    scene.script.responses[:] = [say("ok")]
-    await scene.session.begin()
-    await scene.prompt("`sail_7` turns the whole boat too slowly against heavy wind")
-    return any(getattr(one, "custom_type", "") == "repository-map" for one in scene.session.messages)
 
 
 @LIVE.add("sessionDir", None, "~/elsewhere")

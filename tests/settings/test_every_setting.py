@@ -16,6 +16,7 @@ from tests.compaction.stage import Scene
 from tests.settings.cases import Case, in_file
 from tests.settings.edit_cases import LIVE as WITH_EDITS
 from tests.settings.in_sessions import LIVE, SLOW_EXTENSION
+from tests.settings.of_maps import OF_MAPS
 from tests.settings.of_undo import OF_UNDO, TREE_MOVES
 from tests.settings.on_screen import ON_SCREEN, Seat
 from tests.settings.permission_cases import LIVE as WITH_PERMISSIONS
@@ -70,12 +71,12 @@ def scene_in(home: Path, values: dict[str, Any]) -> Scene:
 
 
 def test_each_setting_has_a_case():
-    cases = [case.name for case in (*LIVE, *OF_UNDO, *ON_SCREEN, *TREE_MOVES)]
+    cases = [case.name for case in (*LIVE, *OF_MAPS, *OF_UNDO, *ON_SCREEN, *TREE_MOVES)]
     cases += [*AT_START, *IN_A_TERMINAL, "offline"]
     assert sorted(cases) == sorted(key.name for key in keys()), "what has no reader leaves the settings"
 
 
-@pytest.mark.parametrize("case", [*LIVE, *OF_UNDO], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*LIVE, *OF_MAPS, *OF_UNDO], ids=lambda case: case.name)
 async def test_it_acts_at_once_in_a_session(case: Case, tmp_path: Path) -> None:
     scene = await scene_in(tmp_path, {**case.base, case.name: case.one}).open()
     seen = [await case.look(scene)]

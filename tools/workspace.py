@@ -10,9 +10,11 @@ import msgspec
 from tools.base import FileChange, ToolContext
 from tools.box.abilities import of_this_system
 from tools.box.plan import Abilities
+from tools.box.policy import Box
 from tools.edits.modes import EditMode
 from tools.edits.syntax import SyntaxChecks
 from tools.files.artifacts import Artifacts
+from tools.files.boxed import BoxedFiles
 from tools.files.lines import LineIndexes
 from tools.files.mutations import MutationQueue
 from tools.files.readcache import ReadCache
@@ -59,7 +61,10 @@ class Workspace:
         self.cwd = cwd
         self.cache_dir = cache_dir
         """For what can be made anew at any time; None: nothing is kept on disk."""
-        self.files: FileOperations = files or LocalFiles()
+        self.box_of_files: Callable[[], Box | None] = lambda: None
+        """What the tools may do to this machine's files by themselves; None: what the person may."""
+        self._own_files = BoxedFiles(lambda: self.box_of_files())
+        self.files: FileOperations = files or self._own_files
         self._own_processes = None if processes else LocalProcesses(abilities)
         self.abilities = abilities
         """What this system can do for commands in a box."""
@@ -118,7 +123,7 @@ class Workspace:
     def exchange(self, files: FileOperations | None, processes: ProcessOperations | None) -> None:
         """The tools work with these from now on; None: with this machine's own. What is known of files is forgotten."""
         self._own_processes = self._own_processes or LocalProcesses(self.abilities)
-        self.files, self.processes = files or LocalFiles(), processes or self._own_processes
+        self.files, self.processes = files or self._own_files, processes or self._own_processes
         self.mutations.use(self.files)
         self.read_cache, self.line_indexes, self.ripgrep = ReadCache(), LineIndexes(), None
         if self.shell_session is not None:

@@ -8,6 +8,7 @@ import asyncio
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Literal
@@ -30,6 +31,8 @@ from tools.files.presence import is_dir
 from tools.workspace import Workspace
 
 _REMEMBERED = 1_000
+_BELIEVED_SECONDS = 1.0
+_ON_FILES = frozenset({"read", "edit", "write", "grep", "find", "ls"})
 
 
 class Leave(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +88,11 @@ class Boxes:
         self._own = os.path.realpath(own)
         self._leaves: dict[str, Leave] = {}
         self._private: str | None = None
+        self._granted: set[str] = set()
+        """Places that the person let a tool through to."""
+        self._of_files: tuple[float, tuple[str, Settings], Box] | None = None
         workspace.confine = self.of_call
+        workspace.box_of_files = self.of_files
 
     @property
     def abilities(self) -> Abilities:
@@ -131,6 +138,9 @@ class Boxes:
 
     def decided(self, call_id: str, decision: CallDecision) -> None:
         """The gate has let this call run."""
+        for part in decision.verdict.parts:
+            if part.letter == "F" and part.words and len(part.words) == 2 and part.words[0] in _ON_FILES:
+                self._granted.add(os.path.realpath(part.words[1]))
         self.remember(call_id, self._leave(decision))
 
     def remember(self, call_id: str, leave: Leave) -> None:
@@ -167,6 +177,16 @@ class Boxes:
             return None
         kind: BoxKind = "work" if lasts else leave.kind
         return await asyncio.to_thread(self._made, kind, leave)
+
+    def of_files(self) -> Box | None:
+        """For what the tools do to files by themselves."""
+        if not self.are_in_force:
+            return None
+        key = (str(self._workspace.cwd), self._options.in_force.settings)
+        now = time.monotonic()
+        if self._of_files is None or self._of_files[1] != key or now - self._of_files[0] > _BELIEVED_SECONDS:
+            self._of_files = (now, key, self._made("work", Leave()))
+        return msgspec.structs.replace(self._of_files[2], granted=tuple(self._granted))
 
     async def of_program(
         self, *, network: BoxNetwork | None = None, write: tuple[str, ...] = ()
@@ -221,6 +241,7 @@ class Boxes:
                 environment=(("TMPDIR", private),),
             )
         git = git_places(workspace)
+        self._make_cache()
         kept = caches(self._home, os.environ)
         present, missing = guarded_in(workspace)
         own = self._places(self._options.in_force.settings.sandbox.write)
@@ -241,6 +262,13 @@ class Boxes:
             network=self._network(leave),
             environment=kept.variables,
         )
+
+    def _make_cache(self) -> None:
+        """Where all caches are that have no other place: a tool in the box could not make it by itself."""
+        try:
+            Path(self._home, ".cache").mkdir(mode=0o700, exist_ok=True)
+        except OSError:
+            pass  # A home that is not there, or that nobody may write.
 
     @property
     def _has_mounts(self) -> bool:

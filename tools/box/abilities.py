@@ -50,7 +50,7 @@ def of_this_system() -> Abilities:
 
 def _try(abilities: Abilities) -> str:
     """What went wrong, if something did."""
-    names = ("/dev", ("null", "shm"))
+    names = ("/dev", ("null", "shm", "pts"))
     steps = plan(_TRIED, abilities, lambda folder: names[1] if folder == names[0] else ())
     if abilities.has_networks:
         made = own_network(abilities)

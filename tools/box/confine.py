@@ -119,6 +119,13 @@ class Confinement:
         """A folder of its own, in memory."""
         _checked(_SYSTEM.mount(b"tmpfs", path, b"tmpfs", _NO_SUID | _NO_DEVICES, b"mode=1777"))
 
+    def do_terminals(self, rest: bytes) -> None:
+        """Only those that are opened in the box."""
+        options = b"newinstance,ptmxmode=0666,mode=620"
+        _checked(_SYSTEM.mount(b"devpts", b"/dev/pts", b"devpts", _NO_SUID | _NO_PROGRAMS, options))
+        if not os.path.islink(b"/dev/ptmx"):  # noqa: PTH114  (no `pathlib` here)
+            _checked(_SYSTEM.mount(b"/dev/pts/ptmx", b"/dev/ptmx", None, _BIND, None))
+
     def do_devices(self, names: bytes) -> None:
         """Only these are left of `/dev`."""
         trees = [(_tree(b"/dev/" + name), b"/dev/" + name) for name in names.split(b" ")]

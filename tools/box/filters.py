@@ -41,8 +41,8 @@ _LOOKING_INSIDE: Final = {
     "aarch64": {"ptrace": 117, "process_vm_readv": 270, "process_vm_writev": 271, "kcmp": 272},
 }
 _WITH_ARGUMENTS: Final = {
-    "x86_64": {"clone": 56, "unshare": 272, "ioctl": 16, "socket": 41},
-    "aarch64": {"clone": 220, "unshare": 97, "ioctl": 29, "socket": 198},
+    "x86_64": {"clone": 56, "unshare": 272, "ioctl": 16, "socket": 41, "prlimit64": 302},
+    "aarch64": {"clone": 220, "unshare": 97, "ioctl": 29, "socket": 198, "prlimit64": 261},
 }
 _MACHINES: Final = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _FOREIGN_KIND: Final = 0x4000_0000
@@ -86,6 +86,7 @@ def program(machine: str, *, sockets: str, may_look_inside: bool) -> bytes:
         line for code in _PUSH_TO_TERMINAL for line in (_line(_EQUAL, code, 0, 1), _returning(errno.EPERM))
     ]
     lines += _when(calls["ioctl"], _SECOND, pushes)
+    lines += _when(calls["prlimit64"], _FIRST, [_line(_EQUAL, 0, 1, 0), _returning(errno.EPERM)])
     allowed = families(sockets)
     kinds = [_line(_EQUAL, kind, len(allowed) - at, 0) for at, kind in enumerate(allowed)]
     lines += _when(calls["socket"], _FIRST, [*kinds, _returning(_refusal(sockets)), _allowing()])

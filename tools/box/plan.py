@@ -114,15 +114,16 @@ def _mounts(box: Box, abilities: Abilities, list_folder: Callable[[str], Sequenc
     is_everything = "/" in writable
     found = ["mounts"]
     if not abilities.needs_users:
-        there = set(list_folder("/dev"))
+        there = list_folder("/dev")
         found.append("devices " + " ".join(name for name in _DEVICES if name in there))
     if not is_everything:
         found += [f"keep {path}" for path in writable]
         found += ["seal /", "back"]
-    if abilities.needs_users:
-        found.append("fresh /dev/shm") if "shm" in list_folder("/dev") else None
-    else:
+    names = set(list_folder("/dev"))
+    if "shm" in names or not abilities.needs_users:
         found.append("fresh /dev/shm")
+    if "pts" in names and not box.has_terminal:
+        found.append("terminals")
     found += [f"pin {path}" for path in box.pinned]
     found += [f"guard {path}" for path in box.guarded]
     found += [f"empty {path}" for path in box.hidden_folders]

@@ -30,6 +30,10 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
     watched: tuple[str, ...] = ()
     """What should be guarded and cannot be: looked at before and after."""
     network: BoxNetwork = "off"
+    granted: tuple[str, ...] = ()
+    """Files that a person let bayou's own tools read and write all the same."""
+    has_terminal: bool = False
+    """One that a person sees; else no terminal of this machine is in reach."""
     environment: tuple[tuple[str, str], ...] = ()
     """Variables that a process in it gets."""
 
@@ -39,9 +43,11 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
 
     def may_read(self, path: str) -> bool:
         """`path` without links."""
-        return covering(path, self.hidden) is None
+        return path in self.granted or covering(path, self.hidden) is None
 
     def may_write(self, path: str) -> bool:
+        if path in self.granted:
+            return True
         if covering(path, self.hidden) is not None:
             return False
         place, guard = covering(path, self.writable), covering(path, self.guarded)

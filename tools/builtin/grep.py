@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -115,10 +116,13 @@ async def _run(arguments: GrepArguments, context: ToolContext) -> ToolResult:
         arguments.pattern, is_literal=bool(arguments.literal), spans_lines=bool(arguments.multiline)
     )
     rg = await find_ripgrep(workspace)
+    search = partial(run_ripgrep, workspace, call_id=context.call_id)
     argv = (rg, *searching, *how, "--", pattern, target)
     try:
         async with asyncio.TaskGroup() as both:  # an abort ends both before it goes on
-            searched = both.create_task(run_ripgrep(workspace, argv, folder, b"\n", found.take))
+            searched = both.create_task(
+                run_ripgrep(workspace, argv, folder, b"\n", found.take, call_id=context.call_id)
+            )
             looked = both.create_task(odd_files(workspace, rg, places, folder, target))
     except ExceptionGroup as problems:
         raise problems.exceptions[0] from None
@@ -131,7 +135,7 @@ async def _run(arguments: GrepArguments, context: ToolContext) -> ToolResult:
         for one in paths:
             found.forget(one.removeprefix("./"))
         argv = (rg, *searching, *how, "--text", f"--encoding={label}", "--", pattern, *paths)
-        await run_ripgrep(workspace, argv, folder, b"\n", found.take)
+        await search(argv, folder, b"\n", found.take)
     named = None if is_file or not found.matches else await _named(workspace, arguments, folder)
     prefix = _prefix(folder, context.cwd)
     return await asyncio.to_thread(_result, workspace, arguments, found, end, folder, prefix, named)

@@ -4,6 +4,7 @@ import errno
 from pathlib import Path
 
 from tools.base import ToolError
+from tools.files.boxed import BoxRefused
 from tools.files.paths import did_you_mean
 from tools.operations import FileOperations
 from tools.text import one_line
@@ -29,6 +30,8 @@ def file_error(problem: OSError, verb: str, path: str, files: FileOperations) ->
         return ToolError(f"Could not {verb} {shown}: it does not exist.{hint}")
     if code == errno.ELOOP:
         return ToolError(f"Could not {verb} {shown}: it is a symbolic link that leads back to itself.")
+    if isinstance(problem, BoxRefused):
+        return ToolError(f"Could not {verb} {shown}: {problem.strerror}. Ask the user.")
     if code in (errno.EACCES, errno.EPERM):
         reason = "the file is read-only" if "read-only" in (problem.strerror or "") else "permission denied"
         return ToolError(f"Could not {verb} {shown}: {reason}. Ask the user, or change its mode with bash.")

@@ -30,6 +30,13 @@ def replace(path: Path, data: bytes, *, mode: int | None = None, durable: bool =
         sync_folder(target.parent)
 
 
+def replace_name(place: str, data: bytes, old: os.stat_result | None) -> None:
+    """The same for a name without links, of which it is known what it was; not kept on the disk before it returns."""
+    mode = stat.S_IMODE(old.st_mode) if old is not None else None
+    keep_owner = partial(_take_over_owner, old) if old is not None else None
+    swap_in(place, data, mode=mode, finish=keep_owner)
+
+
 def swap_in(
     place: str,
     data: bytes,

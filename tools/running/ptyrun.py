@@ -41,6 +41,9 @@ async def run_in_terminal(
     command = await as_set(workspace, plan)
     command = msgspec.structs.replace(command, environment={**command.environment, "TERM": _TERMINAL_TYPE})
     command = await boxed(workspace, command, call_id)
+    if command.box is not None:
+        seen_box = msgspec.structs.replace(command.box, has_terminal=True)
+        command = msgspec.structs.replace(command, box=seen_box)
     watched = await watch(workspace, call_id, "bash", command)
     seen = look(command.box.watched if command.box is not None else ())
     master, slave = os.openpty()

@@ -16,6 +16,7 @@ from tools.base import ToolError
 from tools.files.presence import is_file
 from tools.operations import CommandLine, RunningProcess
 from tools.patterns import late
+from tools.running.commands import boxed
 from tools.running.own_programs import find_own_program
 from tools.running.process import pipe
 from tools.running.shell import child_environment
@@ -99,14 +100,20 @@ async def run_ripgrep(
     cwd: str,
     separator: bytes,
     take: Callable[[list[bytes]], bool],
+    *,
+    call_id: str | None = None,
 ) -> SearchEnd:
-    """Hands the records of the output to `take` as they come, in a thread, until that answers False."""
+    """Hands the records of the output to `take` as they come, in a thread, until that answers False.
+
+    `call_id`: the call that it searches for, and in whose box.
+    """
     reading, writing = pipe()
     # A file, because a pipe that nobody empties in time would stop the search.
     errors = os.memfd_create("errors") if hasattr(os, "memfd_create") else _temporary_file()
     try:
         environment = child_environment(workspace.shell(), for_model=False)
         command = CommandLine(argv=argv, cwd=cwd, environment=environment)
+        command = await boxed(workspace, command, call_id)
         process = await _started(workspace.processes.start(command, writing, errors=errors))
     except BaseException:
         os.close(reading)

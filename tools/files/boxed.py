@@ -1,0 +1,118 @@
+"""This machine's files, as far as the box of the session goes: the same that holds commands holds bayou's own tools.
+
+A path is looked at without links, and what was opened is looked at again: a link that is put in its way in between
+leads nowhere. What a person let through for one path goes through.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from tools.box.policy import Box
+from tools.files.replacing import overwrite, replace_name
+from tools.operations import LocalFiles
+
+_OPENED: Final = "/proc/self/fd"
+
+
+class BoxRefused(PermissionError):
+    """The box does not let bayou's own tools there."""
+
+
+class BoxedFiles(LocalFiles):
+    """`box` is asked at each deed; None: there is none."""
+
+    def __init__(self, box: Callable[[], Box | None]) -> None:
+        self._box = box
+
+    def open(self, path: str) -> BinaryIO:
+        box = self._box()
+        if box is None:
+            return super().open(path)
+        _check(box.may_read(os.path.realpath(path)), path, _HIDDEN)
+        opened = super().open(path)
+        if not box.may_read(_where(opened.fileno(), path)):
+            opened.close()
+            _check(False, path, _HIDDEN)
+        return opened
+
+    def make_directory(self, path: str) -> None:
+        box = self._box()
+        if box is not None and not os.path.isdir(path):  # noqa: PTH112  (a text)
+            _check(box.may_write(os.path.realpath(path)), path, _OUTSIDE)
+        super().make_directory(path)
+
+    def remove(self, path: str) -> None:
+        box = self._box()
+        if box is None:
+            super().remove(path)
+            return
+        folder, _, name = path.rstrip("/").rpartition("/")
+        with _held(box, f"{os.path.realpath(folder or '/')}/{name}", path) as place:
+            Path(place).unlink()
+
+    def replace(self, path: str, data: bytes) -> None:
+        box = self._box()
+        if box is None:
+            super().replace(path, data)
+            return
+        target = os.path.realpath(path)
+        with _held(box, target, path) as place:
+            _replace(place, path, data)
+
+
+_HIDDEN: Final = "the sandbox hides it from the agent"
+_OUTSIDE: Final = "it is outside of what the sandbox lets the agent change"
+
+
+def _check(may: bool, path: str, words: str) -> None:
+    if not may:
+        raise BoxRefused(errno.EACCES, words, path)
+
+
+def _where(descriptor: int, path: str) -> str:
+    """What was opened really is; where the system does not tell, what the path leads to now."""
+    try:
+        return os.readlink(f"{_OPENED}/{descriptor}")  # noqa: PTH115  (a text)
+    except OSError:
+        return os.path.realpath(path)
+
+
+@contextmanager
+def _held(box: Box, target: str, path: str) -> Generator[str]:
+    """A name for `target` (without links) by its folder, which is held open: nothing can be put in its place."""
+    _check(box.may_write(target), path, _OUTSIDE)
+    folder, _, name = target.rpartition("/")
+    os.makedirs(folder or "/", exist_ok=True)  # noqa: PTH103  (a text)
+    held = os.open(folder or "/", getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        really = _where(held, folder or "/")
+        _check(box.may_write(f"{really.rstrip('/')}/{name}"), path, _OUTSIDE)
+        has_names = os.path.isdir(f"{_OPENED}/{held}")  # noqa: PTH112  (a text)
+        yield f"{_OPENED}/{held}/{name}" if has_names else target
+    finally:
+        os.close(held)
+
+
+def _replace(place: str, path: str, data: bytes) -> None:
+    try:
+        old = os.lstat(place)
+    except FileNotFoundError:
+        old = None
+    if old is not None and stat.S_ISLNK(old.st_mode):
+        raise BoxRefused(errno.EACCES, "it has become a symbolic link meanwhile", path)
+    if old is not None and not (old.st_mode & 0o222 and os.access(place, os.W_OK)):
+        raise PermissionError(errno.EACCES, "The file is read-only", path)
+    if old is not None and old.st_nlink > 1:
+        overwrite(place, data)
+        return
+    try:
+        replace_name(place, data, old)
+    except OSError as problem:
+        if old is None or problem.errno not in (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV):
+            raise
+        overwrite(place, data)

@@ -171,6 +171,8 @@ def extensions_for(assembled: Assembled, options: Options, paths: Paths) -> Exte
             app.screens.ask,
             app.presenter.note,
             asked=app.notifications.asked,
+            beside=app.pages.approvals.ask,
+            is_busy=lambda: app.session.state.is_busy or not app.editor.is_blank,
             header=app.header,
             transcript=app.transcript,
             editor=app.editor,

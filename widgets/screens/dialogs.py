@@ -21,6 +21,7 @@ from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow
 from widgets.screens.parts import KeyHint, KeyHints, RuleTitle
 from widgets.screens.preview import Preview, PreviewText, preview_of
+from widgets.status.arming import SHOWN_SECONDS
 from widgets.textual_inside import SheetScreen
 
 GRACE = 0.35
@@ -129,7 +130,7 @@ class QuestionScreen(DialogScreen[ListRow | None]):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self._armed_at = self._clock() + self._grace
+        self._armed_at = self._clock() + (SHOWN_SECONDS if self._grace else 0.0)
         answers = self.query_one("#rows", RowList)
         answers.show(answers.shown)
 
@@ -137,7 +138,7 @@ class QuestionScreen(DialogScreen[ListRow | None]):
         if event.key in self.HEARD_AT_ONCE:
             return
         if self._clock() < self._armed_at:
-            self._armed_at = self._clock() + self._grace
+            self._armed_at = max(self._armed_at, self._clock() + self._grace)
             event.stop()
             event.prevent_default()
             if self._hands_on and event.character is not None and event.character.isalpha():
@@ -152,7 +153,8 @@ class QuestionScreen(DialogScreen[ListRow | None]):
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
         event.stop()
-        self.action_choose()
+        if self._clock() >= self._armed_at:
+            self.action_choose()
 
     def action_move(self, delta: int) -> None:
         self.query_one("#rows", RowList).action_move(delta)

@@ -62,6 +62,10 @@ class ApprovalAsked(msgspec.Struct, frozen=True, kw_only=True):
     floor_word: str | None = None
     rules: tuple[ApprovalRule, ...] = ()
     asked: int = 0
+    kind: Literal["call", "confirm", "select", "open"] = "call"
+    """A call that may run or not; else what somebody else asks: yes or no, one of several, or (`open`) something that
+    takes the keyboard, which is not to come up by itself."""
+    options: tuple[str, ...] = ()
 
 
 class ApprovalKeys(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,6 +157,9 @@ class ApprovalBar(Widget, can_focus=False):
             return False
         if allows and asked.floor_word is not None:
             return False
+        if allows and asked.kind == "select":
+            self.enter(chooses=True)
+            return False
         self.post_message(self.Answered(asked.id, allows))
         return True
 
@@ -160,7 +167,7 @@ class ApprovalBar(Widget, can_focus=False):
         """The keyboard goes here, if the key came when it listened."""
         if self.asked is None or not self.arming.was_armed:
             return
-        self._chooses = chooses and bool(self.asked.rules)
+        self._chooses = (chooses and bool(self.asked.rules)) or self.asked.kind == "select"
         self.can_focus = True
         self.focus()
         self._fit()
@@ -209,20 +216,24 @@ class ApprovalBar(Widget, can_focus=False):
         elif self._chooses and key == "enter":
             text, keeps = rules[self._at]
             self.post_message(self.Answered(asked.id, True, text, keeps))
-        elif key == "w" and asked.rules:
+        elif key == "w" and asked.rules and asked.kind == "call":
             self._chooses = not self._chooses
             self._fit()
         elif key == "v":
             self.post_message(self.WholeRequested())
-        elif key == "e":
+        elif key == "e" and asked.kind == "call":
             self.post_message(self.EditRequested())
-        elif key == "x":
+        elif key == "x" or (key == "n" and asked.kind == "confirm"):
             self.post_message(self.Answered(asked.id, False))
-        elif key in ("a", "enter") and asked.floor_word is None:
+        elif asked.kind == "select":
+            pass  # by Enter, on one of them
+        elif (key in ("a", "enter") and asked.floor_word is None) or (key == "y" and asked.kind == "confirm"):
             self.post_message(self.Answered(asked.id, True))
 
     def _choices(self) -> list[tuple[str, ApprovalKeeps]]:
-        """Each rule for this session, then for this project, then for good."""
+        """Each rule for this session, then for this project, then for good; or what is to be chosen from."""
+        if self.asked is not None and self.asked.kind == "select":
+            return [(option, "session") for option in self.asked.options]
         rules = self.asked.rules if self.asked is not None else ()
         return [(rule.text, keeps) for keeps in _KEEPS for rule in rules]
 
@@ -257,9 +268,10 @@ class ApprovalBar(Widget, can_focus=False):
 
     def _made(self, asked: ApprovalAsked, width: int) -> list[tuple[tuple[str, str], ...]]:
         number = f"{asked.number} of {asked.of} · " if asked.of > 1 else ""
-        rows: list[tuple[tuple[str, str], ...]] = [
-            (("title", f"{asked.tool} wants to run  "), ("muted", f"{number}{asked.mode} · {asked.does}"))
-        ]
+        head = (("title", f"{asked.tool} wants to run  "), ("muted", f"{number}{asked.mode} · {asked.does}"))
+        if asked.kind != "call":
+            head = (("title", f"{asked.tool} asks  "), ("muted", number))
+        rows: list[tuple[tuple[str, str], ...]] = [head]
         lines = _rows_of(asked.text, width)
         most = MOST_TEXT_ROWS if self.app.size.height > 20 else 2
         rows += [(("text", line),) for line in lines[:most]]
@@ -273,7 +285,8 @@ class ApprovalBar(Widget, can_focus=False):
                 rows.append((("muted", f"  {part.does}: "), ("text", plain(part.text))))
             if len(telling) > MOST_PARTS:
                 rows.append((("muted", f"  … and {len(telling) - MOST_PARTS} more parts"),))
-        rows.append((("muted", plain(asked.why)),))
+        if asked.why:
+            rows.append((("muted", plain(asked.why)),))
         room = max(4, self.app.size.height - _BESIDE) - 1
         if self._chooses:
             rules = self._rule_rows(asked)
@@ -287,12 +300,15 @@ class ApprovalBar(Widget, can_focus=False):
         rows: list[tuple[tuple[str, str], ...]] = []
         for place, (text, keeps) in enumerate(self._choices()):
             name = "current" if place == self._at else "text"
+            mark = "› " if place == self._at else "  "
+            if asked.kind == "select":
+                rows.append(((name, f"{mark}{plain(text)}"),))
+                continue
             count = (
                 f"would have answered {answers[text]} of {asked.asked} questions"
                 if asked.asked
                 else "the first question"
             )
-            mark = "› " if place == self._at else "  "
             rows.append(
                 (
                     (name, f"{mark}{_KEEPS[keeps]}  {plain(text)}"),
@@ -313,6 +329,8 @@ class ApprovalBar(Widget, can_focus=False):
         if asked.floor_word is not None:
             first = (keys.enter, f"and the word {asked.floor_word}: once")
             return ((name, _told((first, (keys.deny, "not"), (keys.whole, "all of it")))),)
+        if asked.kind != "call":
+            return ((name, _told(self._keys_for_others(asked))),)
         if self._chooses:
             return ((name, _told((("↑↓", "choose"), ("enter", "take it"), ("esc", "back")))),)
         if self.has_focus:
@@ -321,6 +339,17 @@ class ApprovalBar(Widget, can_focus=False):
         always = (keys.always if asked.rules else "", "always…")
         whole, here = (keys.whole, "all of it"), (keys.enter, "keys here")
         return ((name, _told(((keys.once, "once"), (keys.deny, "not"), always, whole, here))),)
+
+    def _keys_for_others(self, asked: ApprovalAsked) -> tuple[tuple[str, str], ...]:
+        keys = self.keys
+        if asked.kind == "select":
+            if self.has_focus:
+                return ("↑↓", "choose"), ("enter", "take it"), ("x", "none"), ("esc", "back")
+            return (keys.once, "choose…"), (keys.deny, "none"), (keys.whole, "all of it")
+        yes = "yes" if asked.kind == "confirm" else "answer…"
+        if self.has_focus:
+            return ("y" if asked.kind == "confirm" else "a", yes), ("x", "no"), ("esc", "back")
+        return (keys.once, yes), (keys.deny, "no"), (keys.whole, "all of it"), (keys.enter, "keys here")
 
     def render_line(self, y: int) -> Strip:
         line = Line(self.size.width, self.rich_style)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, Protocol
 
 from textual.app import App
 from textual.screen import Screen
@@ -25,6 +25,19 @@ from widgets.status.segments import Segment
 from widgets.transcript.blocks import NoteKind
 from widgets.transcript.view import Transcript
 
+
+class Beside(Protocol):
+    """Asks in the bar: whether the answer is yes, which of the options, or None."""
+
+    async def __call__(
+        self,
+        kind: Literal["confirm", "select", "open"],
+        title: str,
+        text: str = "",
+        options: Sequence[str] = (),
+    ) -> Any: ...
+
+
 _KINDS = {"info": NoteKind.INFO, "warning": NoteKind.WARNING, "error": NoteKind.ERROR}
 
 
@@ -40,6 +53,8 @@ class ScreenUi:
         say: TellPerson,
         *,
         asked: Callable[[str], None],
+        beside: Beside,
+        is_busy: Callable[[], bool],
         header: StatusHeader,
         transcript: Transcript,
         editor: PromptEditor,
@@ -48,11 +63,17 @@ class ScreenUi:
         look: ThemeInForce,
         raw_input: RawInput,
     ) -> None:
-        """`asked`: the person may look elsewhere while a question waits. Widgets of extensions are mounted in `app`."""
+        """`asked`: the person may look elsewhere while a question waits. Widgets of extensions are mounted in `app`.
+
+        `beside`: asks in the bar above the editor. What is asked while the agent works, and the person may be writing,
+        comes up there, where no writing answers it.
+        """
         self._app = app
         self._ask = ask
         self._say = say
         self._asked = asked
+        self._beside = beside
+        self._is_busy = is_busy
         self._header = header
         self._transcript = transcript
         self._editor = editor
@@ -63,19 +84,27 @@ class ScreenUi:
         self._widgets: dict[str, Widget] = {}
 
     async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
+        if self._is_busy():
+            return await _within(timeout, self._beside("select", title, "", options), None)
         self._asked(title)
         return await _within(timeout, select(self._ask, title, options), None)
 
     async def confirm(self, title: str, message: str = "", *, timeout: float | None = None) -> bool:
+        if self._is_busy():
+            return await _within(timeout, self._beside("confirm", title, message), None) is True
         self._asked(title)
         screen = ConfirmScreen(title, message)
         return await _within(timeout, self._ask(screen), None) is True
 
     async def input(self, title: str, placeholder: str = "", *, timeout: float | None = None) -> str | None:
+        if self._is_busy() and not await _within(timeout, self._beside("open", title, placeholder), None):
+            return None
         self._asked(title)
         return await _within(timeout, ask_text(self._ask, title, placeholder=placeholder), None)
 
     async def editor(self, title: str, prefill: str = "") -> str | None:
+        if self._is_busy() and not await self._beside("open", title):
+            return None
         self._asked(title)
         return await self._ask(TextScreen(title, prefill=prefill))
 

@@ -2,9 +2,10 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from app.engine.answering import ApprovalReply
 from app.engine.permission_verbs import PermissionVerbs
@@ -19,6 +20,7 @@ from widgets.editor.prompt import PromptEditor
 from widgets.status.approval import ApprovalAsked, ApprovalBar, ApprovalKeys, ApprovalPart, ApprovalRule
 from widgets.transcript.blocks import CardBlock, NoteKind
 
+_ASKER = "An extension"
 _MOST_BYTES = 2_000_000
 """A larger file is shown as what would be written alone."""
 
@@ -61,6 +63,32 @@ class Approvals:
         self._show()
         self._told(event.title or "")
 
+    async def ask(
+        self,
+        kind: Literal["confirm", "select", "open"],
+        title: str,
+        text: str = "",
+        options: Sequence[str] = (),
+    ) -> Any:
+        """What somebody else asks while the person may be writing: yes or no, or one of these; None: no answer.
+
+        It stands in the bar behind those that wait already, under the same guard.
+        """
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        event = QuestionAsked(
+            id=str(uuid.uuid4()),
+            method=kind,
+            title=title,
+            message=text,
+            options=tuple(options),
+            answer=answer,
+        )
+        self._open.append(event)
+        answer.add_done_callback(lambda _: self._answered(event))
+        self._show()
+        self._told(title)
+        return await answer
+
     def _answered(self, event: QuestionAsked) -> None:
         """By whomever, or taken back by an abort."""
         self._open = [one for one in self._open if one is not event]
@@ -85,6 +113,8 @@ class Approvals:
         )
 
     def _shown(self, event: QuestionAsked) -> ApprovalAsked:
+        if event.approval is None:
+            return _other(event)
         approval = _of(event)
         command = approval.arguments.get("command")
         return ApprovalAsked(
@@ -126,7 +156,13 @@ class Approvals:
             return
         from widgets.screens.block import BlockScreen  # noqa: PLC0415  (a screen that few questions open)
 
-        approval = _of(self._open[0])
+        event = self._open[0]
+        if event.approval is None:
+            card = Card(title="asks", blocks=(TextBlock(text=_told_whole(event)),))
+            asking = CardBlock(id=event.id, card=card)
+            await self._ask(BlockScreen(_ASKER, lambda: asking))
+            return
+        approval = event.approval
         block = CardBlock(
             id=approval.tool_call_id, card=await asyncio.to_thread(_whole, approval, self._cwd())
         )
@@ -147,6 +183,13 @@ class Approvals:
         event = self._question(message.id)
         if event is None:
             return
+        if event.approval is None:
+            if not event.answer.done():
+                chosen = message.rule if event.method == "select" else message.allows
+                event.answer.set_result(
+                    chosen if message.allows else False if event.method == "confirm" else None
+                )
+            return
         reason = ""
         if not message.allows and not self._bar.is_inside:
             reason = self._editor.text.strip()
@@ -159,7 +202,7 @@ class Approvals:
 
     async def edit(self) -> None:
         """The call as the person would have it; it is judged anew."""
-        if not self._open:
+        if not self._open or self._open[0].approval is None:
             return
         from widgets.screens.dialogs import TextScreen  # noqa: PLC0415  (a screen that few questions open)
 
@@ -188,6 +231,26 @@ class Approvals:
         answer: asyncio.Future[Any] = event.answer
         if not answer.done():
             answer.set_result(reply)
+
+
+def _other(event: QuestionAsked) -> ApprovalAsked:
+    """What is not about a call."""
+    kind: Any = event.method
+    return ApprovalAsked(
+        id=event.id,
+        tool=_ASKER,
+        text=f"{event.title or ''}\n{event.message or ''}".strip(),
+        parts=(),
+        does="",
+        why="",
+        mode="",
+        kind=kind,
+        options=event.options or (),
+    )
+
+
+def _told_whole(event: QuestionAsked) -> str:
+    return "\n".join(filter(None, (event.title, event.message, "", *(event.options or ()))))
 
 
 def _whole(approval: Approval, folder: Path) -> Card:

@@ -26,7 +26,7 @@ from widgets.transcript.blocks import NoteKind
 from widgets.transcript.view import Transcript
 
 
-class Beside(Protocol):
+class AsksBeside(Protocol):
     """Asks in the bar: whether the answer is yes, which of the options, or None."""
 
     async def __call__(
@@ -53,7 +53,7 @@ class ScreenUi:
         say: TellPerson,
         *,
         asked: Callable[[str], None],
-        beside: Beside,
+        beside: AsksBeside,
         is_busy: Callable[[], bool],
         header: StatusHeader,
         transcript: Transcript,

@@ -1,0 +1,60 @@
+"""Somebody who never stops typing, in a real terminal: no question is answered by it; a person who answers one does."""
+
+import json
+import os
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.terminals import Terminal, terminal
+from tests.tui.typist import LAST
+
+LETTERS = "etaoin shrdlu aaaa xxxx wwww vvvv yyyy 0123456789"
+OTHERS = (
+    "\r", "\r", " ", "\t", "\x7f", "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\x1b[200~yes a x\r\x1b[201~",
+    "\x1b[<0;10;18M\x1b[<0;10;18m", "\x1b[<0;4;20M\x1b[<0;4;20m", "\x1b[<0;20;16M\x1b[<0;20;16m", "\x1b[I", "日", "é",
+)  # fmt: skip
+FLOODS = [(120, 12), *([(10_000, 60)] if os.environ.get("BAYOU_LONG") else [])]
+
+
+@pytest.mark.parametrize("count, long", FLOODS)
+def test_no_typing_answers_a_question(tmp_path: Path, count: int, long: int) -> None:
+    file = tmp_path / "told.json"
+    words = [str(tmp_path / "home"), str(count), str(long), str(file)]
+    program = f"from tests.tui.typist import main; main(*{words!r})"
+    root = Path(__file__).parents[2]
+    with terminal(root, program=program, size=(80, 24)) as page:
+        page.until("wants to run")
+        typed = _type(page, random.Random(count))
+        _answer(page, file)
+        assert page.ended() == 0
+    told = json.loads(file.read_text())
+    assert told == {"asked": count, "answered": 0, "person": True}
+    assert typed > count / 4
+
+
+def _type(page: Terminal, chance: random.Random) -> int:
+    """At 1 to 60 keys a second, until the last question stands there."""
+    typed = 0
+    while LAST not in page.screen:
+        rate = chance.choice((1, 2, 5, 10, 20, 40, 60))
+        until = time.monotonic() + chance.uniform(0.5, 2.0)
+        while time.monotonic() < until and LAST not in page.screen:
+            page.press(chance.choice(OTHERS) if chance.random() < 0.3 else chance.choice(LETTERS))
+            typed += 1
+            end = time.monotonic() + chance.expovariate(rate)
+            while time.monotonic() < min(end, until):
+                page.read()
+        assert page.process.poll() is None, page.screen
+    return typed
+
+
+def _answer(page: Terminal, file: Path) -> None:
+    """As a person does who has stopped typing: Alt+A, once more if it came too early."""
+    while not file.exists() and page.process.poll() is None:
+        end = time.monotonic() + 1.0
+        while time.monotonic() < end:
+            page.read()
+        page.press("\x1ba")

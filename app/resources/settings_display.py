@@ -25,7 +25,11 @@ FooterSegment = Literal[
     "retry",
     "watchdog",
     "indexing",
+    "todos",
+    "host",
+    "sessionId",
 ]
+SegmentTone = Literal["text", "muted", "dim", "accent", "success", "warning", "error"]
 
 
 class DisplaySettings(Group, frozen=True, kw_only=True):
@@ -97,6 +101,16 @@ class EditorSettings(Group, frozen=True, kw_only=True):
     history_size: Annotated[int, Meta(ge=0, le=100_000, description="Prompts kept per project.")] = 1000
 
 
+class SegmentLook(Group, frozen=True, kw_only=True):
+    """How one segment of the footer is shown, where it is not as usual."""
+
+    tone: Annotated[SegmentTone | None, Meta(description="Its colour; null: the usual one.")] = None
+    show: Annotated[
+        Literal["always", "running", "idle", "wide"],
+        Meta(description="When: always, while the agent works, while it does not, from 120 columns on."),
+    ] = "always"
+
+
 class FooterSettings(Group, frozen=True, kw_only=True):
     """Header and footer."""
 
@@ -124,6 +138,10 @@ class FooterSettings(Group, frozen=True, kw_only=True):
         "model",
         "thinking",
     )
+    looks: Annotated[
+        dict[FooterSegment, SegmentLook],
+        Meta(description="Colour of single segments and when they show, by their name."),
+    ] = {}  # noqa: RUF012  (a struct's: copied for each)
     header: Annotated[bool, Meta(description="Show the header line.")] = True
 
 

@@ -177,6 +177,12 @@ async def footer(seat: Seat) -> Any:
     return seat.app.screen_text.splitlines()[-1].strip()
 
 
+@ON_SCREEN.add("footer.looks", {"path": {"show": "always"}}, {"path": {"show": "running"}})
+async def footer_looks(seat: Seat) -> Any:
+    await seat.pilot.pause()
+    return seat.app.screen_text.splitlines()[-1].strip()
+
+
 @ON_SCREEN.add("footer.header", True, False)
 async def header(seat: Seat) -> Any:
     await seat.pilot.pause()

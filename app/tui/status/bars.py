@@ -1,13 +1,18 @@
 """What header and footer say, computed from the session. How it is drawn is the widgets' business."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, assert_never
 
 import msgspec
 
 from app.engine.session import Session
+from app.resources.settings_display import SegmentLook
 from app.values.models import Model
+from app.values.todos import items_of, open_items
 from widgets.status.segments import Segment
+
+_WIDE = 120
 
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,14 +28,39 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     now: str = ""
     indexing: tuple[int, int] | None = None
     """How many files of how many are in the map of the repository, while that is being made."""
+    host: str = ""
+    width: int = 0
+    """Columns that there are."""
 
 
-def footer(session: Session, around: Surroundings, wanted: Sequence[str]) -> list[Segment]:
+def footer(
+    session: Session, around: Surroundings, wanted: Sequence[str], looks: Mapping[Any, SegmentLook] = {}
+) -> list[Segment]:
     """The wanted segments in the wanted order; model and thinking stand at the right edge."""
-    made: dict[str, list[Segment]] = {}
+    found: list[Segment] = []
     for name in wanted:
-        made[name] = _SEGMENTS[name](session, around) if name in _SEGMENTS else []
-    return [segment for name in wanted for segment in made[name] if segment.text]
+        look = looks.get(name)
+        if look is not None and not _shows(look, session, around):
+            continue
+        for segment in _SEGMENTS[name](session, around) if name in _SEGMENTS else ():
+            if segment.text:
+                tone = look.tone if look is not None else None
+                found.append(segment if tone is None else msgspec.structs.replace(segment, tone=tone))
+    return found
+
+
+def _shows(look: SegmentLook, session: Session, around: Surroundings) -> bool:
+    match look.show:
+        case "always":
+            return True
+        case "running":
+            return session.is_running
+        case "idle":
+            return not session.is_running
+        case "wide":
+            return around.width >= _WIDE
+        case _:
+            assert_never(look.show)
 
 
 def _path(session: Session, around: Surroundings) -> list[Segment]:
@@ -94,6 +124,23 @@ def _jobs(session: Session, around: Surroundings) -> list[Segment]:
 
 def _time(session: Session, around: Surroundings) -> list[Segment]:
     return [Segment(id="time", text=around.now, tone="dim", importance=1)]
+
+
+def _todos(session: Session, around: Surroundings) -> list[Segment]:
+    phases = session.todos
+    total, left = len(items_of(phases)), len(open_items(phases))
+    return [
+        Segment(id="todos", text=f"{total - left}/{total} done" if left else "", tone="accent", importance=6)
+    ]
+
+
+def _host(session: Session, around: Surroundings) -> list[Segment]:
+    return [Segment(id="host", text=around.host, importance=4)]
+
+
+def _session_id(session: Session, around: Surroundings) -> list[Segment]:
+    whole = session.state.session_id
+    return [Segment(id="sessionId", text=whole, short=whole[-8:], tone="dim", importance=1)]
 
 
 def _retry(session: Session, around: Surroundings) -> list[Segment]:
@@ -174,6 +221,9 @@ _SEGMENTS: dict[str, Callable[[Session, Surroundings], list[Segment]]] = {
     "retry": _retry,
     "watchdog": _watchdog,
     "indexing": _indexing,
+    "todos": _todos,
+    "host": _host,
+    "sessionId": _session_id,
 }
 
 

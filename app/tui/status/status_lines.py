@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -181,6 +182,7 @@ class StatusLines:
         self.refresh()
 
     def refresh(self) -> None:
+        wanted = self._assembled.settings.footer
         around = bars.Surroundings(
             home=self._home,
             git=self._git,
@@ -188,8 +190,10 @@ class StatusLines:
             silence=self._silence,
             now=time.strftime("%H:%M"),
             indexing=self._indexing,
+            host=socket.gethostname().partition(".")[0] if "host" in wanted.segments else "",
+            width=self._footer.size.width,
         )
-        own = bars.footer(self._session, around, self._assembled.settings.footer.segments)
+        own = bars.footer(self._session, around, wanted.segments, wanted.looks)
         self._footer.show([*own, *(segment for segment in self._extensions.values() if segment.text)])
         self._header.show(bars.header(self._session))
 

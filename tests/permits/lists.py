@@ -13,6 +13,12 @@ def listed(name: str) -> list[tuple[str, str]]:
     return [(letter, command.replace("¶", "\n")) for letter, command in rows]
 
 
+def public() -> list[tuple[str, str, str]]:
+    """Letter, command, and where it stands: the workflows, package scripts and pages of public projects."""
+    rows = (HERE / "public.tsv").read_text(encoding="utf-8").splitlines()
+    return [(letter, command, place) for letter, command, place in (row.split("\t") for row in rows)]
+
+
 PLACE = CommandPlace(
     workspace="/home/me/proj",
     folder="/home/me/proj",

@@ -4,7 +4,7 @@ import pytest
 
 from app.permits.letters import STRICTNESS
 from app.permits.shell import judge_command
-from tests.permits.lists import HERE, PLACE, listed
+from tests.permits.lists import HERE, PLACE, listed, public
 
 
 @pytest.mark.parametrize("name", ["commands.tsv", "second.tsv"])
@@ -15,6 +15,21 @@ def test_each_command_gets_its_letter(name: str) -> None:
         if verdict.letter != letter:
             wrong.append(f"{command!r}: {verdict.letter} for {letter} ({verdict.why})")
     assert not wrong, "\n".join(wrong)
+
+
+def test_commands_of_public_projects_get_the_letter_that_somebody_gave_them() -> None:
+    rows = public()
+    assert len(rows) >= 300 and len({place.split(":")[0] for _, _, place in rows}) >= 10
+    wrong, weak = [], []
+    for letter, command, place in rows:
+        found = judge_command(command, PLACE)
+        if found.letter != letter:
+            told = f"{command!r} ({place}): {found.letter} for {letter} ({found.why})"
+            wrong.append(told)
+            if STRICTNESS[found.letter] < STRICTNESS[letter]:  # type: ignore[index]
+                weak.append(told)
+    assert not weak, "\n".join(weak)
+    assert len(wrong) <= len(rows) * 0.02, "\n".join(wrong)
 
 
 def test_no_evasion_looks_weaker_than_what_it_does() -> None:

@@ -64,6 +64,9 @@ def _python(call: Call) -> list[Finding]:
         if name == "twine" and taken.operands and taken.operands[0].text == "upload":
             return [Finding("F", "publishes")]
         return [Finding("X", f"runs the module {name}")]
+    words = [word.text for word in taken.operands]
+    if words and words[0].endswith("setup.py") and {"upload", "register", "upload_docs"} & set(words[1:]):
+        return [Finding("F", "publishes")]
     return _PYTHON(call)
 
 

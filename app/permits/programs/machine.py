@@ -93,6 +93,7 @@ MACHINE: Table = table(
         "resize2fs blkdiscard",
         _floor("changes disks"),
     ),
+    ("mknod", _floor("makes devices")),
     ("reboot shutdown halt poweroff init telinit kexec", _floor("stops the machine")),
     (
         "useradd userdel usermod groupadd groupdel groupmod adduser deluser passwd chpasswd chsh chfn gpasswd "

@@ -140,6 +140,11 @@ def _ssh(call: Call) -> list[Finding]:
             call.script(call.feed.text, None)
     if any(not word.is_literal or word.may_split for word in command):
         found.append(Finding("U", "what runs elsewhere, only the run will tell"))
+        for word in operands:
+            if " " in word.text and not word.text.startswith(
+                UNKNOWN
+            ):  # a command line, as far as it is known
+                call.script(word.text.replace(UNKNOWN, "$unknown"), None)
     elif command:
         call.script(" ".join(word.text for word in command), None)
     return found

@@ -6,7 +6,7 @@ from app.permits.calls import Call, Judge, Table, asks_for_help, table
 from app.permits.letters import Finding
 from app.permits.words import Word, literal, names
 
-GRAVE = re.compile(r"(deploy|publish|release|destroy)([:_.-].*)?", re.IGNORECASE)
+GRAVE = re.compile(r"(?:(?:.*[:_.-])?(?:deploy|publish|destroy)|release)(?:[:_.-].*)?", re.IGNORECASE)
 """Names of scripts that act on others."""
 
 _READ = Finding("R", "only reads")
@@ -273,7 +273,7 @@ PACKAGES: Table = table(
     (
         "cargo",
         _verbs(
-            network="fetch update add remove install search generate-lockfile vendor",
+            network="fetch update add remove install binstall search generate-lockfile vendor",
             grave="publish yank owner login",
             reads=_CARGO_READS,
             bare=_READ,
@@ -286,8 +286,21 @@ PACKAGES: Table = table(
             reads="version env doc help",
         ),
     ),
-    ("mvn mvnw", _verbs(grave="deploy release:perform release:prepare", reads="")),
-    ("gradle", _verbs(grave="publish release", grave_scripts=True)),
+    (
+        "mvn mvnw",
+        _verbs(
+            grave="deploy release:perform release:prepare", reads="", bare=Finding("X", "Maven runs plugins")
+        ),
+    ),
+    ("gradle", _verbs(grave="publish release", grave_scripts=True, bare=Finding("X", "gradle runs tasks"))),
+    (
+        "rustup",
+        _verbs(
+            network="update install component-add target-add toolchain-install default self self-update",
+            runs="run",
+            reads="show which help toolchain-list target-list component-list",
+        ),
+    ),
     (
         "dotnet",
         _verbs(

@@ -1,7 +1,7 @@
 """How many tokens the context holds, and when that is too many. Estimates only; pure."""
 
 import math
-from collections.abc import Container, Iterable
+from collections.abc import Container, Sequence
 from typing import assert_never
 
 import msgspec
@@ -93,20 +93,18 @@ class ContextMeter:
         self._counted: int | None = None
         self._estimated = 0
 
-    def reset(self, messages: Iterable[Message], *, trusted: Container[str] | None = None) -> None:
+    def reset(self, messages: Sequence[Message], *, trusted: Container[str] | None = None) -> None:
         """Counts anew; the counts of answers that are not `trusted` (all are: None) mean nothing any more."""
         self._counted = None
         self._estimated = 0
-        for message in messages:
-            self.add(message, trust_usage=trusted is None or message.id in trusted)
+        for message in reversed(messages):  # what stands above the last count is in it
+            if (tokens := _counted(message)) and (trusted is None or message.id in trusted):
+                self._counted = tokens
+                return
+            self._estimated += estimate_tokens(message)
 
-    def add(self, message: Message, *, trust_usage: bool = True) -> None:
-        if (
-            trust_usage
-            and isinstance(message, AssistantMessage)
-            and message.stop_reason not in ("error", "aborted")
-            and (tokens := _total(message.usage))
-        ):
+    def add(self, message: Message) -> None:
+        if tokens := _counted(message):
             self._counted = tokens
             self._estimated = 0
         else:
@@ -119,6 +117,13 @@ class ContextMeter:
     @property
     def is_exact(self) -> bool:
         return self._counted is not None
+
+
+def _counted(message: Message) -> int:
+    """The whole context as the provider counted it with this answer; 0: it did not."""
+    if isinstance(message, AssistantMessage) and message.stop_reason not in ("error", "aborted"):
+        return _total(message.usage)
+    return 0
 
 
 def _total(usage: Usage) -> int:

@@ -28,6 +28,7 @@ from app.engine.telling import Telling
 from app.sessions.fork import clone, fork_before
 from app.sessions.log import SessionLog
 from app.sessions.old_outputs import outputs_of
+from app.sessions.projection import settings_of
 from app.undo.images import RestoredData
 from app.values.entries import BranchSummaryEntry, CompactionEntry
 from app.values.events import SessionReplaced
@@ -208,7 +209,7 @@ class Navigation:
 
     def _restore_choice(self, *, model: bool = True, thinking: bool = True) -> bool:
         """Takes up the model and thinking level that the log was left with; whether it names a model."""
-        projection = self._conversation.log.project()
+        projection = settings_of(self._conversation.log.path_to())
         restored = restore(self._choice, projection.model, projection.thinking_level)
         if restored.model is not None and model:
             self._choice.set(restored.model)

@@ -61,14 +61,17 @@ class Projection(msgspec.Struct, frozen=True, kw_only=True):
 
 def project(path: Sequence[Entry], *, is_virtual: Callable[[str, str], bool] | None = None) -> Projection:
     """`path`: root first. `is_virtual`: tells of a provider and model whether it only routes to others."""
-    model, level = _settings(path, is_virtual)
     messages = in_call_order(_messages(path))
+    return msgspec.structs.replace(
+        settings_of(path, is_virtual=is_virtual), messages=tuple(messages), system=merged_system(messages)
+    )
+
+
+def settings_of(path: Sequence[Entry], *, is_virtual: Callable[[str, str], bool] | None = None) -> Projection:
+    """Model and thinking level only, which costs less: without the messages."""
+    model, level = _settings(path, is_virtual)
     return Projection(
-        messages=tuple(messages),
-        model=model,
-        thinking_level=level or "off",
-        has_thinking_level=level is not None,
-        system=merged_system(messages),
+        messages=(), model=model, thinking_level=level or "off", has_thinking_level=level is not None
     )
 
 

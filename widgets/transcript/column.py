@@ -47,6 +47,9 @@ class Column:
         self.changes = 0
         """Counts blocks that came and went: while it is the same, so are their places in the list."""
         self._index: dict[str, int] = {}
+        """Where each block stands, counted from the block that was the first when the list was made."""
+        self._before = 0
+        """How many were put before that one."""
         self._recent: OrderedDict[int, Item] = OrderedDict()
         self._sizes: tuple[list[int], list[int]] | None = None
         """Lines and characters of each block, that the guesses are made from; made when needed."""
@@ -59,16 +62,17 @@ class Column:
         return self.heights.total
 
     def index_of(self, block_id: str) -> int | None:
-        return self._index.get(block_id)
+        index = self._index.get(block_id)
+        return None if index is None else index + self._before
 
     def find(self, block_id: str) -> Item | None:
-        index = self._index.get(block_id)
+        index = self.index_of(block_id)
         return None if index is None else self.items[index]
 
     def replace(self, items: Iterable[Item]) -> None:
         self.items = list(items)
         self.changes += 1
-        self._index = {item.block.id: index for index, item in enumerate(self.items)}
+        self._number()
         self._recent.clear()
         above = None
         for item in self.items:
@@ -76,11 +80,30 @@ class Column:
             above = above if item.is_empty else item
         self.estimate()
 
+    def _number(self) -> None:
+        self._before = 0
+        self._index = {item.block.id: index for index, item in enumerate(self.items)}
+
+    def put_before(self, items: list[Item]) -> None:
+        """Costs what these cost, however many there are already."""
+        self._sizes = None
+        self.changes += 1
+        above = None
+        for item in items:
+            item.follows(above)
+            above = above if item.is_empty else item
+        width = max(1, self.width)
+        self.heights.put_before([item.estimate(width, self.expansion) for item in items])
+        self.items[:0] = items
+        self._before += len(items)
+        self._index.update({item.block.id: index - self._before for index, item in enumerate(items)})
+        self.refollow(len(items))
+
     def append(self, item: Item) -> None:
         self._sizes = None
         self.changes += 1
         item.follows(self._above(len(self.items)))
-        self._index[item.block.id] = len(self.items)
+        self._index[item.block.id] = len(self.items) - self._before
         self.items.append(item)
         self.heights.append(item.estimate(max(1, self.width), self.expansion) if item.live is None else 0)
 
@@ -90,7 +113,7 @@ class Column:
         self._sizes = None
         self.heights.remove(index)
         self._recent.pop(id(item), None)
-        self._index = {item.block.id: at for at, item in enumerate(self.items)}
+        self._number()
         self.refollow(index)
 
     def refollow(self, index: int) -> None:
@@ -126,7 +149,7 @@ class Column:
         lines, characters = self._sizes
         self.heights.replace(map(add, lines, map(floordiv, characters, repeat(width))))
         for item in self._live_items():
-            self.heights.set(self._index[item.block.id], item.measure(width, self.expansion))
+            self.heights.set(self._index[item.block.id] + self._before, item.measure(width, self.expansion))
 
     def _live_items(self) -> list[Item]:
         return [item for item in self.items[-MOST_BELOW_LIVE:] if item.live is not None]
@@ -242,7 +265,7 @@ class Column:
 
     def place_of(self, anchor: Anchor) -> int:
         """Where the remembered row is now."""
-        index = self._index.get(anchor.item.block.id)
+        index = self.index_of(anchor.item.block.id)
         if index is None:
             return 0
         self.measure(index)

@@ -23,6 +23,11 @@ class Heights:
         self._tops = [0]
         self._valid = 0
 
+    def put_before(self, heights: Iterable[int]) -> None:
+        self._heights[:0] = heights
+        self._tops = [0]
+        self._valid = 0
+
     def append(self, height: int) -> None:
         self._heights.append(height)
 

@@ -57,17 +57,19 @@ _KINDS = {
 }
 
 
-def blocks_of(entries: Iterable[Entry], renderers: Renderers, changed: ChangedLine) -> list[Block]:
+def blocks_of(
+    entries: Iterable[Entry], renderers: Renderers, changed: ChangedLine, *, goes_on: bool = False
+) -> list[Block]:
     """The whole branch, compacted parts included: what left the context is still there to be read.
 
-    What was changed in files since the last answer is left to `changed`.
+    What was changed in files since the last answer is left to `changed`. `goes_on`: a prompt and its answer follow.
     """
     places: dict[str, int] = {}
     calls: dict[str, tuple[str, ToolCall]] = {}
     blocks: list[Block] = []
     untold: list[int] = []
     entries = list(entries)
-    followed = _followed_failures(entries)
+    followed = _followed_failures(entries, goes_on=goes_on)
     for entry in entries:
         changed.note(entry)
         if (line := changed.before(entry)) is not None:
@@ -96,10 +98,12 @@ def blocks_of(entries: Iterable[Entry], renderers: Renderers, changed: ChangedLi
                 blocks[place] = told(blocks[place])
         if (line := changed.behind(entry)) is not None:
             blocks.append(line)
+    for place in untold if goes_on else ():
+        blocks[place] = told(blocks[place])
     return blocks
 
 
-def _followed_failures(entries: Iterable[Entry]) -> dict[str, bool]:
+def _followed_failures(entries: Iterable[Entry], *, goes_on: bool) -> dict[str, bool]:
     """Answers that failed and are not the last word, by id: whether they were tried again."""
     found: dict[str, bool] = {}
     failed = ""
@@ -110,6 +114,8 @@ def _followed_failures(entries: Iterable[Entry]) -> dict[str, bool]:
             failed = ""
         if isinstance(message, AssistantMessage) and message.stop_reason == "error":
             failed = entry.id
+    if failed and goes_on:
+        found[failed] = False
     return found
 
 

@@ -148,11 +148,8 @@ class Column:
         self.width = width
         lines, characters = self._sizes
         self.heights.replace(map(add, lines, map(floordiv, characters, repeat(width))))
-        for item in self._live_items():
+        for item in (item for item in self.items[-MOST_BELOW_LIVE:] if item.live is not None):
             self.heights.set(self._index[item.block.id] + self._before, item.measure(width, self.expansion))
-
-    def _live_items(self) -> list[Item]:
-        return [item for item in self.items[-MOST_BELOW_LIVE:] if item.live is not None]
 
     def measure(self, index: int) -> int:
         """Make a block's height exact."""

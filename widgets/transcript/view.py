@@ -118,12 +118,6 @@ class Transcript(ScrollView, can_focus=True):
         self.column.replace(items)
         self.viewport.follow()
 
-    def put_before(self, blocks: Iterable[Block]) -> None:
-        """Show more of a conversation above what is shown, which stays where it is."""
-        anchor = self.viewport.remember_place()
-        self.column.put_before([Item(block) for block in blocks])
-        self.viewport.restore(anchor)
-
     def remove_block(self, block_id: str) -> None:
         index = self.column.index_of(block_id)
         if index is not None:

@@ -3,12 +3,13 @@
 How they are painted is in `painter`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 
 from widgets import textual_inside
+from widgets.transcript.blocks import Block
 from widgets.transcript.column import Anchor, Column, RowInSight
 from widgets.transcript.item import Item
 from widgets.transcript.overlay import Overlay
@@ -116,6 +117,12 @@ class Viewport:
         else:
             self.new_below += 1
             self.commit(self.top)
+
+    def put_before(self, blocks: Iterable[Block]) -> None:
+        """More of a conversation has come above what is shown, which stays where it is."""
+        anchor = self.remember_place()
+        self._column.put_before([Item(block) for block in blocks])
+        self.restore(anchor)
 
     # -- moving --------------------------------------------------------------------------------------------
 

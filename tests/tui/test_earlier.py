@@ -111,14 +111,14 @@ async def test_the_view_stays_where_it_is_while_more_comes_above():
         transcript.replace_all(blocks[80:])
         await pilot.pause()
         end = transcript.viewport.rows[-1]
-        transcript.viewport.put_before(blocks[60:80])
+        transcript.arriving.put_before(blocks[60:80])
         await pilot.pause()
         assert transcript.viewport.is_following
         assert transcript.viewport.rows[-1].item is end.item
         transcript.viewport.scroll_by(-15)
         await pilot.pause()
         before = [(row.item.block.id, row.row) for row in transcript.viewport.rows]
-        transcript.viewport.put_before(blocks[:60])
+        transcript.arriving.put_before(blocks[:60])
         await pilot.pause()
         assert [(row.item.block.id, row.row) for row in transcript.viewport.rows] == before
         transcript.remove_block(blocks[70].id)

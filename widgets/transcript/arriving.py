@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from textual.widget import Widget
 
@@ -73,6 +73,12 @@ class Arriving:
             return
         self._progress.pop(block.id, None)
         self._viewport.change(item, lambda: item.show(block))
+
+    def put_before(self, blocks: Iterable[Block]) -> None:
+        """More of a conversation has come above what is shown, which stays where it is."""
+        anchor = self._viewport.remember_place()
+        self._column.put_before([Item(block) for block in blocks])
+        self._viewport.restore(anchor)
 
     def forget(self, block_id: str) -> None:
         self._live.pop(block_id, None)

@@ -3,13 +3,12 @@
 How they are painted is in `painter`.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 
 from widgets import textual_inside
-from widgets.transcript.blocks import Block
 from widgets.transcript.column import Anchor, Column, RowInSight
 from widgets.transcript.item import Item
 from widgets.transcript.overlay import Overlay
@@ -117,12 +116,6 @@ class Viewport:
         else:
             self.new_below += 1
             self.commit(self.top)
-
-    def put_before(self, blocks: Iterable[Block]) -> None:
-        """More of a conversation has come above what is shown, which stays where it is."""
-        anchor = self.remember_place()
-        self._column.put_before([Item(block) for block in blocks])
-        self.restore(anchor)
 
     # -- moving --------------------------------------------------------------------------------------------
 

@@ -79,7 +79,7 @@ class Earlier:
         if not self._transcript.is_attached:
             return
         at = turn_at(self._entries, len(self._entries) - SLICE)
-        self._transcript.viewport.put_before(self._draw(self._entries[at:]))
+        self._transcript.arriving.put_before(self._draw(self._entries[at:]))
         self._entries = self._entries[:at]
         if self._entries:
             self._wait(_PAUSE)

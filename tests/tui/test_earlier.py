@@ -72,28 +72,18 @@ async def test_what_comes_later_is_what_would_have_been_there(seed: int, monkeyp
         monkeypatch.setattr(earlier, name, value)
     entries = conversation(60, seed)
     drawn = renderers()
-    parts: list[int] = []
-
-    def above(some: Any) -> list[Block]:
-        parts.append(len(some))
-        changed = ChangedLine(lambda _, usual: usual)
-        return replay.blocks_of(some, drawn, changed, goes_on=True)
-
     page = Page()
     async with page.run_test(size=(60, 20)) as pilot:
         transcript = page.transcript
-        at = first_of_end(entries)
-        assert 0 < at < len(entries)
-        transcript.replace_all(replay.blocks_of(entries[at:], drawn, ChangedLine(lambda _, usual: usual)))
-        await pilot.pause()
-        coming = Earlier(transcript, above)
-        coming.begin(entries[:at])
+        coming = Earlier(transcript, drawn, lambda _, usual: usual)
+        end = coming.take(entries)
+        assert 0 < len(end) < len(entries)
+        transcript.replace_all(replay.blocks_of(end, drawn, ChangedLine(lambda _, usual: usual)))
+        assert coming.is_coming
         for _ in range(len(entries)):
             await pilot.pause()
             if not coming.is_coming:
                 break
-        assert sum(parts) == at
-        assert len(parts) > 5
         expected = at_once(entries)
         assert [transcript.block(block.id) for block in expected] == expected
         assert [item.block.id for item in transcript.column.items] == [block.id for block in expected]

@@ -1,8 +1,12 @@
 """A long conversation is shown from its end: what stands above comes behind the first paint, a few turns at a time."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
+from app.tui.handed import KeyTold
+from app.tui.transcript.changed_line import ChangedLine
+from app.tui.transcript.renderers import Renderers
+from app.tui.transcript.replay import blocks_of
 from app.values.entries import Entry, MessageEntry
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
 from widgets.transcript.blocks import Block
@@ -17,8 +21,6 @@ SLICE = 200
 _BEGINS_AFTER = 0.05
 _PAUSE = 0.004
 """Seconds in which keys and frames have their turn."""
-
-Draw = Callable[[Sequence[Entry]], list[Block]]
 
 
 def first_of_end(entries: Sequence[Entry]) -> int:
@@ -52,9 +54,10 @@ def _is_settled(entries: Sequence[Entry], at: int) -> bool:
 class Earlier:
     """What is still to be shown above."""
 
-    def __init__(self, transcript: Transcript, draw: Draw) -> None:
+    def __init__(self, transcript: Transcript, renderers: Renderers, key_told: KeyTold) -> None:
         self._transcript = transcript
-        self._draw = draw
+        self._renderers = renderers
+        self._key_told = key_told
         self._entries: Sequence[Entry] = ()
         self._next: asyncio.TimerHandle | None = None
 
@@ -62,14 +65,16 @@ class Earlier:
     def is_coming(self) -> bool:
         return self._next is not None
 
-    def begin(self, entries: Sequence[Entry]) -> None:
-        """These, instead of those that were still to come."""
+    def take(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """What of a conversation is to be shown at first. The rest comes by itself, instead of what was to come."""
         if self._next is not None:
             self._next.cancel()
             self._next = None
-        self._entries = entries
-        if entries:
+        at = first_of_end(entries)
+        self._entries = entries[:at]
+        if self._entries:
             self._wait(_BEGINS_AFTER)
+        return entries[at:]
 
     def _wait(self, seconds: float) -> None:
         self._next = asyncio.get_running_loop().call_later(seconds, self._show_more)
@@ -79,7 +84,14 @@ class Earlier:
         if not self._transcript.is_attached:
             return
         at = turn_at(self._entries, len(self._entries) - SLICE)
-        self._transcript.arriving.put_before(self._draw(self._entries[at:]))
+        self._transcript.arriving.put_before(self._drawn(self._entries[at:]))
         self._entries = self._entries[:at]
         if self._entries:
             self._wait(_PAUSE)
+
+    def _drawn(self, entries: Sequence[Entry]) -> list[Block]:
+        """Turns that others follow."""
+        changed = ChangedLine(self._key_told)
+        blocks = blocks_of(entries, self._renderers, changed, goes_on=True)
+        line = changed.rest()
+        return blocks if line is None else [*blocks, line]

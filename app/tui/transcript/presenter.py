@@ -1,7 +1,7 @@
 """Events → verbs on the transcript. One `match`; nothing here decides, nothing here waits."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import assert_never
 
 import msgspec
@@ -12,7 +12,7 @@ from app.extensions.catalogue import Catalogue
 from app.tui.handed import KeyTold
 from app.tui.transcript import replay
 from app.tui.transcript.changed_line import ChangedLine
-from app.tui.transcript.earlier import Earlier, first_of_end
+from app.tui.transcript.earlier import Earlier
 from app.tui.transcript.own_commands import OwnCommands
 from app.tui.transcript.renderers import Renderers
 from app.tui.transcript.shown_call import ShownCall, arguments_so_far
@@ -83,7 +83,6 @@ from app.values.stream import (
     ToolCallStart,
 )
 from widgets.transcript.blocks import (
-    Block,
     CardBlock,
     CardState,
     CustomBlock,
@@ -129,7 +128,7 @@ class Presenter:
         self.renderers = Renderers(session.card, key_told)
         self.summary_card = SummaryCard(transcript, key_told)
         self.own_commands = OwnCommands(transcript)
-        self._earlier = Earlier(transcript, self._blocks_above)
+        self._earlier = Earlier(transcript, self.renderers, key_told)
         self.offers: dict[str, str] = {}
         """What the page has to offer for what a notice is about."""
 
@@ -142,20 +141,11 @@ class Presenter:
         self._failed = last if last is not None and last.stop_reason == "error" else None
         log = self._session.log
         self._changed.rest()
-        entries = log.path_to()
-        at = first_of_end(entries)
-        blocks = replay.blocks_of(entries[at:], self.renderers, self._changed)
+        entries = self._earlier.take(log.path_to())
+        blocks = replay.blocks_of(entries, self.renderers, self._changed)
         if not self._session.is_running and (line := self._changed.rest()) is not None:
             blocks.append(line)
         self._transcript.replace_all(blocks)
-        self._earlier.begin(entries[:at])
-
-    def _blocks_above(self, entries: Sequence[Entry]) -> list[Block]:
-        """Of turns that others follow."""
-        changed = ChangedLine(self._key_told)
-        blocks = replay.blocks_of(entries, self.renderers, changed, goes_on=True)
-        line = changed.rest()
-        return blocks if line is None else [*blocks, line]
 
     def show_renderers(self, catalogue: Catalogue) -> None:
         """Extensions were loaded: what they draw is drawn again, and nothing else if that can be told."""

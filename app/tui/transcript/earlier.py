@@ -76,6 +76,12 @@ class Earlier:
             self._wait(_BEGINS_AFTER)
         return entries[at:]
 
+    def draw_again(self, entries: Sequence[Entry]) -> None:
+        """What looks different now. What is still to come is drawn like this when it does."""
+        for block in blocks_of(entries, self._renderers, ChangedLine(self._key_told)):
+            if not self.is_coming or self._transcript.block(block.id) is not None:
+                self._transcript.add(block)
+
     def _wait(self, seconds: float) -> None:
         self._next = asyncio.get_running_loop().call_later(seconds, self._show_more)
 

@@ -123,7 +123,6 @@ class Presenter:
         self._retry_note: str | None = None
         self._failed: AssistantMessage | None = None
         """The last answer, if it ended in an error."""
-        self._key_told = key_told
         self._changed = ChangedLine(key_told)
         self.renderers = Renderers(session.card, key_told)
         self.summary_card = SummaryCard(transcript, key_told)
@@ -155,11 +154,8 @@ class Presenter:
         changed = self.renderers.redrawn(log.path_to()) if is_first else None
         if changed is None:
             self.show_all()
-            return
-        for entry in changed:
-            for block in replay.blocks_of([entry], self.renderers, ChangedLine(self._key_told)):
-                if not self._earlier.is_coming or self._transcript.block(block.id) is not None:
-                    self._transcript.add(block)  # what is still to come is drawn like this when it does
+        else:
+            self._earlier.draw_again(changed)
 
     def show(self, event: Event) -> None:
         match event:

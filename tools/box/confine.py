@@ -156,13 +156,13 @@ class Confinement:
         self._rules = _checked(_SYSTEM.syscall(_MAKE_RULES, fields, ctypes.c_size_t(size), 0))
 
     def do_allow(self, rest: bytes) -> None:
-        """`RIGHTS PATH`. What is not there needs no rule."""
+        """`RIGHTS PATH`. What is not there, or not to be looked at, needs no rule."""
         rights, _, path = rest.partition(b" ")
         try:
             place = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+            wanted = int(rights) if _is_folder(place) else int(rights) & _OF_FILES
         except OSError:
             return
-        wanted = int(rights) if _is_folder(place) else int(rights) & _OF_FILES
         fields = struct.pack("=Qi", wanted, place)
         _checked(_SYSTEM.syscall(_ADD_RULE, self._rules, 1, fields, 0))
         os.close(place)

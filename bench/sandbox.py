@@ -1,0 +1,102 @@
+"""What the box adds to a command: the same with and without, in turn; and what looking at the system costs once."""
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from app.engine.boxes import Boxes, Leave
+from app.engine.options import SessionOptions
+from app.engine.whereabouts import Whereabouts
+from app.resources.in_force import InForce
+from bench.table import Row
+from tools.box.abilities import of_this_system
+from tools.operations import CommandLine
+from tools.running.process import LocalProcesses
+from tools.workspace import Workspace
+
+_REPEAT = 60
+_LIMIT = "8 ms more"
+
+
+def rows() -> Iterable[Row]:
+    of_this_system.cache_clear()
+    before = time.perf_counter()
+    step = of_this_system().step
+    yield Row(
+        name=f"looking at the system ({step})",
+        figure=(time.perf_counter() - before) * 1000,
+        unit="ms",
+        limit="10 ms",
+    )
+    if step == "none":
+        return
+    taken = asyncio.run(_measured())
+    bare = median(taken["bare"])
+    for name, figures in taken.items():
+        figure = median(figures)
+        yield Row(
+            name=f"`true`, {name}",
+            figure=figure,
+            unit="ms",
+            ratio=figure / bare,
+            reference="the same without a box",
+            limit="" if name == "bare" else _LIMIT,
+        )
+
+
+async def _measured() -> dict[str, list[float]]:
+    with TemporaryDirectory() as folder:
+        workspace, in_force, home = Workspace(Path(folder)), InForce(), Path.home()
+        whereabouts = Whereabouts(home, home / ".bayou" / "agent")
+        boxes = Boxes(
+            SessionOptions(in_force),
+            workspace,
+            whereabouts,
+            mode=lambda: "auto-edit",
+            home=home,
+            own=home / ".bayou" / "agent",
+        )
+        boxes.remember("read", Leave(kind="read"))
+        boxes.remember("outside", Leave(kind="outside"))
+        processes = LocalProcesses()
+
+        async def work(network: str, call_id: str) -> None:
+            in_force.set("sandbox.network", network)
+            box = await boxes.of_call(call_id)
+            line = CommandLine(
+                argv=("/bin/sh", "-c", "true"), cwd=folder, environment=dict(os.environ), box=box
+            )
+            nothing = os.open(os.devnull, os.O_WRONLY)
+            try:
+                process = await processes.start(line, nothing)
+            finally:
+                os.close(nothing)
+            await process.wait()
+
+        kinds: dict[str, Callable[[], Awaitable[None]]] = {
+            "bare": lambda: work("open", "outside"),
+            "in the box": lambda: work("open", "work"),
+            "in the box, with a network of its own": lambda: work("off", "work"),
+            "in the box of what only reads": lambda: work("open", "read"),
+        }
+        try:
+            return await _in_turn(kinds)
+        finally:
+            processes.close()
+            boxes.close()
+            workspace.close()
+
+
+async def _in_turn(kinds: dict[str, Callable[[], Awaitable[None]]]) -> dict[str, list[float]]:
+    taken: dict[str, list[float]] = {name: [] for name in kinds}
+    for number in range(_REPEAT + 5):
+        for name, run in kinds.items():
+            before = time.perf_counter()
+            await run()
+            if number >= 5:
+                taken[name].append((time.perf_counter() - before) * 1000)
+    return taken

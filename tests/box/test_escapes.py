@@ -212,7 +212,7 @@ async def _write() -> None:
     import app.engine.boxes as engine
 
     engine.temporary_folders = lambda: ("/var/tmp",)
-    found = {step: await attempts(step) for step in BOXED}
+    found: dict[Step, Results] = {step: await attempts(step) for step in BOXED}
     text = PAGE.read_text(encoding="utf-8")
     head, rest = text.split(BEGIN)
     PAGE.write_text(head + table(found) + rest.split(END)[1], encoding="utf-8")

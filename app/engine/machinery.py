@@ -31,6 +31,7 @@ from app.engine.models import Models
 from app.engine.navigation import Navigation
 from app.engine.nested import NestedCalls
 from app.engine.options import SessionOptions
+from app.engine.own_cells import OwnCells
 from app.engine.permits import Permits
 from app.engine.places import Places
 from app.engine.planning import Planning
@@ -150,6 +151,15 @@ class Machinery:
         self.nested = NestedCalls(
             parts.toolbox, self.jobs, hooks, self.permits.check, self._masks, self.telling
         )
+        self.cells = OwnCells(
+            parts.toolbox.workspace,
+            conversation=self.conversation,
+            hooks=hooks,
+            masking=self.masking,
+            nested=self.nested,
+            shell=self.shell,
+            telling=self.telling,
+        )
         self.runner = self._runner(parts)
         self.readiness = Readiness(self.conversation, choice, self.runner, self.compactor, self.brancher)
         self.record = Record(self.conversation, self.telling, self.cache, self.readiness)
@@ -243,11 +253,13 @@ class Machinery:
             stop=self.stop,
             enter=parts.enter,
             artifacts=parts.toolbox.workspace.artifacts,
+            end_kernel=parts.toolbox.workspace.end_kernel,
         )
 
     async def stop(self) -> None:
         """Ends whatever is under way and waits until it has settled."""
         self.shell.abort()
+        self.cells.abort()
         self.compactor.underway.stop()
         self.brancher.underway.stop()
         await self.runner.abort()

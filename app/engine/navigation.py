@@ -72,6 +72,7 @@ class Navigation:
         stop: Callable[[], Awaitable[None]],
         enter: Callable[[Path], Awaitable[None]],
         artifacts: Artifacts,
+        end_kernel: Callable[[str], None],
     ) -> None:
         self._conversation = conversation
         self._places = places
@@ -90,6 +91,7 @@ class Navigation:
         self._stop = stop
         """Ends what is under way, and returns when it has."""
         self._artifacts = artifacts
+        self._end_kernel = end_kernel
         self._enter = enter
         """Makes a folder the one that this session works in."""
 
@@ -183,6 +185,8 @@ class Navigation:
         self._deliveries.left_context(frozenset(), self._conversation.log.__contains__)
         self._conversation.open(log).close()
         self._artifacts.belong_to(*outputs_of(log))
+        if reason != "fork":  # which goes on with what its cells have defined
+            self._end_kernel("Another session is open.")
         if not stays and not log.is_read_only and self._places.is_elsewhere(log):
             await self._enter(log.cwd)
         self._recover_files()

@@ -17,7 +17,7 @@ What there is for faces, and nothing else of it:
 - todos: `todos`, `change_todos`, `set_todos`; plan mode: `set_plan_mode`, `propose_plan`.
 - the record: `rename`, `note`, `edit_context`, `change_context`, `set_label`, `write_kept`, `export`.
 - other places: `go_to`, `merge`, `begin`, `switch_to`, `fork`, `open`. Files: `preview_files`, `put_files_back`,
-  `differences`. Gathered by subject: `permissions`, `secrets`, `repository`, its map. Settings: `keep_setting`,
+  `differences`. Gathered by subject: `permissions`, `secrets`, `cells`, `repository`, its map. Settings: `keep_setting`,
   `follow_settings`.
 
 Its parts and how they meet are in `machinery`; it is put together in `assembly`.
@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from app.agent.abort import Abort
 from app.agent.queues import Queued, QueueName
+from app.engine.cell_verbs import CellVerbs
 from app.engine.compactor import Proposal
 from app.engine.delivery import Receipt
 from app.engine.exporting import export_session, masked_entries
@@ -75,6 +76,9 @@ class Session:
         self.permissions = PermissionVerbs(self._made.permits)
         self.secrets = SecretVerbs(self._made.masking, self._made.prompts)
         self.repository = self._made.repository
+        self.cells = CellVerbs(
+            self._made.cells, parts.toolbox.workspace, self._made.shell, lambda: self.is_running
+        )
 
     @property
     def state(self) -> State:

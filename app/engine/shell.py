@@ -8,7 +8,7 @@ from app.engine.intake import Busy, Refused
 from app.engine.masking import Masking
 from app.engine.telling import Telling
 from app.values.events import BashExecutionUpdate, MessageEnd
-from app.values.messages import BashExecutionMessage
+from app.values.messages import BashExecutionMessage, CustomMessage
 from tools.running.usershell import run_user_command
 from tools.workspace import Workspace
 
@@ -33,7 +33,7 @@ class UserShell:
         self._hooks = hooks
         self._masking = masking
         self._telling = telling
-        self._held_back: list[BashExecutionMessage] = []
+        self._held_back: list[BashExecutionMessage | CustomMessage] = []
         self._task: asyncio.Task[BashExecutionMessage] | None = None
 
     @property
@@ -59,6 +59,10 @@ class UserShell:
     def abort(self) -> None:
         if self._task is not None:
             self._task.cancel()
+
+    def hold_back(self, message: CustomMessage) -> None:
+        """To be recorded with the commands."""
+        self._held_back.append(message)
 
     async def record_held_back(self) -> None:
         """What ran: at once, or behind the turn that was under way beside it."""

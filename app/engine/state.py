@@ -48,6 +48,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     is_waiting_to_retry: bool
     is_shell_running: bool
     """A command of the person's."""
+    is_cell_running: bool
+    """A cell of the person's."""
     waiting_count: int
     """Messages in the queues."""
     running_jobs: int
@@ -75,7 +77,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_busy(self) -> bool:
         """Something is going on that a person can stop."""
-        return self.is_running or self.is_compacting or self.is_shell_running
+        return self.is_running or self.is_compacting or self.is_shell_running or self.is_cell_running
 
 
 class Room(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,6 +125,7 @@ def state_of(parts: Parts, made: Machinery) -> State:
         is_compacting=made.readiness.is_compacting,
         is_waiting_to_retry=made.runner.countdown.is_running,
         is_shell_running=made.shell.is_running,
+        is_cell_running=made.cells.is_running,
         waiting_count=len(queues),
         running_jobs=len(made.jobs.running()),
         context_tokens=made.account.context_tokens,

@@ -106,6 +106,40 @@ class ClientCommands:
         """Stop the person's command."""
         return await self._ask("abort_bash")
 
+    async def eval(
+        self,
+        code: str,
+        title: str = "",
+        timeout: float | None = None,
+        reset: bool = False,
+        exclude_from_context: bool = False,
+    ) -> results.CellResult:
+        """Run Python as the person. In the same kernel as the agent's cells; progress comes as events of tools."""
+        return await self._ask(
+            "eval",
+            code=code,
+            title=title,
+            timeout=timeout,
+            reset=reset,
+            exclude_from_context=exclude_from_context,
+        )
+
+    async def run_notebook(self, path: str, cells: str = "") -> list[results.CellResult]:
+        """Run the code cells of a notebook. Until one fails. `cells`: 3, 2-5 or 4-."""
+        return await self._ask("run_notebook", path=path, cells=cells)
+
+    async def abort_eval(self) -> None:
+        """Stop the person's cell."""
+        return await self._ask("abort_eval")
+
+    async def restart_kernel(self) -> bool:
+        """Begin with an empty kernel. What cells defined is gone. False: none runs."""
+        return await self._ask("restart_kernel")
+
+    async def get_kernel(self) -> results.Kernel:
+        """Interpreter, memory and names of the kernel."""
+        return await self._ask("get_kernel")
+
     async def init_context(self) -> Disposition:
         """Draft an AGENTS.md, or bring it up to date."""
         return await self._ask("init_context")

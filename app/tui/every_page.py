@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from app.tui.pages.diff_page import DiffPage
     from app.tui.pages.files_page import FilesPage
     from app.tui.pages.jobs_page import JobsPage
+    from app.tui.pages.kernel_page import KernelPage
     from app.tui.pages.keys_page import KeysPage
     from app.tui.pages.login_page import LoginPage
     from app.tui.pages.map_page import MapPage
@@ -188,6 +189,12 @@ class Pages:
             spawn=app.tasks.spawn,
             home=app.home,
         )
+
+    @cached_property
+    def kernel(self) -> "KernelPage":
+        from app.tui.pages.kernel_page import KernelPage
+
+        return KernelPage(self._session, self._ask, self._say)
 
     @cached_property
     def files(self) -> "FilesPage":

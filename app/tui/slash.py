@@ -172,6 +172,12 @@ COMMANDS: tuple[SlashCommand, ...] = (
         run=_map,
     ),
     SlashCommand(name="jobs", verb="list_jobs", run=_jobs),
+    SlashCommand(
+        name="kernel",
+        hint="[restart | run file]",
+        help="the Python of `$` and eval: interpreter, memory, names",
+        run=lambda pages, text: pages.kernel.open(text),
+    ),
     SlashCommand(name="kill", hint="job", verb="kill_job", run=lambda pages, text: pages.jobs.kill(text)),
     SlashCommand(
         name="pin",

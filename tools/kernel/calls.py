@@ -146,6 +146,8 @@ class Evaluation:
 
     async def _run_one(self, cell: CodeCell, output: CellOutput) -> CellEnd:
         kernel = self._kernel
+        if self._aborted.done():
+            return CellEnd(stopped="abort")
         call = self._call_tool if self._caller is not None else None
         running = asyncio.ensure_future(
             kernel.run(

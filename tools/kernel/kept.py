@@ -152,12 +152,15 @@ class SessionKernel:
 
     # Between cells
 
-    async def restart(self) -> None:
-        """Ends it, whatever runs; the next cell begins with nothing."""
-        if self._kernel is not None:
-            await self._kernel.end()
-            self._kernel = None
-            self._notices.append(RESTARTED)
+    async def restart(self) -> bool:
+        """Ends it, whatever runs; the next cell begins with nothing. False: none runs."""
+        kernel = self._kernel
+        if kernel is None:
+            return False
+        await kernel.end()
+        if self._kernel is kernel:  # else its cell has told already
+            self._lost("")
+        return True
 
     def end(self, why: str = "") -> None:
         """At once; with the session, or because it works elsewhere now."""

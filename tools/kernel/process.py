@@ -39,6 +39,7 @@ PROGRAM: Final = Path(__file__).with_name("inside") / "kernel.py"
 START_SECONDS: Final = 20.0
 AGAIN_SECONDS, GIVE_UP_SECONDS = 2.0, 1.0
 """A cell that goes on after an interrupt gets another, and then its kernel is killed."""
+_WORD_SECONDS: Final = 0.05
 _CHUNK: Final = 1 << 20
 _LATE: Final = 64 * 1024
 """Of what is printed while no cell runs, the end that is kept."""
@@ -146,8 +147,12 @@ class KernelProcess:
         except OSError:
             pass  # It is gone, which whoever waits for it is told.
 
-    def interrupt(self) -> None:
-        """SIGINT to the kernel and to what it started."""
+    async def interrupt(self) -> None:
+        """SIGINT to the kernel and to what it started; and the word, for a cell that is still on its way."""
+        try:
+            await asyncio.wait_for(self._send({"op": "interrupt", "id": self._count}), _WORD_SECONDS)
+        except (TimeoutError, OSError):
+            pass  # It does not listen.
         try:
             os.killpg(self.pid, signal.SIGINT)
         except (ProcessLookupError, PermissionError):
@@ -156,7 +161,7 @@ class KernelProcess:
     async def stop(self, running: "asyncio.Future[Any]") -> bool:
         """Interrupts a cell; True if its state is kept. What cannot be interrupted is killed."""
         for seconds in (AGAIN_SECONDS, GIVE_UP_SECONDS):
-            self.interrupt()
+            await self.interrupt()
             done, _ = await asyncio.wait({running}, timeout=seconds)
             if done:
                 return not self.is_gone

@@ -174,6 +174,6 @@ class Surface:
 
     @property
     def _rule_key(self) -> str:
-        if self._is_shell or self._model.lines[0].startswith("!"):
+        if self._is_shell or self._model.lines[0].startswith(("!", "$ ", "$$ ")):
             return "shell"
         return f"thinking-{self._thinking}"

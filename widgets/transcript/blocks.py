@@ -37,6 +37,7 @@ class CustomKind(StrEnum):
     READ_RECOVERY = "read recovery"
     JOB = "job"
     COMMAND = "command"
+    CELL = "cell"
     COMPACTION = "compaction"
     BRANCH_SUMMARY = "branch summary"
     EXTENSION = "extension"

@@ -30,6 +30,38 @@ class BashResult(TypedDict):
     fullOutputPath: NotRequired[str]
 
 
+class CellResult(TypedDict):
+    id: str
+    """Its `tool_execution` events carry it."""
+    output: str
+    """As the model reads it; pictures are in the message or entry that records the cell."""
+    pictures: int
+    isError: bool
+    details: Any
+
+
+class KernelName(TypedDict):
+    name: str
+    type: str
+    value: str
+    """Or its size, where that says more; empty where nobody can tell without running something."""
+
+
+class Kernel(TypedDict):
+    state: Literal["none", "idle", "busy"]
+    interpreter: NotRequired[str]
+    found: NotRequired[str]
+    """How: `.venv`, `eval.python`, `python3`."""
+    version: NotRequired[str]
+    pid: NotRequired[int]
+    memory: NotRequired[int]
+    """Bytes."""
+    cells: int
+    """That it has run."""
+    names: list[KernelName]
+    """None while a cell runs."""
+
+
 class State(TypedDict):
     model: NotRequired[Model]
     thinkingLevel: ThinkingLevel

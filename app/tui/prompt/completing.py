@@ -15,6 +15,7 @@ from tools.searching.ripgrep import bundled_ripgrep
 from widgets.completion.commands import Arguments, CommandCompletions, CommandRow
 from widgets.completion.fileindex import FileIndex
 from widgets.completion.files import FileCompletions, PathCompletions, SymbolRow
+from widgets.completion.names import NameCompletions, NamesLike
 from widgets.completion.popup import CompletionPopup
 from widgets.completion.source import CompletionRequest, Completions, Suggestion
 from widgets.editor.prompt import PromptEditor
@@ -34,6 +35,7 @@ def popup_for(
     extended: ExtendedNow,
     own_program: OwnProgram,
     maps: RepositoryMaps,
+    names_like: NamesLike,
     most_rows: int,
 ) -> CompletionPopup:
     """The completion list of an editor. `arguments`: what may stand behind bayou's own commands, by their name."""
@@ -68,6 +70,7 @@ def popup_for(
     sources = (
         CommandCompletions(commands),
         FileCompletions(index, symbols=symbols, everywhere=everywhere),
+        NameCompletions(names_like, lambda: editor.model.lines[0].startswith(("$ ", "$$ "))),
         PathCompletions(cwd),
         _ExtensionCompletions(extended),
     )

@@ -1,4 +1,4 @@
-"""What becomes of what a person sends: a shell command, a slash command, a prompt."""
+"""What becomes of what a person sends: a shell command, a cell of Python, a slash command, a prompt."""
 
 import asyncio
 import difflib
@@ -23,6 +23,8 @@ from widgets.transcript.blocks import NoteKind
 
 _COMMAND = late(r"/([A-Za-z][\w:-]*)(?=\s|$)")
 """What looks like a command; a path has more slashes, or a dot."""
+_CELL = late(r"\$\$?(?:\s+|$)")
+"""What is Python: a dollar by itself. A prompt may begin with `$HOME` or `$5`."""
 _USUAL_ELSEWHERE = {
     **{"exit": "quit", "q": "quit", "clear": "new", "config": "settings"},
     **{"share": "export", "history": "resume", "sessions": "resume", "undo": "tree", "mcp": "extensions"},
@@ -70,6 +72,9 @@ class Sending:
         await self._may_begin()
         if text.startswith("!"):
             await self._shell(text)
+            return
+        if (cell := _CELL.match(text)) is not None:
+            await self._cell(text, text[cell.end() :], exclude=cell[0].startswith("$$"))
             return
         if is_note(text) and (became := await self._note(text)) != "send":
             if became == "kept":
@@ -130,6 +135,18 @@ class Sending:
         except Unable as problem:
             if is_first:
                 own.end(None)
+            self._say(words_of(problem, self._key_told), NoteKind.ERROR)
+            self._give_back(UnsentPrompt(text=text))
+        self._status.say_what_runs()
+
+    async def _cell(self, text: str, code: str, *, exclude: bool) -> None:
+        if not code.strip():
+            return
+        first = next(line for line in code.splitlines() if line.strip())
+        self._status.say_stoppable(f"$ {one_line(first, 60)}")
+        try:
+            await self._session.cells.run(code, exclude=exclude)
+        except Unable as problem:
             self._say(words_of(problem, self._key_told), NoteKind.ERROR)
             self._give_back(UnsentPrompt(text=text))
         self._status.say_what_runs()

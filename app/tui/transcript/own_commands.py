@@ -8,6 +8,7 @@ from collections import deque
 import msgspec
 
 from app.tui.transcript import replay
+from app.tui.transcript.own_cells import ShownCells
 from app.values.messages import BashExecutionMessage
 from widgets.transcript.blocks import CardState
 from widgets.transcript.view import Transcript
@@ -21,6 +22,9 @@ class OwnCommands:
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
+        self._cells = ShownCells(transcript)
+        self.takes = self._cells.takes
+        """Cells of Python have events of their own."""
         self._shown: deque[str] = deque()
         """Blocks of commands that are not recorded yet, oldest first."""
         self._count = 0
@@ -54,6 +58,7 @@ class OwnCommands:
 
     def forget(self) -> None:
         """Another conversation is shown."""
+        self._cells.forget()
         self._shown.clear()
         self._running = None
 

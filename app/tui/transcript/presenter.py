@@ -168,7 +168,7 @@ class Presenter:
                 self._end(message)
                 self._add(self._changed.behind(message))
             case ToolExecutionStart() | ToolExecutionUpdate() | ToolExecutionEnd():
-                if event.parent_tool_call_id is None:  # what a tool does inside is the tool's to show
+                if event.parent_tool_call_id is None and not self.own_commands.takes(event):
                     self._show_call(event)
             case SessionReplaced():
                 self.show_all()

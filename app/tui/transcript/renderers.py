@@ -8,6 +8,8 @@ from typing import Literal
 
 from app.extensions.catalogue import Catalogue, Rendered
 from app.tui.handed import KeyTold
+from app.tui.transcript.cell_block import excluded_cell
+from app.values.cells import CELL
 from app.values.content import ToolCall
 from app.values.entries import CustomEntry, CustomMessageEntry, Entry
 from app.values.messages import CustomMessage
@@ -45,6 +47,8 @@ class Renderers:
 
     def entry(self, entry: CustomEntry) -> CustomBlock | None:
         """Entries that nobody draws are not shown."""
+        if entry.custom_type == CELL:
+            return excluded_cell(entry.id, entry.data)
         if self.catalogue is None:
             return None
         shown = self.catalogue.render_entry(entry.custom_type, entry.data, expanded=True)

@@ -8,8 +8,10 @@ import msgspec
 from app.agent.outcomes import ABORTED, SKIPPED, from_message
 from app.compaction.summary import BRANCH_PREAMBLE
 from app.engine.restoring import FILES_PUT_BACK
+from app.tui.transcript.cell_block import cell_block
 from app.tui.transcript.changed_line import ChangedLine
 from app.tui.transcript.renderers import Renderers
+from app.values.cells import CELL
 from app.values.content import Content, Image, Text, Thinking, ToolCall, UserContent, text_of
 from app.values.entries import (
     BranchSummaryEntry,
@@ -315,6 +317,8 @@ def custom_block(block_id: str, message: CustomMessage, renderers: Renderers) ->
     drawn = renderers.message(block_id, message, kind)
     if drawn is not None:
         return drawn
+    if message.custom_type == CELL:
+        return cell_block(block_id, message.content[1:], message.details, is_excluded=False)
     details = message.details if isinstance(message.details, dict) else {}
     text = text_of(message.content)
     if kind is CustomKind.FILE_MAP:

@@ -97,6 +97,8 @@ class Cells:
         try:
             try:
                 interrupts.is_open = True
+                if self._link.unwanted == order["id"]:
+                    raise KeyboardInterrupt
                 folder = self._entered(order.get("cwd"))
                 value = self._carried_out(order["code"], file)
             finally:

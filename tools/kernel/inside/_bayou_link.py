@@ -83,6 +83,8 @@ class BayouLink:
         os.dup2(nothing, 0)
         os.close(nothing)
         self.interrupts = Interrupts()
+        self.unwanted = 0
+        """The cell that was interrupted, perhaps before it began."""
         self.is_child = False
         """A cell has forked: this is not the kernel."""
         self._orders = SimpleQueue()
@@ -138,6 +140,9 @@ class BayouLink:
             if body is None:
                 break
             word = json.loads(body)
+            if word["op"] == "interrupt":
+                self.unwanted = word["id"]
+                continue
             if word["op"] != "answer":
                 self._orders.put(word)
                 continue

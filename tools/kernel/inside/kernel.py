@@ -29,6 +29,7 @@ sys.path[:] = ["", *_path[1:]]
 def main():
     link = _bayou_link.BayouLink()
     cells = _bayou_cells.Cells(link)
+    link.interrupts.listen()
     link.start()
     link.send(
         {"op": "hello", "version": ".".join(map(str, sys.version_info[:3])), "executable": sys.executable}

@@ -1,0 +1,68 @@
+"""How a person's own cell of Python looks: its code, what it showed, and whether the model reads of it."""
+
+from typing import Any
+
+import msgspec
+
+from app.values.content import Image, Text, UserContent
+from tools.results import Card, ImagePart, Part, TextPart, ToolResult
+from widgets.transcript.blocks import CardState, CustomBlock, CustomKind
+
+CELL_PEEK = 12
+"""Lines that it shows unopened: it was run to be read."""
+
+
+def cell_block(
+    block_id: str, content: "str | tuple[UserContent, ...]", details: Any, *, is_excluded: bool
+) -> CustomBlock:
+    """`content`: what it showed, without what the model is told before that."""
+    known: dict[str, Any] = details if isinstance(details, dict) else {}
+    parts = (Text(text=content),) if isinstance(content, str) else content
+    result = ToolResult(
+        content=tuple(part for one in parts if (part := _part(one)) is not None),
+        details=known,
+        is_error=bool(known.get("isError")),
+    )
+    state = CardState.FAILED if result.is_error else CardState.DONE
+    if known.get("stopped") == "abort":
+        state = CardState.ABORTED
+    # While it ran it had its own id, and it stays where it stood.
+    return _block(str(known.get("id") or block_id), known, result, state, is_excluded=is_excluded)
+
+
+def running_cell(block_id: str, arguments: Any, result: ToolResult | None) -> CustomBlock:
+    """While it runs."""
+    known: dict[str, Any] = arguments if isinstance(arguments, dict) else {}
+    return _block(block_id, known, result, CardState.RUNNING, is_excluded=False)
+
+
+def excluded_cell(block_id: str, data: Any) -> CustomBlock:
+    """From the entry of one that is kept from the model."""
+    try:
+        content = msgspec.convert((data or {}).get("content") or [], tuple[UserContent, ...])
+    except (msgspec.ValidationError, AttributeError):
+        content = ()
+    return cell_block(block_id, content, data, is_excluded=True)
+
+
+def _block(
+    block_id: str, known: dict[str, Any], result: ToolResult | None, state: CardState, *, is_excluded: bool
+) -> CustomBlock:
+    from tools.kernel.card import card  # noqa: PLC0415  (most sessions have no cells)
+
+    shown = card({"code": known.get("code"), "title": known.get("title")}, result)
+    kept = "kept from the model" if is_excluded else ""
+    summary = ", ".join(part for part in (shown.summary, kept) if part)
+    return CustomBlock(
+        id=block_id,
+        kind=CustomKind.CELL,
+        card=Card(title="", subject=shown.subject, summary=summary, blocks=shown.blocks),
+        peek=CELL_PEEK,
+        state=state,
+    )
+
+
+def _part(one: UserContent) -> Part | None:
+    if isinstance(one, Text):
+        return TextPart(text=one.text)
+    return ImagePart(data=one.data, mime_type=one.mime_type) if isinstance(one, Image) else None

@@ -17,8 +17,8 @@ What there is for faces, and nothing else of it:
 - todos: `todos`, `change_todos`, `set_todos`; plan mode: `set_plan_mode`, `propose_plan`.
 - the record: `rename`, `note`, `edit_context`, `change_context`, `set_label`, `write_kept`, `export`.
 - other places: `go_to`, `merge`, `begin`, `switch_to`, `fork`, `open`. Files: `preview_files`, `put_files_back`,
-  `differences`. Gathered by subject: `permissions`, `secrets`, `cells`, `repository`, its map. Settings: `keep_setting`,
-  `follow_settings`.
+  `differences`. Gathered by subject: `permissions`, `secrets`, `cells`, `repository`, its map.
+  Settings: `keep_setting`, `follow_settings`.
 
 Its parts and how they meet are in `machinery`; it is put together in `assembly`.
 """

@@ -137,7 +137,7 @@ class OwnCells:
         from tools.kernel.telling import so_far, told  # noqa: PLC0415  (as above)
 
         running = asyncio.ensure_future(evaluation.run())
-        shown: object = ("", [])
+        shown: tuple[str, list[str]] = ("", [])
         while not running.done():
             try:
                 await asyncio.wait({running}, timeout=UPDATE_SECONDS)

@@ -44,7 +44,7 @@ async def test_two_dollars_keep_it_from_the_model(tmp_path: Path) -> None:
 
 async def test_it_is_told_as_it_runs_and_can_be_stopped(tmp_path: Path) -> None:
     scene = await Scene(tmp_path).open()
-    events: list[Event] = []
+    events: list[ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd] = []
     printed = asyncio.Event()
 
     def hear(event: Event) -> None:

@@ -15,6 +15,7 @@ from app.providers.offline.situation import Round, Situation, situation_of
 from app.providers.offline.summaries import is_summary_request, summary
 from app.providers.offline.telling import fenced_end, first_line, names_in, tell
 from app.providers.offline.wishes import Demo, Help, Incomplete, Remark, Talking, Unclear
+from app.values.cells import CELL
 from app.values.content import text_of
 from app.values.messages import CustomMessage
 
@@ -200,6 +201,8 @@ def _told(situation: Situation) -> str:
 def _note(note: CustomMessage) -> str:
     if note.custom_type == "file-map":
         return "A map of the whole file came with it; it stands in the transcript."
+    if note.custom_type == CELL:
+        return ""  # Its person has seen what it showed.
     ended = _ENDED.match(text := text_of(note.content))
     if ended is None:
         return f"I was also given a note ({note.custom_type})."

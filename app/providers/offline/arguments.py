@@ -17,6 +17,7 @@ from app.providers.offline.wishes import (
     Overview,
     ReadFile,
     RunCommand,
+    RunPython,
     SearchText,
     Wish,
     WriteFile,
@@ -56,6 +57,8 @@ _WHERE_SAID = re.compile(
     r"(?P<name>\w+)\s+(?:is\s+)?(?P<how>defined|declared|implemented|used|called|mentioned)", re.IGNORECASE
 )
 _DEFINING = r"(?:class|const|def|fn|func|function|interface|struct|type)\s+"
+_PROGRAM = re.compile(r"-\w|[\w./-]+\.py(?:\s|$)")
+"""What stands behind the name of the program on a command line."""
 _PRONOUNS = {"it", "that", "this", "them", "that file", "this file", "the file", "same file", "the same file"}
 
 
@@ -145,6 +148,17 @@ def _run(argument: str, quotes: Quotes) -> Iterator[Wish]:
         yield Incomplete(verb="run", question="Which command should I run? Say: `run COMMAND`")
         return
     yield RunCommand(command=command)
+
+
+def _python(argument: str, quotes: Quotes) -> Iterator[Wish]:
+    code = quotes.put_back(argument) if is_quoted(argument) else quotes.put_back_quoted(argument)
+    code = code.strip().strip("`")
+    if not code:
+        yield Incomplete(verb="python", question="Which code should I run? Say: `python 2+2`")
+    elif _PROGRAM.match(code):
+        yield RunCommand(command=f"python {code}")
+    else:
+        yield RunPython(code=code)
 
 
 def _write(argument: str, quotes: Quotes) -> Iterator[Wish]:
@@ -253,6 +267,7 @@ _BY_VERB: dict[str, Callable[[str, Quotes], Iterator[Wish]]] = {
     "grep": _grep,
     "list": _list,
     "run": _run,
+    "python": _python,
     "write": _write,
     "overview": _overview,
     "demo": _demo,

@@ -96,6 +96,13 @@ FORMS = (
         does="runs a command in the shell",
     ),
     Form(
+        verb="python",
+        words=("python", "evaluate", "calculate", "compute"),
+        syntax="python CODE",
+        example="python 2+2",
+        does="runs Python that stays: what one request defines, the next can use",
+    ),
+    Form(
         verb="edit",
         words=("edit", "change", "rename", "in", "replace"),
         syntax="edit FILE: replace A with B",

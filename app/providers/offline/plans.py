@@ -16,6 +16,7 @@ from app.providers.offline.wishes import (
     Overview,
     ReadFile,
     RunCommand,
+    RunPython,
     SearchText,
     Talking,
     Wish,
@@ -108,6 +109,10 @@ def step_for(wish: Doing) -> PlannedCall:
         case RunCommand():
             return PlannedCall(
                 tool="bash", arguments={"command": wish.command}, verb="run", object=f"`{wish.command}`"
+            )
+        case RunPython():
+            return PlannedCall(
+                tool="eval", arguments={"code": wish.code}, verb="run", object=f"`{wish.code}` in Python"
             )
         case EditFile():
             edits = [{"oldText": old, "newText": new} for old, new in wish.replacements]

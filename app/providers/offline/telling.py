@@ -50,14 +50,14 @@ def fenced(text: str, language: str = "text") -> str:
 
 
 def _in_short(exchange: Exchange) -> str:
-    if exchange.result.is_error and exchange.call.name != "bash":
+    if exchange.result.is_error and exchange.call.name not in ("bash", "eval"):
         return f"{_subject(exchange)} failed: {first_line(exchange.text)}"
     return _SHORT.get(exchange.call.name, _any_short)(exchange)
 
 
 def _in_detail(exchange: Exchange) -> str:
     short = _in_short(exchange)
-    if exchange.result.is_error and exchange.call.name != "bash":
+    if exchange.result.is_error and exchange.call.name not in ("bash", "eval"):
         return short
     more = _DETAIL.get(exchange.call.name, _no_detail)(exchange)
     return f"{short}\n\n{more}" if more else short
@@ -138,6 +138,20 @@ def _bash_detail(exchange: Exchange) -> str:
     if output in ("", "(no output)") or _JOB.match(output):
         return ""
     return fenced_end(output)
+
+
+def _eval_short(exchange: Exchange) -> str:
+    code = f"`{first_line(exchange.argument('code'), 80)}`"
+    value = exchange.text.rsplit("\n", 1)[-1]
+    if not exchange.result.is_error and value.startswith("Out: ") and len(value) < 200:
+        return f"{code} is `{value.removeprefix('Out: ')}`."
+    return f"{code} {'failed' if exchange.result.is_error else 'ran'}."
+
+
+def _eval_detail(exchange: Exchange) -> str:
+    text = exchange.text.strip("\n")
+    is_told = text.startswith("Out: ") and "\n" not in text and len(text) < 200
+    return "" if is_told or text == "(no output)" else fenced_end(text)
 
 
 def fenced_end(output: str) -> str:
@@ -225,6 +239,7 @@ def _count(number: int, one: str, many: str = "") -> str:
 _SHORT: dict[str, Callable[[Exchange], str]] = {
     "read": _read_short,
     "bash": _bash_short,
+    "eval": _eval_short,
     "grep": _grep_short,
     "find": _find_short,
     "ls": _ls_short,
@@ -234,6 +249,7 @@ _SHORT: dict[str, Callable[[Exchange], str]] = {
 _DETAIL: dict[str, Callable[[Exchange], str]] = {
     "read": _read_detail,
     "bash": _bash_detail,
+    "eval": _eval_detail,
     "grep": _grep_detail,
     "find": _list_detail,
     "ls": _list_detail,

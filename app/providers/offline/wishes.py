@@ -37,6 +37,10 @@ class RunCommand(_Wish, frozen=True, kw_only=True):
     command: str
 
 
+class RunPython(_Wish, frozen=True, kw_only=True):
+    code: str
+
+
 class Overview(_Wish, frozen=True, kw_only=True):
     """What is this project? Its folder, and what it says of itself."""
 
@@ -79,7 +83,18 @@ class Unclear(_Wish, frozen=True, kw_only=True):
     text: str
 
 
-Doing = ReadFile | MapFile | FindName | SearchText | ListFolder | Overview | RunCommand | EditFile | WriteFile
+Doing = (
+    ReadFile
+    | MapFile
+    | FindName
+    | SearchText
+    | ListFolder
+    | Overview
+    | RunCommand
+    | RunPython
+    | EditFile
+    | WriteFile
+)
 Talking = Help | Demo | Incomplete | Remark | Unclear
 Wish = Doing | Talking
 

@@ -7,7 +7,7 @@ from app.providers.offline.arguments import wishes_of
 from app.providers.offline.forms import FORMS
 from app.providers.offline.quotes import Quotes, starts_quoted
 from app.providers.offline.remarks import remark_on
-from app.providers.offline.wishes import EditFile, Help, RunCommand, Unclear, Wish, WriteFile
+from app.providers.offline.wishes import EditFile, Help, RunCommand, RunPython, Unclear, Wish, WriteFile
 
 _WORD_TO_VERB = {word: form.verb for form in FORMS for word in form.words}
 
@@ -59,7 +59,7 @@ def steps_of(text: str) -> list[list[Wish]]:
     for line in _TEXT_BELOW.sub(": ", quotes.put_aside(text)).splitlines():
         parts = _THEN.split(line)
         for number, part in enumerate(parts):
-            if group and (number or isinstance(group[-1], RunCommand)):
+            if group and (number or isinstance(group[-1], RunCommand | RunPython)):
                 steps.append(group)
                 group = []
             for wish in _wishes(part, quotes):
@@ -105,7 +105,7 @@ def _wishes(text: str, quotes: Quotes) -> Iterator[Wish]:
 def _argument(verb: str, match: "re.Match[str]", text: str) -> tuple[str, str]:
     """What belongs to the verb, and what comes after it."""
     body = text[match.end() :].lstrip(":")
-    if verb == "write" or (verb == "run" and not starts_quoted(body)):
+    if verb in ("write", "python") or (verb == "run" and not starts_quoted(body)):
         return body.strip(), ""  # a command or a text may contain any word
     following = (_NEXT_AFTER_EDIT if verb == "edit" else _NEXT).search(body)
     if following is None:

@@ -250,7 +250,7 @@ class BayouApp(App[int]):
             extended=lambda: self.extended,
             own_program=self.own_program,
             maps=self.session.repository,
-            names_like=lambda text: self.session.cells.names_like(text),
+            cells=self.session.cells,
             most_rows=self.assembled.settings.editor.autocomplete_max_visible,
         )
         yield self.editor

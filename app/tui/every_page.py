@@ -194,7 +194,7 @@ class Pages:
     def kernel(self) -> "KernelPage":
         from app.tui.pages.kernel_page import KernelPage
 
-        return KernelPage(self._session, self._ask, self._say)
+        return KernelPage(self._session.cells, self._ask, self._say, lambda: self._session.cwd)
 
     @cached_property
     def files(self) -> "FilesPage":

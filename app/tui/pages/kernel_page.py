@@ -1,9 +1,10 @@
 """`/kernel`: interpreter, memory and names of the Python that stays; restart; a notebook's cells."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.engine.session import Session
+from app.engine.cell_verbs import CellVerbs
 from app.tui.handed import AskPerson, TellPerson
 from app.tui.pages.asking import pick
 from tools.files.paths import absolute
@@ -20,10 +21,11 @@ _SHOWN = 200
 class KernelPage:
     """The kernel of one session."""
 
-    def __init__(self, session: Session, ask: AskPerson, say: TellPerson) -> None:
-        self._session = session
+    def __init__(self, cells: CellVerbs, ask: AskPerson, say: TellPerson, cwd: Callable[[], Path]) -> None:
+        self._cells = cells
         self._ask = ask
         self._say = say
+        self._cwd = cwd
 
     async def open(self, words: str = "") -> None:
         """`restart`, or `run FILE [cells]`; with nothing, what there is to know."""
@@ -38,7 +40,7 @@ class KernelPage:
             await self._show()
 
     async def _show(self) -> None:
-        view = await self._session.cells.view()
+        view = await self._cells.view()
         if view is None or view.state == "none":
             self._say("No kernel runs. `$ 1 + 1` starts one, and so does the agent's first cell.")
             return
@@ -47,14 +49,14 @@ class KernelPage:
             await self._restart()
 
     async def _restart(self) -> None:
-        was_there = await self._session.cells.restart()
+        was_there = await self._cells.restart()
         self._say(
             "The kernel has ended; the next cell begins with nothing." if was_there else "No kernel runs."
         )
 
     async def _run(self, words: str) -> None:
         path, cells = _file_and_cells(words)
-        done = await self._session.cells.run_notebook(Path(absolute(path, self._session.cwd)), cells)
+        done = await self._cells.run_notebook(Path(absolute(path, self._cwd())), cells)
         failed = bool(done) and done[-1].result.is_error
         count = f"{len(done)} cell{'' if len(done) == 1 else 's'}"
         text = f"{count} of {path} ran" + (

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 
 from app.assembly.extending import Extended
+from app.engine.cell_verbs import CellVerbs
 from app.engine.choice import ModelChoice
 from app.engine.repository_maps import RepositoryMaps
 from app.engine.session import Session
@@ -15,7 +16,7 @@ from tools.searching.ripgrep import bundled_ripgrep
 from widgets.completion.commands import Arguments, CommandCompletions, CommandRow
 from widgets.completion.fileindex import FileIndex
 from widgets.completion.files import FileCompletions, PathCompletions, SymbolRow
-from widgets.completion.names import NameCompletions, NamesLike
+from widgets.completion.names import NameCompletions
 from widgets.completion.popup import CompletionPopup
 from widgets.completion.source import CompletionRequest, Completions, Suggestion
 from widgets.editor.prompt import PromptEditor
@@ -35,7 +36,7 @@ def popup_for(
     extended: ExtendedNow,
     own_program: OwnProgram,
     maps: RepositoryMaps,
-    names_like: NamesLike,
+    cells: CellVerbs,
     most_rows: int,
 ) -> CompletionPopup:
     """The completion list of an editor. `arguments`: what may stand behind bayou's own commands, by their name."""
@@ -70,7 +71,7 @@ def popup_for(
     sources = (
         CommandCompletions(commands),
         FileCompletions(index, symbols=symbols, everywhere=everywhere),
-        NameCompletions(names_like, lambda: editor.model.lines[0].startswith(("$ ", "$$ "))),
+        NameCompletions(cells.names_like, lambda: editor.model.lines[0].startswith(("$ ", "$$ "))),
         PathCompletions(cwd),
         _ExtensionCompletions(extended),
     )

@@ -54,6 +54,7 @@ class Sending:
         """`may_begin` waits until extensions are there; `run_slash` carries out bayou's own commands, if it is one;
         `note` asks where a `# line` goes."""
         self._session = session
+        self._cells = session.cells
         self._editor = editor
         self._presenter = presenter
         self._say: TellPerson = presenter.note
@@ -145,7 +146,7 @@ class Sending:
         first = next(line for line in code.splitlines() if line.strip())
         self._status.say_stoppable(f"$ {one_line(first, 60)}")
         try:
-            await self._session.cells.run(code, exclude=exclude)
+            await self._cells.run(code, exclude=exclude)
         except Unable as problem:
             self._say(words_of(problem, self._key_told), NoteKind.ERROR)
             self._give_back(UnsentPrompt(text=text))

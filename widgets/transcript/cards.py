@@ -90,6 +90,18 @@ def body(card: Card, *, is_running: bool = False, is_whole: bool = False) -> lis
     return leaves
 
 
+def without_code(card: Card, lines: int) -> list[Leaf]:
+    """What a cell of code shows unopened: each part as it is when open, texts shorter."""
+    limit = IN_PLACE._replace(lines=lines)
+    shown = [
+        leaf for part in card.blocks if not isinstance(part, FileBlock) for leaf in draw(part, limit, limit)
+    ]
+    for leaf in shown:
+        if leaf.link == "full":
+            leaf.link = "toggle"
+    return shown
+
+
 def draw(block: Block, limit: Limit, tail: Limit) -> list[Leaf]:
     """`tail` is the limit for what is shown from its end."""
     match block:

@@ -296,7 +296,7 @@ def _peek(block: CustomBlock) -> list[Leaf]:
     if block.kind is CustomKind.COMMAND:
         return barred(_end_of_output(block))
     if block.kind is CustomKind.CELL:
-        return barred(_shown_by_cell(block))
+        return barred(cards.without_code(block.card, block.peek))
     lines = raw_text(block).rstrip("\n").split("\n")
     shown = barred(cards.output("\n".join(lines[: block.peek])))
     left_out = len(lines) - block.peek
@@ -313,21 +313,6 @@ def _end_of_output(block: CustomBlock) -> list[Leaf]:
     leaves = cards.output(text, tail=True, limit=limit, is_cut=any(part.is_cut for part in parts))
     if leaves and leaves[0].link == "full":
         leaves[0].link = "toggle"
-    return leaves
-
-
-def _shown_by_cell(block: CustomBlock) -> list[Leaf]:
-    """All but its code, each part in the form that it has when it is open, texts shorter."""
-    limit = cards.IN_PLACE._replace(lines=block.peek)
-    leaves = [
-        leaf
-        for part in block.card.blocks
-        if not isinstance(part, FileBlock)
-        for leaf in cards.draw(part, limit, limit)
-    ]
-    for leaf in leaves:
-        if leaf.link == "full":
-            leaf.link = "toggle"
     return leaves
 
 

@@ -148,18 +148,8 @@ class Machinery:
         )
         self.files = self._files(parts)
         parts.toolbox.workspace.spawn_hook = self.permits.watching(parts.toolbox.workspace.spawn_hook)
-        self.nested = NestedCalls(
-            parts.toolbox, self.jobs, hooks, self.permits.check, self._masks, self.telling
-        )
-        self.cells = OwnCells(
-            parts.toolbox.workspace,
-            conversation=self.conversation,
-            hooks=hooks,
-            masking=self.masking,
-            nested=self.nested,
-            shell=self.shell,
-            telling=self.telling,
-        )
+        self.nested = self._nested(parts)
+        self.cells = self._cells(parts)
         self.runner = self._runner(parts)
         self.readiness = Readiness(self.conversation, choice, self.runner, self.compactor, self.brancher)
         self.record = Record(self.conversation, self.telling, self.cache, self.readiness)
@@ -181,6 +171,22 @@ class Machinery:
         )
         self.navigation = self._navigation(parts)
         parts.toolbox.workspace.mutations.subscribe(self._file_changed)
+
+    def _nested(self, parts: Parts) -> NestedCalls:
+        return NestedCalls(
+            parts.toolbox, self.jobs, parts.hooks, self.permits.check, self._masks, self.telling
+        )
+
+    def _cells(self, parts: Parts) -> OwnCells:
+        return OwnCells(
+            parts.toolbox.workspace,
+            conversation=self.conversation,
+            hooks=parts.hooks,
+            masking=self.masking,
+            nested=self.nested,
+            shell=self.shell,
+            telling=self.telling,
+        )
 
     def _files(self, parts: Parts) -> Files:
         return Files(

@@ -181,8 +181,7 @@ class SessionKernel:
             return KernelView(state="none")
         names: Any = None
         if not self.is_busy:
-            async with self.turn:
-                names = await kernel.ask({"op": "names"}, _TELL_SECONDS)
+            names = await kernel.ask({"op": "names"}, _TELL_SECONDS)
         return KernelView(
             state="busy" if self.is_busy else "idle",
             interpreter=kernel.hello.executable or interpreter.path,
@@ -199,8 +198,7 @@ class SessionKernel:
         kernel = self._kernel
         if kernel is None or kernel.is_gone or self.is_busy:
             return ()
-        async with self.turn:
-            return tuple(await kernel.ask({"op": "complete", "text": text}, _TELL_SECONDS) or ())
+        return tuple(await kernel.ask({"op": "complete", "text": text}, _TELL_SECONDS) or ())
 
     # The process
 

@@ -74,7 +74,7 @@ class KernelProcess:
         self._hear: Callable[[Heard], None] = lambda word: None
         self._greeted: asyncio.Future[Hello] = self._loop.create_future()
         self._answers: dict[int, asyncio.Future[Any]] = {}
-        self._count = 0
+        self._count = self._cell = 0
         self._gone = asyncio.Event()
         threading.Thread(target=self._read, daemon=True, name="bayou-kernel").start()
 
@@ -150,7 +150,7 @@ class KernelProcess:
     async def interrupt(self) -> None:
         """SIGINT to the kernel and to what it started; and the word, for a cell that is still on its way."""
         try:
-            await asyncio.wait_for(self._send({"op": "interrupt", "id": self._count}), _WORD_SECONDS)
+            await asyncio.wait_for(self._send({"op": "interrupt", "id": self._cell}), _WORD_SECONDS)
         except (TimeoutError, OSError):
             pass  # It does not listen.
         try:
@@ -195,16 +195,19 @@ class KernelProcess:
 
     async def _asked(self, what: dict[str, Any]) -> Any:
         self._count += 1
-        answer = self._answers[self._count] = self._loop.create_future()
+        number = self._count
+        if what["op"] == "run":
+            self._cell = number
+        answer = self._answers[number] = self._loop.create_future()
         going = asyncio.ensure_future(self._gone.wait())
         try:
-            await self._send({**what, "id": self._count})
+            await self._send({**what, "id": number})
             await asyncio.wait({answer, going}, return_when=asyncio.FIRST_COMPLETED)
         except OSError:
             await self._gone.wait()
         finally:
             going.cancel()
-            del self._answers[self._count]
+            del self._answers[number]
         if answer.done():
             return answer.result()
         raise KernelGone(await self.process.wait())

@@ -1,6 +1,6 @@
 """`python -m bench [subject …]`: runs the benchmarks and prints one table. Subjects are the modules of this folder
 that offer `rows()`; without any named, all are run. `repository-maps` and
-`first-question` take clones of repositories besides."""
+`first-question` take clones of repositories besides, `repository-index` a folder of sources."""
 
 import importlib
 import pkgutil
@@ -15,6 +15,9 @@ from bench.table import Row, lines_of
 NOT_SUBJECTS = {"__main__", "table"}
 
 
+_TAKE_FOLDERS = ("first_question", "repository_index", "repository_maps")
+
+
 def subjects() -> list[str]:
     """Every module of the folder that has rows."""
     names = sorted(
@@ -26,7 +29,7 @@ def subjects() -> list[str]:
 def main(words: list[str]) -> int:
     known = subjects()
     words = [word.replace("-", "_") if word.replace("-", "_") in known else word for word in words]
-    clones = [word for word in words if Path(word, ".git").exists() or Path(word, "HEAD").exists()]
+    clones = [word for word in words if word not in known and Path(word).is_dir()]
     words = [word for word in words if word not in clones]
     unknown = [word for word in words if word not in known]
     if unknown:
@@ -45,7 +48,7 @@ def main(words: list[str]) -> int:
 
 def _rows(name: str, clones: list[str]) -> Iterable[Row]:
     module = importlib.import_module(f"bench.{name}")
-    return module.rows(clones) if name in ("first_question", "repository_maps") else module.rows()
+    return module.rows(clones) if name in _TAKE_FOLDERS else module.rows()
 
 
 def _source(name: str) -> str:

@@ -1,6 +1,8 @@
 """How words are taken apart, and what of a question says something."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tools.repomap.parts import counted, names_in, parts_of, question_words, stem
 
@@ -49,3 +51,10 @@ def test_names_of_code_are_seen_in_a_question():
     asked = "Why does `Cache.get` call read_text, and not FooBar or self._inner? Plain words are none."
     assert set(names_in(asked)) >= {"Cache.get", "get", "read_text", "FooBar", "_inner"}
     assert "Plain" not in names_in(asked)
+
+
+@given(st.text(st.characters(codec="ascii"), max_size=200))
+def test_a_text_of_one_script_is_counted_as_any_other(text: str):
+    plain, other = counted(text), counted(f"{text} é")
+    other.pop("é", None)
+    assert plain == other

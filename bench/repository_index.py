@@ -1,0 +1,112 @@
+"""What the index of a repository costs: made anew, asked, after an edit, on disk and in memory.
+
+    python -m bench repository-index FOLDER
+
+`FOLDER` is a source tree (several may lie in it); without one a small one is made of bayou's own sources, many times.
+Seconds are those of the processors, so that a busy machine gives the same figures.
+"""
+
+import os
+import resource
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from statistics import median
+
+from bench.table import Row
+from tools.repomap.repository import MappedRepository
+from tools.repomap.store import IndexStore
+
+_COPIES = 3
+_ROUNDS = 20
+_QUESTIONS = (
+    "the cache directory is not created when the configuration is read from the environment",
+    "retry the request with another connection after a timeout of the client",
+    "wrong line numbers are reported by the parser for comments at the end of a file",
+)
+
+
+def rows(folders: Sequence[str] = ()) -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as made:
+        root = Path(folders[0]) if folders else _own_sources(Path(made, "tree"))
+        yield from _measured(root, Path(made, "cache"))
+
+
+def _measured(root: Path, cache: Path) -> Iterator[Row]:
+    repository = MappedRepository(root, cache)
+    before = _processor()
+    repository.bring_up_to_date(workers=1)
+    spent = _processor() - before
+    files, sources = _sizes(root, repository.paths())
+    name = f"{files:,} files, {sources / 1e6:.0f} MB"
+    per = f"{1000 * spent / files:.2f} ms a file"
+    yield Row(
+        name=f"{name}: made, on two cores", figure=spent / 2, unit="s", reference=per, limit="15 at 16,000"
+    )
+    size = sum(path.stat().st_size for path in cache.rglob("*.sqlite*"))
+    yield Row(
+        name=f"{name}: store",
+        figure=size / 1e6,
+        unit="MB",
+        ratio=size / sources,
+        reference="the sources",
+        limit="0.55x",
+    )
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    yield Row(name=f"{name}: largest worker", figure=peak, unit="MB", limit="150 all of them")
+    names = [found.symbol.name for found in repository.symbols_like("get", most=50)]
+    places = iter(range(1_000_000))
+
+    def again() -> None:
+        repository._looked = float("-inf")  # pyright: ignore[reportPrivateUsage]  (five seconds later)
+        repository.look()
+
+    def ask() -> None:
+        repository.map_about(_QUESTIONS[next(places) % len(_QUESTIONS)])
+
+    yield Row(name=f"{name}: warm answer", figure=_each(ask), unit="ms", limit="30")
+    again()
+    yield Row(name=f"{name}: the sweep before it", figure=_each(again), unit="ms", limit="170 at 16,000")
+    with IndexStore(repository.index) as store:
+        found = _each(lambda: store.named(names[next(places) % len(names)]))
+        yield Row(name=f"{name}: exact lookup", figure=found, unit="ms", limit="1")
+    edited = [
+        root / path for path in repository.paths() if path.endswith((".py", ".java", ".rs", ".go", ".ts"))
+    ][:_ROUNDS]
+    yield Row(
+        name=f"{name}: one edit", figure=_each(lambda: repository.edited(edited[next(places) % len(edited)])), unit="ms",
+        limit="20",
+    )  # fmt: skip
+    repository.close()
+
+
+def _each(work: Callable[[], object]) -> float:
+    """The median, in milliseconds of the processors."""
+    took: list[float] = []
+    for _ in range(_ROUNDS):
+        before = _processor()
+        work()
+        took.append(_processor() - before)
+    return 1000 * median(took)
+
+
+def _processor() -> float:
+    """Of this process and of those that have ended."""
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
+def _sizes(root: Path, paths: Sequence[str]) -> tuple[int, int]:
+    return len(paths), sum(os.lstat(root / path).st_size for path in paths)
+
+
+def _own_sources(tree: Path) -> Path:
+    here = Path(__file__).resolve().parent.parent
+    for number in range(_COPIES):
+        for name in ("app", "tools", "widgets", "bench"):
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(here / name, tree / f"copy{number}" / name, ignore=ignored)
+    for path in tree.rglob("*"):
+        os.utime(path, (time.time() - 3600, time.time() - 3600))
+    return tree

@@ -316,6 +316,7 @@ def test_files_that_rules_hide_are_neither_indexed_nor_shown(folder: Path, tmp_p
     assert repository.bring_up_to_date(workers=0) == ""
     assert "harbour/cache.py" in shown(repository, "cache directory")
     rules[0] = HiddenFiles((f"{folder.resolve()}/harbour/cache\\.py",))
+    repository._asked_hidden = float("-inf")  # pyright: ignore[reportPrivateUsage]  (half a second later)
     for is_looked in (False, True):
         if is_looked:
             repository.look()
@@ -401,3 +402,30 @@ def test_a_method_is_found_by_the_last_part_of_its_name_too(folder: Path, tmp_pa
         assert [one.name for one in repository.definitions(name)[0]] == ["Server.Moor"], name
     assert repository.definitions("Boat.Moor")[0] == []
     assert [one.name for one in repository.symbols_like("Moo")] == ["Server.Moor"]
+
+
+def test_while_an_index_is_being_made_what_it_lacks_is_ranked_by_its_path(folder: Path, tmp_path: Path):
+    with writing(tmp_path / "cache" / "x") as store:
+        pass
+    repository = MappedRepository(folder, tmp_path / "cache")
+    with writing(repository.index) as store:
+        assert build(store, IndexedFolder(folder), workers=0, is_stopped=Stopped(after=1)) is False
+    assert shown(repository, "the cache and the guide")[-1] in ("docs/guide.md", "tests/test_cache.py")
+    assert {"harbour/cache.py", "tests/test_cache.py"} <= set(shown(repository, "the cache"))
+    assert len(repository.map_folder().map.files) >= 6
+    assert len(repository.paths()) == len(FILES)
+
+
+def test_the_rules_are_not_read_for_every_path(folder: Path, tmp_path: Path):
+    asked: list[None] = []
+
+    def hidden() -> HiddenFiles:
+        asked.append(None)
+        return HiddenFiles()
+
+    repository = MappedRepository(folder, tmp_path / "cache", hidden=hidden)
+    repository.bring_up_to_date(workers=0)
+    asked.clear()
+    for _ in range(50):
+        repository.hides("harbour/cache.py")
+    assert len(asked) <= 2

@@ -5,6 +5,7 @@ the command line.
 """
 
 import contextlib
+import itertools
 import os
 import sqlite3
 import threading
@@ -45,6 +46,8 @@ _LOOK_SECONDS = 5.0
 """So long what was seen of the folder is believed."""
 _LIST_SECONDS = 30.0
 """So long no new files are looked for, unless git has done something meanwhile."""
+_RULES_SECONDS = 0.5
+"""So long the rules that hide files are believed to be the same: they are asked about every path."""
 PATIENCE = 0.3
 """Seconds that an answer waits for an index that is being made."""
 
@@ -90,6 +93,7 @@ class MappedRepository:
         self._looked = self._listed = float("-inf")
         self._git_stood: tuple[int, ...] = ()
         self._problem = ""
+        self._asked_hidden = float("-inf")
         self._hides: tuple[HiddenFiles, Callable[[str], bool]] = (HiddenFiles(), lambda path: False)
 
     @property
@@ -98,9 +102,11 @@ class MappedRepository:
 
     def hides(self, path: str) -> bool:
         """Whether the person's rules keep that file from being shown."""
-        now = self._hidden()
-        if self._hides[0] != now:
-            self._hides = (now, now.below(self.root))
+        now = time.monotonic()
+        if now - self._asked_hidden >= _RULES_SECONDS:
+            self._asked_hidden, rules = now, self._hidden()
+            if self._hides[0] != rules:
+                self._hides = (rules, rules.below(self.root))
         return self._hides[1](path)
 
     # Making the index
@@ -202,17 +208,21 @@ class MappedRepository:
                 if (candidate := self._candidate(store, place.file, question, ranking, place.lines))
                 is not None
             )
-            return MapAnswer(render(candidates, tokens), self._state(store), question.words)
+            rest = [] if store.meta("finished") else self._not_indexed(store, below)
+            others = (MapCandidate(path, None, (), ()) for path in rank_paths(rest, question, _MOST_SHOWN))
+            return MapAnswer(
+                render(itertools.chain(candidates, others), tokens), self._state(store), question.words
+            )
 
     def map_folder(self, below: str = "", *, tokens: int = DEFAULT_TOKENS) -> MapAnswer:
         """What is in a folder: the files that others lean on first."""
         with self.reading() as store:
             if store is None:
                 return self._by_paths(None, below, tokens)
-            return MapAnswer(
-                render(folder_candidates(store, below, self.present, self.hides), tokens),
-                self._state(store),
-            )
+            rest = [] if store.meta("finished") else self._not_indexed(store, below)
+            others = (MapCandidate(path, None, (), ()) for path in rest[:_MOST_SHOWN])
+            known = folder_candidates(store, below, self.present, self.hides)
+            return MapAnswer(render(itertools.chain(known, others), tokens), self._state(store))
 
     def definitions(
         self, name: str, *, below: str = "", near: Sequence[str] = (), most: int = 20
@@ -232,7 +242,7 @@ class MappedRepository:
     def paths(self) -> list[str]:
         """Of all files that may be shown, sorted."""
         with self.reading() as store:
-            known = store.stamps() if store is not None and store.meta("listed") else None
+            known = store.stamps() if store is not None and store.meta("finished") else None
         if known is None:
             return list_files(self.root, hides=self.hides)
         return sorted(path for path in known if not self.hides(path))
@@ -294,6 +304,12 @@ class MappedRepository:
         count = store.count() - store.count(mtime=NOT_LOOKED_AT)
         missing = max(0, int(store.meta("listed") or 0) - count)
         return IndexState(count, missing, self._problem, is_cut=bool(store.meta("cut")))
+
+    def _not_indexed(self, store: IndexStore, below: str) -> list[str]:
+        """Files that the index does not have yet."""
+        known = store.stamps()
+        listed = list_files(self.root, hides=self.hides)
+        return [path for path in listed if path not in known and is_below(path, below)]
 
     def _by_paths(self, question: MapQuestion | None, below: str, tokens: int) -> MapAnswer:
         """Before there is an index: by the names of the files alone."""

@@ -36,7 +36,7 @@ class RepositoryMaps:
     def is_incomplete(self) -> bool:
         """An index is being made at this moment: what is not found may come yet."""
         repository = self._workspace.mapped
-        return repository is not None and repository.progress() is not None
+        return repository is not None and repository.is_building
 
     def watch(self, heard: Callable[[], None]) -> None:
         """Calls it, from any thread, whenever `building` may be another."""

@@ -14,6 +14,7 @@ from tools.files.paths import display
 from tools.repomap.kinds import note_of
 from tools.repomap.listing import is_below
 from tools.repomap.lookup import Definition
+from tools.repomap.outlining import indexed
 from tools.repomap.repository import PATIENCE, MappedRepository
 from tools.repomap.telling import map_told
 from tools.workspace import Workspace
@@ -115,7 +116,11 @@ def symbols_of(workspace: Workspace, path: str) -> tuple[Symbol, ...]:
     repository = workspace.repository()
     if repository is None:
         return ()
-    outline = repository.outline_of(_below(repository, workspace, path))
+    below = _below(repository, workspace, path)
+    outline = repository.outline_of(below)
+    if outline is None and not repository.hides(below):  # its turn in the index has not come yet
+        made = indexed(repository.root, below)
+        return made.symbols if made is not None else ()
     return outline.symbols if outline is not None else ()
 
 

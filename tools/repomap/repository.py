@@ -183,6 +183,10 @@ class MappedRepository:
         if self._builder is not None:
             self._builder.close()
 
+    @property
+    def is_building(self) -> bool:
+        return self._builder is not None and self._builder.is_running
+
     def progress(self, after: float = 0.0) -> tuple[int, int] | None:
         """While the builder has been running for so many seconds: how many files of how many."""
         builder = self._builder

@@ -63,7 +63,8 @@ class MapPage:
         self._symbols: dict[str, Sequence[Symbol]] = {}
         self._found: Sequence[MatchedFile] = ()
         self._query = ""
-        self._is_by_path = True
+        self._orders = {"tree": True, "found": False}
+        """Whether by path: the tree of the folder, and what was found for words."""
         self._places: dict[str, MapPlace] = {}
         self._sources: dict[str, str] = {}
 
@@ -108,7 +109,7 @@ class MapPage:
                 await self._fold(request.row.id, is_open=request.is_open)
                 self._show(request.screen)
             case MapScreen.ActionRequested(action="app.map.order"):
-                self._is_by_path = not self._is_by_path
+                self._orders[self._what] = not self._is_by_path
                 if isinstance(request.screen, MapScreen):
                     await self._find(self._query)
                     self._show(request.screen)
@@ -127,6 +128,14 @@ class MapPage:
             rows = list(tree_rows(self._files, self._opened, self._symbols))
         self._places = {place.id if row.id == place.id else row.id: place for place, row in rows}
         return rows
+
+    @property
+    def _what(self) -> str:
+        return "found" if self._query.strip() else "tree"
+
+    @property
+    def _is_by_path(self) -> bool:
+        return self._orders[self._what]
 
     def _note(self) -> str:
         building = self._maps.building
@@ -186,7 +195,8 @@ class MapPage:
             self._say(_OFF, NoteKind.WARNING)
             return
         names = list(dict.fromkeys(_NAME.findall(text)))[:_MOST_NAMES]
-        known = await self._maps.known(names)
+        # What is written as only code is stands before what may be a word.
+        known = sorted(await self._maps.known(names), key=lambda name: name.islower() and "_" not in name)
         if not known:
             what = f"{names[0]} is no name" if len(names) == 1 else "No word of it is a name"
             yet = " yet: its index is being made." if self._maps.is_incomplete else "."

@@ -36,7 +36,10 @@ class MapPlace(msgspec.Struct, frozen=True):
     def at(self) -> str:
         """Path and lines."""
         symbol = self.symbol
-        return f"{self.path}:{symbol.start_line}-{symbol.end_line}" if symbol else self.path
+        if symbol is None:
+            return self.path
+        first, last = symbol.start_line, symbol.end_line
+        return f"{self.path}:{first}" if first == last else f"{self.path}:{first}-{last}"
 
 
 Shown = tuple[MapPlace, PlaceRow]

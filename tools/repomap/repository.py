@@ -204,7 +204,7 @@ class MappedRepository:
         question = question_of(text)
         with self.reading() as store:
             if store is None:
-                return self._by_paths(question, below, tokens)
+                return _by_paths(self.root, self.hides, self._problem, question, below, tokens)
             ranking = rank(store, question, below=below, known=known, most=_MOST_SHOWN)
             candidates = (
                 candidate
@@ -212,21 +212,23 @@ class MappedRepository:
                 if (candidate := self._candidate(store, place.file, question, ranking, place.lines))
                 is not None
             )
-            rest = [] if store.meta("finished") else self._not_indexed(store, below)
+            rest = [] if store.meta("finished") else _not_indexed(store, self.root, self.hides, below)
             others = (MapCandidate(path, None, (), ()) for path in rank_paths(rest, question, _MOST_SHOWN))
             return MapAnswer(
-                render(itertools.chain(candidates, others), tokens), self._state(store), question.words
+                render(itertools.chain(candidates, others), tokens),
+                _state_of(store, self._problem),
+                question.words,
             )
 
     def map_folder(self, below: str = "", *, tokens: int = DEFAULT_TOKENS) -> MapAnswer:
         """What is in a folder: the files that others lean on first."""
         with self.reading() as store:
             if store is None:
-                return self._by_paths(None, below, tokens)
-            rest = [] if store.meta("finished") else self._not_indexed(store, below)
+                return _by_paths(self.root, self.hides, self._problem, None, below, tokens)
+            rest = [] if store.meta("finished") else _not_indexed(store, self.root, self.hides, below)
             others = (MapCandidate(path, None, (), ()) for path in rest[:_MOST_SHOWN])
             known = folder_candidates(store, below, self.present, self.hides)
-            return MapAnswer(render(itertools.chain(known, others), tokens), self._state(store))
+            return MapAnswer(render(itertools.chain(known, others), tokens), _state_of(store, self._problem))
 
     def definitions(
         self, name: str, *, below: str = "", near: Sequence[str] = (), most: int = 20
@@ -289,7 +291,7 @@ class MappedRepository:
 
     def state(self) -> IndexState:
         with self.reading() as store:
-            return self._state(store)
+            return _state_of(store, self._problem)
 
     @contextlib.contextmanager
     def reading(self) -> Generator[IndexStore | None]:
@@ -301,28 +303,6 @@ class MappedRepository:
             return
         with store:
             yield store
-
-    def _state(self, store: IndexStore | None) -> IndexState:
-        if store is None:
-            return IndexState(0, 0, self._problem)
-        count = store.count() - store.count(mtime=NOT_LOOKED_AT)
-        missing = max(0, int(store.meta("listed") or 0) - count)
-        return IndexState(count, missing, self._problem, is_cut=bool(store.meta("cut")))
-
-    def _not_indexed(self, store: IndexStore, below: str) -> list[str]:
-        """Files that the index does not have yet."""
-        known = store.stamps()
-        listed = list_files(self.root, hides=self.hides)
-        return [path for path in listed if path not in known and is_below(path, below)]
-
-    def _by_paths(self, question: MapQuestion | None, below: str, tokens: int) -> MapAnswer:
-        """Before there is an index: by the names of the files alone."""
-        paths = [path for path in list_files(self.root, hides=self.hides) if is_below(path, below)]
-        wanted = rank_paths(paths, question, _MOST_SHOWN) if question is not None else paths[:_MOST_SHOWN]
-        shown = render((MapCandidate(path, None, (), ()) for path in wanted), tokens)
-        return MapAnswer(
-            shown, IndexState(0, len(paths), self._problem), question.words if question is not None else ()
-        )
 
     def _candidate(
         self,
@@ -337,6 +317,37 @@ class MappedRepository:
             return None
         scores = symbol_scores(outline, question, ranking, lines)
         return MapCandidate(file.path, outline.lines, outline.symbols, scores, note_of(file.kind))
+
+
+def _state_of(store: IndexStore | None, problem: str) -> IndexState:
+    if store is None:
+        return IndexState(0, 0, problem)
+    count = store.count() - store.count(mtime=NOT_LOOKED_AT)
+    missing = max(0, int(store.meta("listed") or 0) - count)
+    return IndexState(count, missing, problem, is_cut=bool(store.meta("cut")))
+
+
+def _not_indexed(store: IndexStore, root: Path, hides: Callable[[str], bool], below: str) -> list[str]:
+    """Files that the index does not have yet."""
+    known = store.stamps()
+    listed = list_files(root, hides=hides)
+    return [path for path in listed if path not in known and is_below(path, below)]
+
+
+def _by_paths(
+    root: Path,
+    hides: Callable[[str], bool],
+    problem: str,
+    question: MapQuestion | None,
+    below: str,
+    tokens: int,
+) -> MapAnswer:
+    """Before there is an index: by the names of the files alone."""
+    paths = [path for path in list_files(root, hides=hides) if is_below(path, below)]
+    wanted = rank_paths(paths, question, _MOST_SHOWN) if question is not None else paths[:_MOST_SHOWN]
+    shown = render((MapCandidate(path, None, (), ()) for path in wanted), tokens)
+    words = question.words if question is not None else ()
+    return MapAnswer(shown, IndexState(0, len(paths), problem), words)
 
 
 def _below(root: Path, folder: Path) -> str:

@@ -88,6 +88,8 @@ class Workspace:
         """Asked about every process that a call starts, before it is started."""
         self.mask_output: MaskNow = lambda: None
         """What is masked in the output of commands, as it comes."""
+        self.mask_text: Callable[[str], str] = str
+        """The same for a text, before it is cut."""
         self._repositories = repositories
         self._repository: MappedRepository | None = None
         self.map_heard: Callable[[], None] = lambda: None

@@ -118,7 +118,7 @@ def _list(masking: Masking, cwd: Path, files: list[str], is_json: bool) -> int:
 def _places(masking: Masking, name: str, text: str) -> Iterator[_Place]:
     mask: Mask | None = masking.mask()
     assert mask is not None
-    found = masking.masked(mask, text)
+    found = mask.masked(text)
     if not found.found:
         return
     marks = {mark for mark, _ in found.found}

@@ -9,7 +9,7 @@ from typing import Any, cast
 import msgspec
 
 from app.values.codec import decode_json
-from tools.masking.assigned import Assigned, assigned, holds_secrets, known_in
+from tools.masking.assigned import assigned, holds_secrets, known_in
 from tools.masking.known import KnownValue, is_telling
 from tools.masking.pem import ENCODED, LITERAL, key_lines
 from tools.patterns import late
@@ -25,7 +25,7 @@ _PATHS = late(
     r"(?![\w-])"
 )
 Stamp = tuple[int, int, int]
-Read = tuple[tuple[KnownValue, ...], tuple[Assigned, ...]]
+Read = tuple[tuple[KnownValue, ...], tuple[KnownValue, ...]]
 """What is known of a file, and its assignments whose value alone tells nothing."""
 Reader = Callable[[str, str], Read]
 """From path and text."""
@@ -46,7 +46,7 @@ class KnownSecrets:
         self._places = places
         self._seen: dict[str, Stamp] = {}
         self._of: dict[str, tuple[KnownValue, ...]] = {"": tuple(_of_variables(places.env))}
-        self._pairs: dict[str, tuple[Assigned, ...]] = {}
+        self._named_of: dict[str, tuple[KnownValue, ...]] = {}
         self.version = 0
         """Another one whenever more is known."""
 
@@ -54,10 +54,10 @@ class KnownSecrets:
         for known in tuple(self._of.values()):
             yield from known
 
-    def pairs(self) -> Iterator[Assigned]:
-        """Assignments whose value alone tells nothing: too short, or a word."""
-        for pairs in tuple(self._pairs.values()):
-            yield from pairs
+    def named(self) -> Iterator[KnownValue]:
+        """Those whose value alone tells nothing: too short, or a word."""
+        for named in tuple(self._named_of.values()):
+            yield from named
 
     def look(self, cwd: Path | None, texts: Iterable[str] = ()) -> None:
         """At bayou's own files, at those of the folder, and at those that the texts name. Without a folder: what is
@@ -107,12 +107,12 @@ class KnownSecrets:
         if len(self._seen) > _MOST_FILES and key not in self._seen:
             self._seen.pop(next(iter(self._seen)))
         self._seen[key] = stamp
-        known, pairs = read(key, text)
+        known, named = read(key, text)
         # A value that was in a file stays a secret when the file says another.
         before = self._of.get(key, ())
         added = tuple(one for one in known if one not in before)
-        self._pairs[key] = pairs
-        if added or pairs:
+        self._named_of[key] = tuple(dict.fromkeys((*self._named_of.get(key, ()), *named)))
+        if added or named:
             self._of[key] = before + added
             self.version += 1
 
@@ -147,8 +147,10 @@ def _of_models(path: str, text: str) -> Read:
 
 
 def _of_assignments(path: str, text: str) -> Read:
-    pairs = tuple(one for one in assigned(path, text) if not is_telling(one.value))
-    return tuple(known_in(path, text)), pairs
+    named = tuple(
+        KnownValue(one.name, one.value) for one in assigned(path, text) if not is_telling(one.value)
+    )
+    return tuple(known_in(path, text)), named
 
 
 def _of_keys(path: str, text: str) -> Read:

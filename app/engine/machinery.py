@@ -139,8 +139,12 @@ class Machinery:
             hooks=hooks,
             summariser=self.summariser,
         )
-        self.masking = Masking(parts.secrets, options)
+        workspace = parts.toolbox.workspace
+        self.masking = Masking(
+            parts.secrets, options, folder=lambda: workspace.cwd if workspace.is_here else None
+        )
         parts.toolbox.workspace.mask_output = self.masking.mask_of_bytes
+        parts.toolbox.workspace.mask_text = lambda text: self.masking.text(text, "")
         self._masks = MaskedCalls(self.masking)
         self.shell = UserShell(parts.toolbox.workspace, self.conversation, hooks, self.masking, self.telling)
         self.jobs = JobTable(

@@ -22,7 +22,7 @@ from tools.results import TextPart, ToolResult
 from tools.touches import TouchesFiles
 from tools.workspace import workspace_of
 
-TURNS_BACK: Final = frozenset(("edit", "write"))
+TURNS_BACK: Final = frozenset(("edit", "write", "apply_patch"))
 """The tools in whose arguments a mark is the secret again."""
 _OF_A_FILE: Final = frozenset(("read", *TURNS_BACK))
 _LARGEST_FILE: Final = 8 << 20
@@ -68,7 +68,11 @@ class MaskedCalls:
 
     def _result(self, tool: Tool, arguments: Any, context: ToolContext, result: ToolResult) -> ToolResult:
         said = getattr(arguments, "path", None)
-        path = absolute(said, context.cwd) if isinstance(said, str) and tool.name in _OF_A_FILE else None
+        path = (
+            absolute(said, context.cwd)
+            if isinstance(said, str) and said and tool.name in _OF_A_FILE
+            else None
+        )
         text = result.text
         self._look_around(context, (text,))
         if workspace_of(context).is_here:
@@ -112,7 +116,12 @@ class MaskedCalls:
         known: dict[str, str] = {}
         texts: list[str] = []
         files = workspace_of(context).files
-        for path in sorted(one for one in arguments.touches(context).changes if one.startswith("/")):
+        paths = sorted(one for one in arguments.touches(context).changes if one.startswith("/"))
+        if len(paths) > 1:
+            raise ToolError(
+                f"{', '.join(sorted(marks))} stands for a secret of one file. Change that file by a call of its own."
+            )
+        for path in paths:
             texts.append(self._look_into(path, files))
             known |= self._stood_for.get(files.real_path(path), {})
         strange = sorted(one for one in marks if one not in known and not any(one in text for text in texts))
@@ -138,7 +147,7 @@ class MaskedCalls:
                 text = file.read().decode("utf-8", "replace").replace("\r\n", "\n")
         except (OSError, ValueError):
             return ""
-        found = dict(self._masking.masked(mask, text).found)
+        found = dict(mask.masked(text).found)
         if found:
             self._stood_for[real] = {**self._stood_for.pop(real, {}), **found}
             while len(self._stood_for) > _KEPT_FILES:

@@ -8,7 +8,7 @@ the files in which a mark becomes the secret again, `masked_calls`'.
 import os
 import re
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,7 +21,7 @@ from app.values.content import Text, UserContent
 from app.values.messages import BashExecutionMessage, CustomMessage, UserMessage
 from app.values.unable import Unable
 from tools.masking.marks import BEGINNING, Marker
-from tools.masking.mask import Mask, Masked, Own, SecretSpan
+from tools.masking.mask import Mask, Own
 
 _KEPT_MARKS = 500
 KEY_FILE = "secrets.key"
@@ -43,8 +43,16 @@ class MaskedSecret(msgspec.Struct, frozen=True, kw_only=True):
 class Masking:
     """One session's."""
 
-    def __init__(self, places: SecretPlaces, options: SessionOptions) -> None:
+    def __init__(
+        self,
+        places: SecretPlaces,
+        options: SessionOptions,
+        *,
+        folder: Callable[[], Path | None] = lambda: None,
+    ) -> None:
+        """`folder`: the one that is worked in, where that is on this machine."""
         self._places = places
+        self._folder = folder
         self._options = options
         self.known = KnownSecrets(places)
         self._marker: Marker | None = None
@@ -56,6 +64,10 @@ class Masking:
     def mask(self) -> Mask | None:
         """As it is now; None where nothing is to be masked."""
         return self._mask(as_bytes=False)
+
+    def look(self, *texts: str) -> None:
+        """At files that may have changed, and at those that the texts name; for a thread."""
+        self.known.look(self._folder(), texts)
 
     def mask_of_bytes(self) -> Mask | None:
         """The same, for output that is still bytes."""
@@ -73,6 +85,7 @@ class Masking:
             mask = Mask(
                 self._marker,
                 known=self.known.values(),
+                named=self.known.named(),
                 own=own_shapes(chosen.patterns)[0],
                 ignored=chosen.ignore,
                 as_bytes=as_bytes,
@@ -85,15 +98,11 @@ class Masking:
         mask = self.mask()
         if mask is None or not text:
             return text
-        done = self.masked(mask, text).text
+        done = mask.masked(text).text
         if where:  # marks too that were made as the text came
             for found in mask.marker.own(done):
                 self._note(found[0], where)
         return done
-
-    def masked(self, mask: Mask, text: str) -> Masked:
-        """A text and what stands behind the marks in it; nothing is noted."""
-        return mask.masked(text, self._assigned_in(text))
 
     def value(self, value: Any, where: str) -> Any:
         """All texts in data of that kind, names included."""
@@ -121,17 +130,6 @@ class Masking:
         if isinstance(block, Text):
             return msgspec.structs.replace(block, text=self.text(block.text, where))
         return block
-
-    def _assigned_in(self, text: str) -> Iterable[SecretSpan]:
-        """Short values and words, where they stand behind the name that they have in a file of variables."""
-        for pair in self.known.pairs():
-            if pair.value not in text or pair.name not in text:
-                continue
-            pattern = (
-                rf"(?<![\w.]){re.escape(pair.name)}[\"']?\s*[=:]?\s*[\"'`]?({re.escape(pair.value)})(?!\w)"
-            )
-            for found in re.finditer(pattern, text):
-                yield SecretSpan(*found.span(1), pair.name)
 
     def _note(self, mark: str, where: str) -> None:
         before = self._found.pop(mark, None)

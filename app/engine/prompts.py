@@ -64,7 +64,7 @@ class Prompts:
         taken = await self._taken(words, expand=expand)
         if taken is None:
             return "handled"
-        message = self._message(taken)
+        message = await self._message(taken)
         if self._runner.is_running:
             return self._queue(words, [message])
         if self._compactor.is_running:
@@ -109,14 +109,15 @@ class Prompts:
         taken = await self._taken(words)
         if taken is None:
             return "handled"
-        self._queues.add(queue, self._message(taken))
+        self._queues.add(queue, await self._message(taken))
         return "queued"
 
-    def _message(self, words: Words) -> UserMessage:
+    async def _message(self, words: Words) -> UserMessage:
         """What the person said, its secrets masked unless they are to be sent."""
         said = user_message(words.text, words.images)
-        if words.is_as_it_is:
+        if words.is_as_it_is or self._masking.mask() is None:
             return said
+        await asyncio.to_thread(self._masking.look, words.text)
         masked = self._masking.said(said, "your prompt")
         if masked.content == said.content:
             return said

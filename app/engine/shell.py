@@ -79,7 +79,7 @@ class UserShell:
         if opinion.refusal is not None:
             raise CommandBlocked(opinion.refusal)
         command = opinion.command or command
-        await asyncio.to_thread(self._masking.known.look, self._workspace.cwd, (command,))
+        await asyncio.to_thread(self._masking.look, command)
         result = opinion.result or await run_user_command(command, self._workspace, on_output)
         message = BashExecutionMessage(
             command=command,

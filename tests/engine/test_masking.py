@@ -267,3 +267,28 @@ async def test_one_installation_makes_the_same_marks_again(tmp_path: Path) -> No
     await second.prompt("go")
     assert results(first) == results(second)
     assert (tmp_path / "agent" / "secrets.key").stat().st_mode & 0o077 == 0
+
+
+async def test_a_line_that_is_clipped_shows_no_part_of_a_secret(tmp_path: Path) -> None:
+    play = stage(tmp_path, call("grep", pattern="needle", path="long.txt"), say("x"))
+    middle = "needle " + "y" * 340 + f" {TOKEN} " + "z" * 400
+    lines = (middle, "x" * 300 + f" {TOKEN} " + "y" * 90 + " needle " + "z" * 600)
+    (tmp_path / "project" / "long.txt").write_text("\n".join(lines))
+    await play.prompt("go")
+    assert "needle" in results(play)[0] and "truncated" in results(play)[0]
+    assert not any(TOKEN[at : at + 8] in results(play)[0] for at in range(len(TOKEN) - 8))
+
+
+async def test_a_patch_of_two_files_carries_no_secret_from_one_to_the_other(tmp_path: Path) -> None:
+    play = stage(tmp_path, call("read", path=".env"), say("read"))
+    await play.prompt("go")
+    mark = next(one.mark for one in play.session.secrets.found if one.kind == "API_TOKEN")
+    edits = [
+        {"path": ".env", "oldText": "PORT=3000", "newText": "PORT=1"},
+        {"path": "config.py", "oldText": "x", "newText": mark},
+    ]
+    (tmp_path / "project" / "config.py").write_text("x\n")
+    play.script.responses += (call("edit", edits=edits), say("done"))
+    await play.prompt("go")
+    assert "a call of its own" in results(play)[-1]
+    assert (tmp_path / "project" / "config.py").read_text() == "x\n"

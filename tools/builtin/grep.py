@@ -109,7 +109,7 @@ async def _run(arguments: GrepArguments, context: ToolContext) -> ToolResult:
     is_file = path != str(context.cwd) and workspace.files.stat(path).kind == "file"
     folder, target = (str(Path(path).parent), f"./{Path(path).name}") if is_file else (path, ".")
     files = await asyncio.to_thread(_wanted, workspace, "" if is_file else arguments.glob or "", folder)
-    found = Found(files)
+    found = Found(files, workspace.mask_text)
     places = tuple(_places(files))
     searching = (*places, *_options(arguments))
     pattern, how = expression(

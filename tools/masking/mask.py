@@ -58,11 +58,15 @@ class Mask:
         marker: Marker,
         *,
         known: Iterable[KnownValue] = (),
+        named: Iterable[KnownValue] = (),
         own: Iterable[Own] = (),
         ignored: Collection[str] = (),
         as_bytes: bool = False,
     ) -> None:
-        """`ignored`: digests of what is no secret. `as_bytes`: for texts of which each character is one byte."""
+        """`named`: short values and words, masked where they stand behind their name and nowhere else.
+
+        `ignored`: digests of what is no secret. `as_bytes`: for texts of which each character is one byte.
+        """
         self.marker = marker
         self._as_bytes = as_bytes
         self._own = tuple(own)
@@ -72,6 +76,10 @@ class Mask:
         self._tails: dict[str, list[_Needle]] = {}
         for one in known:
             self._know(one, as_bytes=as_bytes)
+        self._named = tuple(
+            (one.name, one.value.encode("utf-8", "replace").decode("latin-1") if as_bytes else one.value)
+            for one in dict.fromkeys(named)
+        )
         self._longest = max((len(one.text) for some in self._heads.values() for one in some), default=0)
 
     def _know(self, one: KnownValue, *, as_bytes: bool) -> None:
@@ -88,9 +96,8 @@ class Mask:
             if text == one.value and len(written) >= 24:
                 self._tails.setdefault(written[-_ANCHOR:], []).append(needle)
 
-    def masked(self, text: str, more: Iterable[SecretSpan] = (), *, is_within_key: bool = False) -> Masked:
-        """`more`: what else is a secret in it, as somebody knows who knows where it comes from."""
-        spans = [*self.spans(text, is_within_key=is_within_key), *more]
+    def masked(self, text: str, *, is_within_key: bool = False) -> Masked:
+        spans = self.spans(text, is_within_key=is_within_key)
         if not spans:
             return Masked(text)
         out: list[str] = []
@@ -129,12 +136,21 @@ class Mask:
                 SecretSpan(start, end, "private-key")
                 for start, end in key_lines(text, is_within=is_within_key).spans
             ]
+        found += self._named_spans(text)
         for own in self._own:
             group = 1 if own.pattern.groups else 0
             for match in own.pattern.finditer(text):
                 if match[group]:
                     found.append(SecretSpan(*match.span(group), own.kind))
         return found
+
+    def _named_spans(self, text: str) -> Iterator[SecretSpan]:
+        for name, value in self._named:
+            if value not in text or name not in text:
+                continue
+            behind = rf"(?<![\w.]){re.escape(name)}[\"']?\s*[=:]?\s*[\"'`]?({re.escape(value)})(?!\w)"
+            for found in re.finditer(behind, text):
+                yield SecretSpan(*found.span(1), name)
 
     def _known_spans(self, text: str, words: LongWords) -> Iterator[SecretSpan]:
         for anchor, needles in self._heads.items():

@@ -1,6 +1,7 @@
 """Matches as ripgrep tells them, by file: what is kept of each line, and how a long one is shown."""
 
 import base64
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -55,10 +56,12 @@ class _Record(msgspec.Struct):
 class Found:
     """Matches by file as they come in, in whatever order the files were searched."""
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: Wanted, mask: Callable[[str], str] = str) -> None:
+        """`mask`: what becomes of a line before it is clipped, so that no part of a secret is left at its ends."""
         self.files: dict[str, list[FoundLine]] = {}
         self.matches = 0
         self._wanted = wanted
+        self._mask = mask
         self._decoder = msgspec.json.Decoder(_Record)
         self._skipped = ""
 
@@ -89,7 +92,11 @@ class Found:
         first = found.data.line_number or 1
         kept = self.files.setdefault(path, [])
         for offset, line in enumerate(text.removesuffix("\n").split("\n")):
-            shown, is_clipped = clip_around(line.removesuffix("\r"), starts.get(offset, 0))
+            line, at = line.removesuffix("\r"), starts.get(offset, 0)
+            if len(line) > MAX_LINE_CHARS and (masked := self._mask(line)) != line:
+                at = min(len(self._mask(line[:at])), len(masked))
+                line = masked
+            shown, is_clipped = clip_around(line, at)
             kept.append(FoundLine(first + offset, visible(shown), is_match, is_clipped, offset in starts))
 
 

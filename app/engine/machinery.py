@@ -139,12 +139,7 @@ class Machinery:
             hooks=hooks,
             summariser=self.summariser,
         )
-        workspace = parts.toolbox.workspace
-        self.masking = Masking(
-            parts.secrets, options, folder=lambda: workspace.cwd if workspace.is_here else None
-        )
-        parts.toolbox.workspace.mask_output = self.masking.mask_of_bytes
-        parts.toolbox.workspace.mask_text = lambda text: self.masking.text(text, "")
+        self.masking = self._masking(parts)
         self._masks = MaskedCalls(self.masking)
         self.shell = UserShell(parts.toolbox.workspace, self.conversation, hooks, self.masking, self.telling)
         self.jobs = JobTable(
@@ -200,6 +195,15 @@ class Machinery:
             options=parts.options,
             place=parts.undo,
         )
+
+    def _masking(self, parts: Parts) -> Masking:
+        workspace = parts.toolbox.workspace
+        masking = Masking(
+            parts.secrets, parts.options, folder=lambda: workspace.cwd if workspace.is_here else None
+        )
+        workspace.mask_output = masking.mask_of_bytes
+        workspace.mask_text = lambda text: masking.text(text, "")
+        return masking
 
     def _permits(self, parts: Parts) -> Permits:
         return Permits(

@@ -8,7 +8,8 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from app.engine.boxes import Boxes, Leave
+from app.engine.box_places import Leave
+from app.engine.boxes import Boxes
 from app.engine.options import SessionOptions
 from app.engine.whereabouts import Whereabouts
 from app.resources.in_force import InForce

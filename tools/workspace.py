@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tools.base import FileChange, ToolContext
+from tools.base import FileChange, ToolContext, ToolError
 from tools.box.abilities import of_this_system
 from tools.box.plan import Abilities
 from tools.box.policy import Box
@@ -21,7 +21,7 @@ from tools.files.readcache import ReadCache
 from tools.masking.mask import MaskNow
 from tools.operations import FileOperations, LocalFiles, ProcessOperations, RunningProcess
 from tools.running.confining import Confine
-from tools.running.process import LocalProcesses
+from tools.running.process import BoxedNetwork, BoxFailed, LocalProcesses
 from tools.running.ptyhost import PtyHost
 from tools.running.shell import ShellSettings, SpawnHook
 from tools.running.shellsession import ShellSession
@@ -116,6 +116,14 @@ class Workspace:
     def local_processes(self) -> LocalProcesses | None:
         """This machine's, unless commands run elsewhere."""
         return self._own_processes if self.has_local_processes else None
+
+    async def own_network(self) -> BoxedNetwork:
+        """The one of commands in boxes that are not to see this machine's."""
+        assert self._own_processes is not None
+        try:
+            return await self._own_processes.network()
+        except BoxFailed as problem:
+            raise ToolError(f"The sandbox's own network could not be made: {problem.strerror}.") from None
 
     @property
     def is_here(self) -> bool:

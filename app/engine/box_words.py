@@ -16,7 +16,11 @@ SETTING_WORDS: Final = {
     "required": "in every mode, and nothing runs where not all of it can be had",
     "off": "commands run as you would run them",
 }
-NETWORK_WORDS: Final = {"off": "only what the session itself started", "open": "everything"}
+NETWORK_WORDS: Final = {
+    "off": "only what the session itself started",
+    "listed": "what the session itself started, and hosts that you or rules allow",
+    "open": "everything",
+}
 
 
 def in_one_line(state: BoxState) -> str:

@@ -16,6 +16,7 @@ from app.agent.hooks import Verdict
 from app.engine.answering import Answering, ApprovalReply
 from app.engine.boxes import Boxes
 from app.engine.conversation import Conversation
+from app.engine.hosts import Hosts
 from app.engine.leaving import allow_place, place_rules
 from app.engine.options import SessionOptions
 from app.engine.standing import GateStanding, mode_of, rules_in
@@ -88,6 +89,14 @@ class Permits:
             mode=lambda: self.mode,
             home=standing.home,
             own=standing.agent_dir,
+            hosts=Hosts(
+                policy=self.policy,
+                place=lambda: self._whereabouts.place(workspace.cwd),
+                can_ask=lambda: standing.asks != "nobody" and not self.answering.answers_nothing,
+                ask=self._ask,
+                keep=self._keep_rule,
+                note=self._note,
+            ),
         )
         self.answering = Answering(standing, options, telling)
         self._session_rules: tuple[PermitRule, ...] = ()
@@ -126,6 +135,7 @@ class Permits:
             mode=self.mode,
             rules=self.rules().rules,
             has_box=self.boxes.are_in_force,
+            has_own_network=self.boxes.have_own_network,
             exceptions=self._options.in_force.settings.permissions.floor_exceptions,
         )
 
@@ -172,7 +182,7 @@ class Permits:
                 return Verdict(is_blocked=True, reason=_WITHOUT_REASON)
             if self._standing.asks == "nobody" or self.answering.answers_nothing:
                 return self._refused(call, decision, "Needs approval and nobody can give it")
-            reply = await self._ask(call, now, tool, decision, place)
+            reply = await self._ask(call, now, decision, place)
             if reply is None:
                 return self._refused(call, decision, "Needs approval, and no answer came")
             if reply.arguments is not None:
@@ -262,7 +272,6 @@ class Permits:
         self,
         call: ToolCall,
         arguments: dict[str, Any],
-        tool: Tool,
         decision: CallDecision,
         place: CommandPlace,
     ) -> ApprovalReply | None:

@@ -19,6 +19,7 @@ _TABLE: dict[Mode, dict[Letter, Outcome]] = {
     "auto-edit": {"R": "run", "E": "run", "X": "run", "N": "ask", "U": "run", "F": "ask"},
     "full": {"R": "run", "E": "run", "X": "run", "N": "run", "U": "run", "F": "ask"},
 }
+LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 _SEVERITY: dict[Outcome, int] = {"run": 0, "ask": 1, "refuse": 2}
 
 
@@ -29,6 +30,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     rules: Sequence[PermitRule] = ()
     has_box: bool = False
     """Commands can run where they reach nothing but the workspace."""
+    has_own_network: bool = False
+    """In the box there is nothing of this machine's network but what the session started."""
     exceptions: Sequence[str] = ()
     """Exact commands that the person has taken out of the floor."""
 
@@ -102,6 +105,10 @@ def _by_mode(part: CallPart, policy: Policy) -> tuple[Outcome, str]:
     outcome = _TABLE[policy.mode][part.letter]
     if policy.mode == "auto-edit" and part.letter in ("X", "U") and not policy.has_box:
         return "ask", "mode auto-edit without a sandbox"
+    if outcome == "ask" and policy.mode == "auto-edit" and part.letter == "N" and policy.has_own_network:
+        hosts = [host.rpartition(":")[0].strip("[]") for host in part.hosts]
+        if hosts and LOCAL_HOSTS.issuperset(hosts):
+            return "run", "mode auto-edit, in the sandbox's own network"
     return outcome, f"mode {policy.mode}"
 
 

@@ -183,6 +183,12 @@ def _fits_host(pattern: str, host: str) -> bool:
     return fnmatch.fnmatchcase(name, wanted)
 
 
+def is_host_named(rule: PermitRule, host: str, port: int) -> bool:
+    """Without a wildcard: whoever wrote it means this very host, wherever its name leads."""
+    is_plain = rule.kind == "net" and not set("*?[") & set(rule.pattern.removesuffix(":*"))
+    return is_plain and _fits_host(rule.pattern, f"{host}:{port}")
+
+
 def matches_path(pattern: str, path: str, place: CommandPlace) -> bool:
     """A path pattern: `**` also goes through folders, `*` does not."""
     form = re.compile(path_form(pattern, place.workspace, place.home), re.DOTALL)
@@ -229,6 +235,8 @@ def offered(part: CallPart, tool: str, place: CommandPlace) -> tuple[str, ...]:
         return ()
     if tool in ("edit", "write", "read") and part.words is not None and len(part.words) == 2:
         return _offered_paths(tool, part.words[1], place)
+    if tool == "network":
+        return _offered_hosts(part)
     if tool != "bash":
         return (f"tool: {tool}",)
     if (
@@ -246,6 +254,14 @@ def offered(part: CallPart, tool: str, place: CommandPlace) -> tuple[str, ...]:
         if len(words) > size and not words[size - 1].startswith("-"):
             found.append("bash: " + " ".join([*words[:size], "**"]))
     return tuple(dict.fromkeys(found))[:3]
+
+
+def _offered_hosts(part: CallPart) -> tuple[str, ...]:
+    """This one, and its neighbours of the same name."""
+    host, _, port = part.hosts[0].rpartition(":") if part.hosts else ("", "", "")
+    names = host.split(".")
+    wide = (f"net: *.{'.'.join(names[1:])}:{port}",) if len(names) > 2 and not names[-1].isdigit() else ()
+    return (f"net: {host}:{port}", *wide) if host and ":" not in host else ()
 
 
 def _offered_paths(tool: str, path: str, place: CommandPlace) -> tuple[str, ...]:

@@ -71,10 +71,11 @@ class SandboxSettings(Group, frozen=True, kw_only=True):
         ),
     ] = "auto"
     network: Annotated[
-        Literal["off", "open"],
+        Literal["off", "listed", "open"],
         Meta(
-            description="What commands in it reach: `off` this machine's own servers of the session only, `open` "
-            "everything. A command that says that it uses the network and was let run reaches everything with `open`.",
+            description="What commands in it reach: `off` only servers that the session started, `listed` these and "
+            "hosts that rules (`net: example.org:443`) or you allow, `open` everything. With `listed` a command that "
+            "was judged to use the network, and was let run, reaches everything.",
             extra={"global_only": True},
         ),
     ] = "open"

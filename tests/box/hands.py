@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from app.engine.boxes import Boxes, Leave
+from app.engine.box_places import Leave
+from app.engine.boxes import Boxes
 from app.engine.options import SessionOptions
 from app.engine.whereabouts import Whereabouts
 from app.resources.in_force import InForce

@@ -189,7 +189,7 @@ async def test_the_page_says_what_is_possible(step: Step, monkeypatch: pytest.Mo
     skip_below(step)
     if "landlock" in (step, step[:8]) and not of_this_system().has_rules:
         pytest.skip("this system has no Landlock")
-    monkeypatch.setattr("app.engine.boxes.temporary_folders", lambda: ("/var/tmp",))
+    monkeypatch.setattr("app.engine.box_places.temporary_folders", lambda: ("/var/tmp",))
     said = on_page(step)
     found = await attempts(step)
     assert {words for _, words in found} == set(said)
@@ -209,7 +209,7 @@ def test_whatever_is_possible_on_the_first_step_is_named() -> None:
 
 
 async def _write() -> None:
-    import app.engine.boxes as engine
+    import app.engine.box_places as engine
 
     engine.temporary_folders = lambda: ("/var/tmp",)
     found: dict[Step, Results] = {step: await attempts(step) for step in BOXED}

@@ -16,7 +16,7 @@ WRITES = "python3 -c \"import os; open(os.path.expanduser('~/notes/b.txt'), 'w')
 
 def boxed_stage(folder: Path, monkeypatch: pytest.MonkeyPatch, *responses: Any, **more: Any) -> Any:
     skip_below("namespaces")
-    monkeypatch.setattr("app.engine.boxes.temporary_folders", lambda: ("/var/tmp",))
+    monkeypatch.setattr("app.engine.box_places.temporary_folders", lambda: ("/var/tmp",))
     play = stage(folder, *responses, mode="auto-edit", **more)
     notes = play.session.cwd.parent / "notes"
     notes.mkdir()

@@ -42,6 +42,11 @@ _NETWORK: Final = (
     "no route to host",
     "dns error",
     "address family not supported",
+    "connect tunnel failed",
+    "from proxy after connect",
+    "tunnel connection failed: 403",
+    "tunneling socket could not be established",
+    "bayou: the sandbox does not let",
 )
 _LOCAL: Final = ("econnrefused", "connection refused", "could not connect", "can't connect")
 _RIGHTS: Final = ("no new privileges", "sudo: effective uid", "setuid", "must be setuid")

@@ -1,0 +1,156 @@
+"""What is in a box: which places of this machine, for how a call was let run."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from app.engine.options import SessionOptions
+from app.engine.whereabouts import Whereabouts, temporary_folders
+from app.permits.credentials import daemons, shown_to
+from app.permits.secrets import FOLDERS, HOME_FILES, NAMES, OTHERS_FILES, START_UP, START_UP_FOLDERS
+from tools.box.places import caches, git_places, guarded_in, real, sockets
+from tools.box.policy import Box, BoxKind, BoxNetwork, covering, outermost
+from tools.files.presence import is_dir
+from tools.workspace import Workspace
+
+
+class Leave(msgspec.Struct, frozen=True, kw_only=True):
+    """How a call was let run."""
+
+    kind: BoxKind | Literal["outside"] = "work"
+    uses_network: bool = False
+    """It said so, and was let run."""
+    programs: frozenset[str] = frozenset()
+    """What it runs, where every word of that is known."""
+
+
+class BoxPlaces:
+    """For the boxes of one session."""
+
+    def __init__(
+        self,
+        options: SessionOptions,
+        workspace: Workspace,
+        whereabouts: Whereabouts,
+        *,
+        home: Path,
+        own: Path,
+    ) -> None:
+        """`own`: bayou's folder of settings and credentials."""
+        self._options = options
+        self._workspace = workspace
+        self._whereabouts = whereabouts
+        self._home = os.path.realpath(home)
+        self._own = os.path.realpath(own)
+        self._private: str | None = None
+
+    def close(self) -> None:
+        if self._private is not None:
+            shutil.rmtree(self._private, ignore_errors=True)
+            self._private = None
+
+    def made(self, kind: BoxKind, leave: Leave) -> Box:
+        workspace = os.path.realpath(self._workspace.cwd)
+        folders, files = self._hidden(workspace, leave)
+        if kind == "read":
+            private = self._private_folder()
+            secrets = self._whereabouts.secrets_below(workspace).paths
+            return Box(
+                kind="read",
+                writable=(private,),
+                hidden_folders=folders,
+                hidden_files=(*files, *secrets),
+                network="off",
+                environment=(("TMPDIR", private),),
+            )
+        git = git_places(workspace)
+        self._make_cache()
+        kept = caches(self._home, os.environ)
+        present, missing = guarded_in(workspace)
+        own = self._places(self._options.in_force.settings.sandbox.write)
+        writable = outermost((workspace, *temporary_folders(), *kept.writable, *git.writable, *real(own)))
+        guarded = real(
+            path
+            for path in (*git.guarded, *present, *kept.guarded, *self._start_up(), self._own)
+            if covering(os.path.realpath(path), writable)
+        )
+        return Box(
+            kind="work",
+            writable=writable,
+            guarded=guarded,
+            pinned=tuple(path for path in git.pinned if path not in guarded),
+            hidden_folders=folders,
+            hidden_files=files,
+            watched=(*git.missing, *missing, *(() if self.has_mounts else (*git.guarded, *present))),
+            network=self._network(leave),
+            environment=kept.variables,
+        )
+
+    def _make_cache(self) -> None:
+        """Where all caches are that have no other place: a tool in the box could not make it by itself."""
+        try:
+            Path(self._home, ".cache").mkdir(mode=0o700, exist_ok=True)
+        except OSError:
+            pass  # A home that is not there, or that nobody may write.
+
+    @property
+    def has_mounts(self) -> bool:
+        return self._workspace.abilities().step.startswith("namespaces")
+
+    def _network(self, leave: Leave) -> BoxNetwork:
+        setting = self._options.in_force.settings.sandbox.network
+        is_let_through = setting == "listed" and leave.uses_network
+        return "open" if setting == "open" or is_let_through else "own"
+
+    def _start_up(self) -> tuple[str, ...]:
+        return tuple(f"{self._home}/{name}" for name in (*sorted(START_UP), *START_UP_FOLDERS))
+
+    def _hidden(self, workspace: str, leave: Leave) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Folders, and files with sockets."""
+        settings = self._options.in_force.settings.sandbox
+        more = self._places(settings.hide)
+        shown = shown_to(leave.programs) if leave.uses_network else frozenset[str]()
+        named = [name for name in (*FOLDERS, *HOME_FILES, *OTHERS_FILES, *sorted(NAMES)) if name not in shown]
+        wanted = real((*(f"{self._home}/{name}" for name in named), f"{self._own}/auth.json", *more))
+        folders, files = sockets(self._home, os.environ, workspace)
+        agent = os.path.realpath(os.environ.get("SSH_AUTH_SOCK") or "/")
+        if ".ssh" in shown:
+            files = tuple(path for path in files if path != agent)
+        if leave.programs and leave.programs <= daemons():
+            files = tuple(path for path in files if "docker" not in path and "podman" not in path)
+            folders = tuple(path for path in folders if "docker" not in path and "podman" not in path)
+        folders += tuple(path for path in wanted if is_dir(Path(path)))
+        files += tuple(path for path in wanted if not is_dir(Path(path)) and not self._is_harmless(path))
+        outer = outermost(folders)
+        kept = tuple(path for path in outer if not _holds(path, workspace))
+        return kept, tuple(path for path in dict.fromkeys(files) if covering(path, kept) is None)
+
+    def _is_harmless(self, path: str) -> bool:
+        """Settings of npm say where packages come from; a key is in them or not."""
+        if not path.endswith("/.npmrc"):
+            return False
+        try:
+            text = Path(path).read_text(encoding="utf-8", errors="replace").casefold()
+        except OSError:
+            return False
+        return "_auth" not in text and "_password" not in text
+
+    def _places(self, said: Iterable[str]) -> tuple[str, ...]:
+        """As a person writes them: from the home, or absolute."""
+        return tuple(self._home + path[1:] if path.startswith("~") else path for path in said)
+
+    def _private_folder(self) -> str:
+        """For temporary files of what reads."""
+        if self._private is None or not is_dir(Path(self._private)):
+            self._private = os.path.realpath(tempfile.mkdtemp(prefix="bayou-read-"))
+        return self._private
+
+
+def _holds(folder: str, path: str) -> bool:
+    """Hiding it would hide the place that is worked in."""
+    return covering(path, (folder,)) is not None

@@ -1,0 +1,254 @@
+"""The one way out of a network that is the session's own: by host name, and only to what is let through.
+
+Speaks HTTP as a proxy does (`CONNECT`, and plain requests with a whole address). A name is resolved once, and the very
+address that was looked at is connected to. Nothing is decrypted. Whether a host is let through is asked of whoever
+made this; what it leads to is judged here.
+"""
+
+import asyncio
+import contextlib
+import ipaddress
+import socket
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import msgspec
+
+_MOST_HEADER: Final = 64 * 1024
+_PIECE: Final = 64 * 1024
+_CONNECT_SECONDS: Final = 20.0
+_HEADER_SECONDS: Final = 30.0
+_METADATA: Final = frozenset({"169.254.169.254", "100.100.100.200", "fd00:ec2::254", "192.0.0.192"})
+_TRANSLATED: Final = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("2002::/16"))
+
+Allow = Callable[[str, int], Awaitable[bool]]
+Resolve = Callable[[str, int], Awaitable[list[str]]]
+Connect = Callable[[str, int], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
+
+
+class ProxyRequest(msgspec.Struct, frozen=True):
+    """What a request wants to reach, and what is sent there first."""
+
+    host: str
+    port: int
+    first: bytes
+    is_tunnel: bool
+
+
+class RefusedHost(Exception):
+    """Told to the program in these words."""
+
+
+class HostProxy:
+    """Serves one socket that listens."""
+
+    def __init__(
+        self,
+        allow: Allow,
+        *,
+        is_listed: Callable[[str, int], bool] = lambda host, port: False,
+        resolve: Resolve | None = None,
+        connect: Connect | None = None,
+        own_addresses: Callable[[], frozenset[str]] = frozenset,
+    ) -> None:
+        """`allow`: may wait for a person. `is_listed`: somebody wrote down this very host, wherever it leads."""
+        self._allow = allow
+        self._is_listed = is_listed
+        self._resolve = resolve or _resolved
+        self._connect = connect or _connected
+        self._own_addresses = own_addresses
+        self._server: asyncio.Server | None = None
+        self._connections: set[asyncio.Task[None]] = set()
+
+    async def serve(self, listening: socket.socket) -> None:
+        listening.setblocking(False)
+        self._server = await asyncio.start_server(self._accepted, sock=listening, limit=_MOST_HEADER)
+
+    def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        for connection in tuple(self._connections):
+            connection.cancel()
+
+    async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections.add(task)
+        try:
+            await self._answer(reader, writer)
+        except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
+            pass  # One of both has gone, or said what is no request.
+        except asyncio.CancelledError:
+            pass  # The session is over.
+        finally:
+            self._connections.discard(task)
+            writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _HEADER_SECONDS)
+        wanted = wanted_by(head)
+        if wanted is None:
+            await _refuse(
+                writer, "400 Bad Request", "This is bayou's proxy; it takes requests with a whole address."
+            )
+            return
+        try:
+            there, back = await self._opened(wanted)
+        except RefusedHost as refusal:
+            await _refuse(writer, "403 Forbidden", str(refusal))
+            return
+        except (OSError, TimeoutError) as problem:
+            await _refuse(
+                writer, "502 Bad Gateway", f"{wanted.host}:{wanted.port} was not reached: {problem}"
+            )
+            return
+        try:
+            if wanted.is_tunnel:
+                writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            else:
+                back.write(wanted.first)
+            await asyncio.gather(_copied(reader, back), _copied(there, writer))
+        finally:
+            back.close()
+
+    async def _opened(self, wanted: ProxyRequest) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        if not await self._allow(wanted.host, wanted.port):
+            place = f"{wanted.host}:{wanted.port}"
+            raise RefusedHost(f"The sandbox does not let {place} be reached: nobody has allowed it.")
+        try:
+            addresses = await self._resolve(wanted.host, wanted.port)
+        except OSError as problem:
+            raise OSError(f"its name leads nowhere ({problem.strerror or problem})") from None
+        if not self._is_listed(wanted.host, wanted.port):
+            own = self._own_addresses()
+            for address in addresses:
+                why = forbidden(address, own)
+                if why:
+                    leads = f"it leads to {address}, {why}"
+                    raise RefusedHost(f"The sandbox does not let {wanted.host} be reached: {leads}.")
+        problem: OSError = OSError("it has no address")
+        for address in addresses[:4]:
+            try:
+                return await asyncio.wait_for(self._connect(address, wanted.port), _CONNECT_SECONDS)
+            except OSError as failure:
+                problem = failure
+        raise problem
+
+
+def wanted_by(head: bytes) -> ProxyRequest | None:
+    """None: it is no request for a proxy."""
+    line, _, rest = head.partition(b"\r\n")
+    words = line.decode("latin-1").split(" ")
+    if len(words) != 3 or not words[2].startswith("HTTP/1."):
+        return None
+    method, target, version = words
+    if method == "CONNECT":
+        place = _host_and_port(target, None)
+        return ProxyRequest(*place, b"", is_tunnel=True) if place else None
+    scheme, _, behind = target.partition("://")
+    if scheme.casefold() != "http" or not behind:
+        return None
+    authority, slash, path = behind.partition("/")
+    place = _host_and_port(authority.rpartition("@")[2], 80)
+    if place is None:
+        return None
+    kept = [line for line in rest.split(b"\r\n") if not _is_for_the_proxy(line)]
+    first = f"{method} {slash or '/'}{path} {version}".encode("latin-1")
+    return ProxyRequest(*place, b"\r\n".join([first, b"Connection: close", *kept]), is_tunnel=False)
+
+
+def _is_for_the_proxy(line: bytes) -> bool:
+    return line.split(b":")[0].strip().lower() in (b"proxy-connection", b"proxy-authorization", b"connection")
+
+
+def _host_and_port(text: str, usual: int | None) -> tuple[str, int] | None:
+    if text.startswith("["):
+        host, bracket, port = text[1:].partition("]")
+        port = port.removeprefix(":")
+        if not bracket:
+            return None
+    else:
+        host, _, port = text.partition(":")
+    host = host.rstrip(".").casefold()
+    is_name = (
+        host and len(host) < 254 and all(one.isalnum() or one in "-_.:" for one in host) and host.isascii()
+    )
+    if not is_name or not ((port.isascii() and port.isdigit()) or (not port and usual)):
+        return None
+    number = int(port) if port else usual or 0
+    return (host, number) if 0 < number < 65_536 else None
+
+
+def forbidden(address: str, own: frozenset[str]) -> str:
+    """Why no name may lead there; empty if it may."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return "which is no address"
+    if isinstance(found, ipaddress.IPv6Address):
+        inner = found.ipv4_mapped or (found.sixtofour if found in _TRANSLATED[1] else None)
+        if inner is None and found in _TRANSLATED[0]:
+            inner = ipaddress.IPv4Address(int(found) & 0xFFFF_FFFF)
+        if inner is not None:
+            return forbidden(str(inner), own)
+    if str(found) in _METADATA:
+        return "which tells about the machine and its rights (metadata)"
+    if found.is_loopback or found.is_unspecified:
+        return "which is this machine"
+    if found.is_link_local:
+        return "which is link-local"
+    if found.is_multicast or found.is_reserved:
+        return "which is no host"
+    return "which is this machine" if str(found) in own else ""
+
+
+async def _resolved(host: str, port: int) -> list[str]:
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(one[4][0]) for one in found))
+
+
+async def _connected(address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    return await asyncio.open_connection(address, port)
+
+
+async def _copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        while piece := await reader.read(_PIECE):
+            writer.write(piece)
+            await writer.drain()
+    finally:
+        with contextlib.suppress(OSError, RuntimeError):
+            if writer.can_write_eof():
+                writer.write_eof()
+
+
+async def _refuse(writer: asyncio.StreamWriter, status: str, words: str) -> None:
+    body = f"bayou: {words}\n".encode()
+    head = f"HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    writer.write(head.encode() + body)
+    await writer.drain()
+
+
+def proxy_variables(port: int) -> tuple[tuple[str, str], ...]:
+    """By which programs find it."""
+    place, local = f"http://127.0.0.1:{port}", "localhost,127.0.0.1,::1"
+    names = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
+    return (
+        *((name, place) for name in names),
+        ("NO_PROXY", local),
+        ("no_proxy", local),
+        ("NODE_USE_ENV_PROXY", "1"),
+    )
+
+
+def own_addresses() -> frozenset[str]:
+    """Of this machine, as far as its name and its way out tell."""
+    found: set[str] = set()
+    for family, far in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
+        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as asking:
+            asking.connect((far, 9))
+            found.add(str(asking.getsockname()[0]))
+    with contextlib.suppress(OSError):
+        found.update(str(one[4][0]) for one in socket.getaddrinfo(socket.gethostname(), None))
+    return frozenset(found)

@@ -76,6 +76,9 @@ class NestedWays:
     async def present(self, names: list[str]) -> dict[str, Seen]:
         return await self._main.present(names)
 
+    def place(self, name: str) -> str:
+        return self._main.place(name)
+
     def text(self, image: FileImage | None) -> str | None:
         return self._main.text(image)
 

@@ -92,6 +92,9 @@ class PlainWay:
         places = [(name, f"{self._root}/{name}") for name in names]
         return await asyncio.to_thread(self._holder.hold, places, _LIMITS, was_clean=frozenset())
 
+    def place(self, name: str) -> str:
+        return f"{self._root}/{name}"
+
     def text(self, image: FileImage | None) -> str | None:
         return self._holder.text(image)
 

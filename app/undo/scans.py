@@ -9,6 +9,7 @@ from typing import Protocol
 
 import msgspec
 
+from app.undo.births import born
 from app.undo.disk import Signature, folding
 from app.undo.images import Change, FileImage, Uncovered, is_same, named
 from tools.edits.diffs import diff_texts
@@ -57,6 +58,10 @@ class ScanWay(Protocol):
         """What these are now."""
         ...
 
+    def place(self, name: str) -> str:
+        """Its absolute path."""
+        ...
+
     def text(self, image: FileImage | None) -> str | None:
         """Its content, where that is held and text."""
         ...
@@ -85,6 +90,7 @@ async def delta(old: Scan, new: Scan, way: ScanWay) -> Delta:
         [name for name in touched if name not in old.seen and new.seen[name].is_clean_before]
     )
     changes: list[Change] = []
+    made = _MadeFolders(old.started - LAG_SECONDS)
     uncovered: list[Uncovered] = list(new.uncovered)
     for name in sorted(touched):
         before, after = old.seen.get(name), new.seen.get(name) or back_to_clean[name]
@@ -99,7 +105,8 @@ async def delta(old: Scan, new: Scan, way: ScanWay) -> Delta:
         if original is not None and after.image is not None and isinstance(original, FileImage):
             was = _with_bits(original, after.image)
         if not is_same(was, after.image):
-            changes.append(_change(name, was, after.image, way))
+            new_folders = made.above(way.place(name)) if was is None else ()
+            changes.append(_change(name, was, after.image, way, new_folders))
     return Delta(changes=tuple(changes), uncovered=tuple(uncovered))
 
 
@@ -155,7 +162,32 @@ def _with_bits(original: FileImage, now: FileImage) -> FileImage:
     return msgspec.structs.replace(original, mode=mode)
 
 
-def _change(name: str, before: FileImage | None, after: FileImage | None, way: ScanWay) -> Change:
+class _MadeFolders:
+    """Folders that were made since a moment, as far as the system knows."""
+
+    def __init__(self, since: float) -> None:
+        self._since = since
+        self._known: dict[str, bool] = {}
+
+    def above(self, place: str) -> tuple[str, ...]:
+        """Those on the way to it, outermost first: above one that was there before, all were."""
+        found: list[str] = []
+        folder = place.rpartition("/")[0]
+        while folder and self._is_new(folder):
+            found.insert(0, folder)
+            folder = folder.rpartition("/")[0]
+        return tuple(one for one in found if _shown(one) == one)
+
+    def _is_new(self, folder: str) -> bool:
+        if folder not in self._known:
+            when = born(folder)
+            self._known[folder] = when is not None and when >= self._since
+        return self._known[folder]
+
+
+def _change(
+    name: str, before: FileImage | None, after: FileImage | None, way: ScanWay, folders: tuple[str, ...]
+) -> Change:
     added = removed = 0
     sizes = [image.size for image in (before, after) if image is not None]
     if max(sizes, default=0) <= _MOST_DIFFED:
@@ -164,7 +196,15 @@ def _change(name: str, before: FileImage | None, after: FileImage | None, way: S
         if old is not None and new is not None and old != new:
             diff = diff_texts(name, old, new)
             added, removed = diff.added, diff.removed
-    return Change(**named(name), before=before, after=after, by="command", added=added, removed=removed)
+    return Change(
+        **named(name),
+        before=before,
+        after=after,
+        by="command",
+        added=added,
+        removed=removed,
+        folders=folders,
+    )
 
 
 def _shown(name: str) -> str:

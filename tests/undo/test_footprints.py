@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from app.undo.births import born
 from app.undo.blobs import BlobStore, hash_of
 from app.undo.disk import look
 from app.undo.holding import Holder
@@ -187,6 +188,25 @@ async def test_what_git_does_inside_a_command_hides_nothing(root: Path, name: st
     assert place.taken_back(done.changes) == before
     assert done.uncovered == ()
     assert (done.head is not None) == (name in ("commit", "branch"))
+
+
+@pytest.mark.parametrize("way", ["plain", pytest.param("git", marks=needs_git)])
+async def test_folders_that_a_command_made_are_known(root: Path, way: str) -> None:
+    if born(str(root)) is None:
+        pytest.skip("this system does not know when a folder was made")
+    if way == "git":
+        as_repository(root)
+    (root / "empty").mkdir()
+    await asyncio.sleep(0.05)  # a folder is as old as the system's clock is coarse
+    place = Place(root, way)
+    happened = await place.run(
+        lambda: shell(root, "mkdir -p new/er; echo 1 > new/er/a; echo 2 > empty/b; echo 3 > sub/c")
+    )
+    assert {change.path: change.folders for change in happened.changes} == {
+        "empty/b": (),
+        "new/er/a": (str(root / "new"), str(root / "new/er")),
+        "sub/c": (),
+    }
 
 
 @needs_git

@@ -125,6 +125,7 @@ class Differing:
         """`is_now`: the files are still what these entries left, unless somebody changed them since."""
         contents = self._recorder.contents
         stories, unheld = _stories(entries, contents)
+        unknown = {one.path: f"not all that was done to it is known: {one.why}" for one in unheld}
         is_short = len(stories) <= _MOST_COMPARED
         real: dict[str, str] = {}
         files: list[FileDifference] = []
@@ -134,6 +135,7 @@ class Differing:
             by_path[path] = story
             added, removed = self._lines(story) if is_short else _summed(story)
             place, is_other = self._place(story, real, looks=is_now and is_short)
+            is_other = unknown.get(path, is_other)
             files.append(
                 FileDifference(
                     path=path,

@@ -45,6 +45,12 @@ class Holder:
                 self._known.pop(name, None)
                 found[name] = Seen(is_clean_before=is_clean)
                 continue
+            if stat_module.S_ISDIR(stat.st_mode) and not name.endswith("/"):
+                self._known.pop(name, None)
+                found[name] = Seen(
+                    is_clean_before=is_clean
+                )  # the file is gone; what is in the folder is listed
+                continue
             if stat_module.S_ISDIR(stat.st_mode):
                 found[name] = Seen(signature=_of_folder(place, stat), is_folder=True)
                 continue

@@ -4,6 +4,7 @@ The default keeps what a person did: a file that is not as the session left it i
 """
 
 import hashlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -120,12 +121,16 @@ def plan(
     real: dict[str, str] = {}
     counts = len(journey.ways) <= _MOST_COUNTED
     alike = folding(way.name for way in journey.ways)
+    freed = frozenset(folder for way in journey.ways if way.wanted is None for folder in way.folders)
     steps = [
-        _step(way, root, contents, real, counts=counts, is_exact=way.name in alike) for way in journey.ways
+        _step(way, root, contents, real, counts=counts, is_exact=way.name in alike, freed=freed)
+        for way in journey.ways
     ]
     steps = [step for step in steps if step.row.state != "same"]
     steps = _with_renames(steps)
-    known = {step.name for step in steps}
+    unheld = {one.path: one.why for one in journey.unheld}
+    steps = [_doubted(step, unheld.get(step.row.path)) for step in steps]
+    known = {step.row.path for step in steps}
     steps += [
         Step(row=Row(path=one.path, state="unheld", deed="stays", why=one.why), name=one.path)
         for one in journey.unheld
@@ -149,12 +154,15 @@ def _step(
     *,
     counts: bool,
     is_exact: bool,
+    freed: frozenset[str],
 ) -> Step:
+    """`freed`: folders that are gone by then."""
     shown = way.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     by = _words(way.by)
     try:
         place = place_of(root, way.name, real)
         is_there = not is_exact or spelled_below(str(root), way.name) == way.name
+        is_there = is_there and not (place in freed and os.path.isdir(place))  # noqa: PTH112  (as above)
         now = look(place, contents.max_bytes) if is_there else FoundName()
     except LeftAlone as problem:
         return Step(
@@ -176,6 +184,13 @@ def _step(
     return _said(
         step, state="conflict", why=_conflict(way, now.image), can_merge=merged(step, contents) is not None
     )
+
+
+def _doubted(step: Step, why: str | None) -> Step:
+    """Something is not known of it in between: then what is wanted is not surely what it was."""
+    if why is None or step.row.state != "ready":
+        return step
+    return _said(step, state="conflict", choice="keep", why=f"not all that was done to it is known: {why}")
 
 
 def _said(step: Step, **said: object) -> Step:

@@ -96,8 +96,12 @@ def carry_out(wanted: list[WantedStep], *, after_each: Callable[[], None] = lamb
     done: dict[str, Change] = {}
     kept: list[Uncovered] = []
     real: dict[str, str] = {}
+    removed = False
     for one in sorted(wanted, key=lambda one: (one.image is not None, one.step.name)):
         step = one.step
+        if one.image is not None and not removed:
+            removed = True
+            _remove_folders(wanted, done)
         try:
             made = _do(one, real)
         except LeftAlone as problem:
@@ -117,12 +121,17 @@ def carry_out(wanted: list[WantedStep], *, after_each: Callable[[], None] = lamb
             folders=tuple(made),
         )
         after_each()
-    for one in wanted:
-        if one.image is None and one.step.name in done and one.step.way is not None:
-            remove_empty(one.step.way.folders)
+    _remove_folders(wanted, done)
     return Restored(
         changes=tuple(done[one.step.name] for one in wanted if one.step.name in done), kept=tuple(kept)
     )
+
+
+def _remove_folders(wanted: list[WantedStep], done: Mapping[str, Change]) -> None:
+    """Those that were made for what is removed, as far as they are empty."""
+    for one in wanted:
+        if one.image is None and one.step.name in done and one.step.way is not None:
+            remove_empty(one.step.way.folders)
 
 
 def _do(one: WantedStep, real: dict[str, str]) -> list[str]:
@@ -131,7 +140,8 @@ def _do(one: WantedStep, real: dict[str, str]) -> list[str]:
     if real_folder(folder, real) != folder:
         raise LeftAlone("its folder is a link to another one now")
     if not is_untouched(step.place, step.now.signature):
-        raise LeftAlone("it changed just now")
+        is_folder = os.path.isdir(step.place)  # noqa: PTH112  (as above)
+        raise LeftAlone("is a folder now" if is_folder else "it changed just now")
     return make(step.place, one.image, one.data, now=step.now)
 
 

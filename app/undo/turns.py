@@ -21,6 +21,8 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     removed: int = 0
     is_least: bool = False
     """Long lists of files are kept elsewhere, and may name the same ones."""
+    unheld: tuple[str, ...] = ()
+    """What cannot be put back."""
 
     @property
     def words(self) -> str:
@@ -36,7 +38,8 @@ def lines_told(added: int, removed: int) -> str:
 
 def tally(entries: Iterable[Entry]) -> Tally:
     """Of what calls did; restores are told by themselves."""
-    known = [data for entry in entries if (data := files_of(entry)) is not None and data.total]
+    found = [data for entry in entries if (data := files_of(entry)) is not None]
+    known = [data for data in found if data.total]
     here = joined(change for data in known for change in data.changes)
     elsewhere = [data for data in known if data.more is not None]
     counts = [len(here), *(data.total for data in elsewhere)]
@@ -45,7 +48,13 @@ def tally(entries: Iterable[Entry]) -> Tally:
         added=sum(change.added for change in here) + sum(data.added for data in elsewhere),
         removed=sum(change.removed for change in here) + sum(data.removed for data in elsewhere),
         is_least=bool(elsewhere) and len(known) > 1,
+        unheld=tuple(dict.fromkeys(path for data in found for path in _unheld(data))),
     )
+
+
+def _unheld(data: FilesData) -> Iterable[str]:
+    """Single ones: of a folder that is not looked at each command's card says so."""
+    return (one.path for one in data.uncovered if one.path != ".")
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,11 +7,11 @@ import pytest
 
 from app.providers.scripted import ScriptedAnswer, call, say
 from app.tui.transcript.changed_line import ChangedLine
-from app.undo.images import FILES, Change, FileImage, FilesData, as_data
+from app.undo.images import FILES, Change, FileImage, FilesData, Uncovered, as_data
 from app.values.entries import CustomEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage, user_message
 from tests.tui.stage import StageApp, make_app, settled, submit
-from widgets.transcript.blocks import NoteBlock
+from widgets.transcript.blocks import NoteBlock, NoteKind
 
 
 @pytest.fixture
@@ -88,6 +88,18 @@ def test_keys_that_somebody_took_away_are_not_named() -> None:
     told = line.behind(AssistantMessage(content=(), model="m"))
     assert told is not None and told.text == "1 file · f4 takes back"
     assert line.rest() is None
+
+
+def test_what_cannot_be_put_back_is_named_at_once() -> None:
+    line = ChangedLine(lambda action, usual: usual)
+    for path in ("big.bin", "build/", "."):
+        data = FilesData(
+            call_id="c", tool="write", uncovered=(Uncovered(path=path, why="it is larger than 32 MB"),)
+        )
+        line.note(CustomEntry(parent_id=None, custom_type=FILES, data=as_data(data)))
+    told = line.rest()
+    assert told is not None and told.kind is NoteKind.WARNING
+    assert told.text == "not undoable: big.bin and 1 more · alt+g shows · alt+z takes back"
 
 
 def test_what_was_not_told_stands_before_the_next_prompt() -> None:

@@ -3,11 +3,13 @@
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from app.undo.images import Uncovered
+from app.undo.images import FILES, FilesData, Uncovered, as_data
 from app.undo.merging import merge
 from app.undo.restores import NothingToDo
+from app.values.entries import CustomEntry
 from app.values.unable import Unable
 from tests.undo.stage import Stage
 
@@ -203,6 +205,49 @@ def test_names_that_are_no_text(stage: Stage) -> None:
     assert row.path == "caf\ufffd\n.txt"
     stage.restore(stage.undo())
     assert (stage.root / name).read_text() == "one"
+
+
+def test_a_file_that_became_a_folder_comes_back_where_the_folder_goes(stage: Stage) -> None:
+    stage.prompt("do")
+    stage.record(stage.write("a", "1"), stage.write("b", "1"))
+    stage.prompt("change")
+    gone = [stage.write("a", None), stage.write("b", None)]
+    made = []
+    for name in ("a", "b"):
+        change = stage.write(f"{name}/within", "w")
+        made.append(msgspec.structs.replace(change, folders=(str(stage.root / name),)))
+    stage.record(*gone, *made, tool="bash")
+    (stage.root / "b/mine").write_text("m")
+    done = stage.restore(stage.undo())
+    assert {one.path: one.why for one in done.kept} == {"b": "is a folder now"}
+    assert stage.files() == {"a": "1", "b/mine": "m"}
+
+
+def test_what_is_not_known_in_between_is_a_conflict(stage: Stage) -> None:
+    stage.prompt("do")
+    stage.record(stage.write("a", "1"))
+    first = stage.log.leaf_id
+    stage.prompt("a command")
+    data = FilesData(call_id="c", tool="bash", uncovered=(Uncovered(path="a", why="larger than 4 MB"),))
+    stage.log.append(CustomEntry(parent_id=None, custom_type=FILES, data=as_data(data)))
+    (stage.root / "a").unlink()
+    stage.prompt("write it")
+    stage.record(stage.write("a", "2"))
+    plan = stage.restores.to_entry(first)
+    (row,) = plan.rows
+    assert (row.state, row.choice) == ("conflict", "keep")
+    assert row.why == "not all that was done to it is known: larger than 4 MB"
+    stage.restore(plan)
+    assert stage.files() == {"a": "2"}
+
+
+def test_what_became_too_large_is_left_alone(stage: Stage) -> None:
+    stage.prompt("do")
+    stage.record(stage.write("a", "1"))
+    with (stage.root / "a").open("r+b") as file:
+        file.truncate(4 << 30)  # sparse
+    (row,) = stage.undo().rows
+    assert (row.state, row.why) == ("refused", "is larger than 32 MB")
 
 
 def test_what_has_become_a_folder_or_a_pipe_is_left_alone(stage: Stage) -> None:

@@ -11,6 +11,7 @@ from app.undo.images import RESTORED, RestoredData, as_data
 from app.undo.restores import NothingToDo
 from app.values.entries import CustomEntry
 from app.values.unable import Unable
+from tests.undo.machine import World
 from tests.undo.stage import Stage
 
 NAMES = ("a", "b", "c", "d")
@@ -68,6 +69,34 @@ def test_wherever_the_disk_is_full_each_file_is_old_or_new(
     stage.recorder.told(data.id)
     stage.restore(stage.restores.to(plan.target))
     assert stage.files() == old
+
+
+@pytest.mark.parametrize("room", range(14))
+def test_wherever_the_disk_is_full_a_change_is_held_or_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    """By a tool and by a command: what is recorded can be taken back exactly, what cannot is named."""
+    world = World(tmp_path, has_git=False)
+    before = world.snapshot()
+    world.prompt()
+    with monkeypatch.context() as patch:
+        Disk(patch, room)
+        world.write("a", "by a tool\n" * 300)
+    between = world.snapshot()
+    assert between["a"] in (before["a"], ("file", b"by a tool\n" * 300, False))
+    with monkeypatch.context() as patch:
+        Disk(patch, room)
+        world.command("echo by a command > b; echo new > c")
+    try:
+        plan = world.restores.undo()
+    except NothingToDo:
+        assert world.snapshot() == before
+        return
+    data = world.restores.carry_out(plan, {})
+    after = world.snapshot()
+    named = {one.path for one in data.kept}
+    for name in {*before, *after}:
+        assert after.get(name) == before.get(name) or name in named, (name, named)
 
 
 def test_two_sessions_and_an_editor_in_one_folder(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from app.undo.turns import tally
 from app.values.entries import CustomEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage, Message, UserMessage
 from widgets.keys_told import keys_told
-from widgets.transcript.blocks import NoteBlock
+from widgets.transcript.blocks import NoteBlock, NoteKind
 
 
 class ChangedLine:
@@ -38,15 +38,21 @@ class ChangedLine:
         """What was not told yet."""
         entries, self._since = self._since, []
         counted = tally(entries)
-        if not counted.files:
+        if not counted.files and not counted.unheld:
             return None
+        parts = [counted.words] if counted.files else []
+        if counted.unheld:
+            first, *others = counted.unheld
+            parts.append(f"not undoable: {first}" + (f" and {len(others)} more" if others else ""))
         keys = keys_told(
             [
                 (self._key_told("app.diff.show", "alt+g"), "shows"),
                 (self._key_told("app.files.undo", "alt+z"), "takes back"),
             ]
         )
-        return NoteBlock(id=f"changed/{entries[0].id}", text=" · ".join(filter(None, (counted.words, keys))))
+        text = " · ".join(filter(None, (*parts, keys)))
+        kind = NoteKind.WARNING if counted.unheld else NoteKind.INFO
+        return NoteBlock(id=f"changed/{entries[0].id}", text=text, kind=kind)
 
 
 def _message(said: Entry | Message) -> object:

@@ -214,6 +214,7 @@ def _going_back(folder: Path) -> Iterator[Row]:
 def _bare_swap(folder: Path) -> float:
     """Seconds that the disk takes at this moment."""
     folder.mkdir()
+    began = 0.0
     for version in range(2):
         began = time.perf_counter()
         for number in range(RESTORED):

@@ -84,8 +84,6 @@ class World:
                 key = str(path.relative_to(self.root))
                 if path.is_symlink():
                     found[key] = ("link", os.fsencode(path.readlink()), False)
-                elif not path.is_file():
-                    found[key] = ("special", b"", False)
                 else:
                     found[key] = ("file", path.read_bytes(), bool(path.stat().st_mode & 0o100))
         return found

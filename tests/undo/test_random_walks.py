@@ -25,7 +25,6 @@ COMMANDS = (
     "mkdir -p sub/deep && echo d > sub/deep/x",
     "ln -sfn a {0}",
     "ln -f {0} {1}",
-    "mkfifo {0}",
     "rm -f {0}; mkdir -p {0}/within && echo w > {0}/within/w",
     "touch {0}",
     "rm -f {0}; ln -s nowhere {0}",

@@ -2,13 +2,16 @@
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from app.engine.json_texts import with_texts
 from app.engine.masking import Masking
-from app.sessions.export.text import ChangeEntry
 from app.sessions.log import SessionLog
 from app.values.entries import Entry
 from app.values.wire import from_wire, to_wire
+
+if TYPE_CHECKING:
+    from app.sessions.export.text import ChangeEntry
 
 _OPAQUE = frozenset(
     ("id", "parentId", "timestamp", "data", "textSignature", "thinkingSignature", "thoughtSignature")
@@ -16,7 +19,7 @@ _OPAQUE = frozenset(
 """Pictures, and what a provider or the tree goes by: nothing that anybody wrote."""
 
 
-def masked_entries(masking: Masking, folder: Path) -> ChangeEntry:
+def masked_entries(masking: Masking, folder: Path) -> "ChangeEntry":
     """With the secrets of each entry masked, those too that an older or another program wrote down."""
     masking.known.look(folder if folder.is_dir() else None)
 
@@ -29,7 +32,7 @@ def masked_entries(masking: Masking, folder: Path) -> ChangeEntry:
 
 
 def export_session(
-    log: SessionLog, target: Path | None = None, *, change: ChangeEntry, folder: Path | None = None
+    log: SessionLog, target: Path | None = None, *, change: "ChangeEntry", folder: Path | None = None
 ) -> Path:
     """`change`: what becomes of each entry, its secrets above all. Returns where it was written; without a target,
     an HTML page in `folder`. Raises `OSError`."""
@@ -48,7 +51,7 @@ def _write(target: Path, data: bytes) -> None:
         file.write(data)
 
 
-def _rendered(log: SessionLog, suffix: str, change: ChangeEntry) -> bytes:
+def _rendered(log: SessionLog, suffix: str, change: "ChangeEntry") -> bytes:
     # Each form has parts of its own; only the one that is asked for is loaded.
     if suffix == ".jsonl":
         from app.sessions.export.jsonl import export_jsonl  # noqa: PLC0415

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from textual.widget import Widget
 
+from widgets.transcript import highlight
 from widgets.transcript.blocks import Block, CardBlock, CardState, CustomBlock, ReplyState, ShownFailure
 from widgets.transcript.column import Column
 from widgets.transcript.item import Item
@@ -34,11 +35,24 @@ class Arriving:
         self._clock = clock
         """Tells how long thinking takes."""
         self._frame: asyncio.TimerHandle | None = None
+        self._expects_code = False
         self._last_frame = 0.0
         self._frame_cost = 0.0
         self._live: dict[str, Item] = {}
         self._progress: dict[str, Block] = {}
         """Cards that are still at work, as they are to be shown in the next frame."""
+
+    def came(self) -> None:
+        """The widget is there."""
+        if self._expects_code:
+            self._widget.call_after_refresh(_warm_up)
+
+    def expect_code(self) -> None:
+        """Something has come that may have code in it. Who only talks needs no highlighter, which is large."""
+        if not self._expects_code:
+            self._expects_code = True
+            if self._widget.is_attached:
+                self._widget.call_after_refresh(_warm_up)
 
     def begin(self, item: Item) -> None:
         self._live[item.block.id] = item
@@ -48,6 +62,8 @@ class Arriving:
         item = self._live.get(block_id)
         if item is None or item.live is None or not delta:
             return
+        if "`" in delta:
+            self.expect_code()
         item.live.append(sort, delta)
         self._need_frame()
 
@@ -167,3 +183,8 @@ def _is_progress(old: Block, new: Block) -> bool:
         and len(new.card.blocks) == len(old.card.blocks)
         and bool(new.card.blocks)
     )
+
+
+def _warm_up() -> None:
+    """Read the highlighter's modules beside the frames, not in the frame of the first fence."""
+    asyncio.get_running_loop().run_in_executor(None, highlight.warm_up)

@@ -5,7 +5,6 @@ for and tells to the parts: `column` (the blocks), `viewport` (what is in sight)
 `finder` (searching), `arriving` (what streams). What a block looks like is in `drawing`.
 """
 
-import asyncio
 import time
 from collections.abc import Callable, Iterable
 from typing import ClassVar
@@ -19,9 +18,9 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from widgets import textual_inside
-from widgets.transcript import highlight, messages
+from widgets.transcript import messages
 from widgets.transcript.arriving import Arriving
-from widgets.transcript.blocks import Block, ReplyBlock, ReplyState, ShownFailure
+from widgets.transcript.blocks import Block, CardBlock, CustomBlock, ReplyBlock, ReplyState, ShownFailure
 from widgets.transcript.column import Column
 from widgets.transcript.diagram import Diagrams
 from widgets.transcript.drawing import Expansion, OpensCards
@@ -83,6 +82,8 @@ class Transcript(ScrollView, can_focus=True):
             self.arriving.show(item, block)
             return
         item = Item(block)
+        if isinstance(block, CardBlock | CustomBlock):
+            self.arriving.expect_code()
         self.column.append(item)
         self.viewport.take_in(item)
 
@@ -114,6 +115,8 @@ class Transcript(ScrollView, can_focus=True):
             item = Item(block)
             item.expanded = opened.get(block.id)
             items.append(item)
+        if items:
+            self.arriving.expect_code()
         self._forget_places()
         self.column.replace(items)
         self.viewport.follow()
@@ -219,7 +222,7 @@ class Transcript(ScrollView, can_focus=True):
     def _came_or_went(self, event: events.Event) -> None:
         match event:
             case events.Mount():
-                self.call_after_refresh(_warm_up)
+                self.arriving.came()
             case events.Focus():
                 self.keyboard.begin()
             case _:
@@ -233,8 +236,3 @@ class Transcript(ScrollView, can_focus=True):
     @on(events.Click)
     def _mouse_did(self, event: events.Event) -> None:
         self.mouse.take(event)
-
-
-def _warm_up() -> None:
-    """Read the highlighter's modules beside the first frames, not in the frame of the first fence."""
-    asyncio.get_running_loop().run_in_executor(None, highlight.warm_up)

@@ -311,7 +311,7 @@ async def _typing_rows() -> list[Row]:
             name="key to paint while streaming, 95 %",
             figure=_p95(walls) * 1_000,
             unit="ms wall",
-            limit="≤ 33",
+            limit="≤ 10",
         ),
         Row(
             name="CPU between key and paint, 95 %",

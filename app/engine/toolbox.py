@@ -11,8 +11,8 @@ from app.values.messages import ToolDeclaration
 from app.values.models import Model
 from tools.base import JobHost, Tool, ToolCaller, ToolContext, plain_card
 from tools.builtin.edit import edit_tool_for
+from tools.edits.call import run_edit
 from tools.edits.named import EDITING
-from tools.edits.running import run_edit
 from tools.results import Card, ToolResult
 from tools.workspace import Workspace
 

@@ -12,12 +12,11 @@ import msgspec
 
 from tools.arguments import text_argument
 from tools.base import Tool
+from tools.edits.call import AnchoredChange, EditArguments, Replacement, run_edit
 from tools.edits.card import edit_card
 from tools.edits.diffs import diff_texts
 from tools.edits.modes import EditMode
 from tools.edits.named import named_paths, parts_of
-from tools.edits.patching import is_patch
-from tools.edits.running import AnchoredChange, EditArguments, Replacement, run_edit
 from tools.results import Card, Json, ToolResult
 from tools.schema import schema_of
 from tools.spellings import PATH, speller
@@ -123,6 +122,14 @@ _spelled = speller(
     dict.fromkeys(("replace_all", "replaceAll", "every", "global"), "all"),
     dict.fromkeys(("patch", "diff", "patch_text"), "input"),
 )
+
+
+def _is_patch(text: str) -> bool:
+    from tools.edits.patching import is_patch  # noqa: PLC0415  (a start needs none of the dialects)
+
+    return is_patch(text)
+
+
 _PAIR = ("oldText", "newText", "all")
 
 
@@ -152,7 +159,7 @@ def _mended(raw: dict[str, Any]) -> dict[str, Any]:
     if any("from" not in change for change in _objects(changes)):
         edits, changes = [*edits, *changes], []
     text: Json = out.get("input")
-    if isinstance(text, str) and text.strip() and not is_patch(text):
+    if isinstance(text, str) and text.strip() and not _is_patch(text):
         edits.append({"oldText": out.pop("input"), "newText": ""})
     for_all = {"all": out.pop("all")} if "all" in out else {}
     if "oldText" in out and "newText" in out:
@@ -181,7 +188,7 @@ def _listed(value: Json) -> list[Any]:
         try:
             value = json.loads(value)
         except ValueError:
-            return [{"oldText": value, "newText": ""}] if is_patch(str(value)) else [value]
+            return [{"oldText": value, "newText": ""}] if _is_patch(str(value)) else [value]
     return list(value) if isinstance(value, list) else [] if value is None else [value]
 
 

@@ -1,71 +1,24 @@
 """A call of an editing tool carried out, in whichever dialect it is written: models carry habits over."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import msgspec
 
 from tools.base import ToolContext, ToolError
 from tools.edits.anchored import AnchoredEdit, Stale, anchored, fresh_rows
 from tools.edits.applying import EditedFile, LockedFile, edit_files, file_named
+from tools.edits.call import AnchoredChange, EditArguments
 from tools.edits.diffs import diff_texts
 from tools.edits.editing import Edited, apply_edits, carried_out, editable
-from tools.edits.named import patch_paths
 from tools.edits.patching import PatchedFile, patched, read_patch
 from tools.edits.replacing import Edit
 from tools.edits.results import anchored_result, patched_result, replaced_result
-from tools.files.places import touched
 from tools.results import ToolResult
-from tools.schema import UNDECLARED
 from tools.text import one_line
-from tools.touches import Touches
 
 
-class Replacement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    old_text: Annotated[str, msgspec.Meta(description="Text to replace, exactly as in the file")]
-    new_text: Annotated[str, msgspec.Meta(description="Text to put in its place")]
-    all: Annotated[bool | None, msgspec.Meta(description="Replace it wherever it is, however often")] = None
-    path: Annotated[str | None, msgspec.Meta(description="The file, if it is another than path")] = None
-
-
-class AnchoredChange(msgspec.Struct, frozen=True, kw_only=True, rename={"first": "from", "last": "to"}):
-    path: Annotated[str, msgspec.Meta(description="File to edit")]
-    first: Annotated[
-        str,
-        msgspec.Meta(description='Anchor of the first line, e.g. "41th"; or "start" or "end" of the file'),
-    ]
-    last: Annotated[
-        str | None, msgspec.Meta(description="Anchor of the last line; without it the first line alone")
-    ] = None
-    place: Annotated[
-        Literal["replace", "before", "after"] | None,
-        msgspec.Meta(description="Whether lines replace these (default), or go before or after them"),
-    ] = None
-    lines: Annotated[
-        tuple[str, ...],
-        msgspec.Meta(description="New lines without anchors, indented as in the file; [] deletes"),
-    ]
-
-
-class EditArguments(msgspec.Struct, frozen=True, kw_only=True):
-    """Of every dialect; a tool declares those of one."""
-
-    path: Annotated[str, UNDECLARED] = ""
-    edits: Annotated[tuple[Replacement, ...], UNDECLARED] = ()
-    changes: Annotated[tuple[AnchoredChange, ...], UNDECLARED] = ()
-    input: Annotated[str, UNDECLARED] = ""
-
-    def touches(self, context: ToolContext) -> Touches:
-        return Touches(changes=touched(context, *self.paths()))
-
-    def paths(self) -> tuple[str, ...]:
-        """Of all files, in the order in which they are named."""
-        of_edits = [edit.path or self.path for edit in self.edits]
-        named = [*of_edits, *(change.path for change in self.changes), *patch_paths(self.input)]
-        return tuple(dict.fromkeys(named))
-
-
-async def run_edit(arguments: EditArguments, context: ToolContext) -> ToolResult:
+async def carry_out(arguments: EditArguments, context: ToolContext) -> ToolResult:
     if any(not path.strip() for path in arguments.paths()):
         raise ToolError("The path is empty. Pass the file to edit.")
     if arguments.input.strip():

@@ -4,7 +4,6 @@ import msgspec
 
 from tools.arguments import number_detail
 from tools.edits.anchors import rows
-from tools.edits.applying import notebook_key
 from tools.files.pages import Page
 from tools.files.readcache import Version
 from tools.files.snapshots import MAX_CHARS
@@ -31,6 +30,8 @@ def note_cells(workspace: Workspace, path: str, version: Version, cells: str, re
     first, last = number_detail(result.details, "firstLine"), number_detail(result.details, "lastLine")
     if first is None or last is None:
         return
+    from tools.edits.applying import notebook_key  # noqa: PLC0415  (a start needs none of what applies edits)
+
     key = notebook_key(workspace.files.real_path(path))
     lines = cells.split("\n")[first - 1 : last]
     workspace.read_cache.record(key, version, enumerate(lines, first))

@@ -13,7 +13,6 @@ from app.permits.decide import MODES
 from app.permits.letters import MEANING
 from app.tui.handed import AskPerson, KeyTold, TellPerson
 from app.values.events import Approval, Event, QuestionAsked
-from tools.edits.preview import edited_text
 from tools.files.paths import resolve
 from tools.results import Card, DiffBlock, TextBlock
 from widgets.editor.prompt import PromptEditor
@@ -279,6 +278,8 @@ def _change(approval: Approval, folder: Path) -> DiffBlock | None:
     before = _text_of(file)
     after = given.get("content")
     if approval.tool_name == "edit":
+        from tools.edits.preview import edited_text  # noqa: PLC0415  (when an edit is asked about)
+
         after = edited_text(given, before, str(file))
     if not isinstance(after, str):
         return None

@@ -1,0 +1,63 @@
+"""A call of an editing tool, as a model writes it in one of the dialects; what carries it out comes with the first."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from tools.base import ToolContext
+from tools.edits.named import patch_paths
+from tools.files.places import touched
+from tools.results import ToolResult
+from tools.schema import UNDECLARED
+from tools.touches import Touches
+
+
+class Replacement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    old_text: Annotated[str, msgspec.Meta(description="Text to replace, exactly as in the file")]
+    new_text: Annotated[str, msgspec.Meta(description="Text to put in its place")]
+    all: Annotated[bool | None, msgspec.Meta(description="Replace it wherever it is, however often")] = None
+    path: Annotated[str | None, msgspec.Meta(description="The file, if it is another than path")] = None
+
+
+class AnchoredChange(msgspec.Struct, frozen=True, kw_only=True, rename={"first": "from", "last": "to"}):
+    path: Annotated[str, msgspec.Meta(description="File to edit")]
+    first: Annotated[
+        str,
+        msgspec.Meta(description='Anchor of the first line, e.g. "41th"; or "start" or "end" of the file'),
+    ]
+    last: Annotated[
+        str | None, msgspec.Meta(description="Anchor of the last line; without it the first line alone")
+    ] = None
+    place: Annotated[
+        Literal["replace", "before", "after"] | None,
+        msgspec.Meta(description="Whether lines replace these (default), or go before or after them"),
+    ] = None
+    lines: Annotated[
+        tuple[str, ...],
+        msgspec.Meta(description="New lines without anchors, indented as in the file; [] deletes"),
+    ]
+
+
+class EditArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """Of every dialect; a tool declares those of one."""
+
+    path: Annotated[str, UNDECLARED] = ""
+    edits: Annotated[tuple[Replacement, ...], UNDECLARED] = ()
+    changes: Annotated[tuple[AnchoredChange, ...], UNDECLARED] = ()
+    input: Annotated[str, UNDECLARED] = ""
+
+    def touches(self, context: ToolContext) -> Touches:
+        return Touches(changes=touched(context, *self.paths()))
+
+    def paths(self) -> tuple[str, ...]:
+        """Of all files, in the order in which they are named."""
+        of_edits = [edit.path or self.path for edit in self.edits]
+        named = [*of_edits, *(change.path for change in self.changes), *patch_paths(self.input)]
+        return tuple(dict.fromkeys(named))
+
+
+async def run_edit(arguments: EditArguments, context: ToolContext) -> ToolResult:
+    # A start needs none of the dialects, and they are twenty modules.
+    from tools.edits.running import carry_out  # noqa: PLC0415
+
+    return await carry_out(arguments, context)

@@ -9,6 +9,8 @@ from tools.builtin.grep import grep_tool
 from tools.builtin.locate import locate_tool
 from tools.builtin.ls import ls_tool
 from tools.builtin.read import read_tool
+from tools.builtin.resolve import resolve_tool
+from tools.builtin.structure import ast_edit_tool, ast_grep_tool
 from tools.builtin.write import write_tool
 
 
@@ -26,4 +28,7 @@ def builtin_tools() -> tuple[Tool, ...]:
         locate_tool(),
         ls_tool(),
         eval_tool(),
+        ast_grep_tool(),
+        ast_edit_tool(),
+        resolve_tool(),
     )

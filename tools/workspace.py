@@ -12,6 +12,7 @@ from tools.box.abilities import of_this_system
 from tools.box.plan import Abilities
 from tools.box.policy import Box
 from tools.edits.modes import EditMode
+from tools.edits.pending import PendingChanges
 from tools.edits.syntax import SyntaxChecks
 from tools.files.artifacts import Artifacts
 from tools.files.boxed import BoxedFiles
@@ -100,6 +101,7 @@ class Workspace:
         self.syntax = SyntaxChecks()
         self.mutations = MutationQueue(self.files)
         self.mutations.subscribe(self._tell_map)
+        self.pending = PendingChanges(lambda: self.mutations)
         self.running: set[RunningProcess] = set()
         """Commands, and what commands left behind."""
         self.shell_session: ShellSession | None = None

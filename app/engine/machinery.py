@@ -32,6 +32,7 @@ from app.engine.navigation import Navigation
 from app.engine.nested import NestedCalls
 from app.engine.options import SessionOptions
 from app.engine.own_cells import OwnCells
+from app.engine.pending import Pending
 from app.engine.permits import Permits
 from app.engine.places import Places
 from app.engine.planning import Planning
@@ -111,6 +112,7 @@ class Machinery:
         self.permits = self._permits(parts)
         self.planning = Planning(self.permits, self.todos, self.telling, asks=parts.standing.asks)
         parts.toolbox.withhold(self.planning.withholds)
+        self.pending = self._pending(parts)
         self.requests = self._requests(parts)
         self.beside = Beside(self.requests, self.conversation, self.account, self.telling)
         self.summariser = Summariser(
@@ -132,13 +134,7 @@ class Machinery:
             classify=self._failure,
             behind=self.todos.behind,
         )
-        self.brancher = Brancher(
-            conversation=self.conversation,
-            choice=choice,
-            options=options,
-            hooks=hooks,
-            summariser=self.summariser,
-        )
+        self.brancher = self._brancher(parts)
         self.masking = self._masking(parts)
         self._masks = MaskedCalls(self.masking)
         self.shell = UserShell(parts.toolbox.workspace, self.conversation, hooks, self.masking, self.telling)
@@ -263,11 +259,29 @@ class Machinery:
             readiness=self.readiness,
             files=self.files,
             restoring=self.restoring,
+            pending=self.pending,
             telling=self.telling,
             stop=self.stop,
             enter=parts.enter,
             artifacts=parts.toolbox.workspace.artifacts,
             end_kernel=parts.toolbox.workspace.end_kernel,
+        )
+
+    def _brancher(self, parts: Parts) -> Brancher:
+        return Brancher(
+            conversation=self.conversation,
+            choice=parts.choice,
+            options=parts.options,
+            hooks=parts.hooks,
+            summariser=self.summariser,
+        )
+
+    def _pending(self, parts: Parts) -> Pending:
+        return Pending(
+            workspace=self._workspace,
+            toolbox=parts.toolbox,
+            conversation=self.conversation,
+            telling=self.telling,
         )
 
     async def stop(self) -> None:

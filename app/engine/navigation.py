@@ -21,6 +21,7 @@ from app.engine.hooks import Elsewhere, Hooks
 from app.engine.intake import Refused, Stayed
 from app.engine.jobs import JobTable
 from app.engine.opinions import Wish
+from app.engine.pending import Pending
 from app.engine.places import Places
 from app.engine.readiness import Readiness
 from app.engine.restoring import Restoring
@@ -68,6 +69,7 @@ class Navigation:
         readiness: Readiness,
         files: Files,
         restoring: Restoring,
+        pending: Pending,
         telling: Telling,
         stop: Callable[[], Awaitable[None]],
         enter: Callable[[Path], Awaitable[None]],
@@ -87,6 +89,7 @@ class Navigation:
         self._readiness = readiness
         self._files = files
         self._restoring = restoring
+        self._pending = pending
         self._telling = telling
         self._stop = stop
         """Ends what is under way, and returns when it has."""
@@ -225,6 +228,7 @@ class Navigation:
 
     async def _replaced(self, reason: SwitchReason) -> None:
         self._conversation.reload()
+        self._pending.left()
         self._compactor.start_over()
         self._account.start_over(self._conversation)
         model = self._choice.model

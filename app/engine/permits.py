@@ -218,12 +218,13 @@ class Permits:
                 place, folder=os.path.realpath(absolute(cwd, self._workspace.cwd))
             )
         path, *also = self._paths(name, arguments) or (None,)
+        is_staged = name == "resolve"
         request = CallRequest(
-            tool=judged_as(name),
+            tool="edit" if is_staged and path is not None else judged_as(name),
             arguments=arguments,
             path=path,
             also=tuple(filter(None, also)),
-            is_read_only=is_read_only,
+            is_read_only=is_read_only or (is_staged and arguments.get("action") == "discard"),
         )
         decision = decide(judge_call(request, place), request.tool, self.policy(), place)
         if name == "bash" and arguments.get("outside") is True and self.boxes.are_in_force:
@@ -264,6 +265,10 @@ class Permits:
 
     def _paths(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, ...]:
         """As the tool reads its arguments: with `@`, quotes, `~`, and the spellings that it tries."""
+        if name == "resolve":
+            id = arguments.get("id")
+            is_applied = arguments.get("action") == "apply"
+            return self._workspace.pending.paths(id if isinstance(id, str) else None) if is_applied else ()
         return files_meant(name, arguments, self._workspace.cwd, lambda path: exists(self._workspace, path))
 
     # Asking

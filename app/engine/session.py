@@ -14,6 +14,7 @@ What there is for faces, and nothing else of it:
 - models: `set_model`, `cycle_model`, `set_thinking`, `cycle_thinking`, `available_models`, `find_model`, `can_use`.
 - tools: `all_tools`, `active_tools`, `set_active_tools`, `choose_tools`, `add_tool`, `remove_tool`, `card`, `run_tool`.
 - compaction: `compact`, `draft_compaction`, `compact_as`, `record_compaction`, `undo_compaction`.
+- staged changes: `pending`, `resolve_pending`, `stage`;
 - todos: `todos`, `change_todos`, `set_todos`; plan mode: `set_plan_mode`, `propose_plan`.
 - the record: `rename`, `note`, `edit_context`, `change_context`, `set_label`, `write_kept`, `export`.
 - other places: `go_to`, `merge`, `begin`, `switch_to`, `fork`, `open`. Files: `preview_files`, `put_files_back`,
@@ -23,7 +24,7 @@ What there is for faces, and nothing else of it:
 Its parts and how they meet are in `machinery`; it is put together in `assembly`.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -40,6 +41,7 @@ from app.engine.machinery import Machinery, Parts
 from app.engine.models import ModelSource
 from app.engine.navigation import Arrival, SwitchReason
 from app.engine.opinions import Wish
+from app.engine.pending import WishedChange
 from app.engine.permission_verbs import PermissionVerbs
 from app.engine.planning import PlanOutcome
 from app.engine.prompts import DeliverAs, Disposition
@@ -59,6 +61,7 @@ from app.values.messages import AssistantMessage, BashExecutionMessage, CustomMe
 from app.values.models import Model, ThinkingLevel
 from app.values.todos import Phases, TodoPhase
 from tools.base import Tool
+from tools.edits.pending import Answer, By, Resolved, StagedAction
 from tools.results import Card, ToolResult
 from tools.workspace import PtyHost
 
@@ -387,6 +390,32 @@ class Session:
         if after != before:
             await self._made.prompts.send(self._made.todos.telling(), deliver_as="aside")
         return after
+
+    @property
+    def pending(self) -> tuple[StagedAction, ...]:
+        """Changes that wait to be applied or discarded, the oldest first."""
+        return self._made.pending.waiting
+
+    async def resolve_pending(
+        self, id: str | None, action: Answer, reason: str, *, by: By = "person"
+    ) -> Resolved:
+        """Answers one of them in the model's place, which hears of it with what it reads next. Raises `Unable`."""
+        resolved = await self._made.pending.resolve(id, action, reason, by=by)
+        await self._made.prompts.send(self._made.pending.told(resolved), deliver_as="aside")
+        return resolved
+
+    async def stage(
+        self,
+        label: str,
+        source_tool: str,
+        changes: Sequence[WishedChange] = (),
+        *,
+        apply: Callable[[str], Awaitable[str]] | None = None,
+        reject: Callable[[str], Awaitable[str | None]] | None = None,
+    ) -> str:
+        """Changes that wait from now on; their id. Raises `Unable`."""
+        staged = await self._made.pending.stage(label, source_tool, changes, apply=apply, reject=reject)
+        return staged.id
 
     def set_plan_mode(self, is_on: bool) -> None:
         """While it is on, nothing changes and the agent plans; left, permissions are what they were before."""

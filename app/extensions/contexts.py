@@ -3,7 +3,7 @@
 A context reads the session at every use, so it is never out of date; after a reload it refuses.
 """
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -11,6 +11,7 @@ from app.agent.prompt import prompt_text
 from app.compaction.cut import CannotCompact
 from app.engine.intake import Refused
 from app.engine.opinions import Wish
+from app.engine.pending import WishedChange
 from app.engine.session import Session
 from app.engine.summariser import SummaryFailed
 from app.extensions.bound import Bound, SessionRecord
@@ -123,6 +124,24 @@ class Context:
 
     async def compact(self, instructions: str | None = None) -> bool:
         return await happened(self._session.compact(instructions), CannotCompact, SummaryFailed)
+
+    async def stage(
+        self,
+        label: str,
+        changes: Mapping[str, str | None] | None = None,
+        *,
+        apply: Callable[[str], Awaitable[str]] | None = None,
+        reject: Callable[[str], Awaitable[str | None]] | None = None,
+        source_tool_name: str = "custom_tool",
+    ) -> str:
+        """Changes that wait to be applied or discarded, by the model or the person; their id.
+
+        `changes`: the new text of each file, by its path; None removes it. Exactly that is written, or nothing if a
+        file has changed meanwhile. `apply` is awaited with the reason when they are applied, `reject` when they are
+        discarded; what they return is told. Raises `Unable` when there is nothing to stage, or too much waits.
+        """
+        wished = [WishedChange(path=path, text=text) for path, text in (changes or {}).items()]
+        return await self._session.stage(label, source_tool_name, wished, apply=apply, reject=reject)
 
     def shutdown(self) -> None:
         """Ends bayou once the run has settled."""

@@ -16,6 +16,7 @@ from app.values.content import Image
 from app.values.events import CompactionResult
 from app.values.messages import Message
 from app.values.models import Model, ThinkingLevel
+from app.values.pending import PendingAction
 from app.values.todos import TodoPhase
 
 
@@ -384,3 +385,13 @@ class ClientCommands:
     ) -> results.RestoredFiles:
         """Put files back as they were at an entry. Without one, before everything."""
         return await self._ask("restore_files", entry_id=entry_id, choices=choices, digest=digest)
+
+    async def list_pending(self) -> Sequence[PendingAction]:
+        """Changes that were staged and wait for an answer. The oldest first."""
+        return await self._ask("list_pending")
+
+    async def resolve_pending(
+        self, action: Literal["apply", "discard"], reason: str = ""
+    ) -> results.PendingResolved:
+        """Apply or discard staged changes. Without `id` the only one. All is written as staged, or nothing."""
+        return await self._ask("resolve_pending", action=action, reason=reason)

@@ -25,6 +25,8 @@ _PATHS: dict[str, str] = {
     "edit": "write",
     "write": "write",
     "grep": "search",
+    "ast_grep": "search",
+    "ast_edit": "search",
     "find": "list",
     "ls": "list",
 }

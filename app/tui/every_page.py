@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from app.tui.pages.map_page import MapPage
     from app.tui.pages.model_page import ModelPage
     from app.tui.pages.notes_page import NotesPage
+    from app.tui.pages.pending_page import PendingPage
     from app.tui.pages.permissions_page import PermissionsPage
     from app.tui.pages.plans_page import PlansPage
     from app.tui.pages.resuming import Resuming
@@ -243,6 +244,12 @@ class Pages:
         from app.tui.pages.jobs_page import JobsPage
 
         return JobsPage(self._session, self._ask, self._say, self._copy)
+
+    @cached_property
+    def pending(self) -> "PendingPage":
+        from app.tui.pages.pending_page import PendingPage
+
+        return PendingPage(self._session, self._ask, self._say)
 
     @cached_property
     def todos(self) -> "TodosPage":

@@ -159,6 +159,7 @@ COMMANDS: tuple[SlashCommand, ...] = (
         help="what is to be done: states, texts, new items",
         run=lambda pages, _: pages.todos.open(),
     ),
+    SlashCommand(name="pending", verb="list_pending", run=lambda pages, _: pages.pending.open()),
     SlashCommand(
         name="diff",
         hint="[session|prompt|git]",

@@ -16,6 +16,7 @@ from app.values.content import UserContent
 from app.values.entries import Entry
 from app.values.messages import AssistantMessage, Message, ToolResultMessage
 from app.values.models import Model
+from app.values.pending import PendingChanged
 from app.values.stream import BlockEvent
 from app.values.todos import TodoItem, TodoPhase
 from app.values.usage import Usage
@@ -436,6 +437,7 @@ Event = (
     | TodosChanged
     | TodoReminder
     | TodoAutoClear
+    | PendingChanged
     | PlanModeChanged
     | FileChanged
     | Notice

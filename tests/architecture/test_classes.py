@@ -41,8 +41,8 @@ REASONS: dict[str, tuple[int | None, str]] = {
         "them register, half act. Each is a few lines over a table or a verb of the session.",
     ),
     "app.extensions.contexts.CommandContext": (
-        29,
-        "The same promise: seven verbs of a command's own beside those of every context (24), three kinds of which "
+        30,
+        "The same promise: seven verbs of a command's own beside those of every context (25), three kinds of which "
         "there are.",
     ),
     "app.sessions.log.SessionLog": (

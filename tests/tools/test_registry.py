@@ -22,12 +22,20 @@ def test_the_page_has_the_tools_as_they_are() -> None:
 
 def test_each_tool_is_defined_once_and_in_full() -> None:
     tools = builtin_tools()
-    active = ["read", "bash", "edit", "write", "grep", "find", "locate", "ls", "eval"]
+    active = ["read", "bash", "edit", "write", "grep", "find", "locate", "ls", "eval", "resolve"]
     assert [tool.name for tool in tools if tool.is_active] == active
-    assert [tool.name for tool in tools if not tool.is_active] == ["apply_patch"]
+    assert [tool.name for tool in tools if not tool.is_active] == ["apply_patch", "ast_grep", "ast_edit"]
     for tool in tools:
         assert tool.description and tool.snippet and tool.arguments
-    assert {tool.name for tool in tools if tool.is_read_only} == {"read", "grep", "find", "locate", "ls"}
+    assert {tool.name for tool in tools if tool.is_read_only} == {
+        "read",
+        "grep",
+        "find",
+        "locate",
+        "ls",
+        "ast_grep",
+        "ast_edit",
+    }
 
 
 def test_having_the_tools_loads_nothing_heavy() -> None:

@@ -18,6 +18,7 @@ from widgets.screens.differences import DiffFile, DiffScreen, DiffView
 from widgets.screens.jobs import JobRow, JobsScreen
 from widgets.screens.models import LevelScreen, ModelScreen, ScopeScreen
 from widgets.screens.pages import PageScreen
+from widgets.screens.pending import PendingRow, PendingScreen
 from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import Preview, preview_of
 from widgets.screens.session_tree import TreeScreen
@@ -113,6 +114,7 @@ ACTING: dict[str, Callable[[], PickerScreen]] = {
         )
     ),
     "jobs": lambda: JobsScreen([JobRow(id="1", title="make")]),
+    "staged changes": lambda: PendingScreen([PendingRow(id="1", label="a change")]),
     "sessions": lambda: SessionsScreen([SessionRow(id="a", title="one", is_here=True)]),
 }
 """Screens whose keys ask the application for something, or end the screen with it."""

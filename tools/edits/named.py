@@ -12,7 +12,8 @@ from tools.results import Json
 EDITING = frozenset({"edit", "apply_patch"})
 """Tools that name several files."""
 _NAMED = late(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to):(.*)$", re.MULTILINE)
-_WITH_PATHS = frozenset({*EDITING, "read", "write", "grep", "find", "ls"})
+_SEARCHING = frozenset({"ast_grep", "ast_edit"})
+_WITH_PATHS = frozenset({*EDITING, *_SEARCHING, "read", "write", "grep", "find", "ls"})
 
 
 def files_meant(
@@ -22,7 +23,10 @@ def files_meant(
     if tool not in _WITH_PATHS:
         return ()
     path: Json = arguments.get("path")
+    several: Json = arguments.get("paths")
     raws = named_paths(arguments) if tool in EDITING else (path,)
+    if tool in _SEARCHING:
+        raws = tuple(several) if isinstance(several, list) else ()
     named = [raw for raw in raws if isinstance(raw, str) and raw.strip()]
     return tuple(dict.fromkeys(resolve(raw, cwd, exists) for raw in named)) or (str(cwd),)
 

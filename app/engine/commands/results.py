@@ -87,6 +87,13 @@ class State(TypedDict):
     """Those that the model has, with the schemas of their arguments."""
 
 
+class PendingResolved(TypedDict):
+    id: str
+    done: bool
+    """False: it was to be applied, and a file had changed; nothing was written."""
+    text: str
+
+
 class PermissionRule(TypedDict):
     deed: Literal["allow", "ask", "deny"]
     text: str

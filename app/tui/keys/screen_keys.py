@@ -9,6 +9,7 @@ from widgets.screens.differences import DiffScreen, FileDiff
 from widgets.screens.jobs import JobsScreen
 from widgets.screens.models import LevelScreen, ModelScreen, ScopeScreen
 from widgets.screens.pages import PageScreen
+from widgets.screens.pending import PendingScreen
 from widgets.screens.picker import PickerScreen
 from widgets.screens.repository import MapScreen, PlacesScreen
 from widgets.screens.session_tree import TreeScreen
@@ -30,6 +31,7 @@ SCREENS: tuple[KeyPlace, ...] = (
     place("the context window", ContextScreen.BINDINGS),
     place("what changed in files", FileDiff.BINDINGS, DiffScreen.BINDINGS),
     place("jobs", JobsScreen.BINDINGS),
+    place("staged changes", PendingScreen.BINDINGS),
     place("the map of the repository", MapScreen.BINDINGS),
     place("places of a name", PlacesScreen.BINDINGS),
     place("questions", QuestionScreen.BINDINGS, ConfirmScreen.BINDINGS, TrustScreen.BINDINGS),

@@ -34,6 +34,7 @@ from app.values.events import (
     MessageUpdate,
     ModelChanged,
     Notice,
+    PendingChanged,
     PlanModeChanged,
     ProviderRequestDelivered,
     ProviderRequestFailed,
@@ -141,6 +142,7 @@ class StatusLines:
                 | TodosChanged()
                 | TodoReminder()
                 | TodoAutoClear()
+                | PendingChanged()
                 | PlanModeChanged()
                 | Notice()
                 | ExtensionError()

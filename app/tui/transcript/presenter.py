@@ -40,6 +40,7 @@ from app.values.events import (
     MessageUpdate,
     ModelChanged,
     Notice,
+    PendingChanged,
     PlanModeChanged,
     ProviderRequestDelivered,
     ProviderRequestFailed,
@@ -207,6 +208,7 @@ class Presenter:
                 | TodosChanged()
                 | TodoReminder()
                 | TodoAutoClear()
+                | PendingChanged()
                 | PlanModeChanged()
                 | QuestionAsked()
             ):
@@ -394,9 +396,8 @@ class Presenter:
             self._retry_note = None
         if isinstance(event, AutoRetryStart):
             self._pass_over_failed(is_tried_again=True)
-            words = (
-                f"{event.error_message.rstrip('.')}. Trying again: {event.attempt} of {event.max_attempts}."
-            )
+            count = f"{event.attempt} of {event.max_attempts}"
+            words = f"{event.error_message.rstrip('.')}. Trying again: {count}."
             self._retry_note = self.note(words, NoteKind.WARNING)
         elif not event.success:
             times = "once" if event.attempt == 1 else f"{event.attempt} times"

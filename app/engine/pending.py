@@ -1,0 +1,169 @@
+"""Changes of one session that wait for a yes or a no: who is told of them, who answers, and when they end unasked.
+
+What waits, and that exactly that is written or nothing, is `tools.edits.pending`' business.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from app.engine.conversation import Conversation
+from app.engine.telling import Telling
+from app.engine.toolbox import Toolbox
+from app.values.events import EntryAppended
+from app.values.messages import CustomMessage
+from app.values.pending import PendingAction, PendingChanged, PendingFile, PendingOutcome
+from app.values.unable import Unable
+from tools.base import ToolError
+from tools.builtin.resolve import run_resolve
+from tools.edits.diffs import diff_texts
+from tools.edits.pending import Answer, By, CannotResolve, Resolved, StagedAction, StagedFile
+from tools.edits.texts import read_text
+from tools.files.failures import file_error
+from tools.files.mutations import content_hash
+from tools.files.paths import display
+from tools.workspace import Workspace
+
+ENTRY = "bayou.pending"
+TOLD = "pending-resolved"
+
+
+class WishedChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file is to become."""
+
+    path: str
+    text: str | None
+    """None: it is to be removed."""
+
+
+class Pending:
+    """Those of one session."""
+
+    def __init__(
+        self, *, workspace: Workspace, toolbox: Toolbox, conversation: Conversation, telling: Telling
+    ) -> None:
+        self._workspace = workspace
+        self._conversation = conversation
+        self._telling = telling
+        workspace.pending.subscribe(self._changed)
+        toolbox.withhold(lambda tool: tool.run is run_resolve and not workspace.pending.waiting)
+
+    @property
+    def waiting(self) -> tuple[StagedAction, ...]:
+        return self._workspace.pending.waiting
+
+    async def stage(
+        self,
+        label: str,
+        source_tool: str,
+        changes: Sequence[WishedChange],
+        *,
+        apply: Callable[[str], Awaitable[str]] | None = None,
+        reject: Callable[[str], Awaitable[str | None]] | None = None,
+    ) -> StagedAction:
+        """Raises `Unable`."""
+        if not changes and apply is None:
+            raise Unable("There is nothing to stage: give changes of files, or what applying does.")
+        try:
+            files = await asyncio.to_thread(lambda: [self._staged_file(change) for change in changes])
+            return self._workspace.pending.stage(label, source_tool, files, apply=apply, reject=reject)
+        except (CannotResolve, ToolError) as problem:
+            raise Unable(str(problem)) from None
+
+    def _staged_file(self, change: WishedChange) -> StagedFile:
+        cwd, files = self._workspace.cwd, self._workspace.files
+        path = str(cwd / Path(change.path).expanduser())
+        shown = display(path, cwd)
+        try:
+            with files.open(path) as file:
+                before = file.read()
+        except FileNotFoundError:
+            before = None
+        except OSError as problem:
+            raise file_error(problem, "read", path, files) from None
+        old = read_text(before, shown) if before is not None else None
+        new = change.text or ""
+        if change.text is None:
+            data = None
+        elif old is None:
+            data = new.encode()
+        else:
+            whole = msgspec.structs.replace(old, text=new, raw=new)
+            data = whole.data_with((), shown)
+        return StagedFile(
+            path=path,
+            shown=shown,
+            before_hash=content_hash(before) if before is not None else None,
+            data=data,
+            diff=diff_texts(shown, old.text if old is not None else "", new),
+        )
+
+    async def resolve(self, id: str | None, action: Answer, reason: str, *, by: By) -> Resolved:
+        """Not by the model, which has a tool. Raises `Unable`."""
+        try:
+            staged = self._workspace.pending.find(id)
+            return await self._workspace.pending.resolve(
+                staged.id, action, reason, by=by, call_id=f"pending-{staged.id}"
+            )
+        except CannotResolve as problem:
+            raise Unable(str(problem)) from None
+        except OSError as problem:
+            words = file_error(problem, "write", str(problem.filename), self._workspace.files)
+            raise Unable(str(words)) from None
+
+    def told(self, resolved: Resolved) -> CustomMessage:
+        """For the model, which did not answer itself."""
+        who = "The user" if resolved.by == "person" else "The program that the user works with"
+        deed = "applied" if resolved.action == "apply" else "discarded"
+        text = f"{who} {deed} what was staged. {resolved.text}"
+        return CustomMessage(custom_type=TOLD, content=text)
+
+    def left(self) -> None:
+        """The session is at another place: what was made for the one before ends."""
+        gone = self._workspace.pending.drop_all("The conversation was taken to another place.")
+        if gone:
+            labels = ", ".join(one.label for one in gone)
+            self._telling.notify(f"Discarded, as the conversation is at another place now: {labels}.", "info")
+
+    def _changed(self, resolved: Resolved | None) -> None:
+        if resolved is not None and not self._conversation.log.is_read_only:
+            entry = self._conversation.note(ENTRY, dict(_outcome(resolved)))
+            self._telling.publish_now(EntryAppended(entry=entry))
+        outcome = None
+        if resolved is not None:
+            outcome = PendingOutcome(
+                id=resolved.staged.id,
+                action=resolved.action,
+                is_done=resolved.is_done,
+                text=resolved.text,
+                by=resolved.by,
+            )
+        self._telling.publish_now(
+            PendingChanged(waiting=tuple(map(as_action, self.waiting)), resolved=outcome)
+        )
+
+
+def as_action(staged: StagedAction) -> PendingAction:
+    return PendingAction(
+        id=staged.id,
+        label=staged.label,
+        source_tool=staged.source_tool,
+        files=tuple(
+            PendingFile(path=file.shown, added=file.diff.added, removed=file.diff.removed)
+            for file in staged.files
+        ),
+    )
+
+
+def _outcome(resolved: Resolved) -> Mapping[str, object]:
+    return {
+        "label": resolved.staged.label,
+        "sourceTool": resolved.staged.source_tool,
+        "files": [file.shown for file in resolved.staged.files],
+        "action": resolved.action,
+        "done": resolved.is_done,
+        "text": resolved.text,
+        "by": resolved.by,
+    }

@@ -1,0 +1,83 @@
+"""`/pending`: changes that were staged, seen, applied or discarded by the person."""
+
+from app.engine.session import Session
+from app.tui.handed import AskPerson, TellPerson
+from app.values.unable import Unable
+from tools.edits.pending import Answer, StagedAction
+from tools.results import Card, DiffBlock, TextBlock
+from tools.text import one_line, visible
+from widgets.screens.block import BlockScreen
+from widgets.screens.pending import PendingRow, PendingScreen
+from widgets.screens.picker import Picked
+from widgets.transcript.blocks import CardBlock, CardState, NoteKind
+
+_MOST_SHOWN = 50
+_ANSWERS: dict[str, Answer] = {"app.pending.apply": "apply", "app.pending.discard": "discard"}
+
+
+class PendingPage:
+    """What waits in one session."""
+
+    def __init__(self, session: Session, ask: AskPerson, say: TellPerson) -> None:
+        self._session = session
+        self._ask = ask
+        self._say = say
+
+    async def open(self) -> None:
+        if not self._session.pending:
+            self._say("No staged changes wait for an answer.")
+            return
+        while self._session.pending:
+            picked: Picked | None = await self._ask(PendingScreen(self._rows()), on_request=self._requested)
+            if picked is None:
+                return
+            found = next((one for one in self._session.pending if one.id == picked.row.id), None)
+            if found is not None:
+                await self._ask(BlockScreen(one_line(found.label), lambda found=found: staged_block(found)))
+
+    async def _requested(self, request: PendingScreen.ActionRequested) -> None:
+        screen, row = request.screen, request.row
+        if not isinstance(screen, PendingScreen) or row is None:
+            return
+        try:
+            resolved = await self._session.resolve_pending(row.id, _ANSWERS[request.action], "")
+            self._say(one_line(resolved.text), NoteKind.INFO if resolved.is_done else NoteKind.WARNING)
+        except Unable as problem:
+            self._say(str(problem), NoteKind.WARNING)
+        screen.show_waiting(self._rows())
+
+    def _rows(self) -> list[PendingRow]:
+        return [
+            PendingRow(
+                id=one.id,
+                label=one_line(one.label),
+                source=one_line(one.source_tool),
+                files=tuple(
+                    f"{one_line(file.shown)}  +{file.diff.added} -{file.diff.removed}" for file in one.files
+                ),
+            )
+            for one in self._session.pending
+        ]
+
+
+def staged_block(staged: StagedAction) -> CardBlock:
+    """What would be written, as cards show changes."""
+    blocks = [
+        DiffBlock(
+            path=one_line(file.shown),
+            diff=visible(file.diff.patch),
+            added=file.diff.added,
+            removed=file.diff.removed,
+        )
+        for file in staged.files[:_MOST_SHOWN]
+    ]
+    nothing = TextBlock(text="It changes no files by itself; what applying does is up to who staged it.")
+    return CardBlock(
+        id=staged.id,
+        card=Card(
+            title=one_line(staged.source_tool),
+            subject=one_line(staged.label),
+            blocks=(*blocks,) or (nothing,),
+        ),
+        state=CardState.DONE,
+    )

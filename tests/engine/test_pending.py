@@ -1,0 +1,125 @@
+"""Changes that wait in a session: declared while they do, judged when they are applied, undone like any other."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.engine.answering import ApprovalReply
+from app.engine.brancher import Wish
+from app.engine.pending import WishedChange
+from app.providers.scripted import call, say
+from app.values.content import text_of
+from app.values.entries import CustomEntry
+from app.values.messages import CustomMessage
+from app.values.pending import PendingChanged
+from app.values.unable import Unable
+from tests.engine.stage import Play
+from tests.permits.test_gate import answered, results, stage
+
+REWRITE: dict[str, Any] = {"rewrites": [{"pattern": "old($A)", "replacement": "new($A)"}]}
+
+
+def begun(folder: Path, *responses: Any, **more: Any) -> Play:
+    play = stage(folder, *responses, **more)
+    play.session.set_active_tools([*play.session.active_tools(), "resolve", "ast_edit"])
+    (play.session.cwd / "a.js").write_text("old(1);\n")
+    return play
+
+
+async def test_resolve_is_declared_only_while_something_waits(tmp_path: Path) -> None:
+    play = begun(
+        tmp_path,
+        call("ast_edit", **REWRITE),
+        call("resolve", action="apply", reason="wanted"),
+        say("done"),
+        asks="nobody",
+        mode="full",
+    )
+    assert "resolve" not in play.session.active_tools()
+    seen: list[bool] = []
+    play.session.subscribe(lambda event: seen.append("resolve" in play.session.active_tools()))
+    await play.prompt("go")
+    assert True in seen and not seen[-1]
+    assert "Nothing is written yet" in results(play)[0] and results(play)[1].startswith("Applied: AST Edit")
+    assert (play.session.cwd / "a.js").read_text() == "new(1);\n"
+    told = play.all(PendingChanged)
+    assert [len(event.waiting) for event in told] == [1, 0]
+    assert told[1].resolved is not None and told[1].resolved.by == "model" and told[1].resolved.is_done
+    entries = [one.data for one in play.session.entries if isinstance(one, CustomEntry)]
+    assert any(data.get("action") == "apply" and data["files"] == ["a.js"] for data in entries if data)
+
+
+async def test_what_is_staged_is_judged_when_it_is_applied(tmp_path: Path) -> None:
+    play = begun(
+        tmp_path,
+        call("ast_edit", **REWRITE),
+        call("resolve", action="apply", reason="x"),
+        call("resolve", action="discard", reason="x"),
+        say("ok"),
+        mode="ask",
+    )
+    asked = await answered(play, ApprovalReply(allows=False))
+    assert [event.approval.parts[0].text for event in asked if event.approval] == ["edit a.js"]
+    assert (play.session.cwd / "a.js").read_text() == "old(1);\n"
+    assert results(play)[2].startswith("Discarded: ")
+
+
+async def test_the_floor_holds_for_what_an_extension_stages(tmp_path: Path) -> None:
+    play = begun(tmp_path, call("resolve", action="apply", reason="x"), say("ok"), asks="nobody", mode="full")
+    await play.session.stage("hook", "custom_tool", [WishedChange(path=".git/hooks/pre-commit", text="x")])
+    await play.prompt("go")
+    assert "nobody can give it" in results(play)[0]
+    assert not (play.session.cwd / ".git").exists()
+
+
+async def test_a_person_answers_first_and_the_model_hears_of_it(tmp_path: Path) -> None:
+    play = begun(
+        tmp_path, call("ast_edit", **REWRITE), say("waiting"), say("fine"), asks="nobody", mode="full"
+    )
+    await play.prompt("go")
+    [waiting] = play.session.pending
+    resolved = await play.session.resolve_pending(None, "apply", "")
+    assert resolved.is_done and resolved.staged is waiting
+    assert (play.session.cwd / "a.js").read_text() == "new(1);\n"
+    await play.prompt("and?")
+    told = [text_of(one.content) for one in play.session.messages if isinstance(one, CustomMessage)]
+    assert any("The user applied what was staged. Applied: AST Edit" in text for text in told)
+    with pytest.raises(Unable, match="No pending action to resolve"):
+        await play.session.resolve_pending(None, "discard", "")
+
+
+async def test_going_elsewhere_in_the_tree_ends_what_waits(tmp_path: Path) -> None:
+    play = begun(tmp_path, say("first"), call("ast_edit", **REWRITE), say("ok"), asks="nobody", mode="full")
+    await play.prompt("one")
+    place = play.session.entries[-1].id
+    await play.prompt("go")
+    assert len(play.session.pending) == 1
+    await play.session.go_to(place, Wish())
+    assert play.session.pending == ()
+    outcome = play.all(PendingChanged)[-1].resolved
+    assert outcome is not None and outcome.action == "discard"
+    assert (play.session.cwd / "a.js").read_text() == "old(1);\n"
+
+
+async def test_what_others_stage_is_bytes_or_a_deed(tmp_path: Path) -> None:
+    play = begun(tmp_path, asks="nobody", mode="full")
+    done: list[str] = []
+
+    async def apply(reason: str) -> str:
+        done.append(reason)
+        return "Sent."
+
+    await play.session.stage(
+        "two files", "mine", [WishedChange(path="a.js", text=None), WishedChange(path="b", text="b\n")]
+    )
+    await play.session.stage("a deed", "mine", apply=apply)
+    with pytest.raises(Unable, match="Several actions wait"):
+        await play.session.resolve_pending(None, "apply", "")
+    first, second = play.session.pending
+    await play.session.resolve_pending(first.id, "apply", "yes")
+    assert not (play.session.cwd / "a.js").exists() and (play.session.cwd / "b").read_text() == "b\n"
+    resolved = await play.session.resolve_pending(second.id, "apply", "please", by="extension")
+    assert (resolved.text, done) == ("Sent.", ["please"])
+    with pytest.raises(Unable, match="nothing to stage"):
+        await play.session.stage("empty", "mine")

@@ -1,0 +1,45 @@
+"""Extensions stage changes as tools do: what they gave is written exactly, once somebody says yes."""
+
+from pathlib import Path
+from typing import Any
+
+from app.extensions.public import ExtensionApi
+from app.providers.scripted import say
+from tests.extensions.theatre import Theatre
+
+
+async def test_an_extension_stages_files_and_deeds(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, say("ok"), say("ok"))
+    (tmp_path / "a.txt").write_text("old\n")
+    ids: list[str] = []
+    told: list[str] = []
+
+    async def discarded(reason: str) -> str:
+        told.append(reason)
+        return "Cleaned up."
+
+    async def applied(reason: str) -> str:
+        return f"Sent: {reason}"
+
+    def stages(api: ExtensionApi) -> None:
+        @api.on("agent_start")
+        async def begin(event: Any, context: Any) -> None:
+            if not ids:
+                ids.append(await context.stage("files", {"a.txt": "new\n", "b.txt": "b\n"}))
+                ids.append(
+                    await context.stage("a deed", apply=applied, reject=discarded, source_tool_name="mine")
+                )
+
+    await theatre.load(stages)
+    await theatre.extensions.start()
+    await theatre.prompt("go")
+    session = theatre.play.session
+    assert [(one.id, one.source_tool) for one in session.pending] == [
+        (ids[0], "custom_tool"),
+        (ids[1], "mine"),
+    ]
+    await session.resolve_pending(ids[0], "apply", "yes")
+    folder = session.cwd
+    assert (folder / "a.txt").read_text() == "new\n" and (folder / "b.txt").read_text() == "b\n"
+    resolved = await session.resolve_pending(ids[1], "discard", "no need")
+    assert (resolved.text, told) == ("Cleaned up.", ["no need"])

@@ -1,0 +1,65 @@
+"""`/pending`: what waits is seen, applied and discarded."""
+
+from pathlib import Path
+
+from app.engine.pending import WishedChange
+from app.tui.pages.pending_page import PendingPage
+from tests.engine.stage import Play
+from tests.tui.pages.person import Person, at_the_keyboard
+from tools.registry import builtin_tools
+
+
+def page_of(play: Play, person: Person) -> PendingPage:
+    return PendingPage(play.session, person.ask, person.say)
+
+
+async def staged(folder: Path) -> Play:
+    play = Play(folder, tools=builtin_tools())
+    (folder / "a.txt").write_text("one\n")
+    await play.session.stage("first", "mine", [WishedChange(path="a.txt", text="two\n")])
+    await play.session.stage("second", "mine", [WishedChange(path="b.txt", text="new\n")])
+    return play
+
+
+async def test_without_anything_that_waits_that_is_told(tmp_path: Path) -> None:
+    async with at_the_keyboard() as person:
+        await page_of(Play(tmp_path), person).open()
+        assert person.heard == ["No staged changes wait for an answer."]
+
+
+async def test_what_waits_is_applied_or_discarded_by_keys(tmp_path: Path) -> None:
+    play = await staged(tmp_path)
+    async with at_the_keyboard() as person, person.asked(page_of(play, person).open()):
+        assert "first" in person.sees and "second" in person.sees
+        await person.press("ctrl+s")
+        await person.until(lambda: len(play.session.pending) == 1)
+        assert (tmp_path / "a.txt").read_text() == "two\n"
+        await person.press("ctrl+x")
+        await person.until(lambda: not play.session.pending)
+        assert not (tmp_path / "b.txt").exists()
+        await person.press("escape")
+    assert person.heard == ["Applied: first in 1 file.", "Discarded: second. Reason: "]
+
+
+async def test_enter_shows_what_would_be_written(tmp_path: Path) -> None:
+    play = await staged(tmp_path)
+    async with at_the_keyboard() as person, person.asked(page_of(play, person).open()):
+        await person.press("enter")
+        await person.sees_soon("two", "one")
+        await person.press("escape")
+        await person.sees_soon("second")
+        await person.press("escape")
+    assert len(play.session.pending) == 2
+
+
+async def test_a_file_that_changed_is_told_and_left(tmp_path: Path) -> None:
+    play = await staged(tmp_path)
+    (tmp_path / "a.txt").write_text("mine\n")
+    async with at_the_keyboard() as person, person.asked(page_of(play, person).open()):
+        await person.press("ctrl+s")
+        await person.until(lambda: bool(person.warned))
+        await person.press("escape")
+    assert person.warned == [
+        "Discarded: a.txt changed since the preview. Nothing was written. Run mine again."
+    ]
+    assert (tmp_path / "a.txt").read_text() == "mine\n"

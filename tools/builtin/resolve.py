@@ -1,0 +1,75 @@
+"""The `resolve` tool: applies or discards what waits. It is declared only while something does."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from tools.arguments import text_argument
+from tools.base import Tool, ToolContext, ToolError
+from tools.edits.card import edit_card
+from tools.edits.pending import CannotResolve
+from tools.files.failures import file_error
+from tools.results import Card, ToolResult, text_result
+from tools.schema import schema_of
+from tools.text import visible
+from tools.touches import Touches, keys
+from tools.workspace import workspace_of
+
+
+class ResolveArguments(msgspec.Struct, frozen=True, kw_only=True):
+    action: Annotated[
+        Literal["apply", "discard"], msgspec.Meta(description="Write the staged changes, or drop them")
+    ]
+    reason: Annotated[str, msgspec.Meta(description="Why, in a few words")]
+    id: Annotated[str | None, msgspec.Meta(description="Which one, if several wait")] = None
+
+    def touches(self, context: ToolContext) -> Touches:
+        workspace = workspace_of(context)
+        paths = workspace.pending.paths(self.id) if self.action == "apply" else ()
+        return Touches(changes=keys(workspace.files, paths))
+
+
+def resolve_tool() -> Tool:
+    return Tool(
+        name="resolve",
+        label="resolve",
+        description=(
+            "Apply or discard changes that were staged and shown as a preview. Applying writes exactly what was shown, "
+            "or nothing if a file has changed since."
+        ),
+        schema=schema_of(ResolveArguments),
+        arguments=ResolveArguments,
+        run=run_resolve,
+        show=_show,
+        snippet="Apply or discard staged changes",
+        mode="sequential",
+    )
+
+
+async def run_resolve(arguments: ResolveArguments, context: ToolContext) -> ToolResult:
+    workspace = workspace_of(context)
+    try:
+        resolved = await workspace.pending.resolve(
+            arguments.id, arguments.action, arguments.reason, by="model", call_id=context.call_id
+        )
+    except CannotResolve as problem:
+        raise ToolError(str(problem)) from None
+    except OSError as problem:
+        raise file_error(problem, "write", str(problem.filename), workspace.files) from None
+    staged = resolved.staged
+    if not resolved.is_done:
+        raise ToolError(resolved.text)
+    details: dict[str, Any] = {"label": visible(staged.label), "action": arguments.action}
+    if arguments.action == "apply":
+        details |= {
+            "added": sum(file.diff.added for file in staged.files),
+            "removed": sum(file.diff.removed for file in staged.files),
+        }
+    return text_result(visible(resolved.text), details=details)
+
+
+def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    action = text_argument(arguments, "action")
+    subject = " ".join(part for part in (action, text_argument(arguments, "id")) if part)
+    return edit_card("resolve", subject, result, lambda: "")

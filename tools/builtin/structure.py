@@ -1,0 +1,339 @@
+"""The tools `ast_grep` and `ast_edit`: code found and rewritten by its structure; what is rewritten is only staged."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import msgspec
+
+from tools.arguments import number_detail
+from tools.base import Tool, ToolContext, ToolError
+from tools.builtin.ls import list_card
+from tools.edits.card import edit_card
+from tools.edits.diffs import diff_spans
+from tools.edits.matching import Span
+from tools.edits.named import parts_of
+from tools.edits.pending import CannotResolve, StagedFile
+from tools.edits.texts import read_text
+from tools.files.mutations import content_hash
+from tools.files.paths import display
+from tools.files.places import locate, touched
+from tools.limits import clip_line, truncate_head
+from tools.results import Card, Json, ToolResult, text_result
+from tools.schema import schema_of
+from tools.structure.child import search
+from tools.structure.files import files_to_search
+from tools.structure.languages import named
+from tools.structure.messages import (
+    Answer,
+    Rewrite,
+    SearchDone,
+    SearchedResult,
+    SearchProblem,
+    StructureRequest,
+)
+from tools.structure.rewriting import variables
+from tools.text import one_line, visible
+from tools.touches import Touches
+from tools.workspace import Workspace, workspace_of
+
+_DEFAULT_LIMIT: Final = 100
+_FEW: Final = 20
+_TOLD: Final = 8
+_MOST_SHOWN: Final = 50
+
+Paths = Annotated[
+    tuple[str, ...] | None,
+    msgspec.Meta(description="Files, folders or globs (src/**/*.ts); the working directory by default"),
+]
+Language = Annotated[str | None, msgspec.Meta(description="Only files of this language")]
+
+
+class AstGrepArguments(msgspec.Struct, frozen=True, kw_only=True):
+    pattern: Annotated[
+        str, msgspec.Meta(description="Code; $X stands for one node, $$$X for any number: foo($A, $$$REST)")
+    ]
+    paths: Paths = None
+    language: Language = None
+    limit: Annotated[
+        Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Most matches to show (100)")
+    ] = None
+
+    def touches(self, context: ToolContext) -> Touches:
+        return Touches(reads=touched(context, *_plain_paths(self.paths)))
+
+
+class StructuralRewrite(msgspec.Struct, frozen=True, kw_only=True):
+    pattern: Annotated[str, msgspec.Meta(description="Code; $X stands for one node, $$$X for any number")]
+    replacement: Annotated[str, msgspec.Meta(description="Code with the same $X and $$$X; empty removes")]
+
+
+class AstEditArguments(msgspec.Struct, frozen=True, kw_only=True):
+    rewrites: Annotated[
+        Annotated[tuple[StructuralRewrite, ...], msgspec.Meta(min_length=1)],
+        msgspec.Meta(description="Made together; matches within others are left"),
+    ]
+    paths: Paths = None
+    language: Language = None
+    include_broken: Annotated[
+        bool | None, msgspec.Meta(description="Also files that would have new syntax errors")
+    ] = None
+
+    def touches(self, context: ToolContext) -> Touches:
+        return Touches(reads=touched(context, *_plain_paths(self.paths)))
+
+
+def ast_grep_tool() -> Tool:
+    return Tool(
+        name="ast_grep",
+        label="ast_grep",
+        description=(
+            "Find code by its structure: calls, declarations, statements, whatever their layout. The pattern is a "
+            "whole piece of code of the language (an expression or a statement). Respects .gitignore."
+        ),
+        schema=schema_of(AstGrepArguments),
+        arguments=AstGrepArguments,
+        run=_grep,
+        show=_show_found,
+        snippet="Find code by its structure",
+        is_read_only=True,
+        is_active=False,
+    )
+
+
+def ast_edit_tool() -> Tool:
+    return Tool(
+        name="ast_edit",
+        label="ast_edit",
+        description=(
+            "Rewrite code by its structure in many files, e.g. to rename calls or change arguments. Nothing is "
+            "written: the result is a preview, and resolve applies or discards it."
+        ),
+        schema=schema_of(AstEditArguments),
+        arguments=AstEditArguments,
+        run=_edit,
+        show=_show_edit,
+        snippet="Rewrite code by its structure in many files",
+        is_read_only=True,
+        is_active=False,
+    )
+
+
+def _plain_paths(paths: Sequence[str] | None) -> tuple[str, ...]:
+    return tuple(path for path in paths or () if not any(sign in path for sign in "*?[{"))
+
+
+class _Searched:
+    """What was found so far."""
+
+    def __init__(self) -> None:
+        self.results: list[SearchedResult] = []
+        self.problems: list[str] = []
+
+
+async def _search(
+    rewrites: tuple[Rewrite, ...], paths: Sequence[str] | None, language: str | None, context: ToolContext
+) -> tuple[_Searched, SearchDone]:
+    workspace = workspace_of(context)
+    if not workspace.is_here:
+        raise ToolError("Code is searched by its structure on this machine alone. Use grep.")
+    if any(not rewrite.pattern.strip() for rewrite in rewrites):
+        raise ToolError("The pattern is empty. Pass the code to look for.")
+    wanted = named(language) if language else None
+    if language and wanted is None:
+        raise ToolError(f"{one_line(language)} is not among the languages that are searched by structure.")
+    folders = [await asyncio.to_thread(locate, workspace, path, context) for path in _plain_paths(paths)]
+    globs = [path for path in paths or () if path not in _plain_paths(paths)]
+    files = await files_to_search(workspace, folders, globs, context.cwd, wanted)
+    if not files:
+        raise ToolError("There are no files here in a language that is searched by structure.")
+    found = _Searched()
+
+    def take(answers: list[Answer]) -> None:
+        for answer in answers:
+            if isinstance(answer, SearchedResult):
+                found.results.append(answer)
+            elif isinstance(answer, SearchProblem):
+                found.problems.append(answer.words)
+
+    done = await search(StructureRequest(files=tuple(files), rewrites=rewrites), take)
+    return found, done
+
+
+async def _grep(arguments: AstGrepArguments, context: ToolContext) -> ToolResult:
+    rewrites = (Rewrite(pattern=arguments.pattern),)
+    found, done = await _search(rewrites, arguments.paths, arguments.language, context)
+    if not found.results:
+        return _nothing(found, done)
+    limit = arguments.limit or _DEFAULT_LIMIT
+    total = sum(len(result.found) for result in found.results)
+    rows: list[str] = []
+    for result in sorted(found.results, key=lambda result: result.path):
+        path = display(result.path, context.cwd)
+        for node in result.found[: max(0, limit - len(rows))]:
+            captures = "".join(f"  ${name} = {one_line(text)}" for name, text in node.captures.items())
+            rows.append(
+                clip_line(f"{path}:{node.line}: {visible(node.text)}{captures if total <= _FEW else ''}")[0]
+            )
+    cut = truncate_head("\n".join(rows))
+    notices = [f"{limit} of {total} matches. Use limit={limit * 2} for more"] if total > limit else []
+    notices += found.problems[:_TOLD]
+    text = cut.content + (f"\n\n[{'. '.join(notices)}]" if notices else "")
+    return text_result(visible(text), details={"matches": total, "files": len(found.results)})
+
+
+def _nothing(found: _Searched, done: SearchDone) -> ToolResult:
+    if found.problems and not done.searched:
+        raise ToolError("Nothing was searched. " + visible("\n".join(found.problems[:_TOLD])))
+    read = "; ".join(done.readings[:_TOLD])
+    text = (
+        f"No matches in {done.searched} files. The pattern was read as: {read}. Two usual reasons: it needs a whole "
+        "statement or expression; and in f(a=$X) the argument is a node of its own, so f($$$ARGS) finds more."
+    )
+    return text_result(visible(text), details={"matches": 0, "files": 0})
+
+
+async def _edit(arguments: AstEditArguments, context: ToolContext) -> ToolResult:
+    workspace = workspace_of(context)
+    for rewrite in arguments.rewrites:
+        unknown = set(variables(rewrite.replacement)) - set(variables(rewrite.pattern))
+        if unknown:
+            names = ", ".join(f"${name}" for name in sorted(unknown))
+            raise ToolError(
+                f"The replacement has {names}, which its pattern does not capture. Nothing was staged."
+            )
+    rewrites = tuple(
+        Rewrite(pattern=rewrite.pattern, replacement=rewrite.replacement) for rewrite in arguments.rewrites
+    )
+    found, done = await _search(rewrites, arguments.paths, arguments.language, context)
+    if not found.results:
+        return _nothing(found, done)
+    staged, broken, gone = await asyncio.to_thread(
+        _staged_files, workspace, found.results, context.cwd, takes_broken=bool(arguments.include_broken)
+    )
+    notes = _left_out(found, broken, gone)
+    if not staged:
+        return text_result(visible("\n".join(["Nothing would change.", *notes])), details={"matches": 0})
+    replacements = sum(
+        len(result.parts) for result in found.results if result.path in {file.path for file in staged}
+    )
+    label = f"AST Edit: {_counted(replacements, 'replacement')} in {_counted(len(staged), 'file')}"
+    try:
+        action = workspace.pending.stage(label, "ast_edit", staged)
+    except CannotResolve as problem:
+        raise ToolError(str(problem)) from None
+    cut = truncate_head(visible(action.patch))
+    rest = f"\n[{_counted(len(staged), 'file')}; the diff is cut at 50 KB]" if cut.truncated else ""
+    several = f" (id {action.id})" if len(workspace.pending.waiting) > 1 else ""
+    text = "\n".join(
+        [
+            label,
+            cut.content + rest,
+            *notes,
+            f"Nothing is written yet. Call resolve{several} with apply or discard.",
+        ]
+    )
+    return text_result(text if not notes else visible(text), details=_details(staged, label, action.id))
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _left_out(found: _Searched, broken: Sequence[str], gone: Sequence[str]) -> list[str]:
+    left = [line for result in found.results for line in result.left]
+    nested = sum(result.nested for result in found.results)
+    notes = [f"Left alone: {one_line(line)}" for line in left[:_TOLD]]
+    if len(left) > _TOLD:
+        notes.append(f"… and {len(left) - _TOLD} more left alone.")
+    notes += [f"Left out, as it would have a new syntax error: {one_line(line)}" for line in broken[:_TOLD]]
+    if len(broken) > _TOLD:
+        notes.append(f"… and {len(broken) - _TOLD} more files left out.")
+    if broken:
+        notes.append("Use include_broken to have them as well.")
+    notes += [f"Left out, as it changed meanwhile: {one_line(path)}" for path in gone[:_TOLD]]
+    if nested:
+        notes.append(f"{nested} matches lie within others; run it again for them.")
+    return [*notes, *(one_line(problem) for problem in found.problems[:_TOLD])]
+
+
+def _staged_files(
+    workspace: Workspace, results: Sequence[SearchedResult], cwd: Path, *, takes_broken: bool
+) -> tuple[list[StagedFile], list[str], list[str]]:
+    staged: list[StagedFile] = []
+    broken: list[str] = []
+    gone: list[str] = []
+    for result in sorted(results, key=lambda result: result.path):
+        if not result.parts:
+            continue
+        shown = display(result.path, cwd)
+        if result.problems and not takes_broken:
+            broken.append(f"{shown}, {result.problems[0]}")
+            continue
+        try:
+            with workspace.files.open(result.path) as file:
+                data = file.read()
+            if content_hash(data) != result.digest:
+                raise OSError
+            text = read_text(data, shown)
+        except (OSError, ToolError):
+            gone.append(shown)
+            continue
+        spans = [
+            Span(start=part.start, end=part.end, new_text=part.text, strategy="exact")
+            for part in result.parts
+        ]
+        staged.append(
+            StagedFile(
+                path=result.path,
+                shown=shown,
+                before_hash=result.digest,
+                data=text.data_with(spans, shown),
+                diff=diff_spans(shown, text.text, [(span.start, span.end, span.new_text) for span in spans]),
+            )
+        )
+    return staged, broken, gone
+
+
+def _details(staged: Sequence[StagedFile], label: str, id: str) -> dict[str, Any]:
+    return {
+        "label": label,
+        "pending": id,
+        "added": sum(file.diff.added for file in staged),
+        "removed": sum(file.diff.removed for file in staged),
+        "files": [
+            {
+                "path": one_line(file.shown),
+                "patch": visible(file.diff.patch[:50_000]),
+                "added": file.diff.added,
+                "removed": file.diff.removed,
+            }
+            for file in staged[:_MOST_SHOWN]
+        ],
+    }
+
+
+def _pattern_of(arguments: Mapping[str, Any]) -> str:
+    pattern: Json = arguments.get("pattern")
+    rewrites = parts_of(arguments, "rewrites")
+    if not isinstance(pattern, str) and rewrites:
+        pattern = rewrites[0].get("pattern")
+    return one_line(pattern)[:200] if isinstance(pattern, str) else ""
+
+
+def _show_found(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    card = list_card("ast_grep", _pattern_of(arguments), result, "lines")
+    matches = number_detail(result.details, "matches") if result else None
+    if matches is None:
+        return card
+    files = number_detail(result.details, "files") if result else 0
+    summary = f"{_counted(matches, 'match').replace('matchs', 'matches')} in {_counted(files or 0, 'file')}"
+    return msgspec.structs.replace(card, summary=summary)
+
+
+def _show_edit(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    card = edit_card("ast_edit", _pattern_of(arguments), result, lambda: "")
+    if result is None or not result.details or "pending" not in result.details:
+        return card
+    return msgspec.structs.replace(card, subject=_pattern_of(arguments), summary=f"{card.summary}, staged")

@@ -1,0 +1,199 @@
+"""Changes that were made and not written: their exact bytes wait until somebody says yes or no, once.
+
+Values and their order. Writing them is done through `tools.files.mutations`, like every change, and only if each file
+is still as it was when they were made.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, Literal
+
+import msgspec
+
+from tools.edits.diffs import Diff
+from tools.files.mutations import FileState, MutationQueue, NewContent, content_hash
+
+MOST: Final = 8
+_NOTHING: Final = "No pending action to resolve. Nothing to apply or discard."
+
+Answer = Literal["apply", "discard"]
+By = Literal["model", "person", "program", "extension"]
+
+
+class StagedFile(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    """Absolute."""
+    shown: str
+    before_hash: str | None
+    """None: it is not there."""
+    data: bytes | None
+    """None: it is to be removed."""
+    diff: Diff
+
+
+class StagedAction(msgspec.Struct, frozen=True, kw_only=True):
+    """One action that waits."""
+
+    id: str
+    label: str
+    source_tool: str
+    files: tuple[StagedFile, ...] = ()
+    apply: Callable[[str], Awaitable[str]] | None = None
+    """What is done besides or instead, with the reason; answers what is told."""
+    reject: Callable[[str], Awaitable[str | None]] | None = None
+
+    @property
+    def patch(self) -> str:
+        return "".join(file.diff.patch for file in self.files)
+
+
+class Resolved(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of one."""
+
+    staged: StagedAction
+    action: Answer
+    is_done: bool
+    """False: it was to be applied, and could not be."""
+    text: str
+    by: By
+
+
+class CannotResolve(Exception):
+    """There is no such action; the words say what there is."""
+
+
+class PendingChanges:
+    """Those of one session, the oldest first."""
+
+    def __init__(self, mutations: Callable[[], MutationQueue]) -> None:
+        self._mutations = mutations
+        self._waiting: list[StagedAction] = []
+        self._count = 0
+        self._listeners: list[Callable[[Resolved | None], None]] = []
+
+    def subscribe(self, listener: Callable[[Resolved | None], None]) -> None:
+        """Called whenever the list is another; with what came of one that is gone."""
+        self._listeners.append(listener)
+
+    @property
+    def waiting(self) -> tuple[StagedAction, ...]:
+        return tuple(self._waiting)
+
+    def stage(
+        self,
+        label: str,
+        source_tool: str,
+        files: Sequence[StagedFile] = (),
+        *,
+        apply: Callable[[str], Awaitable[str]] | None = None,
+        reject: Callable[[str], Awaitable[str | None]] | None = None,
+    ) -> StagedAction:
+        """Raises `CannotResolve` when too many wait."""
+        if len(self._waiting) >= MOST:
+            raise CannotResolve(f"{MOST} actions wait already. Resolve one of them first.")
+        self._count += 1
+        made = StagedAction(
+            id=f"p{self._count}",
+            label=label,
+            source_tool=source_tool,
+            files=tuple(files),
+            apply=apply,
+            reject=reject,
+        )
+        self._waiting.append(made)
+        self._tell(None)
+        return made
+
+    def find(self, id: str | None) -> StagedAction:
+        """The one that is meant; without an id there must be one alone. Raises `CannotResolve`."""
+        if not self._waiting:
+            raise CannotResolve(_NOTHING)
+        if id is None:
+            if len(self._waiting) > 1:
+                names = "; ".join(f"{one.id}: {one.label}" for one in self._waiting)
+                raise CannotResolve(f"Several actions wait; say which by id. {names}")
+            return self._waiting[0]
+        found = next((one for one in self._waiting if one.id == id), None)
+        if found is None:
+            known = ", ".join(one.id for one in self._waiting)
+            raise CannotResolve(f"No action {id} waits. Waiting: {known}.")
+        return found
+
+    def paths(self, id: str | None) -> tuple[str, ...]:
+        """The files that applying it would write, of all that may be meant."""
+        chosen = [one for one in self._waiting if id in (None, one.id)]
+        return tuple(dict.fromkeys(file.path for one in chosen for file in one.files))
+
+    async def resolve(self, id: str | None, action: Answer, reason: str, *, by: By, call_id: str) -> Resolved:
+        """Once: it waits no longer, whatever comes of it. Raises `CannotResolve`, or what `apply` raises."""
+        staged = self.find(id)
+        self._waiting.remove(staged)
+        found = Resolved(staged=staged, action=action, is_done=False, text="", by=by)
+        try:
+            found = await (self._applied if action == "apply" else self._discarded)(
+                staged, reason, by, call_id
+            )
+        except BaseException as problem:
+            said = f"Could not apply: {staged.label}: {problem}"
+            found = msgspec.structs.replace(found, text=said)
+            raise
+        finally:
+            self._tell(found)
+        return found
+
+    def drop_all(self, why: str) -> tuple[StagedAction, ...]:
+        """They belong to what is left."""
+        gone, self._waiting = tuple(self._waiting), []
+        for one in gone:
+            self._tell(
+                Resolved(
+                    staged=one,
+                    action="discard",
+                    is_done=True,
+                    text=f"Discarded: {one.label}. {why}",
+                    by="program",
+                )
+            )
+        return gone
+
+    async def _applied(self, staged: StagedAction, reason: str, by: By, call_id: str) -> Resolved:
+        done = Resolved(staged=staged, action="apply", is_done=True, text="", by=by)
+        if staged.files:
+            changed = await self._written(staged, call_id)
+            if changed:
+                return msgspec.structs.replace(
+                    done,
+                    is_done=False,
+                    text=f"Discarded: {', '.join(changed)} changed since the preview. Nothing was written. "
+                    f"Run {staged.source_tool} again.",
+                )
+        said = await staged.apply(reason) if staged.apply is not None else ""
+        count = len(staged.files)
+        files = f" in {count} file{'' if count == 1 else 's'}" if count else ""
+        return msgspec.structs.replace(done, text=said or f"Applied: {staged.label}{files}.")
+
+    async def _written(self, staged: StagedAction, call_id: str) -> list[str]:
+        """All of it, or nothing and the names of the files that are others now."""
+        changed: list[str] = []
+
+        def compute(states: Sequence[FileState | None]) -> list[NewContent | None]:
+            for file, state in zip(staged.files, states, strict=True):
+                if (content_hash(state.data) if state is not None else None) != file.before_hash:
+                    changed.append(file.shown)
+            if changed:
+                return [None] * len(staged.files)
+            return [
+                NewContent(data=file.data, added=file.diff.added, removed=file.diff.removed)
+                for file in staged.files
+            ]
+
+        await self._mutations().change_all([file.path for file in staged.files], call_id, compute)
+        return changed
+
+    async def _discarded(self, staged: StagedAction, reason: str, by: By, call_id: str) -> Resolved:
+        said = await staged.reject(reason) if staged.reject is not None else None
+        text = said or f"Discarded: {staged.label}. Reason: {reason}"
+        return Resolved(staged=staged, action="discard", is_done=True, text=text, by=by)
+
+    def _tell(self, resolved: Resolved | None) -> None:
+        for listener in tuple(self._listeners):
+            listener(resolved)

@@ -1,0 +1,65 @@
+"""The process that searches by structure, as seen from here: asked once, its answers taken as they come, ended with the
+call."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from tools.base import ToolError
+from tools.structure.messages import Answer, SearchDone, StructureRequest
+
+_START: Final = (
+    "import sys, json; sys.path[:0] = json.loads(sys.stdin.buffer.readline()); "
+    "from tools.structure.work import main; main()"
+)
+_SECONDS: Final = 120
+_MAX_LINE: Final = 64 << 20
+_ANSWERS: Final = msgspec.json.Decoder(Answer)
+
+
+async def search(request: StructureRequest, take: Callable[[list[Answer]], None]) -> SearchDone:
+    """Hands its answers to `take`, in a thread. Raises `ToolError` if it ends early."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-I",
+        "-c",
+        _START,
+        cwd="/",
+        env={"PATH": os.defpath, "LANG": "C.UTF-8"},
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        start_new_session=True,
+        limit=_MAX_LINE,
+    )
+    assert process.stdin is not None and process.stdout is not None
+    places = [place for place in sys.path if place and Path(place).is_absolute()]
+    try:
+        process.stdin.write(msgspec.json.encode(places) + b"\n" + msgspec.json.encode(request) + b"\n")
+        return await asyncio.wait_for(_taken(process.stdout, take), _SECONDS)
+    except TimeoutError:
+        raise ToolError(f"The search took longer than {_SECONDS} seconds. Narrow paths.") from None
+    except (EOFError, OSError, ValueError, msgspec.DecodeError):
+        raise ToolError("The search ended early. Try a narrower pattern, or fewer paths.") from None
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def _taken(output: asyncio.StreamReader, take: Callable[[list[Answer]], None]) -> SearchDone:
+    while True:
+        line = await output.readline()
+        if not line:
+            raise EOFError
+        answer = (
+            await asyncio.to_thread(_ANSWERS.decode, line) if len(line) > 1 << 16 else _ANSWERS.decode(line)
+        )
+        if isinstance(answer, SearchDone):
+            return answer
+        await asyncio.to_thread(take, [answer])

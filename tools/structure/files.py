@@ -1,0 +1,50 @@
+"""Which files are searched by structure: those that ripgrep lists, in a language that can be."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from tools.searching.ripgrep import ALWAYS, find_ripgrep, run_ripgrep
+from tools.structure.languages import of_file
+from tools.structure.messages import SearchedFile
+from tools.workspace import Workspace
+
+
+async def files_to_search(
+    workspace: Workspace, places: Sequence[str], globs: Sequence[str], cwd: Path, language: str | None
+) -> list[SearchedFile]:
+    """`places`: absolute; without any, the working directory. Sorted."""
+    single = [place for place in places if workspace.files.stat(place).kind == "file"]
+    folders = [place for place in places if place not in single] or ([] if single else [str(cwd)])
+    names = set(single)
+    rg = await find_ripgrep(workspace)
+    for folder in folders:
+        found: list[bytes] = []
+
+        def take(lines: list[bytes], found: list[bytes] = found) -> bool:
+            found.extend(lines)
+            return True
+
+        wanted = tuple(f"--glob={glob.removeprefix('./')}" for glob in globs)
+        await run_ripgrep(workspace, (rg, "--files", "--null", *ALWAYS, *wanted, "./"), folder, b"\0", take)
+        below = folder.rstrip("/")
+        decoded = (name.decode(errors="surrogateescape").removeprefix("./") for name in found if name)
+        names |= {f"{below}/{name}" for name in decoded}
+    return await asyncio.to_thread(_known, sorted(names), language)
+
+
+def _known(names: Sequence[str], language: str | None) -> list[SearchedFile]:
+    out: list[SearchedFile] = []
+    for name in names:
+        found = of_file(name)
+        if found is not None and language in (None, found, "typescript" if found == "tsx" else None):
+            out.append(SearchedFile(path=name, language=found))
+    return [file for file in out if _is_text(file.path)]
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

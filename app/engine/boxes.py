@@ -95,7 +95,7 @@ class Boxes:
 
     @property
     def are_in_force(self) -> bool:
-        return self.are_possible and (self._setting == "required" or self._mode() != "full")
+        return (self._setting == "required" or self._mode() != "full") and self.are_possible
 
     @property
     def have_own_network(self) -> bool:
@@ -166,11 +166,11 @@ class Boxes:
         """
         self._refuse_below()
         leave = self._leaves.get(call_id)
+        if leave is not None and leave.kind == "outside":
+            return None
         if not (self.are_possible if leave else self.are_in_force):
             return None
         leave = leave or Leave()
-        if leave.kind == "outside":
-            return None
         kind: BoxKind = "work" if lasts else leave.kind
         return await self._reaching(await asyncio.to_thread(self._places.made, kind, leave))
 

@@ -1,10 +1,13 @@
 """What commands in a box can do, on this very system."""
 
+import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.box.conftest import skip_below
 from tests.box.hands import BoxedHands
 
 Boxed = Callable[..., BoxedHands]
@@ -152,3 +155,41 @@ async def test_the_setting_counts_at_the_next_command(name: str, boxed: Boxed, h
     hands.in_force.set("sandbox.mode", name)
     await hands.outcome("echo out > ~/b.txt")
     assert (home / "b.txt").exists() == (name == "off")
+
+
+async def test_a_workspace_in_shared_memory(home: Path, elsewhere: Path, boxed: Boxed) -> None:
+    skip_below("namespaces")
+    folder = Path(tempfile.mkdtemp(prefix="bayou-box-", dir="/dev/shm"))
+    hands = BoxedHands(home, folder, "namespaces")
+    try:
+        text = await hands.text("echo in > a.txt; echo out > ~/b.txt; pwd")
+        assert (folder / "a.txt").exists() and not (home / "b.txt").exists(), text
+    finally:
+        hands.close()
+        shutil.rmtree(folder)
+
+
+async def test_the_home_as_the_workspace(home: Path, elsewhere: Path, boxed: Boxed) -> None:
+    skip_below("namespaces")
+    (home / ".bashrc").write_text("old")
+    hands = BoxedHands(home, home, "namespaces")
+    try:
+        text = await hands.text(
+            "echo in > a.txt; echo evil >> .bashrc; cat .ssh/id_ed25519; echo k > .ssh/authorized_keys"
+        )
+        assert (home / "a.txt").exists() and "a key" not in text
+        assert (home / ".bashrc").read_text() == "old" and not (home / ".ssh" / "authorized_keys").exists()
+    finally:
+        hands.close()
+
+
+async def test_the_root_as_the_workspace(home: Path, elsewhere: Path, boxed: Boxed) -> None:
+    """Everything is the workspace then; what the system is made of is protected, and so are keys."""
+    skip_below("namespaces")
+    hands = BoxedHands(home, Path("/"), "namespaces")
+    try:
+        text = await hands.text(f"echo in > {home}/a.txt; touch /etc/evil /usr/evil; cat ~/.ssh/id_ed25519")
+        assert (home / "a.txt").exists() and "a key" not in text, text
+        assert not Path("/etc/evil").exists() and not Path("/usr/evil").exists()
+    finally:
+        hands.close()

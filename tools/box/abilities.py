@@ -4,6 +4,7 @@ import functools
 import os
 import select
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Final
@@ -14,6 +15,7 @@ from tools.box.confine import Confinement, landlock_version
 from tools.box.filters import is_known
 from tools.box.plan import Abilities, lowered, own_network, plan
 from tools.box.policy import Box
+from tools.box.seatbelt import command_line
 
 _PATIENCE_SECONDS: Final = 2.0
 _MAY_DO_ALL: Final = 1 << 21
@@ -23,8 +25,11 @@ _TRIED: Final = Box(kind="work", writable=("/tmp",), network="own")
 
 @functools.cache
 def of_this_system() -> Abilities:
+    if sys.platform == "darwin":
+        problem = _try_seatbelt()
+        return Abilities(has_seatbelt=not problem, why=problem or "nobody has run it on this system yet")
     if sys.platform != "linux":
-        return Abilities(is_other_system=True, why=f"there are no boxes of this kind on {sys.platform}")
+        return Abilities(why=f"there is no sandbox on {sys.platform}")
     machine = os.uname().machine
     if not is_known(machine):
         return Abilities(machine=machine, why=f"which system calls are dangerous on {machine} is not known")
@@ -77,6 +82,20 @@ def _try(abilities: Abilities) -> str:
         os.close(reading)
         os.waitpid(child, 0)
     return "" if told == "." else told
+
+
+def _try_seatbelt() -> str:
+    """What went wrong, if something did."""
+    try:
+        tried = subprocess.run(
+            command_line(_TRIED, ("/usr/bin/true",)),
+            capture_output=True,
+            timeout=_PATIENCE_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        return str(problem)
+    return tried.stderr.decode(errors="replace").strip()[:300] if tried.returncode else ""
 
 
 def _named(instruction: str) -> str:

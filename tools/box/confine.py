@@ -144,7 +144,8 @@ class Confinement:
             (b"stderr", b"/proc/self/fd/2"),
         ):
             os.symlink(target, b"/dev/" + name)  # noqa: PTH211
-        os.mkdir(b"/dev/shm")  # noqa: PTH102
+        if not os.path.isdir(b"/dev/shm"):  # noqa: PTH112
+            os.mkdir(b"/dev/shm")  # noqa: PTH102
 
     # Rules about paths
 

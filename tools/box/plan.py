@@ -1,7 +1,7 @@
 """From a box and what this system can do to the instructions that make it (`tools.box.confine` obeys them). Pure.
 
 Steps, the first that works is taken: `namespaces` (with Landlock's rules on top where there are any), `landlock` alone,
-`none`. What each holds is in docs/sandbox.md, which the tests write.
+on macOS `seatbelt` (`tools.box.seatbelt`), `none`. What each holds is in docs/sandbox.md, which the tests write.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,8 +12,8 @@ import msgspec
 from tools.box.filters import is_known, program
 from tools.box.policy import Box, outermost
 
-Step = Literal["namespaces", "namespaces without landlock", "landlock", "none"]
-STEPS: Final[tuple[Step, ...]] = ("namespaces", "namespaces without landlock", "landlock", "none")
+Step = Literal["namespaces", "namespaces without landlock", "landlock", "seatbelt", "none"]
+STEPS: Final[tuple[Step, ...]] = ("namespaces", "namespaces without landlock", "landlock", "seatbelt", "none")
 
 _EXECUTE, _WRITE, _READ = 1 << 0, 1 << 1, 1 << 2
 _REMOVE_AND_MAKE: Final = sum(1 << number for number in range(4, 13))
@@ -43,14 +43,16 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
     """Namespaces are made within one of users: bayou is not the superuser."""
     why: str = ""
     """What stood in the way of more."""
-    is_other_system: bool = False
-    """Not Linux."""
+    has_seatbelt: bool = False
+    """The system is macOS, and its `sandbox-exec` takes what would be said to it."""
 
     @property
     def step(self) -> Step:
         if self.has_mounts and self.has_networks and self.has_filter:
             return "namespaces" if self.has_rules else "namespaces without landlock"
-        return "landlock" if self.has_rules and self.has_filter else "none"
+        if self.has_rules and self.has_filter:
+            return "landlock"
+        return "seatbelt" if self.has_seatbelt else "none"
 
     @property
     def has_rules(self) -> bool:
@@ -86,7 +88,7 @@ def own_network(abilities: Abilities) -> tuple[str, ...]:
 def plan(box: Box, abilities: Abilities, list_folder: Callable[[str], Sequence[str]]) -> tuple[str, ...]:
     """What a process does to itself, in order. `list_folder`: the names in a folder, none if it cannot be read."""
     step = abilities.step
-    if step == "none":
+    if step in ("none", "seatbelt"):
         return ()
     if step == "landlock":
         return (
@@ -113,14 +115,15 @@ def _mounts(box: Box, abilities: Abilities, list_folder: Callable[[str], Sequenc
     writable = outermost(box.writable)
     is_everything = "/" in writable
     found = ["mounts"]
+    names = set(list_folder("/dev"))
+    shares_memory = any(path == "/dev/shm" or path.startswith("/dev/shm/") for path in writable)
     if not abilities.needs_users:
-        there = list_folder("/dev")
-        found.append("devices " + " ".join(name for name in _DEVICES if name in there))
+        wanted = (*_DEVICES, "shm") if shares_memory else _DEVICES
+        found.append("devices " + " ".join(name for name in wanted if name in names))
     if not is_everything:
         found += [f"keep {path}" for path in writable]
         found += ["seal /", "back"]
-    names = set(list_folder("/dev"))
-    if "shm" in names or not abilities.needs_users:
+    if not shares_memory and ("shm" in names or not abilities.needs_users):
         found.append("fresh /dev/shm")
     if "pts" in names and not box.has_terminal:
         found.append("terminals")

@@ -67,4 +67,6 @@ def is_below(path: str, folder: str) -> bool:
 def outermost(paths: Iterable[str]) -> tuple[str, ...]:
     """Without those that lie in others of them, and without doubles."""
     found = sorted({posixpath.normpath(path) for path in paths})
-    return tuple(path for path in found if not any(is_below(path, other) for other in found))
+    return tuple(
+        path for path in found if not any(other != path and is_below(path, other) for other in found)
+    )

@@ -17,6 +17,7 @@ import msgspec
 from tools.box.abilities import of_this_system
 from tools.box.places import list_folder
 from tools.box.plan import Abilities, own_network, plan, scope
+from tools.box.seatbelt import command_line
 from tools.operations import CommandLine
 
 _KEEPER: Final = Path(__file__).with_name("keeper.py")
@@ -199,7 +200,10 @@ class LocalProcesses:
 
     async def _started(self, command: CommandLine, kind: bytes, streams: list[int]) -> LocalProcess:
         box = command.box
-        instructions = plan(box, self._abilities(), list_folder) if box is not None else ()
+        abilities = self._abilities() if box is not None else None
+        instructions = plan(box, abilities, list_folder) if box is not None and abilities is not None else ()
+        if box is not None and abilities is not None and abilities.step == "seatbelt":
+            command = msgspec.structs.replace(command, argv=command_line(box, command.argv))
         network = await self.network() if box is not None and "join network" in instructions else None
         if box is not None and box.environment:
             environment = {**command.environment, **dict(box.environment)}

@@ -123,7 +123,7 @@ class Permissions(TypedDict):
 
 class Sandbox(TypedDict):
     setting: Literal["auto", "off", "required"]
-    step: Literal["namespaces", "namespaces without landlock", "landlock", "none"]
+    step: Literal["namespaces", "namespaces without landlock", "landlock", "seatbelt", "none"]
     """As far as this system can."""
     why: str
     """What stands in the way of more."""

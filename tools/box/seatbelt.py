@@ -1,0 +1,70 @@
+"""The same box for macOS, as the text that its `sandbox-exec` takes. Pure; nobody has run it on that system yet.
+
+Later lines of such a profile go before earlier ones. All is allowed but what is said here.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from tools.box.policy import Box
+
+PROGRAM: Final = "/usr/bin/sandbox-exec"
+_DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/tty", "/dev/ptmx", "/dev/dtracehelper", "/dev/urandom")
+
+
+def profile(box: Box) -> str:
+    lines = [
+        "(version 1)",
+        "(allow default)",
+        "(deny file-write*)",
+        _rule(
+            "allow file-write*",
+            [*_places(box.writable), *(f"(literal {_quoted(path)})" for path in _DEVICES)],
+        ),
+        '(allow file-write* (regex #"^/dev/(ttys|fd/)"))',
+        *_each("deny file-write*", _places(box.guarded)),
+        *_each("deny file-write-unlink", [f"(literal {_quoted(path)})" for path in box.pinned]),
+        *_each("deny file-read-data", _places(box.hidden)),
+        *_each("deny file-write*", _places(box.hidden)),
+        *_sockets(box),
+        "(deny signal)",
+        "(allow signal (target same-sandbox))",
+        "(deny appleevent-send)",
+        "(deny system-socket (socket-domain AF_SYSTEM))",
+    ]
+    if box.network != "open":
+        lines += [
+            "(deny network*)",
+            "(allow network* (local unix-socket))",
+            "(allow network* (remote unix-socket))",
+        ]
+        lines += _sockets(box)
+    if box.network == "own":
+        lines += ['(allow network* (local ip "localhost:*"))', '(allow network* (remote ip "localhost:*"))']
+    return "\n".join(lines)
+
+
+def command_line(box: Box, words: Iterable[str]) -> tuple[str, ...]:
+    return (PROGRAM, "-p", profile(box), *words)
+
+
+def _sockets(box: Box) -> list[str]:
+    paths = (f"(remote unix-socket (path-literal {_quoted(path)}))" for path in box.hidden_files)
+    return _each("deny network-outbound", list(paths))
+
+
+def _places(paths: Iterable[str]) -> list[str]:
+    return [f"(subpath {_quoted(path)})" for path in paths]
+
+
+def _rule(verb: str, places: Iterable[str]) -> str:
+    return f"({verb} {' '.join(places)})"
+
+
+def _each(verb: str, places: list[str]) -> list[str]:
+    return [_rule(verb, places)] if places else []
+
+
+def _quoted(path: str) -> str:
+    """As a text of the profile's language."""
+    return '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'

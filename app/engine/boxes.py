@@ -166,12 +166,13 @@ class Boxes:
         """
         self._refuse_below()
         leave = self._leaves.get(call_id)
-        if leave is not None and leave.kind == "outside":
+        if leave is None:
+            if not self.are_in_force:
+                return None
+            leave = Leave()
+        elif leave.kind == "outside" or not self.are_possible:
             return None
-        if not (self.are_possible if leave else self.are_in_force):
-            return None
-        leave = leave or Leave()
-        kind: BoxKind = "work" if lasts else leave.kind
+        kind: BoxKind = "read" if leave.kind == "read" and not lasts else "work"
         return await self._reaching(await asyncio.to_thread(self._places.made, kind, leave))
 
     def of_files(self) -> Box | None:

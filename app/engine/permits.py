@@ -19,6 +19,7 @@ from app.engine.conversation import Conversation
 from app.engine.hosts import Hosts
 from app.engine.leaving import allow_place, place_rules
 from app.engine.options import SessionOptions
+from app.engine.past_verdicts import ENTRY, Past, recorded
 from app.engine.standing import GateStanding, mode_of, rules_in
 from app.engine.telling import Telling
 from app.engine.whereabouts import Whereabouts
@@ -42,16 +43,6 @@ _WITHOUT_REASON = (
 )
 _KEPT = 200
 _MOST_TEXT = 4_000
-
-
-class Past(msgspec.Struct, frozen=True, kw_only=True):
-    """One verdict of this session."""
-
-    call_id: str
-    tool: str
-    decision: CallDecision
-    outcome: str
-    by: str
 
 
 class GateState(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,8 +109,14 @@ class Permits:
 
     def view(self) -> GateState:
         return GateState(
-            mode=self.mode, has_box=self.boxes.are_in_force, rules=self.rules(), past=tuple(self._past)
+            mode=self.mode, has_box=self.boxes.are_in_force, rules=self.rules(), past=self._every_past()
         )
+
+    def _every_past(self) -> tuple[Past, ...]:
+        """Of this run, behind those that earlier ones wrote down."""
+        mine = {one.call_id for one in self._past}
+        earlier = [one for one in recorded(self._conversation.log.entries) if one.call_id not in mine]
+        return (*earlier[-_KEPT:], *self._past)
 
     def set_mode(self, mode: Mode) -> None:
         if mode not in MODES:
@@ -388,9 +385,10 @@ class Permits:
         if is_silent or self._conversation.log.is_read_only:
             return
         entry = self._conversation.note(
-            "bayou.permit",
+            ENTRY,
             {
                 "callId": call.id,
+                "tool": call.name,
                 "letter": decision.verdict.letter,
                 "parts": [
                     {"text": part.text[:_MOST_TEXT], "letter": part.letter, "why": part.why}

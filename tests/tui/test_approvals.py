@@ -174,6 +174,25 @@ async def test_all_of_a_change_is_shown_and_the_call_is_changed(tmp_path: Path) 
     assert (tmp_path / "project" / "a.txt").read_text() == "one\ntwo\n"
 
 
+async def test_all_of_a_change_of_several_files_is_shown(tmp_path: Path) -> None:
+    edits = [
+        {"oldText": "two", "newText": "three"},
+        {"path": "b.txt", "oldText": "old", "newText": "new"},
+        {"path": "c.txt", "oldText": "not there", "newText": "at all"},
+    ]
+    app = asking_app(tmp_path, call("edit", path="a.txt", edits=edits), say("ok"))
+    for name, text in (("a.txt", "one\ntwo\n"), ("b.txt", "old\n"), ("c.txt", "x\n")):
+        (tmp_path / "project" / name).write_text(text)
+    async with app.run_test(size=(100, 50)) as pilot:
+        await asked(app, pilot)
+        wait(app)
+        await pilot.press("alt+v")
+        await app.settling_until(pilot, lambda: len(app.screen_stack) > 1 and "three" in app.screen_text)
+        shown = app.screen_text
+        for text in ("a.txt", "two", "three", "b.txt", "old", "new", "c.txt", "not there", "at all"):
+            assert text in shown, text
+
+
 async def test_an_abort_takes_the_question_away(tmp_path: Path) -> None:
     app = asking_app(tmp_path, call("bash", command="touch there"), say("ok"))
     async with app.run_test(size=(80, 24)) as pilot:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -253,43 +253,69 @@ def _told_whole(event: QuestionAsked) -> str:
 
 
 def _whole(approval: Approval, folder: Path) -> Card:
-    """All that would run, with what each part of it does."""
+    """All that would run, with what each part of it does. Of several files the search (`/`) leads to each."""
     told = "\n".join(f"{_does(part.letter)}: {part.text}\n   {part.why}" for part in approval.parts)
     blocks: list[TextBlock | DiffBlock] = []
     for name, value in approval.arguments.items():
-        if approval.tool_name in ("edit", "write") and name in ("edits", "content"):
+        if approval.tool_name in ("edit", "write") and name in ("edits", "content", "changes"):
             continue
         plain = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         blocks.append(TextBlock(text=f"{name}: {plain}"))
-    change = _change(approval, folder)
-    if change is not None:
-        blocks.append(change)
+    blocks += _changes(approval, folder)
     return Card(title=approval.tool_name, blocks=(*blocks, TextBlock(text=told)))
 
 
-def _change(approval: Approval, folder: Path) -> DiffBlock | None:
-    """What `edit` and `write` would make of the file."""
+def _changes(approval: Approval, folder: Path) -> list[DiffBlock | TextBlock]:
+    """What `edit` and `write` would make of each file."""
+    # Dialects of edits come along, which few questions need.
+    from tools.edits.named import named_paths, parts_of  # noqa: PLC0415
+    from tools.edits.preview import edited_text  # noqa: PLC0415
+
+    given = approval.arguments
+    own = given.get("path")
+    if approval.tool_name == "write" and isinstance(own, str):
+        return _change(own, folder, lambda before, file: given.get("content"))
+    if approval.tool_name != "edit":
+        return []
+    found: list[DiffBlock | TextBlock] = []
+    for path in named_paths(given):
+        mine = [edit for edit in parts_of(given, "edits") if (edit.get("path") or own) == path]
+        if mine:
+            only = {"path": path, "edits": [{**edit, "path": path} for edit in mine]}
+            found += _change(
+                path, folder, lambda before, file, only=only: edited_text(only, before, str(file))
+            ) or [TextBlock(text=f"{path}: {json.dumps(mine, indent=2, ensure_ascii=False)}")]
+    found += [TextBlock(text=_anchored(change)) for change in parts_of(given, "changes")]
+    return found
+
+
+def _change(path: str, folder: Path, make: Callable[[str, Path], Any]) -> list[DiffBlock | TextBlock]:
+    """Nothing where it cannot be told before it runs."""
     from difflib import unified_diff  # noqa: PLC0415  (for questions that are looked at whole)
 
-    path, given = approval.arguments.get("path"), approval.arguments
-    if not isinstance(path, str) or approval.tool_name not in ("edit", "write"):
-        return None
     file = Path(resolve(path, folder, lambda one: Path(one).exists()))
     before = _text_of(file)
-    after = given.get("content")
-    if approval.tool_name == "edit":
-        from tools.edits.preview import edited_text  # noqa: PLC0415  (when an edit is asked about)
-
-        after = edited_text(given, before, str(file))
+    after = make(before, file)
     if not isinstance(after, str):
-        return None
+        return []
     lines = list(unified_diff(before.splitlines(), after.splitlines(), path, path, lineterm=""))
-    return DiffBlock(
+    diff = DiffBlock(
         path=path,
         diff="\n".join(lines),
         added=sum(line.startswith("+") for line in lines[2:]),
         removed=sum(line.startswith("-") for line in lines[2:]),
     )
+    return [diff]
+
+
+def _anchored(change: Mapping[str, Any]) -> str:
+    """Lines by their anchors, as they are sent."""
+    first, last = change.get("from"), change.get("to")
+    where = f"{change.get('path')}: {change.get('place') or 'replace'} {first}" + (
+        f" to {last}" if last else ""
+    )
+    lines = change.get("lines")
+    return "\n".join((where, *(f"+{line}" for line in (lines if isinstance(lines, list) else ()))))
 
 
 def _text_of(file: Path) -> str:

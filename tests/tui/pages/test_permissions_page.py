@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from app.providers.scripted import call, say
+from app.sessions.log import SessionLog
 from app.tui.pages.permissions_page import PermissionsPage
 from tests.engine.stage import Play
 from tests.tui.pages.person import Person, at_the_keyboard
@@ -40,3 +41,20 @@ async def test_a_verdict_tells_why_and_a_rule_is_taken_away(tmp_path: Path) -> N
         async with person.asked(page.open()):
             await person.press(*"npm", "enter")
         assert play.session.permissions.view().rules.rules == ()
+
+
+async def test_verdicts_of_an_earlier_run_are_told_too(tmp_path: Path) -> None:
+    first = Play(tmp_path, call("bash", command="git push --force"), say("ok"), tools=builtin_tools())
+    await first.prompt("go")
+    path = first.session.log.path
+    assert path is not None
+    await first.session.close()
+    play = Play(tmp_path, log=SessionLog.open(path), tools=builtin_tools())
+    async with at_the_keyboard() as person:
+        page = page_of(play, person)
+        async with person.asked(page.open()):
+            assert "git push --force" in person.sees
+            await person.press(*"force", "enter")
+        assert "bash: refused, by" in person.heard[-1]
+        assert "a forced push overwrites history for others" in person.heard[-1]
+    await play.session.close()

@@ -1,0 +1,69 @@
+"""Verdicts of a session, those too that an earlier run of it wrote down: why something ran, was asked about or not."""
+
+from collections.abc import Iterable
+from typing import Any, cast, get_args
+
+import msgspec
+
+from app.permits.decide import CallDecision, Outcome, PartDecision
+from app.permits.letters import CallPart, Letter, verdict_of
+from app.values.entries import CustomEntry, Entry
+
+ENTRY = "bayou.permit"
+
+
+class Past(msgspec.Struct, frozen=True, kw_only=True):
+    """One verdict of this session."""
+
+    call_id: str
+    tool: str
+    decision: CallDecision
+    outcome: str
+    by: str
+
+
+def recorded(entries: Iterable[Entry]) -> list[Past]:
+    """Those that stand in the record, the oldest first; what is not of that form is passed over."""
+    found: list[Past] = []
+    for entry in entries:
+        if isinstance(entry, CustomEntry) and entry.custom_type == ENTRY:
+            past = _past_of(entry.data)
+            if past is not None:
+                found.append(past)
+    return found
+
+
+def _past_of(data: Any) -> Past | None:
+    try:
+        told = msgspec.convert(data, _Told)
+    except msgspec.ValidationError:
+        return None
+    if not all(part.letter in get_args(Letter) for part in told.parts):
+        return None
+    parts = tuple(
+        CallPart(text=part.text, letter=cast("Letter", part.letter), why=part.why) for part in told.parts
+    )
+    outcome: Outcome = "run" if told.decision == "run" else "refuse"
+    verdict = verdict_of(parts)
+    answers = tuple(PartDecision(part=part, outcome=outcome, decided_by=told.by) for part in verdict.parts)
+    return Past(
+        call_id=told.call_id,
+        tool=told.tool,
+        decision=CallDecision(outcome=outcome, verdict=verdict, answers=answers),
+        outcome=told.decision,
+        by=told.by,
+    )
+
+
+class _ToldPart(msgspec.Struct, frozen=True):
+    text: str
+    letter: str
+    why: str
+
+
+class _Told(msgspec.Struct, frozen=True, rename="camel"):
+    call_id: str
+    decision: str
+    by: str
+    parts: tuple[_ToldPart, ...]
+    tool: str = ""

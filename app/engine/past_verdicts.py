@@ -1,6 +1,6 @@
 """Verdicts of a session, those too that an earlier run of it wrote down: why something ran, was asked about or not."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, cast, get_args
 
 import msgspec
@@ -20,6 +20,13 @@ class Past(msgspec.Struct, frozen=True, kw_only=True):
     decision: CallDecision
     outcome: str
     by: str
+
+
+def with_earlier(mine: Collection[Past], entries: Iterable[Entry], *, most: int) -> tuple[Past, ...]:
+    """Those of this run, behind those that earlier ones wrote down."""
+    known = {one.call_id for one in mine}
+    earlier = [one for one in recorded(entries) if one.call_id not in known]
+    return (*earlier[-most:], *mine)
 
 
 def recorded(entries: Iterable[Entry]) -> list[Past]:

@@ -19,7 +19,7 @@ from app.engine.conversation import Conversation
 from app.engine.hosts import Hosts
 from app.engine.leaving import allow_place, place_rules
 from app.engine.options import SessionOptions
-from app.engine.past_verdicts import ENTRY, Past, recorded
+from app.engine.past_verdicts import ENTRY, Past, with_earlier
 from app.engine.standing import GateStanding, mode_of, rules_in
 from app.engine.telling import Telling
 from app.engine.whereabouts import Whereabouts
@@ -109,14 +109,11 @@ class Permits:
 
     def view(self) -> GateState:
         return GateState(
-            mode=self.mode, has_box=self.boxes.are_in_force, rules=self.rules(), past=self._every_past()
+            mode=self.mode,
+            has_box=self.boxes.are_in_force,
+            rules=self.rules(),
+            past=with_earlier(self._past, self._conversation.log.entries, most=_KEPT),
         )
-
-    def _every_past(self) -> tuple[Past, ...]:
-        """Of this run, behind those that earlier ones wrote down."""
-        mine = {one.call_id for one in self._past}
-        earlier = [one for one in recorded(self._conversation.log.entries) if one.call_id not in mine]
-        return (*earlier[-_KEPT:], *self._past)
 
     def set_mode(self, mode: Mode) -> None:
         if mode not in MODES:

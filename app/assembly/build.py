@@ -46,6 +46,7 @@ from app.sessions.errors import SessionLocked
 from app.sessions.log import SessionLog
 from app.sessions.old_outputs import drop_old_outputs, outputs_of
 from app.undo.place import UndoPlace
+from tools.builtin.mermaid import mermaid_tool
 from tools.files.artifacts import Artifacts
 from tools.files.presence import is_file
 from tools.registry import builtin_tools
@@ -178,12 +179,15 @@ def assemble(
 
 
 def _add_own_tools(session: Session, toolbox: Toolbox, in_force: InForce, choice: ModelChoice) -> None:
-    """Those that act on the session itself."""
+    """Those that act on the session itself, and one that a setting brings."""
     session.add_tool(jobs_tool(session.job_table), owner="built-in")
     todo = todo_tool(lambda: session.todos, session.change_todos)
     session.add_tool(todo, owner="built-in")
     toolbox.withhold(lambda tool: tool is todo and not is_wanted(in_force, choice.model))
     session.add_tool(plan_tool(session.propose_plan), owner="built-in")
+    mermaid = mermaid_tool()
+    session.add_tool(mermaid, owner="built-in")
+    toolbox.withhold(lambda tool: tool is mermaid and not in_force.settings.render_mermaid.enabled)
 
 
 async def _follow(assembled: Assembled, options: Options, paths: Paths) -> None:

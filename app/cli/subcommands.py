@@ -64,6 +64,12 @@ def _secrets(words: list[str]) -> int:
     return run(words)
 
 
+def _export(words: list[str]) -> int:
+    from app.cli.export import run  # noqa: PLC0415
+
+    return run(words)
+
+
 def _packages(name: str) -> Subcommand:
     def run(words: list[str]) -> int:
         from app.cli.folder import current_folder  # noqa: PLC0415
@@ -79,6 +85,7 @@ def _packages(name: str) -> Subcommand:
 
 SUBCOMMANDS: dict[str, Subcommand] = {
     "auth": _auth,
+    "export": _export,
     "import-pi": _import_pi,
     "install": _packages("install"),
     "list": _packages("list"),
@@ -92,6 +99,7 @@ SUBCOMMANDS: dict[str, Subcommand] = {
 }
 HELP = {
     "auth": "login|logout|check PROVIDER: keys and accounts",
+    "export": "SESSION [FILE] [--notebook]: write a session as HTML, Markdown, JSONL, or its cells as a notebook",
     "import-pi": "[--from DIR] [--yes]: take over what a pi user has",
     "install": "SOURCE: install a package of extensions, skills, prompts, themes",
     "list": "the installed packages",

@@ -15,7 +15,7 @@ from app.engine.masking import Masking
 from app.engine.nested import NestedCalls
 from app.engine.shell import CommandBlocked, UserShell
 from app.engine.telling import Telling
-from app.values.cells import CELL, own_cell_id
+from app.values.cells import CELL, as_data, own_cell_id
 from app.values.content import Image, Text, ToolCall, UserContent
 from app.values.events import EntryAppended, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from app.values.messages import CustomMessage
@@ -179,7 +179,7 @@ class OwnCells:
         content = tuple(map(_content, cell.result.content))
         if exclude:
             if not self._conversation.log.is_read_only:
-                data = {**details, "content": msgspec.to_builtins(content)}
+                data = {**details, "content": as_data(content)}
                 await self._telling.publish(EntryAppended(entry=self._conversation.note(CELL, data)))
             return
         fence = "````" if "```" in cell.code else "```"

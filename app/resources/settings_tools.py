@@ -24,3 +24,11 @@ class EvalSettings(Group, frozen=True, kw_only=True):
     idle_minutes: Annotated[
         int, Meta(ge=0, le=1440, description="The kernel ends when no cell ran for so long; 0 never.")
     ] = 15
+
+
+class MermaidSettings(Group, frozen=True, kw_only=True):
+    """Diagrams drawn by the agent."""
+
+    enabled: Annotated[
+        bool, Meta(description="Give the model the tool `render_mermaid`, which draws Mermaid as text.")
+    ] = False

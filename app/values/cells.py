@@ -1,6 +1,13 @@
 """How a person's own cells of Python stand in a session: by which type, by which ids."""
 
-from typing import Final
+from collections.abc import Iterable
+from typing import Any, Final, cast
+
+import msgspec
+
+from app.values.content import UserContent
+from app.values.wire import from_wire, to_wire
+from tools.results import Json
 
 CELL: Final = "bayou.cell"
 _OWN: Final = "cell-"
@@ -13,3 +20,17 @@ def own_cell_id(name: str) -> str:
 
 def is_own_cell(call_id: str) -> bool:
     return call_id.startswith(_OWN)
+
+
+def as_data(content: Iterable[UserContent]) -> list[Any]:
+    """What a cell showed, for an entry's data."""
+    return [to_wire(block) for block in content]
+
+
+def content_in(data: Any) -> tuple[UserContent, ...]:
+    """The same from there; nothing where that is something else."""
+    known = cast("dict[str, Json]", data) if isinstance(data, dict) else {}
+    try:
+        return from_wire(known.get("content") or [], tuple[UserContent, ...])
+    except (msgspec.ValidationError, TypeError, ValueError):
+        return ()

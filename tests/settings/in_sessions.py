@@ -417,3 +417,8 @@ async def limit_of_cells(scene: Scene) -> Any:
 async def idle_kernel(scene: Scene) -> Any:
     kernel = scene.assembled.workspace.kernel()
     return kernel.rests_for
+
+
+@LIVE.add("renderMermaid.enabled", False, True)
+async def diagrams_of_the_agent(scene: Scene) -> Any:
+    return "render_mermaid" in scene.session.active_tools()

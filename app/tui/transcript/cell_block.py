@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import msgspec
-
+from app.values.cells import content_in
 from app.values.content import Image, Text, UserContent
 from tools.results import Card, ImagePart, Part, TextPart, ToolResult
 from widgets.transcript.blocks import CardState, CustomBlock, CustomKind
@@ -38,11 +37,7 @@ def running_cell(block_id: str, arguments: Any, result: ToolResult | None) -> Cu
 
 def excluded_cell(block_id: str, data: Any) -> CustomBlock:
     """From the entry of one that is kept from the model."""
-    try:
-        content = msgspec.convert((data or {}).get("content") or [], tuple[UserContent, ...])
-    except (msgspec.ValidationError, AttributeError):
-        content = ()
-    return cell_block(block_id, content, data, is_excluded=True)
+    return cell_block(block_id, content_in(data), data, is_excluded=True)
 
 
 def _block(

@@ -65,6 +65,6 @@ def _rendered(log: SessionLog, suffix: str, change: "ChangeEntry") -> bytes:
         from app.sessions.export.markdown import export_markdown  # noqa: PLC0415
 
         return export_markdown(log, change=change).encode()
-    from app.sessions.export.html import export_html  # noqa: PLC0415
+    from app.sessions.export.html import export_html  # noqa: PLC0415  (as above)
 
     return export_html(log, change=change).encode()

@@ -26,7 +26,7 @@ from app.sessions.reading import read_header
 from app.sessions.summary import Digest, SearchableText, storable
 
 INDEX_NAME = ".index.sqlite"
-_VERSION = 3
+_VERSION = 4
 _SCHEMA = """
 create table if not exists sessions(
     key integer primary key autoincrement, path blob not null, inode integer, size integer, mtime integer,
@@ -42,10 +42,10 @@ gaps take a third of the room that times would.
 _FILES_AT_ONCE = 20
 _MODULE = "fts5"
 _SEARCHABLE = (
-    "create virtual table if not exists words using fts5(text, content='', columnsize=0, detail=column,"
+    "create virtual table if not exists words using fts5(text, content='', columnsize=0, detail=none,"
     " tokenize='unicode61 remove_diacritics 2')"
 )
-"""Which words a text has, and nothing of it besides: a quarter of its size. Phrases are looked for in the text."""
+"""Which words a text has, and nothing of it besides: a tenth of its size. Phrases are looked for in the text."""
 _PLAIN = (
     "create table if not exists words(rowid integer primary key, text text)"  # no search module in SQLite
 )

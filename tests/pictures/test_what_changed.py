@@ -1,0 +1,49 @@
+"""What a run changed in files: the line behind its answer, the prompts of the tree, and the files one by one."""
+
+import pytest
+
+from app.providers.scripted import Scripted, call, say
+from tests.support.photographs import Photographs
+from tests.support.screens import Screen
+
+
+@pytest.fixture(autouse=True)
+def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    for place in ("app.tui.pages.tree_entries", "app.tui.pages.entry_texts", "widgets.lists.tree_rows"):
+        monkeypatch.setattr(f"{place}.time_of_day", lambda stamp: "09:30")
+    # On a busy machine a picture takes long enough for the model to be told silent.
+    monkeypatch.setattr("app.engine.requests.Requests._on_state", lambda self, state, seconds: None)
+
+
+async def test_what_changed(screen: Screen, photographs: Photographs) -> None:
+    script = Scripted(
+        [
+            call("write", path="oars.py", content="def row(strokes: int) -> int:\n    return strokes * 2\n"),
+            say("A module for oars."),
+            call(
+                "edit",
+                path="oars.py",
+                edits=[{"oldText": "strokes * 2", "newText": "strokes * 2 if strokes else 0"}],
+            )
+            + call("write", path="anchor.md", content="# Anchor\n\nDown.\n"),
+            say("It does not row without strokes, and there is an anchor."),
+        ]
+    )
+    async with photographs.of(screen.app(theme=photographs.theme, script=script)) as tour:
+        await tour.say("make oars")
+        await tour.idle()
+        await tour.say("mind no strokes at all, and add an anchor")
+        await tour.idle()
+        await tour.photograph("line")
+        await tour.press("alt+g")
+        await tour.until("prompt 2 of 2")
+        await tour.press("n")
+        await tour.until("strokes else 0")
+        await tour.photograph("prompt")
+        await tour.photograph_small("prompt")
+        await tour.press("shift+tab")
+        await tour.until("Changed by this session")
+        await tour.photograph("session")
+        await tour.press("escape", "escape", "escape")
+        await tour.until("Session tree")
+        await tour.photograph("tree")

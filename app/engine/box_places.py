@@ -48,6 +48,9 @@ class BoxPlaces:
         self._home = os.path.realpath(home)
         self._own = os.path.realpath(own)
         self._private: str | None = None
+        self._real: dict[str, str] = {}
+        """Folders that were worked in, without links as they were then: what a command makes of such a name later does
+        not lead elsewhere."""
 
     def close(self) -> None:
         if self._private is not None:
@@ -55,7 +58,8 @@ class BoxPlaces:
             self._private = None
 
     def made(self, kind: BoxKind, leave: Leave) -> Box:
-        workspace = os.path.realpath(self._workspace.cwd)
+        cwd = str(self._workspace.cwd)
+        workspace = self._real.setdefault(cwd, os.path.realpath(cwd))
         folders, files = self._hidden(workspace, leave)
         if kind == "read":
             private = self._private_folder()
@@ -86,7 +90,12 @@ class BoxPlaces:
             pinned=tuple(path for path in git.pinned if path not in guarded),
             hidden_folders=folders,
             hidden_files=files,
-            watched=(*git.missing, *missing, *(() if self.has_mounts else (*git.guarded, *present))),
+            watched=(
+                *git.missing,
+                *missing,
+                *kept.missing,
+                *(() if self.has_mounts else (*git.guarded, *present)),
+            ),
             network=self._network(leave),
             environment=kept.variables,
         )

@@ -8,6 +8,7 @@ import pytest
 
 from tests.box.hands import BoxedHands
 from tools.box.abilities import of_this_system
+from tools.box.places import CACHES
 from tools.box.plan import STEPS, Step
 
 
@@ -25,6 +26,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (home / ".ssh" / "id_ed25519").write_text("a key")
     (home / ".cache").mkdir()
     monkeypatch.setenv("HOME", str(home))
+    for cache in CACHES:
+        monkeypatch.delenv(cache.variable or "BAYOU_NO_SUCH_CACHE", raising=False)
     return home
 
 

@@ -193,3 +193,26 @@ async def test_the_root_as_the_workspace(home: Path, elsewhere: Path, boxed: Box
         assert not Path("/etc/evil").exists() and not Path("/usr/evil").exists()
     finally:
         hands.close()
+
+
+async def test_a_workspace_that_a_command_replaces_by_a_link_leads_nowhere(
+    home: Path, elsewhere: Path, boxed: Boxed
+) -> None:
+    skip_below("namespaces")
+    folder = elsewhere / "project"
+    folder.mkdir()
+    hands = BoxedHands(home, folder, "namespaces")
+    try:
+        await hands.outcome(f"cd {elsewhere} && mv project aside && ln -s {home} project")
+        await hands.outcome("echo out > b.txt")
+        assert not (home / "b.txt").exists()
+    finally:
+        hands.close()
+
+
+async def test_what_a_command_plants_in_a_cache_is_told(home: Path, project: Path, boxed: Boxed) -> None:
+    (home / ".cargo" / "bin").mkdir(parents=True)
+    writes = (f"echo evil > ~/.cargo/{name}" for name in ("config.toml", "bin/cargo", "x"))
+    outcome = await boxed().outcome("; ".join(writes))
+    assert not (home / ".cargo" / "bin" / "cargo").exists() and (home / ".cargo" / "x").exists()
+    assert outcome.planted == (str(home / ".cargo" / "config.toml"),)

@@ -163,6 +163,8 @@ def guarded_in(workspace: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 class Caches(msgspec.Struct, frozen=True):
     writable: tuple[str, ...]
     guarded: tuple[str, ...]
+    missing: tuple[str, ...]
+    """What would be guarded if it were there."""
     variables: tuple[tuple[str, str], ...]
 
 
@@ -170,6 +172,7 @@ def caches(home: str, environment: Mapping[str, str]) -> Caches:
     """Those of the home that are there. A tool whose cache is not there is sent to one below `~/.cache`."""
     writable: list[str] = []
     guarded: list[str] = []
+    missing: list[str] = []
     variables: list[tuple[str, str]] = []
     for cache in CACHES:
         said = environment.get(cache.variable, "") if cache.variable else ""
@@ -180,11 +183,12 @@ def caches(home: str, environment: Mapping[str, str]) -> Caches:
                 continue
         if _is_folder(folder):
             writable.append(os.path.realpath(folder))
-            guarded += [f"{folder}/{name}" for name in cache.guarded if _is_there(f"{folder}/{name}")]
+            for path in (f"{folder}/{name}" for name in cache.guarded):
+                (guarded if _is_there(path) else missing).append(path)
         elif cache.variable and not said:
             other = f"{home}/.cache/bayou-box/{cache.folder.replace('/', '-').strip('.')}{cache.below}"
             variables.append((cache.variable, other))
-    return Caches(tuple(writable), tuple(guarded), tuple(variables))
+    return Caches(tuple(writable), tuple(guarded), tuple(missing), tuple(variables))
 
 
 def _is_cache(folder: str, home: str) -> bool:

@@ -32,7 +32,7 @@ from app.values.content import ToolCall
 from app.values.events import Approval, EntryAppended, JudgedPart, OfferedRule
 from app.values.unable import Unable
 from tools.base import Tool, ToolError
-from tools.edits.named import files_meant
+from tools.edits.named import files_meant, patch_in_command
 from tools.files.paths import absolute
 from tools.files.places import exists
 from tools.running.shell import SpawnHook, SpawnPlan
@@ -201,6 +201,9 @@ class Permits:
         # The parser and the tables of programs are needed at the first call, and not at the start.
         from app.permits.tools import CallRequest, judge_call, judged_as  # noqa: PLC0415
 
+        patch = patch_in_command(arguments) if name == "bash" else None
+        if patch is not None and not self._workspace.shell().is_persistent:
+            name, arguments = "apply_patch", {"input": patch}
         place = self._whereabouts.place(
             self._workspace.cwd,
             self._workspace.shell().passed_names,

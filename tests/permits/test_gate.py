@@ -130,6 +130,12 @@ async def test_the_floor_holds_in_every_mode_when_nobody_can_answer(tmp_path: Pa
         ("read", {"path": "/proc/self/root/etc/shadow"}),
         ("grep", {"pattern": "x", "path": ".env"}),
         ("grep", {"pattern": "x", "glob": ".env*"}),
+        (
+            "bash",
+            {
+                "command": "apply_patch <<'EOF'\n*** Add File: .envrc2\n+x\n*** Update File: .envrc\n-a\n+b\nEOF"
+            },
+        ),
         ("bash", {"command": "cat key"}),
         ("bash", {"command": "echo x > link/y"}),
     ],

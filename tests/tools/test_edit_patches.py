@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.conftest import Hands
-from tools.edits.patching import patch_in_command
+from tools.edits.named import patch_in_command
 
 CODE = "class A:\n    def f(self):\n        return 1\n\n\nclass B:\n    def f(self):\n        return 1\n"
 
@@ -133,18 +133,25 @@ async def test_other_dialects_are_understood_by_either_tool(hands: Hands, projec
     assert path.read_text() == "five\n"
 
 
+PATCH = "*** Begin Patch\n*** Update File: a.txt\n-one\n+two\n*** End Patch"
+
+
 @pytest.mark.parametrize(
-    ("command", "found"),
+    ("command", "is_patch"),
     [
-        (
-            "apply_patch <<'EOF'\n*** Begin Patch\nx\n*** End Patch\nEOF",
-            ("*** Begin Patch\nx\n*** End Patch", None),
-        ),
-        ('cd sub && apply_patch <<"PATCH"\nx\nPATCH\n', ("x", "sub")),
-        ("apply_patch <<EOF\nx\nEOF\nrm -rf .", None),
-        ("echo; apply_patch <<EOF\nx\nEOF", None),
-        ("apply_patch file", None),
+        (f"apply_patch <<'EOF'\n{PATCH}\nEOF", True),
+        (f'apply_patch <<"PATCH"\n{PATCH}\nPATCH\n', True),
+        (f"apply_patch <<EOF\n{PATCH}\nEOF\necho more", False),
+        (f"echo; apply_patch <<EOF\n{PATCH}\nEOF", False),
+        ("apply_patch file", False),
     ],
 )
-def test_a_command_that_is_only_a_patch_is_known(command: str, found: tuple[str, str | None] | None) -> None:
-    assert patch_in_command(command) == found
+async def test_a_command_that_is_only_a_patch_is_carried_out_as_one(
+    hands: Hands, project: Path, command: str, is_patch: bool
+) -> None:
+    (project / "a.txt").write_text("one\n")
+    assert (patch_in_command({"command": command, "timeout": None}) == PATCH) is is_patch
+    if is_patch:
+        assert await hands.text("bash", command=command) == "Changed a.txt in 1 place."
+        assert (project / "a.txt").read_text() == "two\n"
+    assert patch_in_command({"command": command, "cwd": "elsewhere"}) is None

@@ -13,6 +13,8 @@ import msgspec
 
 from tools.arguments import number_argument, text_argument, text_detail
 from tools.base import Tool, ToolContext, ToolError
+from tools.edits.call import EditArguments, run_edit
+from tools.edits.named import patch_in_command
 from tools.files.paths import absolute
 from tools.limits import format_size
 from tools.operations import FileOperations
@@ -147,6 +149,9 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
         raise ToolError("The command is empty. Pass the command to run.")
     if "\0" in arguments.command:
         raise ToolError("The command holds a null byte, which no shell can get.")
+    patch = patch_in_command(msgspec.to_builtins(arguments))
+    if patch is not None and not workspace.shell().is_persistent:
+        return await run_edit(EditArguments(input=patch), context)
     if arguments.background and arguments.pty:
         raise ToolError(
             "A command has a terminal or runs in the background, not both. Leave out pty or background."

@@ -12,6 +12,10 @@ from tools.results import Json
 EDITING = frozenset({"edit", "apply_patch"})
 """Tools that name several files."""
 _NAMED = late(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to):(.*)$", re.MULTILINE)
+_COMMAND = late(
+    r"\s*apply_patch\s+<<-?\s*(?P<quote>['\"]?)(?P<end>\w+)(?P=quote)[ \t]*\n(?P<patch>.*)\n(?P=end)\s*",
+    re.DOTALL,
+)
 _SEARCHING = frozenset({"ast_grep", "ast_edit"})
 _WITH_PATHS = frozenset({*EDITING, *_SEARCHING, "read", "write", "grep", "find", "ls"})
 
@@ -46,6 +50,15 @@ def named_paths(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     for own in patch_paths(patch) if isinstance(patch, str) else ():
         found[own] = None
     return tuple(found)
+
+
+def patch_in_command(arguments: Mapping[str, Any]) -> str | None:
+    """The patch of a shell command that is nothing but `apply_patch <<EOF`, without anything besides."""
+    command: Json = arguments.get("command")
+    if not isinstance(command, str) or any(value for name, value in arguments.items() if name != "command"):
+        return None
+    match = _COMMAND.fullmatch(command)
+    return None if match is None else match["patch"]
 
 
 def patch_paths(text: str) -> tuple[str, ...]:

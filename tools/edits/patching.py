@@ -23,7 +23,6 @@ from tools.edits.nearmiss import explain_miss
 from tools.edits.replacing import Placed
 from tools.edits.shown import ShownLines
 from tools.edits.texts import Editable
-from tools.patterns import late
 from tools.text import one_line
 
 _BEGIN: Final = "*** Begin Patch"
@@ -35,12 +34,6 @@ _KINDS: Final[Mapping[str, Literal["add", "remove", "update"]]] = {
     "*** Delete File:": "remove",
     "*** Update File:": "update",
 }
-_COMMAND: Final = late(
-    r"\s*(?:cd\s+(?P<folder>[^\s;&|'\"$`]+)\s*&&\s*)?apply_patch\s+"
-    r"<<-?\s*(?P<quote>['\"]?)(?P<end>\w+)(?P=quote)[ \t]*\n"
-    r"(?P<patch>.*)\n(?P=end)\s*",
-    16,
-)
 
 
 class Hunk(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,12 +55,6 @@ class PatchedFile(msgspec.Struct, frozen=True, kw_only=True):
 
 def is_patch(text: str) -> bool:
     return text.lstrip().startswith((_BEGIN, *_KINDS))
-
-
-def patch_in_command(command: str) -> tuple[str, str | None] | None:
-    """The patch and the folder of a shell command that is nothing but `apply_patch <<EOF`."""
-    match = _COMMAND.fullmatch(command)
-    return None if match is None else (match["patch"], match["folder"])
 
 
 def read_patch(text: str) -> tuple[PatchedFile, ...]:

@@ -1,0 +1,160 @@
+"""What edits cost and how sure they are: the check of syntax beside the edit without it, anchors beside plain text,
+false alarms and lost closing lines in real files of many languages, and a rewrite of many files beside reading them."""
+
+import asyncio
+import random
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+from bench.edit_corpus import CorpusFile, corpus, harmless, languages, lost_closers
+from bench.table import Row
+from tools.base import ToolContext
+from tools.builtin.structure import ast_edit_tool
+from tools.edits.anchors import rows as anchored_rows
+from tools.edits.editing import apply_edits
+from tools.edits.replacing import Edit
+from tools.edits.shown import NOTHING_SHOWN
+from tools.edits.syntax import SyntaxChecks, SyntaxOf
+from tools.schema import validate_arguments
+from tools.workspace import Workspace
+
+_CLOSED = ("javascript", "typescript", "go", "rust", "java", "python")
+_LINES = 440_000
+
+
+def rows() -> Iterable[Row]:
+    yield _price_of_the_check()
+    yield from _sureness_of_the_check()
+    yield _price_of_anchors()
+    yield from asyncio.run(_rewrite())
+
+
+def _checked(name: str, text: str) -> SyntaxOf:
+    return SyntaxChecks().of(name, text)
+
+
+def _price_of_the_check() -> Row:
+    dearer: list[float] = []
+    plain: list[float] = []
+    for file in [file for file in corpus() if 24_000 < len(file.text) < 40_000]:
+        lines = file.text.split("\n")
+        line = next((line for line in lines[len(lines) // 2 :] if file.text.count(line) == 1), "")
+        if not line.strip():
+            continue
+        edit = (Edit(old_text=line, new_text=f"{line} "),)
+        without, with_it = (
+            _seconds(
+                partial(
+                    apply_edits, file.text.encode(), edit, file.name, NOTHING_SHOWN, partial(_checked, name)
+                )
+            )
+            for name in ("", file.name)
+        )
+        plain.append(without)
+        dearer.append(with_it - without)
+    return Row(
+        name=f"an edit in a file of 24 to 40 KB, checked ({len(dearer)} files), CPU",
+        figure=median(dearer) * 1000,
+        unit="ms more",
+        ratio=(median(plain) + median(dearer)) / median(plain),
+        reference="the same edit unchecked",
+        limit="3 ms",
+    )
+
+
+def _sureness_of_the_check() -> Iterable[Row]:
+    files, luck = corpus(), random.Random(7)
+    found = [file.problems(span) for file in files for span in harmless(file, 34, luck)]
+    looked_at = [one for one in found if one is not None]
+    yield Row(
+        name=f"false alarms in {len(looked_at):,} harmless edits, {languages(files)} languages",
+        figure=sum(map(bool, looked_at)) / len(looked_at) * 100,
+        unit="%",
+        limit="0.5 %",
+    )
+    for name in _CLOSED:
+        yield _found(name, [file for file in files if file.grammar == name], luck)
+
+
+def _found(name: str, files: Sequence[CorpusFile], luck: random.Random) -> Row:
+    found = [file.problems(span) for file in files for span in lost_closers(file, 20, luck)]
+    return Row(
+        name=f"lost closing lines found, {name} ({len(found)})",
+        figure=sum(map(bool, found)) / len(found) * 100,
+        unit="%",
+        limit="97 %",
+    )
+
+
+def _price_of_anchors() -> Row:
+    texts = [file.text for file in corpus()]
+    plain = sum(map(len, texts))
+    anchored = sum(len(anchored_rows(text.split("\n"), 1)) for text in texts)
+    return Row(
+        name="files as they are read with anchors, characters",
+        figure=anchored,
+        unit="characters",
+        ratio=anchored / plain,
+        reference="without",
+        limit="1.42x in tokens",
+    )
+
+
+async def _rewrite() -> Iterable[Row]:
+    """Of TypeScript, many files of it, with the loop watched meanwhile."""
+    with tempfile.TemporaryDirectory() as folder:
+        lines = _fill(Path(folder), [file for file in corpus() if file.grammar == "typescript"])
+        read = _seconds(lambda: [path.read_bytes() for path in Path(folder).iterdir()])
+        workspace = Workspace(Path(folder))
+        tool = ast_edit_tool()
+        rewrites = [{"pattern": "super($$$A)", "replacement": "parent($$$A)"}]
+        arguments = validate_arguments(tool, {"rewrites": rewrites, "include_broken": True})
+        context = ToolContext(call_id="bench", cwd=Path(folder), workspace=workspace)
+        stillest = 0.0
+        running = asyncio.ensure_future(tool.run(arguments, context))
+        began = time.perf_counter()
+        while not running.done():
+            before = time.perf_counter()
+            await asyncio.sleep(0.001)
+            stillest = max(stillest, time.perf_counter() - before - 0.001)
+        took = time.perf_counter() - began
+        workspace.close()
+    return (
+        Row(
+            name=f"a rewrite staged in {lines:,} lines of TypeScript",
+            figure=took,
+            unit="s",
+            ratio=took / read,
+            reference="reading the files",
+            limit="3 s",
+        ),
+        Row(
+            name="the longest that the loop stood still meanwhile",
+            figure=stillest * 1000,
+            unit="ms",
+            limit="16 ms",
+        ),
+    )
+
+
+def _fill(folder: Path, files: Sequence[CorpusFile]) -> int:
+    lines = number = 0
+    while lines < _LINES:
+        text = files[number % len(files)].text
+        (folder / f"f{number}.ts").write_text(text)
+        lines += text.count("\n")
+        number += 1
+    return lines
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    found: list[float] = []
+    for _ in range(5):
+        began = time.process_time()
+        work()
+        found.append(time.process_time() - began)
+    return min(found)

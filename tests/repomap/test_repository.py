@@ -11,12 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tools.repomap import building, worker
 from tools.repomap.builder import IndexBuilder
 from tools.repomap.building import IndexedFolder, build, survey, writing
 from tools.repomap.hidden import HiddenFiles
 from tools.repomap.render import MapCandidate, render, tokens_of
-from tools.repomap.repository import MappedRepository
+from tools.repomap.repository import IndexState, MappedRepository
 from tools.repomap.store import NOT_LOOKED_AT, IndexStore, keep_within
+from tools.repomap.telling import map_told
 
 FILES = {
     "harbour/cache.py": (
@@ -429,3 +431,36 @@ def test_the_rules_are_not_read_for_every_path(folder: Path, tmp_path: Path):
     for _ in range(50):
         repository.hides("harbour/cache.py")
     assert len(asked) <= 2
+
+
+def test_a_file_at_which_workers_die_costs_no_other(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for number in range(120):
+        write(folder, f"many/file{number}.py", f"def thing{number}():\n    pass\n")
+    write(folder, "many/poison.py", "def poison():\n    pass\n" + "x = 1\n" * 5000)
+    # A worker that ends when it meets the file, as one would whose parser crashes.
+    dying = (
+        "import os, tools.repomap.worker as worker; real = worker.indexed\n"
+        "worker.indexed = lambda root, path: os._exit(1) if 'poison' in path else real(root, path)\n"
+    )
+    start = "import sys, json; sys.path[:0] = json.loads(sys.stdin.buffer.readline())\n" + dying
+    monkeypatch.setattr(worker, "_START", start + "from tools.repomap.{module} import main; main()")
+    repository = MappedRepository(folder, tmp_path / "cache")
+    assert repository.bring_up_to_date(workers=1) == ""
+    assert repository.state() == IndexState(len(FILES) + 121, 0)
+    assert all(repository.definitions(f"thing{number}")[1] == 1 for number in range(120))
+    assert repository.definitions("poison")[1] == 0
+    with writing(repository.index) as store:
+        assert survey(store, IndexedFolder(folder)).waiting == ()
+
+
+def test_of_more_files_than_an_index_takes_that_is_said(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(building, "MOST_FILES", 3)
+    repository = MappedRepository(folder, tmp_path / "cache")
+    repository.bring_up_to_date(workers=0)
+    answer = repository.map_about("the cache directory")
+    assert answer.state.indexed == 3 and answer.state.is_cut
+    assert "more files than an index takes; 3 are in it" in map_told(answer, is_question=True)

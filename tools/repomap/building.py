@@ -16,7 +16,7 @@ import msgspec
 
 from tools.repomap.hidden import HiddenFiles
 from tools.repomap.listing import MOST_FILES, is_below, list_files
-from tools.repomap.outlining import indexed, path_alone
+from tools.repomap.outlining import indexed, path_alone, stamped
 from tools.repomap.store import FileStamp, IndexDamaged, Indexed, IndexedFile, IndexStore, forget, keep_within
 from tools.repomap.worker import MapWorker
 
@@ -24,6 +24,10 @@ _BATCH = 200
 """Files of one commit."""
 _ASKED = 25
 """Files of one question to a worker."""
+_HELPED = 5
+"""Files that whoever waits for a worker maps at once."""
+_HELPED_BYTES = 16_000
+_MOST_DEATHS = 100
 _MOST_WORKERS = 4
 _PATHS_AT_ONCE = 2000
 
@@ -214,36 +218,65 @@ def _mapped_here(root: Path, paths: Sequence[str]) -> Generator[tuple[list[Index
 
 
 def _mapped(root: Path, paths: Sequence[str], count: int) -> Generator[tuple[list[Indexed], int]]:
-    """By workers: each has one question before it and one waiting. One that dies leaves its files to be done here."""
+    """By workers, each with one question before it and one waiting. A file at which one dies is known by its path."""
     questions = [paths[at : at + _ASKED] for at in range(0, len(paths), _ASKED)]
     questions.reverse()
+    large: list[Sequence[str]] = []
+    """For workers alone."""
     asked: dict[MapWorker, list[Sequence[str]]] = {}
-    lost: list[str] = []
+    deaths = 0
     with contextlib.ExitStack() as stack, selectors.DefaultSelector() as waiting:
-        for _ in range(min(count, len(questions))):
+
+        def begin() -> None:
             worker = MapWorker()
             stack.callback(worker.close)
             waiting.register(worker, selectors.EVENT_READ, worker)
             asked[worker] = []
-            _ask(worker, root, questions, asked[worker])
-            _ask(worker, root, questions, asked[worker])
+            _ask(worker, root, questions or large, asked[worker])
+            _ask(worker, root, questions or large, asked[worker])
+
+        for _ in range(min(count, len(questions))):
+            begin()
         while any(asked.values()):
-            for key, _ in waiting.select():
+            ready = waiting.select(0 if count == 1 and questions else None)
+            if not ready:
+                # One worker on two processors: what it has not been asked is done here meanwhile.
+                yield from _mapped_here(root, _taken(root, questions, large))
+            for key, _ in ready:
                 worker: MapWorker = key.data
                 try:
                     made = worker.answer()
                 except (EOFError, OSError, msgspec.MsgspecError):
                     waiting.unregister(worker)
-                    lost += [path for question in asked.pop(worker) for path in question]
+                    deaths += 1
+                    suspects, *others = asked.pop(worker)
+                    questions += others
+                    if len(suspects) == 1 or deaths > _MOST_DEATHS:
+                        yield [one for path in suspects if (one := stamped(root, path))], len(suspects)
+                    else:
+                        questions += [[path] for path in suspects]
+                    begin()
                     continue
                 answered = asked[worker].pop(0)
-                _ask(worker, root, questions, asked[worker])
+                _ask(worker, root, questions or large, asked[worker])
                 yield made, len(answered)
-    rest = [*lost, *(path for question in questions for path in question)]
-    # What made a worker die is not tried again: its path is known, and no more.
-    yield [], len(lost)
-    if rest and not lost:
-        yield from _mapped_here(root, rest)
+
+
+def _taken(root: Path, questions: list[Sequence[str]], large: list[Sequence[str]]) -> list[str]:
+    """A few small files of what nobody has been asked yet; large ones take too much memory for two at once."""
+    first, rest = questions[-1][:_HELPED], questions[-1][_HELPED:]
+    questions[-1:] = [rest] if rest else []
+    small: list[str] = []
+    for path in first:
+        try:
+            is_small = os.lstat(f"{root}/{path}").st_size <= _HELPED_BYTES
+        except (OSError, ValueError):
+            is_small = True
+        if is_small:
+            small.append(path)
+        else:
+            large.append([path])
+    return small
 
 
 def _ask(worker: MapWorker, root: Path, questions: list[Sequence[str]], waiting: list[Sequence[str]]) -> None:

@@ -35,18 +35,8 @@ _YOUNG_NS = 2_000_000_000
 
 def indexed(root: Path, path: str) -> Indexed | None:
     """None: it is not there any more, or no regular file."""
-    place = root / path
-    try:
-        state = place.lstat()
-    except (OSError, ValueError):
-        return None
-    if not stat.S_ISREG(state.st_mode):
-        return None
-    # What is written at this very moment may be written again within the same tick of the clock.
-    is_young = time.time_ns() - state.st_mtime_ns < _YOUNG_NS
-    mtime = -1 if is_young else state.st_mtime_ns
-    nothing = msgspec.structs.replace(path_alone(path), mtime=mtime, size=state.st_size, inode=state.st_ino)
-    if state.st_size > MOST_BYTES or is_secret(path):
+    place, nothing = root / path, stamped(root, path)
+    if nothing is None or nothing.size > MOST_BYTES or is_secret(path):
         return nothing
     try:
         text = read_text(place, Deadline(_SECONDS, None))
@@ -75,6 +65,20 @@ def indexed(root: Path, path: str) -> Indexed | None:
         symbols=symbols,
         words=words,
     )
+
+
+def stamped(root: Path, path: str) -> Indexed | None:
+    """Of which no more is kept than path and state, until it changes. None: as `indexed`."""
+    try:
+        state = os.lstat(f"{root}/{path}")
+    except (OSError, ValueError):
+        return None
+    if not stat.S_ISREG(state.st_mode):
+        return None
+    # What is written at this very moment may be written again within the same tick of the clock.
+    is_young = time.time_ns() - state.st_mtime_ns < _YOUNG_NS
+    mtime = -1 if is_young else state.st_mtime_ns
+    return msgspec.structs.replace(path_alone(path), mtime=mtime, size=state.st_size, inode=state.st_ino)
 
 
 def path_alone(path: str) -> Indexed:

@@ -61,7 +61,7 @@ def counted(text: str) -> dict[str, int]:
 _ONLY_LETTERS = bytes(sign if chr(sign).isalpha() and sign < 128 else 32 for sign in range(256))
 
 
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=16_384)
 def _stems(run: bytes) -> tuple[str, ...]:
     return tuple(stem(part.lower()) for part in _PARTS.findall(run.decode("ascii")) if _is_word(part))
 
@@ -76,7 +76,7 @@ def question_words(text: str) -> dict[str, str]:
     return found
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=16_384)
 def stem(word: str) -> str:
     """Without the ending that makes a plural or a form of a verb. Words of other scripts stay as they are."""
     if len(word) < 5 or not word.isascii():

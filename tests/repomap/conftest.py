@@ -1,0 +1,23 @@
+"""The repository of boats, with an index and without."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.repomap.harbour import FILES, write
+from tools.repomap.repository import MappedRepository
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "boats"
+    for name, text in FILES.items():
+        write(root, name, text)
+    return root
+
+
+@pytest.fixture
+def repository(folder: Path, tmp_path: Path) -> MappedRepository:
+    made = MappedRepository(folder, tmp_path / "cache")
+    assert made.bring_up_to_date(workers=0) == ""
+    return made

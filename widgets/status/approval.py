@@ -13,6 +13,7 @@ from rich.style import Style
 from textual import events
 from textual.message import Message
 from textual.strip import Strip
+from textual.timer import Timer
 from textual.widget import Widget
 
 from widgets.line import Line, plain
@@ -121,10 +122,12 @@ class ApprovalBar(Widget, can_focus=False):
         self._chooses = False
         self._at = 0
         self._was_armed = False
+        self._looks: Timer | None = None
+        """Goes only while something is asked: a program that waits does nothing."""
         self._rows: list[tuple[tuple[str, str], ...]] = []
 
     def on_mount(self) -> None:
-        self.set_interval(_LOOKS, self._look)
+        self._looks = self.set_interval(_LOOKS, self._look, pause=self.asked is None)
 
     @property
     def is_inside(self) -> bool:
@@ -140,6 +143,8 @@ class ApprovalBar(Widget, can_focus=False):
         self._typed, self._chooses, self._at = "", False, 0
         self.display = asked is not None
         self._fit()
+        if self._looks is not None:
+            (self._looks.pause if asked is None else self._looks.resume)()
         if asked is not None:
             self.call_after_refresh(self._has_been_painted)
 

@@ -172,7 +172,9 @@ class Boxes:
             leave = Leave()
         elif leave.kind == "outside" or not self.are_possible:
             return None
-        kind: BoxKind = "read" if leave.kind == "read" and not lasts else "work"
+        if lasts:  # what one call was let through to is not for those behind it
+            leave = Leave()
+        kind: BoxKind = "read" if leave.kind == "read" else "work"
         return await self._reaching(await asyncio.to_thread(self._places.made, kind, leave))
 
     def of_files(self) -> Box | None:

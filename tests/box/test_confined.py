@@ -216,3 +216,13 @@ async def test_what_a_command_plants_in_a_cache_is_told(home: Path, project: Pat
     outcome = await boxed().outcome("; ".join(writes))
     assert not (home / ".cargo" / "bin" / "cargo").exists() and (home / ".cargo" / "x").exists()
     assert outcome.planted == (str(home / ".cargo" / "config.toml"),)
+
+
+async def test_what_one_call_was_let_through_to_is_not_for_a_shell_that_lasts(boxed: Boxed) -> None:
+    hands = boxed()
+    hands.in_force.set("sandbox.network", "off")
+    hands.let_run("n", kind="work", uses_network=True, programs=frozenset({"git"}))
+    box = await hands.boxes.of_call("n", lasts=True)
+    assert box is not None and box.network == "own" and not box.may_read(f"{Path.home()}/.ssh/id_ed25519")
+    once = await hands.boxes.of_call("n")
+    assert once is not None and once.may_read(f"{Path.home()}/.ssh/id_ed25519")

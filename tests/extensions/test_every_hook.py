@@ -22,6 +22,7 @@ from app.resources.paths import Paths
 from app.values.entries import Entry, MessageEntry
 from app.values.events import QuestionAsked
 from app.values.messages import UserMessage
+from app.values.todos import TodoItem, TodoPhase
 from tests.extensions.conftest import source
 from tests.extensions.scene import PersonUi
 
@@ -95,6 +96,7 @@ SELDOM = {
     "auto_retry_start", "auto_retry_end", "summarization_retry_scheduled", "summarization_retry_attempt_start",
     "summarization_retry_finished", "provider_waiting", "provider_request_failed", "session_compact_failed",
     "compaction_progress", "tool_execution_update", "bash_execution_update", "answer_interrupted",
+    "todo_reminder", "todo_auto_clear", "pending_changed",
 }  # fmt: skip
 """What comes of failures and of time: `tests/engine` brings each about, `test_with_session` what a rule does."""
 
@@ -128,6 +130,10 @@ async def test_everything_is_told(tmp_path: Path, mode: str) -> None:
         session.resume()
         await session.wait_until_idle()
         session.notify("a note")
+        session.set_plan_mode(True)
+        session.set_plan_mode(False)
+        await session.set_todos([TodoPhase(name="Work", tasks=(TodoItem(content="Tea"),))])
+        await session.set_todos([])
         await session.set_thinking("low")
         other = msgspec.structs.replace(stage.script.model, id="other")
         await session.set_model(other)

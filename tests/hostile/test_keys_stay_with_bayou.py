@@ -169,7 +169,7 @@ async def test_a_setting_passes_variables_on(tmp_path: Path, own_home: Path, mon
     monkeypatch.setenv("AWS_SESSION_TOKEN", KEY + "-2")
     settings = Path(os.environ["BAYOU_AGENT_DIR"]) / "settings.json"
     settings.parent.mkdir(parents=True)
-    settings.write_text('{"shellPassEnvironment": ["GITHUB_TOKEN", "AWS_*"]}')
+    settings.write_text('{"shellPassEnvironment": ["GITHUB_TOKEN", "AWS_*"], "secrets": {"mask": false}}')
     process = await start(tmp_path, "--no-session")
     assert (await told_by(process, "echo $GITHUB_TOKEN $AWS_SESSION_TOKEN")).split() == [KEY, KEY + "-2"]
     await ended(process)

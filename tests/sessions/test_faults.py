@@ -185,12 +185,13 @@ def test_a_draft_that_cannot_be_saved_leaves_the_old_one(
     drafts = DraftFile(tmp_path / "s.jsonl")
     drafts.save(SavedDraft(text="old"))
 
-    def refuse(self: Path, target: Path) -> Path:
+    def refuse(source: str, target: str) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(Path, "replace", refuse)
+    monkeypatch.setattr(os, "replace", refuse)
     with pytest.raises(SessionWriteError, match="no space left"):
         drafts.save(SavedDraft(text="new"))
+    monkeypatch.undo()
     found = drafts.load()
     assert found is not None and found.text == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["s.jsonl.draft"]

@@ -151,10 +151,12 @@ def is_untouched(place: str, signature: Signature | None) -> bool:
         return signature is None
 
 
-def make(place: str, wanted: FileImage | None, data: bytes, *, now: FoundName) -> list[str]:
+def make(
+    place: str, wanted: FileImage | None, data: bytes, *, now: FoundName, keeps_names: bool = True
+) -> list[str]:
     """Makes a name what it should be; returns folders that it made. Raises `OSError` with everything as it was.
 
-    `data`: the content, or where a link leads.
+    `data`: the content, or where a link leads. `keeps_names`: a file with several names stays one.
     """
     if wanted is None:
         if now.image is not None:
@@ -164,7 +166,7 @@ def make(place: str, wanted: FileImage | None, data: bytes, *, now: FoundName) -
     try:
         if wanted.kind == "link":
             swap_in_link(place, os.fsdecode(data))
-        elif now.image is not None and now.image.kind == "file" and now.links > 1:
+        elif keeps_names and now.image is not None and now.image.kind == "file" and now.links > 1:
             overwrite(place, data, mode=wanted.mode)
         elif is_same(now.image, msgspec.structs.replace(wanted, mode=now.image.mode if now.image else -1)):
             os.chmod(place, wanted.mode)  # noqa: PTH101  (as above)

@@ -48,6 +48,8 @@ class FileWay(msgspec.Struct, kw_only=True):
     """What had changed it, in words, oldest first."""
     folders: tuple[str, ...] = ()
     """Made for it by what is taken back."""
+    is_by_command: bool = False
+    """A command changed it, which may have made it another name of a file that is not on the way."""
 
     @property
     def expected(self) -> FileImage | None:
@@ -145,6 +147,7 @@ def _lengthen(ways: dict[str, FileWay], change: Change, leg: Leg, label: str, *,
         way.legs[-1] = Leg(expected=way.legs[-1].expected, wanted=leg.wanted)
     else:
         way.legs.append(leg)
+    way.is_by_command = way.is_by_command or change.by == "command"
     if label and label != "restored":
         way.by.insert(0 if is_back else len(way.by), label)
     if is_back:

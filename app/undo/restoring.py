@@ -142,7 +142,8 @@ def _do(one: WantedStep, real: dict[str, str]) -> list[str]:
     if not is_untouched(step.place, step.now.signature):
         is_folder = os.path.isdir(step.place)  # noqa: PTH112  (as above)
         raise LeftAlone("is a folder now" if is_folder else "it changed just now")
-    return make(step.place, one.image, one.data, now=step.now)
+    is_by_command = step.way is not None and step.way.is_by_command
+    return make(step.place, one.image, one.data, now=step.now, keeps_names=not is_by_command)
 
 
 def how_far(changes: tuple[Change, ...], places: Callable[[str], str], root: str) -> Restored:

@@ -24,8 +24,6 @@ COMMANDS = (
     "rm -rf sub",
     "mkdir -p sub/deep && echo d > sub/deep/x",
     "ln -sfn a {0}",
-    "ln -f {0} {1}",
-    "rm -f {0}; mkdir -p {0}/within && echo w > {0}/within/w",
     "touch {0}",
     "rm -f {0}; ln -s nowhere {0}",
     "touch -d 2020-01-01 {0}",

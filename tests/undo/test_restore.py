@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.undo.images import FILES, FilesData, Uncovered, as_data
+from app.undo.images import FILES, Change, FilesData, Uncovered, as_data
 from app.undo.merging import merge
 from app.undo.restores import NothingToDo
 from app.values.entries import CustomEntry
@@ -162,6 +162,19 @@ def test_a_file_with_two_names_stays_one_file(stage: Stage) -> None:
     stage.restore(stage.undo())
     assert (stage.root / "b").read_text() == "old"
     assert (stage.root / "a").stat().st_ino == (stage.root / "b").stat().st_ino
+
+
+def test_a_name_that_a_command_gave_to_another_file_leaves_that_one_alone(stage: Stage) -> None:
+    stage.prompt("do")
+    stage.record(stage.write("a", "a"), stage.write("b", "b"))
+    stage.prompt("ln")
+    (before,) = (stage.write("b", "b").after,)
+    (stage.root / "b").unlink()
+    os.link(stage.root / "a", stage.root / "b")
+    after = stage.write("a", "a").after
+    stage.record(Change(path="b", before=before, after=after, by="command"), tool="bash")
+    stage.restore(stage.undo())
+    assert stage.files() == {"a": "a", "b": "b"}
 
 
 def test_only_the_mode(stage: Stage) -> None:

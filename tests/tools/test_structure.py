@@ -2,12 +2,13 @@
 
 import asyncio
 import random
+import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.tools.conftest import Hands
-from tools.base import ToolError
 from tools.structure.rewriting import CannotIndent, Capture, filled, variables
 from tools.workspace import Workspace
 
@@ -162,14 +163,27 @@ async def test_an_unknown_variable_is_refused(hands: Hands, project: Path) -> No
     )
 
 
-async def test_an_abort_ends_the_search_and_its_process(hands: Hands, project: Path) -> None:
-    for number in range(200):
-        (project / f"f{number}.js").write_text("old(1);\n" * 2_000)
+async def test_an_abort_ends_the_search_and_its_process(
+    hands: Hands, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: asyncio.Future[asyncio.subprocess.Process] = asyncio.get_running_loop().create_future()
+    real = asyncio.create_subprocess_exec
+
+    async def noting(*words: str, **more: Any) -> asyncio.subprocess.Process:
+        process = await real(*words, **more)
+        if "tools.structure.work" in " ".join(words):
+            started.set_result(process)
+        return process
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", noting)
+    (project / "a.js").write_text("old(1);\n" * 50_000)
     running = asyncio.create_task(hands("ast_grep", pattern="old($A)"))
-    await asyncio.sleep(0.3)
+    process = await started
+    assert process.returncode is None
     running.cancel()
-    with pytest.raises((asyncio.CancelledError, ToolError)):
+    with pytest.raises(asyncio.CancelledError):
         await running
+    assert process.returncode == -signal.SIGKILL
 
 
 @pytest.mark.parametrize(

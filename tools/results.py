@@ -82,6 +82,16 @@ class DiffBlock(_Value, frozen=True, kw_only=True):
     removed: int = 0
 
 
+class ColouredSpan(msgspec.Struct, frozen=True, array_like=True):
+    """Of a line of output, counted from the first."""
+
+    line: int
+    start: int
+    end: int
+    sgr: str
+    """As a terminal is told it: `1;31`."""
+
+
 class CommandBlock(_Value, frozen=True, kw_only=True):
     command: str
     output: str = ""
@@ -90,6 +100,8 @@ class CommandBlock(_Value, frozen=True, kw_only=True):
     """Timed out, aborted, where the full output is."""
     is_cut: bool = False
     """The output lacks its beginning."""
+    colours: tuple[ColouredSpan, ...] = ()
+    """Those that the program gave its output."""
 
 
 class ListBlock(_Value, frozen=True, kw_only=True):

@@ -54,6 +54,32 @@ def mix(first: str, second: str, share: float) -> str:
     return _hex(*(below + (above - below) * share for below, above in parts))
 
 
+def contrast(first: str, second: str) -> float:
+    """The ratio by which two colours differ in brightness, from 1 to 21."""
+    high, low = sorted((luminance(first), luminance(second)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def apart(ground: str, ink: str, ratio: float) -> str:
+    """The colour on the way from a ground to an ink that can be told from the ground so well; at most the ink."""
+    low, high = 0.0, 1.0
+    for _ in range(16):
+        middle = (low + high) / 2
+        low, high = (low, middle) if contrast(mix(ground, ink, middle), ground) >= ratio else (middle, high)
+    return mix(ground, ink, high)
+
+
+def legible(ink: str, ground: str, ratio: float = 4.5) -> str:
+    """The ink as it is where it can be read, else as much nearer to black or white as it takes."""
+    if contrast(ink, ground) >= ratio:
+        return ink
+    end = "#ffffff" if is_dark(ground) else "#000000"
+    for step in range(1, 21):
+        if contrast(nearer := mix(ink, end, step / 20), ground) >= ratio:
+            return nearer
+    return end
+
+
 def _parts(color: str) -> tuple[float, float, float]:
     return int(color[1:3], 16) / 255, int(color[3:5], 16) / 255, int(color[5:7], 16) / 255
 

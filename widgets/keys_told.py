@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
+from tools.patterns import late
+
 NO_KEY = "unbound"
 """A key that no keyboard has; Textual takes a key away only by giving another."""
 _NAMES = {
@@ -39,11 +41,36 @@ def key_name(key: str) -> str:
 
 
 def key_told(own: Mapping[str, str], action: str, usual: str) -> str:
-    """The key of an action: `usual`, as the text has it, unless the person has another; nothing when it has none."""
+    """The key of an action: `usual` unless the person has another; nothing when it has none."""
     if action not in own:
-        return usual
+        return usual_name(usual)
     key = own[action].split(",")[0].strip()
     return "" if key == NO_KEY else key_name(key)
+
+
+def usual_name(usual: str) -> str:
+    """A key that is named in a sentence of the sources, as everywhere: `Ctrl+R` is `ctrl+r`, `Escape` is `esc`."""
+    return key_name(usual.lower()) if len(usual) > 1 else usual
+
+
+_PRESSABLE = late(
+    r"(?<![\w/+])(?:(?:(?:ctrl|alt|shift|super)\+)+(?:[a-z]+\d*|[^\s\w])|esc|f\d{1,2}|(?:enter|tab)(?= \w))(?![\w+])"
+    r"|(?<![\w/.~])/[a-z][a-z-]+(?![\w/.])"
+)
+
+
+def pressable(text: str) -> list[tuple[int, int]]:
+    """Where a sentence of bayou's names a key or a slash command."""
+    return [found.span() for found in _PRESSABLE.finditer(text)]
+
+
+def hint_parts(hints: str) -> list[tuple[str, bool]]:
+    """`enter edit · del remove` in pieces, each with whether it is a key."""
+    parts: list[tuple[str, bool]] = []
+    for number, hint in enumerate(hints.split(" · ") if hints else ()):
+        key, _, words = hint.partition(" ")
+        parts += [(" · " if number else "", False), (key, True), (f" {words}", False)]
+    return parts
 
 
 def keys_told(told: Iterable[tuple[str, str]]) -> str:

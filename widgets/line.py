@@ -23,15 +23,17 @@ def plain(text: str) -> str:
 
 
 class Line:
-    def __init__(self, width: int, base: Style) -> None:
+    def __init__(self, width: int, base: Style, *, edge: int = 0) -> None:
+        """`edge`: columns at the end that no text is written in."""
         self.width = width
         self.base = base
         self.used = 0
+        self._edge = edge
         self._segments: list[Segment] = []
 
     @property
     def room(self) -> int:
-        return self.width - self.used
+        return self.width - self._edge - self.used
 
     def add(self, text: str, style: Style | None = None, *, keep_end: bool = False) -> "Line":
         """Add a text, cut with an ellipsis to the room that is left."""
@@ -72,6 +74,7 @@ class Line:
         self.used += piece.used
 
     def strip(self) -> Strip:
+        self._edge = 0
         self.fill_to(self.width)
         return Strip(self._segments, self.width)
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 from textual.theme import Theme
 
-from widgets.colors import ColorProblem, is_dark, mix, read_color
+from widgets.colors import ColorProblem, apart, is_dark, mix, read_color
 
 Color = str | int
 
@@ -72,6 +72,8 @@ _FALLBACKS = {
     "caretText": "background",
 }
 _REQUIRED = ("accent", "success", "error", "warning")
+GROUND_CONTRASTS = {"surface": 1.2, "panel": 1.33, "selectedBg": 1.65}
+"""How well grounds can be told from the page."""
 _DERIVED = ("background", "surface", "panel", "selectedBg", "scrollbarTrack", "searchMatchBg")
 TOKENS = (*_REQUIRED, *_DERIVED, *_FALLBACKS)
 """All that a theme may set. pi's themes lack background, surface, panel, primary, secondary, caretBg, caretText."""
@@ -136,9 +138,11 @@ def colors_of(spec: ThemeSpec) -> dict[str, str]:
     if not found.get("text"):
         found["text"] = "#1c2024" if is_light else "#dfe3e6"
     page, text = found["background"], found["text"]
-    for token, share in (("surface", 0.04), ("panel", 0.08), ("selectedBg", 0.14), ("scrollbarTrack", 0.03)):
+    for token, ratio in GROUND_CONTRASTS.items():
         if not found.get(token):
-            found[token] = mix(page, text, share)
+            found[token] = apart(page, text, ratio)
+    if not found.get("scrollbarTrack"):
+        found["scrollbarTrack"] = page
     for token in TOKENS:
         if token == "searchMatchBg" and not found.get(token):
             found[token] = mix(page, found["warning"], 0.28)

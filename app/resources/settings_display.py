@@ -50,7 +50,7 @@ class DisplaySettings(Group, frozen=True, kw_only=True):
     ] = True
     animations: Annotated[
         Literal["on", "reduced", "off"],
-        Meta(description="Smooth scrolling, and a cursor that blinks; state is always told by words."),
+        Meta(description="Smooth scrolling, a blinking cursor, a mark that turns while something runs."),
     ] = "on"
     cursor_blink: Annotated[
         bool, Meta(description="A blinking cursor; it costs wake-ups while nothing happens.")
@@ -68,8 +68,10 @@ class DisplaySettings(Group, frozen=True, kw_only=True):
     ] = 3
     expand_tools: Annotated[
         Literal["never", "errors", "edits", "always"],
-        Meta(description="Which tool cards open by themselves: none, of failed calls, with changes, all."),
-    ] = "never"
+        Meta(
+            description="Which tool cards open by themselves: none, failed ones and commands at work, changes too, all."
+        ),
+    ] = "edits"
 
 
 class MarkdownSettings(Group, frozen=True, kw_only=True):
@@ -131,8 +133,6 @@ class FooterSettings(Group, frozen=True, kw_only=True):
         "context",
         "queue",
         "jobs",
-        "retry",
-        "watchdog",
         "indexing",
         "permissions",
         "model",

@@ -4,7 +4,8 @@ A digest can be continued where it stopped, so that a grown file costs only what
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any, assert_never
 
 import msgspec
@@ -38,6 +39,8 @@ from app.values.messages import (
 from tools.patterns import late
 
 LONGEST_TITLE = 200
+FIRST_ENTRIES = 200
+"""Of a session, among which is what it is about."""
 LONGEST_TEXT = 20_000
 LONGEST_RESULT = 2_000
 """Characters of one message, or of one tool result, that are searched."""
@@ -100,9 +103,10 @@ class Digest(msgspec.Struct, kw_only=True):
         if isinstance(message, UserMessage | AssistantMessage):
             self.modified = max(self.modified, int(message.timestamp or milliseconds(entry.timestamp)))
         if isinstance(message, UserMessage) and self.first_prompt is None:
-            self._prompt(text_of(message.content))
+            self.hear(text_of(message.content))
 
-    def _prompt(self, text: str) -> None:
+    def hear(self, text: str) -> None:
+        """A prompt, in order."""
         title = storable(" ".join(text[: LONGEST_TITLE * 4].split())[:LONGEST_TITLE])
         if not title:
             return
@@ -110,6 +114,17 @@ class Digest(msgspec.Struct, kw_only=True):
             self.greeting = self.greeting or title
         else:
             self.first_prompt = title
+
+
+def title_of(entries: Iterable[Entry]) -> str | None:
+    """What a session is called that has no name: the first thing said in it that is more than a greeting."""
+    digest = Digest()
+    for entry in islice(entries, FIRST_ENTRIES):
+        if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
+            digest.hear(text_of(entry.message.content))
+            if digest.first_prompt is not None:
+                break
+    return digest.title
 
 
 def texts_of(entry: Entry, at: int) -> Iterator[SearchableText]:

@@ -135,6 +135,7 @@ class BayouApp(App[int]):
             home=self.home,
             tick=self.presenter.tick,
             key_told=key_told,
+            clock=self.clock,
         )
         self.shown_settings = ShownSettings(
             header=self.header,

@@ -109,7 +109,7 @@ class Pages:
     def _under_way(self, text: str) -> None:
         if not text:
             self._app.presenter.summary_card.end()
-        self._app.status.say(text)
+        self._app.status.say_stoppable(text)
 
     def _second_escape(self) -> None:
         match self._app.assembled.settings.interaction.double_escape_action:

@@ -22,6 +22,9 @@ from widgets.status.queue import QueueView
 from widgets.transcript.searchbar import SearchBar
 from widgets.transcript.view import Transcript
 
+ROOMY = 16
+"""Rows from which on some are left blank."""
+
 
 class MainScreen(Screen[None]):
     """Everything but the screens that open over it."""
@@ -63,6 +66,14 @@ class MainScreen(Screen[None]):
         """At the start all of it has just been styled."""
         if not self.outer_size:
             event.refresh_styles = False
+
+    @on(events.Mount)
+    @on(events.Resize)
+    def _give_air(self) -> None:
+        """A blank row below the header and above the editor, where there are rows to spare; before the first paint."""
+        margin = int(self.app.size.height >= ROOMY)
+        if self._transcript.styles.margin.top != margin:
+            self._transcript.styles.margin = (margin, 0)
 
     # The editor
 
@@ -127,7 +138,7 @@ class MainScreen(Screen[None]):
     def _focus_moved(self, event: events.DescendantFocus) -> None:
         """While the keyboard is at the blocks, the border says what its keys do there."""
         if event.widget is self._transcript:
-            self._status.tell(self._key_texts.at_blocks)
+            self._status.tell(self._key_texts.at_blocks, is_hints=True)
         elif event.widget is self._editor:
             self._status.say_again()
 

@@ -14,12 +14,12 @@ MOST_METHODS = 25
 
 REASONS: dict[str, tuple[int | None, str]] = {
     "widgets.screens.picker.PickerScreen": (
-        31,
-        "Six are the frame's (`SheetScreen`), five are its keys, and the rest is what every selector does in the same "
-        "way: rows, filter, count, preview. Eleven selectors stand on it; each of them counts without these.",
+        35,
+        "Six are the frame's (`SheetScreen`), seven are its keys, and the rest is what every selector does in the same "
+        "way: rows, filter, numbers, count, preview. Eleven selectors stand on it; each of them counts without these.",
     ),
     "widgets.screens.session_tree.TreeScreen": (
-        39,
+        40,
         "A screen of its own beside the picker: two of its keys' ways (the tree's and the search's) are methods, "
         "because Textual calls them by name.",
     ),

@@ -21,7 +21,7 @@ from textual.widgets import Static
 def extension(api):
     @api.command("tides", description="the tides of today")
     async def tides(arguments, context):
-        table = Static("Tides\\n\\n 06:12  high  3.4 m\\n 12:20  low   0.6 m\\n\\nEsc closes", markup=False)
+        table = Static("Tides\\n\\n 06:12  high  3.4 m\\n 12:20  low   0.6 m\\n\\nesc closes", markup=False)
         await context.ui.custom(lambda done: table, overlay=True)
 """
 

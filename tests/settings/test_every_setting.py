@@ -196,7 +196,7 @@ def scroll(shown: Terminal) -> None:
     """With the wheel, in more lines than there is room for."""
     shown.press("help\r")
     shown.until("Requests can be combined")
-    shown.until(lambda: "Working" not in shown.screen)
+    shown.until(lambda: "esc stops" not in shown.screen)
     before = shown.screen.splitlines()[1]
     shown.press("\x1b[<64;40;10M")
     shown.until(lambda: shown.screen.splitlines()[1] != before)

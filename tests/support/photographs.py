@@ -21,7 +21,7 @@ from tests.support.clock import Clock
 from tests.support.screens import settled, text_of
 from tests.support.sizes import resize
 from tests.support.snapshots import Pictures
-from widgets.screens.dialogs import GRACE
+from widgets.status.arming import SHOWN_SECONDS
 
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
 
@@ -68,7 +68,7 @@ class Tour:
                 await self.pilot.pause()
         await settled(self.pilot)
 
-    async def answer(self, key: str, seconds: float = GRACE) -> None:
+    async def answer(self, key: str, seconds: float = SHOWN_SECONDS) -> None:
         """To a question that nobody asked for, which takes no key for a moment."""
         assert isinstance(self.app.clock, Clock)
         self.app.clock.now += seconds

@@ -73,9 +73,8 @@ def this_run() -> Run:
     return Run(RUNS, os.environ[RUN_ID])
 
 
-_BLANKS_AT_END = re.compile(
-    r'<text ([^>]*?)(?: textLength="([\d.]+)")?([^>]*)>([^<]*?)((?:&#160;|\u00a0)*)</text>'
-)
+_BLANKS_AT_END = re.compile(r"<text ([^>]*)>([^<]*?)((?:&#160;|\u00a0)*)</text>")
+_LENGTH = re.compile(r'textLength="([\d.]+)"')
 _LINE_CLIPS = re.compile(r'<clipPath id="terminal-line-.*?</clipPath>\s*', re.DOTALL)
 _CLIPPED = re.compile(r' clip-path="url\(#terminal-line-\d+\)"')
 _FONTS = re.compile(r"\s*@font-face \{.*?\n    \}", re.DOTALL)
@@ -94,14 +93,15 @@ def lean(svg: str) -> str:
 
 
 def _without_blanks(match: re.Match[str]) -> str:
-    before, length, after, text, blanks = match.groups()
+    attributes, text, blanks = match.groups()
     if not text:
         return ""
-    if length is None:
-        return f"<text {before}{after}>{text}</text>"
-    count = blanks.replace("&#160;", " ").count(" ") + blanks.count("\N{NO-BREAK SPACE}")
-    left = round(float(length) - count * CELL_WIDTH, 1)
-    return f'<text {before} textLength="{left:g}"{after}>{text}</text>'
+    count = blanks.replace("&#160;", "\N{NO-BREAK SPACE}").count("\N{NO-BREAK SPACE}")
+    return f"<text {_LENGTH.sub(lambda found: _shorter(found, count), attributes)}>{text}</text>"
+
+
+def _shorter(length: re.Match[str], cells: int) -> str:
+    return f'textLength="{round(float(length[1]) - cells * CELL_WIDTH, 1):g}"'
 
 
 def folder_of(test_file: Path) -> Path:

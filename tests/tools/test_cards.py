@@ -29,7 +29,7 @@ def test_any_arguments_can_be_drawn(name: str, arguments: dict[str, object]) -> 
 def test_an_edit_shows_its_change_before_it_runs() -> None:
     arguments = {"path": "a.py", "edits": [{"oldText": "one\ntwo", "newText": "one\n2"}]}
     card = TOOLS["edit"].card(arguments)
-    assert card.summary == "+1 -1"
+    assert card.summary == "+1 −1"
     assert card.blocks == (
         DiffBlock(path="a.py", diff="@@ -1,2 +1,2 @@\n one\n-two\n+2", added=1, removed=1),
     )
@@ -63,7 +63,7 @@ def test_results_of_pi_are_drawn_too() -> None:
         "Successfully replaced 1 block(s) in a.",
         details={"diff": "-1 a\n+1 b", "patch": "@@ -1 +1 @@\n-a\n+b"},
     )
-    assert TOOLS["edit"].card({"path": "a", "edits": []}, pi_edit).summary == "+1 -1"
+    assert TOOLS["edit"].card({"path": "a", "edits": []}, pi_edit).summary == "+1 −1"
     pi_read = text_result("x\n\n[Showing lines 1-1 of 9. Use offset=2 to continue.]")
     assert TOOLS["read"].card({"path": "a"}, pi_read).blocks == (
         FileBlock(path="a", text="x", note="Showing lines 1-1 of 9. Use offset=2 to continue."),

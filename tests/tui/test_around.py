@@ -13,7 +13,7 @@ from app.resources.settings_file import set_value
 from app.tui.run import say_goodbye
 from app.tui.status.cache_misses import CacheMisses
 from app.tui.status.git_state import git_state, read_status
-from app.values.events import MessageEnd, ProviderWaiting
+from app.values.events import MessageEnd, ProviderRequestPrepared, ProviderWaiting
 from app.values.messages import AssistantMessage
 from app.values.usage import Usage
 from tests.tui.stage import StageApp, make_app, settled, submit
@@ -43,6 +43,7 @@ def repository(folder: Path) -> None:
 
 async def test_the_footer_shows_what_is_wished_in_that_order(home: Path) -> None:
     wish(home, "footer.segments", ["session", "path", "tokens", "model"])
+    wish(home, "footer.header", False)
     app = make_app(home, say("done"))
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, "/name My work")
@@ -95,17 +96,17 @@ async def test_a_retry_is_counted_down_and_a_silence_told(home: Path) -> None:
     app = make_app(home, fail("overloaded", status=529), say("there"))
     async with app.run_test(size=(110, 30)) as pilot:
         await submit(app, pilot, "go")
-        await app.settling_until(pilot, lambda: "retry 1/3 in 2s" in footer_line(app))
-        assert "Retrying (1/3) in 2s" in app.screen_text
+        await app.settling_until(pilot, lambda: "Retrying 1 of 3 in 2 s" in app.screen_text)
         app.session.retry_now()
         await settled(app, pilot)
-        assert "retry" not in footer_line(app)
+        assert "Retrying" not in app.screen_text
+        app.status.note(ProviderRequestPrepared(request_id="r", session_id="s", message_ids=()))
         app.status.note(ProviderWaiting(state="stalled", seconds=30))
         await pilot.pause()
-        assert "silent, ends in 30s" in footer_line(app)
+        assert "Nothing more from scripted, gives up in 30 s" in app.screen_text
         app.status.note(ProviderWaiting(state="flowing", seconds=0))
         await pilot.pause()
-        assert "silent" not in footer_line(app)
+        assert "Nothing more" not in app.screen_text
 
 
 async def test_jobs_are_seen_working_and_ended_from_their_panel(home: Path) -> None:

@@ -94,6 +94,10 @@ async def test_the_lists() -> None:
             await app.shows(PickerScreen("Rows", ROWS, current="30"))
             await pilot.press(key)
             await until(pilot, lambda: [getattr(picked, "row", None) for picked in app.noted] == [ROWS[30]])
+        for key in keys("lists", "tui.select.keys"):
+            await app.shows(PickerScreen("Rows", ROWS))
+            await pilot.press(key)
+            await until(pilot, lambda: "keys here" in told(app.screen))
         for key in keys("lists", "tui.select.cancel"):
             await app.shows(PickerScreen("Rows", ROWS, current="30"))
             await pilot.press(key)
@@ -291,6 +295,7 @@ TREE_ASKS = {
     "app.tree.copy": "copy",
 }
 TREE_TELLS = {
+    "app.tree.keys": "keys here",
     "app.tree.compare": "compares",
     "app.tree.filter.cycleForward": "no tools",
     "app.tree.filter.cycleBackward": "everything",

@@ -30,9 +30,9 @@ def shown(tmp_path: Path) -> Iterator[Terminal]:
 def choose_a_model(shown: Terminal) -> None:
     """With F9, and away again."""
     shown.press("\x1b[20~")
-    shown.until("── Model")
+    shown.until("─ Model")
     shown.press("\x1b")
-    shown.until(lambda: "─" * 100 in shown.screen and "── Model" not in shown.screen)
+    shown.until(lambda: "─" * 100 in shown.screen and "─ Model" not in shown.screen)
 
 
 def test_keys_are_others_with_the_next_key_behind_the_change(shown: Terminal) -> None:
@@ -70,7 +70,7 @@ def test_a_leader_key_says_how_it_goes_on(shown: Terminal) -> None:
     shown.press("\x18")
     shown.until("ctrl+x … m Choose a model · t The session tree")
     shown.press("m")
-    shown.until("── Model")
+    shown.until("─ Model")
 
 
 def wear(shown: Terminal, name: str, color: str) -> None:
@@ -102,9 +102,9 @@ def test_a_theme_with_rules_is_followed_too(shown: Terminal) -> None:
     own_file("themes/mine.tcss", colors)
     wear(shown, "mine", "#ff0000")
     own_file("themes/mine.tcss", colors + "#header { display: none; }\n")
-    shown.until(lambda: not shown.screen.lstrip("\n").startswith(" bayou"))
+    shown.until(lambda: not shown.screen.lstrip("\n").startswith("  bayou"))
     own_file("themes/mine.tcss", colors + "#header { dispaly: none; }\n")
     shown.until("dispaly")
     own_file("themes/mine.tcss", colors.replace("#ff0000", "#0c7ffd"))
     until_color(shown, "#0c7ffd")
-    shown.until(lambda: shown.screen.startswith(" bayou"))
+    shown.until(lambda: shown.screen.startswith("  bayou"))

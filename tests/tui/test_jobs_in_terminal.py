@@ -13,11 +13,11 @@ def copied(shown: Terminal) -> list[str]:
 
 def test_what_a_job_says_is_copied_from_its_panel(tmp_path: Path) -> None:
     with terminal(tmp_path, "run printf 'ti''de %s' high; sleep 600", size=(100, 30)) as shown:
-        shown.until("running")
+        shown.until("esc stops")
         shown.press("\x02")  # Ctrl+B: into the background
         shown.until("1 job")
         shown.press("/jobs\r")
-        shown.until("── Jobs")
+        shown.until("─ Jobs")
         shown.until("tide high")
         shown.press("\x19")  # Ctrl+Y
         shown.until(lambda: copied(shown) == ["tide high"])

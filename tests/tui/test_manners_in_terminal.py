@@ -178,6 +178,6 @@ def test_keys_and_mouse_are_right_after_a_reattach_from_another_terminal(
         second.press("\x1bb")  # Alt+B: a word to the left
         second.press("Y")
         second.until("YdraXft")
-        last = second.screen.splitlines()[-6]
+        last = second.screen.splitlines()[-7]
         wheel_up(second)
-        second.until(lambda: second.screen.splitlines()[-6] != last)
+        second.until(lambda: second.screen.splitlines()[-7] != last)

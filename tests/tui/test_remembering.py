@@ -69,7 +69,7 @@ async def test_a_draft_of_a_session_that_never_began_is_in_the_history(home: Pat
     second = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
     async with second.run_test(size=(100, 30)) as pilot:
         await second.is_ready.wait()
-        assert "one Up away" in second.screen_text
+        assert "one ↑ away" in second.screen_text
         await pilot.press("up")
         assert second.editor.text == "half a thought"
         second.editor.set_text("")
@@ -77,7 +77,7 @@ async def test_a_draft_of_a_session_that_never_began_is_in_the_history(home: Pat
     third = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
     async with third.run_test(size=(100, 30)) as pilot:
         await third.is_ready.wait()
-        assert "one Up away" not in third.screen_text
+        assert "one ↑ away" not in third.screen_text
 
 
 async def test_an_older_draft_is_not_one_up_away_of_another(home: Path) -> None:
@@ -98,7 +98,7 @@ async def test_an_older_draft_is_not_one_up_away_of_another(home: Path) -> None:
         await again.is_ready.wait()
         await pilot.pause()
         assert again.editor.text == "what was being written"
-        assert "is among the older prompts: Ctrl+R searches them." in again.screen_text
+        assert "is among the older prompts: ctrl+r searches them." in again.screen_text
 
 
 async def test_an_image_that_was_dropped_is_sent_with_what_is_in_it(home: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from tools.results import Card, CommandBlock
 from widgets.completion.commands import CommandCompletions, CommandRow
 from widgets.completion.popup import CompletionPopup
 from widgets.editor.chips import Attachment, UnsentPrompt
+from widgets.editor.painting import RuleWords
 from widgets.editor.prompt import PromptEditor
 from widgets.lists.rows import Badge, ListRow
 from widgets.lists.tree_rows import TreeEntry
@@ -177,7 +178,7 @@ def on_screen(make: Callable[[], Screen[Any]]) -> Callable[[str], Host]:
 
 
 def editing(editor: PromptEditor) -> None:
-    editor.surface.set_border_state("high", False, "⠸ Working 12 s · esc stops")
+    editor.surface.set_border_state("high", False, RuleWords("bash make test · 12 s", "◐", "esc stops"))
     editor.insert("Look at ")
     editor.attach(
         Attachment(name="shot.png", mime_type="image/png", byte_count=48_000, width=800, height=600)
@@ -230,13 +231,12 @@ def entries(count: int = 12) -> list[TreeEntry]:
         parent = f"e{number - 1}"
         if number in (6, 9):
             parent = "e3"
-        is_user = number % 3 == 0
-        badges = (Badge(text="+12 -3", tone="success"), Badge(text="$0.02")) if number % 4 == 1 else ()
+        badges = (Badge(text="+12 −3", tone="success"), Badge(text="$0.02")) if number % 4 == 1 else ()
         found.append(
             TreeEntry(
                 id=f"e{number}",
                 parent=parent,
-                kind="user" if is_user else "assistant" if number % 3 == 1 else "tool",
+                kind="user" if number % 3 == 0 else "assistant" if number % 3 == 1 else "tool",
                 text=f"{('Try another way', 'It parses', 'Reading files')[number % 3]} ({number})",
                 label="good" if number == 4 else "",
                 time=f"09:{number:02}",
@@ -363,8 +363,8 @@ def block_in_full() -> BlockScreen:
 
 
 def compare() -> PageScreen:
-    left = PreviewText(title="this branch", parts=(PreviewPart(text="Use a table.\n\n+12 -3 parser.py"),))
-    right = PreviewText(title="the other", parts=(PreviewPart(text="Use recursion.\n\n+40 -9 parser.py"),))
+    left = PreviewText(title="this branch", parts=(PreviewPart(text="Use a table.\n\n+12 −3 parser.py"),))
+    right = PreviewText(title="the other", parts=(PreviewPart(text="Use recursion.\n\n+40 −9 parser.py"),))
     return compare_screen("Two branches", left, right, note="they part at “Try another way”")
 
 
@@ -375,7 +375,7 @@ def changes() -> ChangesScreen:
             deed="changes",
             why="you changed it since",
             by="edit",
-            lines="+2 -1",
+            lines="+2 −1",
             choices=("restore", "merge", "keep"),
             is_conflict=True,
         ),
@@ -383,7 +383,7 @@ def changes() -> ChangesScreen:
             path="src/parser.py",
             deed="changes",
             by="write, 2 × edit",
-            lines="+12 -40",
+            lines="+12 −40",
             choices=("restore", "keep"),
             choice="restore",
         ),
@@ -399,14 +399,14 @@ def changes() -> ChangesScreen:
             path="tests/test_x.py",
             deed="is removed",
             by="write",
-            lines="+0 -30",
+            lines="+0 −30",
             choices=("restore", "keep"),
             choice="keep",
         ),
         ChangeRow(path="build/", deed="stays", why="what is in it is not held"),
     )
     diff = "--- a/README.md\n+++ b/README.md\n@@ -1,3 +1,4 @@\n A parser.\n-Fast.\n+It parses.\n+It is slow.\n End.\n"
-    title = "Files back to before “rename the parser” · 5 files +14 -71"
+    title = "Files back to before “rename the parser” · 5 files +14 −71"
     return ChangesScreen(title, rows, diff=lambda path, choice: diff if path == "README.md" else "")
 
 

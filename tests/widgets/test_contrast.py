@@ -9,11 +9,11 @@ import pytest
 from rich.color import Color
 from textual.app import App
 
-from tests.support.contrast import contrast
 from tests.support.idle import rows_of
 from tests.widgets.gallery import scene
 from tests.widgets.host import STYLES
 from tests.widgets.transcript.page import EVERYTHING, Page
+from widgets.colors import contrast
 from widgets.transcript.view import Transcript
 
 COLOURED = sorted(path.stem for path in (STYLES / "themes").glob("*.json") if path.stem != "ansi")
@@ -76,7 +76,7 @@ async def test_it_would_be_seen() -> None:
     """A style that is too faint is found."""
     app = scene("tree", "bayou-dark")
     async with app.run_test(size=(120, 40)) as pilot:
-        app.stylesheet.add_source("RowList > .list--prefix { color: $rule; }")
+        app.stylesheet.add_source("KeyHints > .key-hints--label { color: $rule; }")
         app.refresh_css(animate=False)
         await pilot.pause()
-        assert any("you:" in text for text in poor(app))
+        assert any("fork" in text for text in poor(app))

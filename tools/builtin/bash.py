@@ -21,6 +21,7 @@ from tools.operations import FileOperations
 from tools.patterns import late
 from tools.results import Card, CommandBlock, Json, TextPart, ToolResult, text_result
 from tools.running.box_notes import box_details, box_notes
+from tools.running.colours import colours_in
 from tools.running.commands import UPDATE_SECONDS, CommandOutcome, RunningCommand, start_command
 from tools.running.interceptor import better_tool
 from tools.running.named import written_and_named
@@ -339,7 +340,7 @@ def _result(outcome: CommandOutcome, asked: _Asked) -> ToolResult:
         text += f"\n\n{ending}"
     return ToolResult(
         content=(TextPart(text=text),),
-        details=_details(outcome),
+        details=_details(outcome, has_colours=not (asked.head or asked.tail)),
         is_error=bool(ending),
         structured_content={
             "output": outcome.output.text,
@@ -387,7 +388,7 @@ def cut_notice(output: OutputSnapshot) -> str:
     return f"Showing lines {first}-{cut.total_lines} of {cut.total_lines}{limit}. {rest}"
 
 
-def _details(outcome: CommandOutcome) -> dict[str, Any]:
+def _details(outcome: CommandOutcome, *, has_colours: bool) -> dict[str, Any]:
     details: dict[str, Any] = {"exitCode": outcome.exit_code, "seconds": round(outcome.seconds, 3)}
     if outcome.output.truncation.truncated:
         details["truncation"] = outcome.output.truncation.details()
@@ -398,6 +399,8 @@ def _details(outcome: CommandOutcome) -> dict[str, Any]:
         details["timedOut"] = True
     if outcome.is_aborted:
         details["aborted"] = True
+    if has_colours and outcome.output.colours:
+        details["colours"] = msgspec.to_builtins(outcome.output.colours)
     details.update(box_details(outcome, outcome.output.text))
     if outcome.files is not None:
         details["files"] = msgspec.to_builtins(outcome.files)
@@ -429,7 +432,8 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
         f"in the background, {job}" if job else f"exit {code}" if code else note.removeprefix("Command ")
     )
     summary = ", ".join(part for part in (summary, files_told(result.details)) if part)
-    block = CommandBlock(command=command, output=output, exit_code=code, note=note)
+    colours = colours_in(result.details)
+    block = CommandBlock(command=command, output=output, exit_code=code, note=note, colours=colours)
     return Card(title="bash", subject=subject, summary=summary, blocks=(block,))
 
 

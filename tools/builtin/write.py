@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from tools.amounts import changed_lines
 from tools.arguments import number_detail, text_argument, text_detail
 from tools.base import Tool, ToolContext, ToolError
 from tools.edits.diffs import Diff, diff_texts
@@ -166,7 +167,7 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
         removed = number_detail(result.details, "removed") or 0
     if patch:
         block = DiffBlock(path=path, diff=patch, added=added, removed=removed)
-        return Card(title="write", subject=path, summary=f"+{added} -{removed}", blocks=(block,))
+        return Card(title="write", subject=path, summary=changed_lines(added, removed), blocks=(block,))
     lines = count_lines(content)
     summary = f"{lines} line{'' if lines == 1 else 's'}" if content else ""
     blocks = (FileBlock(path=path, text=content),) if content else ()

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tools.amounts import changed_lines
 from tools.arguments import number_detail, text_detail
 from tools.results import Block, Card, DiffBlock, Json, TextBlock, ToolResult
 from tools.text import one_line, visible
@@ -24,7 +25,7 @@ def edit_card(title: str, path: str, result: ToolResult | None, preview: Callabl
     removed = number_detail(details, "removed") if result else None
     if added is None:
         added, removed = sum(block.added for block in blocks), sum(block.removed for block in blocks)
-    summary = f"+{added} -{removed or 0}" if blocks else ""
+    summary = changed_lines(added, removed or 0) if blocks else ""
     more: list[Block] = []
     if warning := text_detail(details, "warning"):
         count = warning.count("New syntax error")

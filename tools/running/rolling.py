@@ -13,6 +13,8 @@ from tools.files.artifacts import Artifact, Artifacts
 from tools.limits import MAX_BYTES, MAX_LINES, Truncation, count_lines, format_size, truncate_tail
 from tools.masking.mask import MaskNow
 from tools.masking.streams import MaskedStream
+from tools.results import ColouredSpan
+from tools.running.colours import colours_of
 from tools.text import on_screen, plain
 
 _KEPT: Final = 256 * 1024
@@ -27,6 +29,7 @@ class OutputSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     artifact: Artifact | None = None
     artifact_problem: str = ""
     last_line_bytes: int = 0
+    colours: tuple[ColouredSpan, ...] = ()
 
     @property
     def text(self) -> str:
@@ -168,6 +171,7 @@ class RollingOutput:
             artifact=self._artifact,
             artifact_problem=self._problem,
             last_line_bytes=last,
+            colours=colours_of(written, truncation.content),
         )
 
     def finish(self, *, keep_all: bool = False) -> OutputSnapshot:

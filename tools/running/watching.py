@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from tools.amounts import changed_lines, counted
 from tools.operations import CommandLine
 from tools.text import one_line, visible
 
@@ -38,8 +39,8 @@ def files_told(details: Mapping[str, Any] | None) -> str:
         return ""
     parts: list[str] = []
     if files.changed:
-        lines = f" +{files.added} -{files.removed}" if files.added or files.removed else ""
-        parts.append(f"± {files.changed} file{'' if files.changed == 1 else 's'}{lines}")
+        lines = f" {changed_lines(files.added, files.removed)}" if files.added or files.removed else ""
+        parts.append(f"± {counted(files.changed, 'file')}{lines}")
     if files.uncovered:
         first, *others = files.uncovered
         more = f" and {len(others)} more" if others else ""

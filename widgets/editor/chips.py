@@ -10,6 +10,7 @@ from typing import assert_never
 
 import msgspec
 
+from tools.amounts import size
 from widgets.editor.graphemes import CHIP_FIRST, is_chip
 
 
@@ -54,14 +55,6 @@ def labelled(draft: UnsentPrompt) -> str:
     chips = Chips()
     chips.known = dict(draft.chips)
     return draft.text.translate({ord(char): label for char, label in chips.labels(draft.text).items()})
-
-
-def size_text(count: int) -> str:
-    if count < 1000:
-        return f"{count} B"
-    if count < 1_000_000:
-        return f"{count / 1000:.0f} kB"
-    return f"{count / 1_000_000:.1f} MB"
 
 
 class Chips:
@@ -151,6 +144,6 @@ def _image_size(image: Attachment) -> str:
     parts: Iterable[str] = (
         image.name,
         f"{image.width}x{image.height}" if image.width else "",
-        size_text(image.byte_count),
+        size(image.byte_count),
     )
     return " ".join(filter(None, parts))

@@ -1,5 +1,8 @@
 """How the editor looks: its rules and the rows of its text."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
@@ -7,7 +10,12 @@ from textual.widget import Widget
 from widgets.editor.graphemes import TAB, graphemes, is_chip
 from widgets.editor.layout import Layout
 from widgets.editor.model import EditorModel
+from widgets.keys_told import hint_parts
 from widgets.line import Line, cells, fit
+from widgets.transcript.text import crop
+
+MARK_CELLS = 2
+"""The column of marks, and a blank: where text begins on the whole page."""
 
 LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
 PREFIX = "prompt--"
@@ -18,6 +26,11 @@ COMPONENTS = frozenset(
         "chip",
         "placeholder",
         "status",
+        "alive",
+        "detail",
+        "key",
+        "mark",
+        "resting",
         "hidden",
         "caret",
         "shell",
@@ -44,18 +57,53 @@ class EditorLook:
         return found
 
 
-def draw_rule(look: EditorLook, key: str, width: int, *, left: str, hidden: int, arrow: str) -> Strip:
-    """A rule with a word in it, and how many rows are out of sight behind it."""
+class RuleWords(NamedTuple):
+    """What a rule of the editor tells."""
+
+    words: str = ""
+    """What comes behind the first ` · ` is quieter."""
+    mark: str = ""
+    """Of something that runs: stands in the column of marks."""
+    hints: str = ""
+    """`esc stops`: at the right end."""
+    is_hints: bool = False
+    """The words are hints too."""
+
+
+def draw_rule(look: EditorLook, key: str, width: int, told: RuleWords, *, hidden: int, arrow: str) -> Strip:
+    """A rule with words in it, and how many rows are out of sight behind it."""
     rule = look[key]
     line = Line(width, look.base)
     right = f" {arrow} {hidden} more " if hidden else ""
-    if left and width > 6:
-        line.add("──", rule).add(" ").add(fit_to(left, width - 6 - cells(right)), look["status"]).add(" ")
-    line.fill_to(width - cells(right) - (2 if right else 0), "─", rule)
+    hints = hint_parts(told.hints)
+    size = cells(right) + sum(cells(text) for text, _ in hints) + (2 if hints else 0)
+    if size + 16 > width and hints:
+        hints, size = [], cells(right)
+    room = width - size - 4
+    if told.words and room > 2:
+        line.add(told.mark or "─", look["alive"] if told.mark else rule).add(" ")
+        if told.is_hints:
+            _add_hints(line, look, hint_parts(told.words), room)
+        else:
+            head, dot, rest = fit_to(told.words, room).partition(" · ")
+            line.add(head, look["status"]).add(dot + rest, look["detail"])
+        line.add(" ")
+    line.fill_to(width - size - (1 if size else 0), "─", rule)
+    if hints:
+        line.add(" ")
+        _add_hints(line, look, hints, line.room)
+        line.add(" ")
     if right:
         line.add(right, look["hidden"])
     line.fill_to(width, "─", rule)
     return line.strip()
+
+
+def _add_hints(line: Line, look: EditorLook, hints: Sequence[tuple[str, bool]], room: int) -> None:
+    for text, is_key in hints:
+        text = fit_to(text, room)
+        line.add(text, look["key" if is_key else "detail"])
+        room -= cells(text)
 
 
 def fit_to(text: str, room: int) -> str:
@@ -72,13 +120,16 @@ def draw_row(
     padding: int,
     place: tuple[int, int] | None,
     placeholder: str,
+    is_focused: bool = True,
 ) -> Strip:
     line = Line(width, look.base)
-    line.pad(padding)
+    if row == 0:
+        line.add("› ", look["mark" if is_focused else "resting"])
+    line.fill_to(MARK_CELLS + padding)
     is_empty = model.lines == [""]
     if 0 <= row < layout.row_count:
         number, start, end = layout.row(row)
-        text = placeholder if is_empty else model.lines[number][start:end]
+        text = crop(placeholder, max(1, line.room - 1)) if is_empty else model.lines[number][start:end]
         style = look["placeholder" if is_empty else "text"]
         caret = place[1] if place is not None and place[0] == row else -1
         _draw_text(line, look, layout, text, style, caret)

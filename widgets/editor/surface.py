@@ -1,14 +1,14 @@
 """How the editor is drawn: rows of the model between two rules, the caret, the part in sight."""
 
 from textual import events
-from textual.geometry import Offset
+from textual.geometry import Offset, Region
 from textual.strip import Strip
 from textual.widget import Widget
 
 from widgets import caret
 from widgets.editor.layout import Layout
 from widgets.editor.model import EditorModel, Position
-from widgets.editor.painting import EditorLook, draw_row, draw_rule
+from widgets.editor.painting import MARK_CELLS, EditorLook, RuleWords, draw_row, draw_rule
 
 
 class Surface:
@@ -28,7 +28,7 @@ class Surface:
         """The cell that moving from row to row goes for."""
         self._thinking = "off"
         self._is_shell = False
-        self._status = ""
+        self._told = RuleWords()
         self._look: EditorLook | None = None
 
     # -- what is told of it --------------------------------------------------------------------------------
@@ -37,16 +37,26 @@ class Surface:
         self,
         thinking_level: str | None = None,
         is_shell_mode: bool | None = None,
-        status: str | None = None,
+        told: RuleWords | None = None,
     ) -> None:
-        """What the rules tell: the level by their colour, shell mode likewise, the status in the upper one."""
+        """What the rules tell: the level by their colour, shell mode likewise, what is under way in the upper one."""
         if thinking_level is not None:
             self._thinking = thinking_level
         if is_shell_mode is not None:
             self._is_shell = is_shell_mode
-        if status is not None:
-            self._status = status
+        if told is not None:
+            self._told = told
         self._widget.refresh()
+
+    def show_told(self, told: RuleWords) -> None:
+        """Of the upper rule only the words are others: nothing else is drawn again."""
+        if told != self._told:
+            self._told = told
+            self._widget.refresh(Region(0, 0, self._widget.size.width, 1))
+
+    @property
+    def _indent(self) -> int:
+        return MARK_CELLS + self._padding_x
 
     def set_padding(self, columns: int) -> None:
         """Columns that are left free on both sides."""
@@ -97,7 +107,7 @@ class Surface:
 
     def position_at(self, offset: Offset) -> Position:
         """The place in the text under a cell of the widget."""
-        return self._layout.position(self._top + offset.y - 1, max(0, offset.x - self._padding_x))
+        return self._layout.position(self._top + offset.y - 1, max(0, offset.x - self._indent))
 
     def move_rows(self, delta: int) -> None:
         """The cursor goes up or down, and keeps its column where the rows are long enough."""
@@ -115,7 +125,7 @@ class Surface:
         """The text is another, or its place."""
         widget, chips = self._widget, self._model.chips
         labels = chips.labels(self._model.text) if chips.known else {}
-        width = (widget.size.width or widget.app.size.width) - 2 * self._padding_x
+        width = (widget.size.width or widget.app.size.width) - self._indent - self._padding_x
         self._layout.update(self._model.lines, width, labels)
         height = self.visible_rows + 2
         if widget.styles.height is None or widget.styles.height.value != height:
@@ -146,7 +156,7 @@ class Surface:
         """Where the terminal's own cursor has to stand."""
         row, cell = self._layout.place(self._model.cursor)
         if self._widget.has_focus:
-            caret.place(self._widget, self._padding_x + cell, 1 + row - self._top)
+            caret.place(self._widget, self._indent + cell, 1 + row - self._top)
 
     def line(self, y: int) -> Strip:
         widget, look = self._widget, self._look
@@ -156,10 +166,10 @@ class Surface:
         last = widget.size.height - 1
         key = self._rule_key
         if y == 0:
-            return draw_rule(look, key, width, left=self._status, hidden=self._top, arrow="↑")
+            return draw_rule(look, key, width, self._told, hidden=self._top, arrow="↑")
         if y == last:
             below = self._layout.row_count - self._top - self.visible_rows
-            return draw_rule(look, key, width, left=self.hint, hidden=max(0, below), arrow="↓")
+            return draw_rule(look, key, width, RuleWords(self.hint), hidden=max(0, below), arrow="↓")
         is_drawn = widget.has_focus and caret.is_drawn(widget)
         return draw_row(
             look,
@@ -170,10 +180,13 @@ class Surface:
             padding=self._padding_x,
             place=self._layout.place(self._model.cursor) if is_drawn else None,
             placeholder=self.placeholder,
+            is_focused=widget.has_focus,
         )
 
     @property
     def _rule_key(self) -> str:
+        if not self._widget.has_focus:
+            return "resting"
         if self._is_shell or self._model.lines[0].startswith(("!", "$ ", "$$ ")):
             return "shell"
         return f"thinking-{self._thinking}"

@@ -16,6 +16,7 @@ from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 from widgets import textual_inside
+from widgets.legible import readable
 from widgets.line import Line, cells, plain
 from widgets.lists.filtering import Shown, places_of
 from widgets.lists.rows import ListRow
@@ -151,7 +152,7 @@ class RowList(ScrollView, can_focus=False):
 
     def render_line(self, y: int) -> Strip:
         at = y + self.scroll_offset.y
-        width = self.scrollable_content_region.width
+        width = self._width
         if not 0 <= at < len(self.shown):
             line = Line(width, self._style("text", False))
             if y == 0 and not self.shown:
@@ -167,6 +168,11 @@ class RowList(ScrollView, can_focus=False):
         self._drawn[key] = (item, width, strip)
         return strip
 
+    @property
+    def _width(self) -> int:
+        """Of the rows: the last column is the scroll bar's, whether it is there or not."""
+        return max(1, self.size.width - 1)
+
     def _whole(self, line: Line) -> Strip:
         """With what is behind the scroll bar."""
         line.width = self.size.width
@@ -175,9 +181,11 @@ class RowList(ScrollView, can_focus=False):
     def _draw(self, item: Shown, width: int, *, is_current: bool) -> Line:
         row = item.row
         if row.is_heading:
-            return Line(width, self._style("text", False)).add(
-                plain(row.title), self._style("heading", False)
-            )
+            line = Line(width, self._style("text", False)).pad(2)
+            line.add(plain(row.title), self._style("heading", False))
+            if (right := plain(row.right)) and cells(right) < line.room:
+                line.fill_to(width - cells(right)).add(right, self._style("dim", False))
+            return line
         base = self._style("text", is_current)
         line = Line(width, base)
         line.add("› " if is_current else "  ", self._style("mark", is_current))
@@ -215,7 +223,7 @@ class RowList(ScrollView, can_focus=False):
         piece.pad(len(title) - len(words))
         line.take(piece)
         if self.title_cells and (row.badges or detail):
-            line.fill_to(min(self.title_cells, self.scrollable_content_region.width * 2 // 5))
+            line.fill_to(min(self.title_cells, self._width * 2 // 5))
         for badge in row.badges:
             line.add("  ").add(plain(badge.text), self._style(badge.tone, is_current))
         if detail:
@@ -230,7 +238,7 @@ class RowList(ScrollView, can_focus=False):
             if is_current:
                 cursor = self.get_component_rich_style("list--cursor")
                 found = found + Style(bgcolor=cursor.bgcolor, bold=cursor.bold)
-            self._styles[(name, is_current)] = found
+            found = self._styles[(name, is_current)] = readable(found)
         return found
 
     def _resize_to_rows(self) -> None:

@@ -1,5 +1,6 @@
 """What a list shows: frozen rows, told apart by their id."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -37,3 +38,13 @@ class ListRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     @property
     def searched(self) -> str:
         return f"{self.title} {self.detail} {self.words}"
+
+
+def spaced(rows: Sequence[ListRow]) -> tuple[ListRow, ...]:
+    """With a blank row above each heading but the first."""
+    out: list[ListRow] = []
+    for row in rows:
+        if row.is_heading and out:
+            out.append(ListRow(id=f"{row.id}:above", title="", is_heading=True))
+        out.append(row)
+    return tuple(out)

@@ -23,7 +23,7 @@ from widgets.transcript.blocks import (
     ReplyState,
     UserBlock,
 )
-from widgets.transcript.drawing import Expansion
+from widgets.transcript.extent import Expansion
 from widgets.transcript.item import Item
 from widgets.transcript.keyboard import Keyboard
 from widgets.transcript.searchbar import SearchBar

@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from widgets.line import Line
 from widgets.lists.row_list import TONES
-from widgets.lists.rows import Badge, ListRow, Tone
+from widgets.lists.rows import ListRow, Tone
 from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
 from widgets.screens.preview import PreviewText
 
@@ -68,7 +68,7 @@ class ContextBar(Widget):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        line = Line(self.size.width, self.rich_style).pad(1)
+        line = Line(self.size.width, self.rich_style, edge=1).pad(2)
         if y == 0:
             return self._bar(line).strip()
         if y == 1:
@@ -77,7 +77,7 @@ class ContextBar(Widget):
         return line.add(f" · {self.view.advice}" if self.view.advice else "", self._style("muted")).strip()
 
     def _bar(self, line: Line) -> Line:
-        width = line.room - 1
+        width = line.room
         window = max(self.view.window, sum(share.tokens for share in self.view.shares), 1)
         used = 0
         for share, size in zip(self.view.shares, _cells(self.view.shares, window, width), strict=True):
@@ -123,6 +123,8 @@ class ContextScreen(PickerScreen):
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
 
+    IS_NUMBERED = False
+
     def __init__(
         self,
         view: ContextView,
@@ -161,7 +163,8 @@ def _rows(view: ContextView) -> list[ListRow]:
             ListRow(
                 id=line.id,
                 title=line.title,
-                badges=(Badge(text=f"{line.amount:>7}"), Badge(text=f"{line.percent:>5}", tone="muted")),
+                right=f"{line.amount:>6}  {line.percent:>6}",
+                right_tone="muted",
                 detail="dropped" if line.is_dropped else line.count,
                 tone="dim" if line.is_dropped else line.tone,
             )

@@ -3,15 +3,30 @@
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+import msgspec
 from textual.binding import BindingType
 
+from widgets.lists.filtering import Shown
 from widgets.lists.rows import ListRow
 from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
 from widgets.screens.preview import PreviewText
 
+NO_KEY_WORDS = "no key"
+
+
+def with_provider(row: ListRow) -> ListRow:
+    """Where no heading says it: whose model it is, and what it lacks to be used."""
+    provider, _, model = row.id.partition("/")
+    if row.is_heading or not model:
+        return row
+    detail = " · ".join(filter(None, (provider, NO_KEY_WORDS if row.tone == "dim" else "", row.detail)))
+    return msgspec.structs.replace(row, detail=detail)
+
 
 class ModelScreen(PickerScreen):
     """All models, or with Tab only those of the scope."""
+
+    IS_NUMBERED = False
 
     ACTIONS = (
         PickerAction(id="app.models.save", keys="ctrl+s", label="use and make default", importance=7),
@@ -53,6 +68,12 @@ class ModelScreen(PickerScreen):
             self.is_scoped = not self.is_scoped
             self._show_scope()
 
+    def told(self, shown: list[Shown]) -> list[Shown]:
+        """Among what was found, and in the scope, there are no headings."""
+        if not self.typed and not self.is_scoped:
+            return shown
+        return [Shown(with_provider(item.row), item.places) for item in shown]
+
     def _show_scope(self, note: str = "") -> None:
         rows = [row for row in self._all if row.id in self._scoped] if self.is_scoped else self._all
         self.show_rows(rows, title="Models of the scope" if self.is_scoped else "Model", note=note)
@@ -69,6 +90,8 @@ class LevelScreen(PickerScreen):
 
 class ScopeScreen(PickerScreen):
     """The models that the cycle keys go through, marked and ordered; empty means all that have credentials."""
+
+    IS_NUMBERED = False
 
     ACTIONS = (
         PickerAction(

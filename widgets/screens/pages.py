@@ -1,13 +1,14 @@
 """Screens for reading: one page of text, or two side by side that scroll together."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.screen import Screen
 
-from widgets.screens.parts import KeyHint, KeyHints, RuleTitle
-from widgets.screens.preview import Preview, PreviewText
+from widgets.screens.parts import KeyHint, KeyHints, RuleTitle, told_keys
+from widgets.screens.preview import Preview, PreviewPart, PreviewText
 from widgets.textual_inside import SheetScreen
 
 MOST_OF_A_PAGE = 2_000_000
@@ -56,6 +57,15 @@ class PageScreen(SheetScreen[None]):
     def action_edge(self, is_end: bool) -> None:
         for pane in self.query(Preview):
             (pane.scroll_end if is_end else pane.scroll_home)(animate=False)
+
+
+ALL_KEYS = KeyHint("f1", "all keys", 10, "tui.select.keys")
+
+
+def show_all_keys(screen: Screen[Any]) -> None:
+    """Over a screen, all that its line of hints has no room for."""
+    hints = screen.query_one(KeyHints).in_force()
+    screen.app.push_screen(PageScreen("Keys here", PreviewText(parts=(PreviewPart(text=told_keys(hints)),))))
 
 
 def compare_screen(title: str, left: PreviewText, right: PreviewText, *, note: str = "") -> PageScreen:

@@ -29,26 +29,38 @@ class KeyHints(Widget):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"key-hints--key", "key-hints--label"}
     DEFAULT_CSS = "KeyHints { height: 1; }"
 
-    def __init__(self, hints: Sequence[KeyHint] = (), *, id: str | None = None) -> None:
+    def __init__(
+        self, hints: Sequence[KeyHint] = (), *, all_keys: KeyHint | None = None, id: str | None = None
+    ) -> None:
+        """`all_keys`: what stands in for the hints that do not fit."""
         super().__init__(id=id)
         textual_inside.paint_bare(self)
         self.hints = tuple(hints)
+        self._all_keys = all_keys
 
     def show(self, hints: Sequence[KeyHint]) -> None:
         self.hints = tuple(hints)
         self.refresh()
 
     def fitting(self, width: int) -> list[KeyHint]:
-        own = textual_inside.keymap_of(self.app) if self.is_attached else {}
-        left = [shown for hint in self.hints if (shown := _with_own_keys(hint, own)) is not None]
-        while left and sum(_hint_size(hint) for hint in left) - 3 > width - 2:
+        left = self.in_force()
+        if self._all_keys is not None and _total(left) > width - 3:
+            own = textual_inside.keymap_of(self.app) if self.is_attached else {}
+            all_keys = _with_own_keys(self._all_keys, own)
+            left = [*left[:-1], *([all_keys] if all_keys else []), *left[-1:]]
+        while left and _total(left) > width - 3:
             left.remove(min(reversed(left), key=lambda hint: hint.importance))
         return left
+
+    def in_force(self) -> list[KeyHint]:
+        """All of them, with the person's own keys; those without a key are left out."""
+        own = textual_inside.keymap_of(self.app) if self.is_attached else {}
+        return [shown for hint in self.hints if (shown := _with_own_keys(hint, own)) is not None]
 
     def render_line(self, y: int) -> Strip:
         key = self.get_component_rich_style("key-hints--key")
         label = self.get_component_rich_style("key-hints--label")
-        line = Line(self.size.width, self.rich_style).pad(1)
+        line = Line(self.size.width, self.rich_style).pad(2)
         for number, hint in enumerate(self.fitting(self.size.width)):
             line.add(" · " if number else "", label)
             line.add(_shown_keys(hint.key), key).add(" " + hint.label, label)
@@ -71,8 +83,14 @@ def _shown_keys(keys: str) -> str:
     return "/".join(key_name(key) for key in keys.split("/")) if keys != "/" else "/"
 
 
-def _hint_size(hint: KeyHint) -> int:
-    return cells(_shown_keys(hint.key)) + cells(hint.label) + 4
+def _total(hints: Sequence[KeyHint]) -> int:
+    return sum(cells(_shown_keys(hint.key)) + cells(hint.label) + 4 for hint in hints) - 3
+
+
+def told_keys(hints: Sequence[KeyHint]) -> str:
+    """One a line, what they do in one column."""
+    width = max((cells(_shown_keys(hint.key)) for hint in hints), default=0)
+    return "\n".join(f"{_shown_keys(hint.key):<{width}}  {hint.label}" for hint in hints)
 
 
 class Sheet(Vertical):
@@ -112,11 +130,12 @@ class RuleTitle(Widget):
         note = f" {plain(self.note)} " if self.note else ""
         line = Line(width, self.rich_style)
         if self.title:
-            line.add("── ", rule).add(
-                plain(self.title), self.get_component_rich_style("rule-title--title")
+            line.add("─ ", rule).add(
+                crop(plain(self.title), max(1, line.room - 3)),
+                self.get_component_rich_style("rule-title--title"),
             ).add(" ")
-        note = crop(note, max(0, line.room - 3))
+        note = crop(note, max(0, line.room - 2))
         if cells(note) > 2:
-            line.fill_to(width - cells(note) - 2, "─", rule)
+            line.fill_to(width - cells(note) - 1, "─", rule)
             line.add(note, self.get_component_rich_style("rule-title--note"))
         return line.fill_to(width, "─", rule).strip()

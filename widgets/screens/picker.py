@@ -8,15 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 import msgspec
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from widgets.editor.line_input import LineInput
 from widgets.line import cells
-from widgets.lists.filtering import Filter, Order
+from widgets.lists.filtering import Filter, Order, Shown
 from widgets.lists.row_list import RowList
-from widgets.lists.rows import ListRow
+from widgets.lists.rows import ListRow, spaced
+from widgets.screens.pages import ALL_KEYS, show_all_keys
 from widgets.screens.parts import Body, KeyHint, KeyHints, RuleTitle, Sheet
 from widgets.screens.preview import Preview, PreviewText
 from widgets.screens.requests import ScreenRequest
@@ -24,6 +26,7 @@ from widgets.textual_inside import SheetScreen, keymap_of
 
 WIDE = 100
 """From this width on a preview has room beside the list."""
+MOST_NUMBERED = 10
 LONGEST_TITLE = 40
 """Cells up to which titles push what stands behind them to the right."""
 
@@ -72,6 +75,8 @@ class PickerScreen(SheetScreen[Picked | None]):
     """Whether what stands behind the titles begins in one column."""
     IS_SEARCHED: ClassVar[bool] = True
     """Whether what is typed narrows the list."""
+    IS_NUMBERED: ClassVar[bool] = True
+    """Whether a list of a few rows has numbers in place of a filter, which a letter still brings."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "Choose", show=False, id="tui.select.confirm"),
         Binding("up,ctrl+p", "move(-1)", "Up", show=False, id="tui.select.up"),
@@ -80,6 +85,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         Binding("pagedown", "page(1)", "Page down", show=False, id="tui.select.pageDown"),
         Binding("home", "edge(False)", "First", show=False, id="tui.select.first"),
         Binding("end", "edge(True)", "Last", show=False, id="tui.select.last"),
+        Binding("f1", "all_keys", "All keys of this list", show=False, id="tui.select.keys"),
     ]
 
     class Moved(Message):
@@ -127,7 +133,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         """`empty`: what stands there when no row does; where it names keys, made from the person's own."""
         super().__init__(id=id, classes="full-height" if is_full_height else None)
         self._title = title
-        self._rows = tuple(rows)
+        self._rows = spaced(rows)
         self._query = query
         self._placeholder = placeholder
         self._empty = empty if callable(empty) else lambda own: empty
@@ -161,7 +167,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         if not self.is_there:
             return
         keep = current or (self.row.id if self.row else "")
-        self._rows = tuple(rows)
+        self._rows = spaced(rows)
         self._filter = Filter(self._rows, self._order)
         self._title = self._title if title is None else title
         self._note = self._note if note is None else note
@@ -193,7 +199,7 @@ class PickerScreen(SheetScreen[Picked | None]):
                 )
                 if self._preview is not None:
                     yield Preview(id="preview")
-            yield KeyHints(self.hints(), id="keys")
+            yield KeyHints(self.hints(), all_keys=ALL_KEYS, id="keys")
 
     def compose_above(self) -> ComposeResult:
         """What a subclass shows between title and filter."""
@@ -215,10 +221,12 @@ class PickerScreen(SheetScreen[Picked | None]):
         ]
 
     def on_mount(self) -> None:
-        if self.IS_SEARCHED:
-            self.query_one("#filter", LineInput).focus()
+        line = self.query_one("#filter", LineInput)
+        if self.IS_SEARCHED and not self.is_numbered:
+            line.focus()
         else:
-            self.query_one("#filter").display = False
+            line.display = False
+            self.set_focus(None)
         self._fit()
         self._apply(self._current)
 
@@ -238,16 +246,53 @@ class PickerScreen(SheetScreen[Picked | None]):
     def _apply(self, keep: str = "") -> None:
         query = self.typed
         shown = self._filter.apply(query if self._filters else "")
-        self.query_one(RowList).show(shown, query=query, keep=keep)
+        self.query_one(RowList).show(self.told(shown), query=query, keep=keep)
         self._fit()
         self._tell_count()
+
+    @property
+    def is_numbered(self) -> bool:
+        """A few rows, each with the number that chooses it."""
+        may = self.IS_NUMBERED and self.IS_SEARCHED and self._filters and not self._query
+        line = self.query_one("#filter", LineInput)
+        is_typing = line.has_focus or bool(line.text)
+        has_headings = any(row.is_heading for row in self._rows)
+        return may and not is_typing and 0 < len(self._rows) < MOST_NUMBERED and not has_headings
+
+    def told(self, shown: list[Shown]) -> list[Shown]:
+        """What a row says may depend on what is around it."""
+        if not self.is_numbered:
+            return shown
+        return [
+            Shown(msgspec.structs.replace(item.row, prefix=f"{number} {item.row.prefix}"), item.places)
+            for number, item in enumerate(shown, 1)
+        ]
+
+    async def on_key(self, event: events.Key) -> None:
+        """A number chooses; any other character begins to narrow the list."""
+        if not event.is_printable or event.character is None or not self.is_numbered:
+            return
+        event.stop()
+        event.prevent_default()
+        rows = self.query_one(RowList)
+        if event.character.isdigit():
+            if 1 <= int(event.character) <= len(rows.shown):
+                rows.move_to(int(event.character) - 1)
+                self.action_choose()
+            return
+        line = self.query_one("#filter", LineInput)
+        line.display = True
+        line.focus()
+        line.set_text(event.character)
 
     def _tell_count(self) -> None:
         shown = sum(not item.row.is_heading for item in self.query_one(RowList).shown)
         total = sum(not row.is_heading for row in self._rows)
         count = f"{total:,}" if shown == total else f"{shown:,} of {total:,}"
         note = self._filter.problem or self._note
-        self.query_one(RuleTitle).show(title=self._title, note=f"{note} · {count}" if note else count)
+        if self.is_numbered:
+            count = ""
+        self.query_one(RuleTitle).show(title=self._title, note=" · ".join(filter(None, (note, count))))
 
     def on_line_input_changed(self, event: LineInput.Changed) -> None:
         event.stop()
@@ -279,6 +324,9 @@ class PickerScreen(SheetScreen[Picked | None]):
             self.dismiss(Picked(row=self.row, action=action_id, query=self.typed))
         else:
             self.post_message(self.ActionRequested(self, action_id, self.row))
+
+    def action_all_keys(self) -> None:
+        show_all_keys(self)
 
     def action_move(self, delta: int) -> None:
         self.query_one(RowList).action_move(delta)

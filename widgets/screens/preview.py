@@ -10,6 +10,7 @@ from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 from widgets import textual_inside
+from widgets.legible import readable
 from widgets.line import Line, plain
 from widgets.lists.rows import Tone
 from widgets.transcript.text import clean, expand_tabs, wrap
@@ -74,7 +75,7 @@ class Preview(ScrollView, can_focus=False):
         return textual_inside.vertical_scrollbar(self, textual_inside.BareScrollBar)
 
     def _lay_out(self) -> None:
-        width = max(8, self.scrollable_content_region.width - 2)
+        width = max(8, self.size.width - 3)
         rows: list[tuple[str, str]] = []
         if self.shown.title:
             rows += [(plain(self.shown.title), "title"), ("", "text")]
@@ -89,7 +90,7 @@ class Preview(ScrollView, can_focus=False):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        line = Line(self.scrollable_content_region.width, self._style("")).pad(1)
+        line = Line(max(1, self.size.width - 1), self._style("")).pad(2)
         at = y + self.scroll_offset.y
         if at < len(self._rows):
             text, key = self._rows[at]
@@ -100,6 +101,6 @@ class Preview(ScrollView, can_focus=False):
     def _style(self, key: str) -> Style:
         found = self._styles.get(key)
         if found is None:
-            found = self.get_component_rich_style(f"preview--{key}") if key else self.rich_style
+            found = readable(self.get_component_rich_style(f"preview--{key}")) if key else self.rich_style
             self._styles[key] = found
         return found

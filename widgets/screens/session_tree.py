@@ -16,12 +16,14 @@ from widgets.fuzzy import Query
 from widgets.keys_told import key_told
 from widgets.lists.row_list import RowList
 from widgets.lists.tree_rows import FILTER_NAMES, FILTERS, EntryTree, TreeEntry, TreeFilter, TreeLine
+from widgets.screens.pages import show_all_keys
 from widgets.screens.parts import Body, KeyHint, KeyHints, RuleTitle, Sheet
 from widgets.screens.picker import WIDE
 from widgets.screens.preview import Preview, PreviewText
 from widgets.screens.requests import ScreenRequest
 from widgets.textual_inside import SheetScreen, keymap_of
 
+ALL_KEYS = KeyHint("?", "all keys", 10, "app.tree.keys")
 HINTS = (
     KeyHint("enter", "go there", 10, "tui.select.confirm"),
     KeyHint("f", "fork", 7, "app.tree.fork"),
@@ -82,6 +84,7 @@ class TreeScreen(SheetScreen[None]):
         _key("app.tree.editLabel", "L", "ask('label')", "Label"),
         _key("app.tree.copy", "y,ctrl+x", "ask('copy')", "Copy"),
         _key("app.tree.toggleLabelTimestamp", "T", "times", "Show times"),
+        _key("app.tree.keys", "question_mark,f1", "all_keys", "All keys of the tree"),
         _key("app.tree.filter.cycleForward", "tab,ctrl+o", "cycle(1)", "Next filter"),
         _key("app.tree.filter.cycleBackward", "shift+tab,ctrl+shift+o", "cycle(-1)", "Previous filter"),
         _key("app.tree.filter.default", "ctrl+d", "filter('default')", "Default filter"),
@@ -148,7 +151,7 @@ class TreeScreen(SheetScreen[None]):
             with Body(id="body"):
                 yield RowList(empty=_empty(keymap_of(self.app)), scatters=False, id="rows")
                 yield Preview(id="preview")
-            yield KeyHints(HINTS, id="keys")
+            yield KeyHints(HINTS, all_keys=ALL_KEYS, id="keys")
 
     def on_mount(self) -> None:
         self.query_one("#filter").display = False
@@ -220,6 +223,9 @@ class TreeScreen(SheetScreen[None]):
     @property
     def _list(self) -> RowList:
         return self.query_one(RowList)
+
+    def action_all_keys(self) -> None:
+        show_all_keys(self)
 
     def action_move(self, delta: int) -> None:
         self._list.action_move(delta)

@@ -6,6 +6,8 @@ from typing import ClassVar
 import msgspec
 from textual.binding import Binding, BindingType
 
+from tools.patterns import late
+from widgets.lists.filtering import Shown
 from widgets.lists.rows import Badge, ListRow
 from widgets.screens.dialogs import InputScreen
 from widgets.screens.parts import KeyHint
@@ -35,6 +37,7 @@ class SettingRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SettingsScreen(PickerScreen):
+    IS_NUMBERED = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("right", "cycle(1)", "Next value", show=False, id="app.settings.next"),
         Binding("left", "cycle(-1)", "Previous value", show=False, id="app.settings.previous"),
@@ -121,6 +124,12 @@ class SettingsScreen(PickerScreen):
         super()._fit()
         self.set_class(not self.has_class("beside") and self.app.size.height >= 16, "below")
 
+    def told(self, shown: list[Shown]) -> list[Shown]:
+        """What a setting is for stands whole in its pane, where there is room for that."""
+        if not (self.has_class("beside") or self.has_class("below")):
+            return shown
+        return [Shown(msgspec.structs.replace(item.row, detail=""), item.places) for item in shown]
+
     def _describe(self, row: ListRow) -> PreviewText:
         setting = self._settings.get(row.id)
         if setting is None:
@@ -134,10 +143,20 @@ class SettingsScreen(PickerScreen):
         return PreviewText(title=setting.id, parts=parts)
 
 
+_HUMP = late(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def label_of(key: str) -> str:
+    """`markdown.codeBlockIndent` in words: `Markdown: code block indent`."""
+    *groups, name = (_HUMP.sub(" ", part).lower() for part in key.split("."))
+    words = f"{': '.join(groups)}: {name}" if groups else name
+    return words[:1].upper() + words[1:]
+
+
 def _rows(settings: Sequence[SettingRow]) -> list[ListRow]:
     rows: list[ListRow] = []
     group = ""
-    column = min(32, max((len(setting.id) for setting in settings), default=0))
+    column = min(32, max((len(label_of(setting.id)) for setting in settings), default=0))
     for setting in settings:
         if setting.group and setting.group != group:
             group = setting.group
@@ -149,12 +168,12 @@ def _rows(settings: Sequence[SettingRow]) -> list[ListRow]:
         rows.append(
             ListRow(
                 id=setting.id,
-                title=setting.id.ljust(column),
+                title=label_of(setting.id).ljust(column),
                 badges=(value,),
                 detail=setting.help,
                 right=setting.source if setting.source != "default" else "",
                 is_disabled=setting.is_fixed,
-                words=setting.group,
+                words=f"{setting.group} {setting.id}",
             )
         )
     return rows

@@ -357,11 +357,11 @@ class ApprovalBar(Widget, can_focus=False):
         return (keys.once, yes), (keys.deny, "no"), (keys.whole, "all of it"), (keys.enter, "keys here")
 
     def render_line(self, y: int) -> Strip:
-        line = Line(self.size.width, self.rich_style)
+        line = Line(self.size.width, self.rich_style, edge=1)
         if self.asked is None or y >= len(self._rows):
             return line.strip()
         mark = "approval--mark-floor" if self.asked.floor_word is not None else "approval--mark"
-        line.add(" ▌ ", self._style(mark))
+        line.add("▌ ", self._style(mark))
         for name, text in self._rows[y]:
             line.add(text, self._style(f"approval--{name}"))
         return line.strip()

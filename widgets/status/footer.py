@@ -34,8 +34,8 @@ class SegmentLine(Widget):
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
-        line = Line(width, self.rich_style).pad(1)
-        shown = fitting(self.segments, width - 2)
+        line = Line(width, self.rich_style).pad(2)
+        shown = fitting(self.segments, width - 3)
         left = [segment for segment in shown if not segment.is_right]
         right = [segment for segment in shown if segment.is_right]
         self._draw(line, left)

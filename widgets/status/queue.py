@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from widgets.keys_told import key_told, keys_told
+from widgets.keys_told import hint_parts, key_told, keys_told
 from widgets.line import Line, plain
 from widgets.textual_inside import keymap_of
 
@@ -45,6 +45,7 @@ class QueueView(Widget, can_focus=True):
         "queue--text",
         "queue--current",
         "queue--hint",
+        "queue--key",
     }
     DEFAULT_CSS = "QueueView { height: 0; }"
 
@@ -105,13 +106,17 @@ class QueueView(Widget, can_focus=True):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        line = Line(self.size.width, self.rich_style).pad(1)
+        line = Line(self.size.width, self.rich_style, edge=1)
         shown = min(len(self.rows), MOST_ROWS)
         hint = self.get_component_rich_style("queue--hint")
         if y >= shown:
             more = len(self.rows) - shown
             text = self._keys() if self.has_focus else self.hint
-            return line.add(f"… and {more} more · " if more else "↳ ", hint).add(text, hint).strip()
+            line.add(f"  … and {more} more · " if more else "  ", hint)
+            key = self.get_component_rich_style("queue--key")
+            for piece, is_key in hint_parts(text):
+                line.add(piece, key if is_key else hint)
+            return line.strip()
         first = max(0, min(self._at - shown + 1, len(self.rows) - shown)) if self.has_focus else 0
         row = self.rows[first + y]
         is_current = self.has_focus and first + y == self._at

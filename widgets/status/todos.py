@@ -70,9 +70,9 @@ class TodoView(Widget):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        line = Line(self.size.width, self.rich_style).pad(1)
+        line = Line(self.size.width, self.rich_style, edge=1)
         if y == 0:
-            return self._head(line)
+            return self._head(line.pad(2))
         shown = self._shown()
         row = shown[y - 1] if y <= len(shown) else None
         if row is None:

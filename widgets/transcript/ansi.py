@@ -1,8 +1,10 @@
 """Output of programs: colours as style runs, other sequences dropped, overwritten lines resolved."""
 
 import re
+from collections.abc import Sequence
 
 from tools.patterns import late
+from tools.results import ColouredSpan
 from widgets.transcript.leaf import Run
 from widgets.transcript.text import clean
 
@@ -135,3 +137,20 @@ def _nearest(red: int, green: int, blue: int) -> str:
         return "bright-black"
     bits = (red > strongest * 0.6) | (green > strongest * 0.6) << 1 | (blue > strongest * 0.6) << 2
     return f"bright-{_NAMES[bits]}" if strongest > 200 else _NAMES[bits]
+
+
+_CODE = late(r"[\d;:]{1,24}")
+
+
+def painted(text: str, spans: Sequence[ColouredSpan]) -> str:
+    """Output with the colours that it had; what does not fit it is left out."""
+    if not spans:
+        return text
+    lines = text.split("\n")
+    for span in reversed(spans):
+        if not 0 <= span.line < len(lines) or not 0 <= span.start < span.end or not _CODE.fullmatch(span.sgr):
+            continue
+        line = lines[span.line]
+        if inner := line[span.start : span.end]:
+            lines[span.line] = f"{line[: span.start]}\x1b[{span.sgr}m{inner}\x1b[0m{line[span.end :]}"
+    return "\n".join(lines)

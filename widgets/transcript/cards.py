@@ -2,6 +2,8 @@
 
 from typing import NamedTuple, assert_never
 
+import msgspec
+
 from tools.results import (
     Block,
     Card,
@@ -28,6 +30,8 @@ from widgets.transcript.table import Cell, TableLeaf
 from widgets.transcript.text import clean
 
 _CHUNK_LINES = 400
+MOST_PREVIEWED = 3
+"""Parts of a card that are looked into without asking."""
 
 
 class Limit(NamedTuple):
@@ -37,9 +41,15 @@ class Limit(NamedTuple):
     characters: int
 
 
-IN_PLACE = Limit(3_000, 400_000)
-LIVE = Limit(12, 400_000)
-"""Of a running command's output."""
+PREVIEW = Limit(8, 20_000)
+PREVIEW_OF_CHANGES = Limit(12, 20_000)
+TAIL = Limit(5, 20_000)
+"""Of a command's output: the last lines say how it goes, or why it failed."""
+IN_PLACE = Limit(200, 100_000)
+FOUND = Limit(3_000, 400_000)
+"""Where something was searched for in it."""
+LIVE = Limit(12, 100_000)
+"""Of a running command's output, where all of it is wanted."""
 WHOLE = Limit(50_000, 2_000_000)
 """On a screen of its own."""
 
@@ -74,9 +84,49 @@ class FileLeaf(CodeLeaf):
         return [Piece(prefix, self.prefix_key), label, *text] if prefix else [label, *text]
 
 
-def body(card: Card, *, is_running: bool = False, is_whole: bool = False) -> list[Leaf]:
+def preview(card: Card) -> list[Leaf]:
+    """The beginning of what a card holds, of output the end: what one wants to see without asking."""
+    leaves: list[Leaf] = []
+    for block in card.blocks[:MOST_PREVIEWED]:
+        drawn = _previewed(block)
+        if leaves and drawn:
+            drawn[0].blank = max(drawn[0].blank, 1)
+        leaves.extend(drawn)
+    if (others := len(card.blocks) - MOST_PREVIEWED) > 0:
+        leaves.append(Leaf(f"… {others} more below", key="hint", link="toggle"))
+    for leaf in leaves:
+        if leaf.link == "full":
+            leaf.link = "toggle"
+    return leaves
+
+
+def _previewed(block: Block) -> list[Leaf]:
+    if isinstance(block, CommandBlock):
+        return output(ansi.painted(block.output, block.colours), tail=True, limit=TAIL, is_cut=block.is_cut)
+    if isinstance(block, DiffBlock):
+        return draw(block, PREVIEW_OF_CHANGES, TAIL)
+    if isinstance(block, MarkdownBlock):
+        text, left_out = _bounded(block.text.strip(), PREVIEW, tail=False)
+        return parse_bounded(clean(text)) + ([_left_out(left_out, "below")] if left_out else [])
+    if isinstance(block, TableBlock):
+        left_out = len(block.rows) - PREVIEW.lines
+        drawn = draw(msgspec.structs.replace(block, rows=block.rows[: PREVIEW.lines]), PREVIEW, TAIL)
+        return drawn + ([_left_out(left_out, "below")] if left_out > 0 else [])
+    return draw(block, PREVIEW, TAIL)
+
+
+def shows_less(card: Card) -> bool:
+    """Whether the preview leaves anything out."""
+    return any(
+        isinstance(block, CommandBlock) and "\n" in block.command.strip() for block in card.blocks
+    ) or any(leaf.link == "toggle" for leaf in preview(card))
+
+
+def body(
+    card: Card, *, is_running: bool = False, is_whole: bool = False, is_searched: bool = False
+) -> list[Leaf]:
     """The leaves of an opened card, without its header."""
-    limit = WHOLE if is_whole else IN_PLACE
+    limit = WHOLE if is_whole else FOUND if is_searched else IN_PLACE
     tail = LIVE if is_running and not is_whole else limit
     leaves: list[Leaf] = []
     has_many_diffs = sum(isinstance(block, DiffBlock) for block in card.blocks) > 1
@@ -112,7 +162,7 @@ def draw(block: Block, limit: Limit, tail: Limit) -> list[Leaf]:
         case FileBlock():
             return _file(block, limit)
         case DiffBlock():
-            return [DiffLeaf(clean(block.diff), language_of(block.path))] if block.diff.strip() else []
+            return _diff(block, limit)
         case CommandBlock():
             return _command(block, tail)
         case ListBlock():
@@ -147,7 +197,8 @@ def output(text: str, *, tail: bool = False, limit: Limit = IN_PLACE, is_cut: bo
 
 def _left_out(count: int, where: str, is_least: bool = False) -> Leaf:
     over = "over " if is_least else ""
-    return Leaf(f"… {over}{count:,} more lines {where}", key="hint", link="full")
+    lines = "line" if count == 1 else "lines"
+    return Leaf(f"… {over}{count:,} more {lines} {where}", key="hint", link="full")
 
 
 def _bounded(text: str, limit: Limit, *, tail: bool) -> tuple[str, int]:
@@ -190,9 +241,18 @@ def _file(block: FileBlock, limit: Limit) -> list[Leaf]:
     return leaves + _note(block.note)
 
 
+def _diff(block: DiffBlock, limit: Limit) -> list[Leaf]:
+    if not block.diff.strip():
+        return []
+    head, found, hunks = block.diff.partition("@@")
+    text, left_out = _bounded(found + hunks, Limit(limit.lines + 1, limit.characters), tail=False)
+    leaves: list[Leaf] = [DiffLeaf(clean(head + text), language_of(block.path))]
+    return [*leaves, _left_out(left_out, "below")] if left_out else leaves
+
+
 def _command(block: CommandBlock, limit: Limit) -> list[Leaf]:
     leaves: list[Leaf] = [CodeLeaf(clean(block.command), "bash", first="$ ", rest="  ")]
-    leaves += output(block.output, tail=True, limit=limit, is_cut=block.is_cut)
+    leaves += output(ansi.painted(block.output, block.colours), tail=True, limit=limit, is_cut=block.is_cut)
     ending = []
     if block.exit_code is not None:
         ending.append(f"exit {block.exit_code}")
@@ -229,11 +289,13 @@ def _map(block: MapBlock, limit: Limit) -> list[Leaf]:
         return _symbols(block, limit)
     leaves: list[Leaf] = []
     lines = clean(block.text).split("\n")
+    if limit is IN_PLACE:  # it has its own bound: what the model gets of a file
+        limit = FOUND
     for row, line in enumerate(lines[: limit.lines]):
         if row in named:
             kind, _, rest = line.lstrip().partition(" ")
             indent = line[: len(line) - len(line.lstrip())]
-            parts = [(indent, "output"), (f"{kind} ", "syntax-keyword"), (rest, "output")]
+            parts = [(indent, "output"), (f"{kind} ", "syntax-keyword|page"), (rest, "output")]
             leaves.append(OneLine(parts, flexible=2, link=f"symbol {named[row]}"))
         else:
             leaves.append(OneLine([(line, "dim")], flexible=0))

@@ -9,7 +9,7 @@ from itertools import repeat
 from operator import add, floordiv
 from typing import NamedTuple
 
-from widgets.transcript.drawing import Expansion
+from widgets.transcript.extent import Expansion
 from widgets.transcript.heights import Heights
 from widgets.transcript.item import Item
 from widgets.transcript.leaf import Leaf
@@ -74,10 +74,6 @@ class Column:
         self.changes += 1
         self._number()
         self._recent.clear()
-        above = None
-        for item in self.items:
-            item.follows(above)
-            above = above if item.is_empty else item
         self.estimate()
 
     def _number(self) -> None:
@@ -90,7 +86,7 @@ class Column:
         self.changes += 1
         above = None
         for item in items:
-            item.follows(above)
+            item.follows(above, self.expansion)
             above = above if item.is_empty else item
         width = max(1, self.width)
         self.heights.put_before([item.estimate(width, self.expansion) for item in items])
@@ -102,7 +98,7 @@ class Column:
     def append(self, item: Item) -> None:
         self._sizes = None
         self.changes += 1
-        item.follows(self._above(len(self.items)))
+        item.follows(self._above(len(self.items)), self.expansion)
         self._index[item.block.id] = len(self.items) - self._before
         self.items.append(item)
         self.heights.append(item.estimate(max(1, self.width), self.expansion) if item.live is None else 0)
@@ -116,12 +112,18 @@ class Column:
         self._number()
         self.refollow(index)
 
-    def refollow(self, index: int) -> None:
-        """What stands above a block has changed: so may have the gap between them."""
+    def refollow(self, index: int, *, is_another: bool = True) -> None:
+        """What stands above a block has changed, and the gap between them may have.
+
+        `is_another`: another block stands there now.
+        """
         if index < len(self.items):
-            self.items[index].follows(self._above(index))
-            self.items[index].is_exact = False
-            self.measure(index)
+            item = self.items[index]
+            before = item.gap
+            item.follows(self._above(index), self.expansion)
+            if is_another or item.gap != before:
+                item.is_exact = False
+                self.measure(index)
 
     def _above(self, index: int) -> Item | None:
         """The block above that shows anything."""
@@ -132,7 +134,10 @@ class Column:
         self._sizes = None
         width, expansion = max(1, self.width), self.expansion
         heights = []
+        above = None
         for item in self.items:
+            item.follows(above, expansion)
+            above = above if item.is_empty else item
             if item.live is not None:
                 heights.append(item.measure(width, expansion) if self.width > 0 else 0)
             else:
@@ -142,7 +147,7 @@ class Column:
     def resize(self, width: int) -> None:
         """Guess all heights for another width: a sum for each block, since there may be thousands."""
         if not self._sizes or len(self._sizes[0]) != len(self.items):
-            sizes = [item.size(is_open=item.is_open(self.expansion)) for item in self.items]
+            sizes = [item.size(item.extent(self.expansion)) for item in self.items]
             lines = [item.gap + size.lines for item, size in zip(self.items, sizes, strict=True)]
             self._sizes = lines, [size.characters for size in sizes]
         self.width = width

@@ -3,10 +3,9 @@
 Also the two cheap questions that a block must answer without being drawn: how high it may be, and what its text is.
 """
 
-from typing import Literal, NamedTuple, assert_never
+from typing import NamedTuple, assert_never
 
-import msgspec
-
+from tools.amounts import duration
 from tools.results import (
     Block as CardPart,
 )
@@ -23,6 +22,7 @@ from tools.results import (
     TextBlock,
     TreeBlock,
 )
+from widgets.keys_told import pressable
 from widgets.transcript import ansi, cards
 from widgets.transcript.blocks import (
     Block,
@@ -39,13 +39,15 @@ from widgets.transcript.blocks import (
     Thought,
     UserBlock,
 )
-from widgets.transcript.diagram import Diagrams
+from widgets.transcript.extent import Extent
+from widgets.transcript.headline import Headline, headline
 from widgets.transcript.leaf import Leaf, LongText, OneLine
 from widgets.transcript.picture import MOST_ROWS, PictureLeaf
 from widgets.transcript.stream import parse_bounded
 from widgets.transcript.text import clean
 
 GUTTER = "  "
+LIMIT_MARK = "✂ "
 BAR = "│ "
 """In front of what an opened card holds."""
 STATE_GLYPHS = {
@@ -66,40 +68,11 @@ CUSTOM_GLYPHS = {
     CustomKind.BRANCH_SUMMARY: "├",
     CustomKind.EXTENSION: "▪",
 }
-NOTE_GLYPHS = {NoteKind.INFO: "·", NoteKind.SUCCESS: "✓", NoteKind.WARNING: "!", NoteKind.ERROR: "✗"}
+NOTE_GLYPHS = {NoteKind.INFO: "i", NoteKind.SUCCESS: "✓", NoteKind.WARNING: "▲", NoteKind.ERROR: "✗"}
 
 
-OpensCards = Literal["never", "errors", "edits", "always"]
-
-
-class Expansion(NamedTuple):
-    """What is open: an answer for one block stands over the answer for all."""
-
-    tools: bool | None = None
-    """None: as `cards` says."""
-    thinking: bool = False
-    cards: OpensCards = "never"
-    """Which of them open by themselves."""
-    diagrams: Diagrams = "final"
-    is_whole: bool = False
-    """The block has a screen of its own, where long results are not cut."""
-
-    def of(self, block: Block, own: bool | None) -> bool:
-        if own is not None:
-            return own
-        if isinstance(block, ReplyBlock):
-            return self.thinking
-        if self.tools is not None or not isinstance(block, CardBlock):
-            return bool(self.tools)
-        match self.cards:
-            case "never" | "always":
-                return self.cards == "always"
-            case "errors":
-                return block.state is CardState.FAILED
-            case "edits":
-                return any(isinstance(part, DiffBlock) for part in block.card.blocks)
-            case _:
-                assert_never(self.cards)
+MOST_REASON_LINES, MOST_REASON = 3, 400
+"""Of why a call failed, unasked."""
 
 
 def can_expand(block: Block) -> bool:
@@ -114,16 +87,16 @@ def can_expand(block: Block) -> bool:
             assert_never(block)
 
 
-def draw(block: Block, *, is_open: bool, is_whole: bool = False) -> list[Leaf]:
+def draw(block: Block, extent: Extent, *, is_whole: bool = False) -> list[Leaf]:
     match block:
         case UserBlock():
             return draw_user(block)
         case ReplyBlock():
-            return draw_reply(block, is_open=is_open)
+            return draw_reply(block, is_open=bool(extent))
         case CardBlock():
-            return draw_card(block, is_open=is_open, is_whole=is_whole)
+            return draw_card(block, extent, is_whole=is_whole)
         case CustomBlock():
-            return draw_custom(block, is_open=is_open, is_whole=is_whole)
+            return draw_custom(block, extent, is_whole=is_whole)
         case NoteBlock():
             return draw_note(block)
         case _:
@@ -169,7 +142,8 @@ def _pieces_of(text: str, size: int = 20_000) -> list[str]:
     return [*parts, text[at:]]
 
 
-def thinking_label(seconds: float | None, *, is_live: bool, is_open: bool) -> Leaf:
+def thinking_label(seconds: float | None, *, is_live: bool, is_open: bool, said: str = "") -> Leaf:
+    """`said`: the last of a thought that goes on, where it is not shown."""
     if is_live:
         words = "Thinking…"
     elif seconds is None or seconds < 0.5:
@@ -177,14 +151,8 @@ def thinking_label(seconds: float | None, *, is_live: bool, is_open: bool) -> Le
     else:
         words = f"Thought for {duration(seconds)}"
     sign = "▾ " if is_open else "▸ "
-    return OneLine([(sign, "thinking-label"), (words, "thinking-label")], flexible=1, link="toggle")
-
-
-def duration(seconds: float) -> str:
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    parts = [(sign, "thinking-label"), (words, "thinking-label"), (f"  {said}" if said else "", "dim")]
+    return OneLine(parts, flexible=2, link="toggle")
 
 
 def draw_reply(block: ReplyBlock, *, is_open: bool) -> list[Leaf]:
@@ -211,8 +179,8 @@ def reply_end(state: ReplyState, failure: ShownFailure | None, *, has_text: bool
         case ReplyState.ABORTED:
             return [Leaf("⊘ aborted", key="state-aborted", blank=blank), *_failure(failure)]
         case ReplyState.TRUNCATED:
-            words = "✂ cut off: the answer reached the output limit" if failure is None else ""
-            leaves = [Leaf(words, key="note-warning")] if words else _failure(failure, key="note-warning")
+            failure = failure or ShownFailure(message="The answer reached the model's output limit.")
+            leaves = _failure(failure, "note-warning", LIMIT_MARK)
         case ReplyState.ERROR:
             leaves = _failure(failure or ShownFailure(message="The request failed."))
         case _:
@@ -222,13 +190,20 @@ def reply_end(state: ReplyState, failure: ShownFailure | None, *, has_text: bool
 
 
 def _next_step(text: str) -> list[Leaf]:
-    return [Leaf(clean(text), key="hint", first="  → ", rest="    ")] if text else []
+    return [_told(text, "hint", "  → ", "    ")] if text else []
 
 
-def _failure(failure: ShownFailure | None, key: str = "note-error") -> list[Leaf]:
+def _told(text: str, key: str, first: str, rest: str, prefix_key: str = "dim") -> Leaf:
+    """Words of bayou's own, with what one can press in them."""
+    plain = clean(text)
+    runs = [(start, end, "accent") for start, end in pressable(plain)]
+    return Leaf(plain, runs, key=key, first=first, rest=rest, prefix_key=prefix_key)
+
+
+def _failure(failure: ShownFailure | None, key: str = "note-error", mark: str = "✗ ") -> list[Leaf]:
     if failure is None:
         return []
-    leaves = [Leaf(clean(failure.message), key=key, first="✗ ", rest=GUTTER, prefix_key=key)]
+    leaves = [Leaf(clean(failure.message), key=key, first=mark, rest=GUTTER, prefix_key=key)]
     leaves += _next_step(failure.next_step)
     if failure.retry_key:
         words = f"↻ {failure.retry_key} tries again"
@@ -236,57 +211,61 @@ def _failure(failure: ShownFailure | None, key: str = "note-error") -> list[Leaf
     return leaves
 
 
-def header(
-    glyph: str, glyph_key: str, card: Card, *, word: str = "", timing: str = "", word_key: str = "summary"
-) -> Leaf:
-    """The one line of a card."""
-    parts = [(f"{glyph} ", glyph_key), (_one_line(card.title), "title")]
-    space = " " if card.title and card.subject else ""
-    parts.append((f"{space}{_one_line(card.subject)}", "subject"))
-    if word:
-        parts.append((f" · {word}", word_key))
-    for text in (card.summary, timing):
-        if text:
-            parts.append((f" · {_one_line(text)}", "summary"))
-    return OneLine(parts, flexible=2, link="toggle")
-
-
 def _one_line(text: str) -> str:
     return clean(" ".join(text[:2_000].split()))
 
 
-def draw_card(block: CardBlock, *, is_open: bool, is_whole: bool) -> list[Leaf]:
-    state = block.state
+def draw_card(block: CardBlock, extent: Extent, *, is_whole: bool) -> list[Leaf]:
+    state, card = block.state, block.card
     key = f"state-{state}"
-    word = "" if state is CardState.DONE else str(state)
-    card = block.card
-    if state is CardState.FAILED and not is_open:
-        card = msgspec.structs.replace(card, summary=_reason(card))
-    elif card.summary == word:
-        card = msgspec.structs.replace(card, summary="")
-    leaves = [header(STATE_GLYPHS[state], key, card, word=word, timing=block.timing, word_key=key)]
-    if not is_open:
-        return leaves
-    is_running = state is CardState.RUNNING
-    return leaves + barred(cards.body(block.card, is_running=is_running, is_whole=is_whole))
+    reason = _reason(card) if state is CardState.FAILED and extent <= Extent.PREVIEW else ""
+    word = "" if state in (CardState.DONE, CardState.RUNNING) else str(state)
+    if state is CardState.FAILED and (reason or card.summary not in ("", CardState.FAILED)):
+        word = ""  # that it failed is told by why
+    summary = "" if card.summary == state else card.summary
+    figures = [(word, key), (_one_line(summary), key if state is CardState.FAILED else "summary")]
+    top = _headline(STATE_GLYPHS[state], key, card, [*figures, (block.timing, "summary")])
+    if reason:
+        return [top, *barred([Leaf(clean(reason), key="output")])]
+    return [top, *_opened(card, extent, is_running=state is CardState.RUNNING, is_whole=is_whole)]
+
+
+def _headline(glyph: str, key: str, card: Card, figures: list[tuple[str, str]]) -> Headline:
+    return headline(glyph, key, _one_line(card.title), _one_line(card.subject), figures)
+
+
+def _opened(card: Card, extent: Extent, *, is_running: bool, is_whole: bool) -> list[Leaf]:
+    match extent:
+        case Extent.CLOSED:
+            return []
+        case Extent.PREVIEW:
+            return barred(cards.preview(card))
+        case Extent.ALL | Extent.WHOLE:
+            is_searched = extent is Extent.WHOLE
+            return barred(cards.body(card, is_running=is_running, is_whole=is_whole, is_searched=is_searched))
+        case _:
+            assert_never(extent)
 
 
 def _reason(card: Card) -> str:
-    """Why a call failed, in a line: what the tool says of it, else the beginning of the message."""
-    if card.summary not in ("", CardState.FAILED):
-        return card.summary
+    """Why a call failed: the beginning of what the tool says of it, where it does not show output."""
+    if any(isinstance(block, CommandBlock) for block in card.blocks):
+        return ""
     text = next((block.text for block in card.blocks if isinstance(block, TextBlock)), "")
-    return text.strip().split("\n", 1)[0][:300]
+    return "\n".join(text.strip().split("\n")[:MOST_REASON_LINES])[:MOST_REASON]
 
 
-def draw_custom(block: CustomBlock, *, is_open: bool, is_whole: bool) -> list[Leaf]:
+def draw_custom(block: CustomBlock, extent: Extent, *, is_whole: bool) -> list[Leaf]:
     key = f"state-{block.state}" if block.state else f"note-{block.tone}" if block.tone else "accent"
-    word = block.label or (str(block.state) if block.state and block.state is not CardState.DONE else "")
-    top = header(CUSTOM_GLYPHS[block.kind], key, block.card, word=word, timing=block.timing, word_key=key)
-    if not is_open:
+    is_told = not block.state or block.state in (CardState.DONE, CardState.RUNNING)
+    word = block.label or ("" if is_told else str(block.state))
+    card = block.card
+    figures = [(word, key), (_one_line(card.summary), "summary"), (block.timing, "summary")]
+    top = _headline(CUSTOM_GLYPHS[block.kind], key, card, figures)
+    if extent is Extent.CLOSED:
         return [top, *_peek(block)]
     is_running = block.state is CardState.RUNNING
-    return [top, *barred(cards.body(block.card, is_running=is_running, is_whole=is_whole))]
+    return [top, *_opened(card, extent, is_running=is_running, is_whole=is_whole)]
 
 
 def _peek(block: CustomBlock) -> list[Leaf]:
@@ -319,7 +298,7 @@ def _end_of_output(block: CustomBlock) -> list[Leaf]:
 def draw_note(block: NoteBlock) -> list[Leaf]:
     key = f"note-{block.kind}"
     glyph = f"{NOTE_GLYPHS[block.kind]} "
-    text = Leaf(clean(block.text), key=key, first=glyph, rest=GUTTER, prefix_key=key)
+    text = _told(block.text, key, glyph, GUTTER, key)
     if not block.title:
         return [text, *_next_step(block.next_step)]
     text.first = GUTTER
@@ -335,7 +314,7 @@ def _tries(block: NoteBlock, key: str) -> list[Leaf]:
         for typed, shows in block.tries
     ]
     if block.after:
-        leaves.append(Leaf(clean(block.after), key=key, first=GUTTER, rest=GUTTER))
+        leaves.append(_told(block.after, key, GUTTER, GUTTER))
     for first in (leaves[:1], leaves[-1:] if block.after else []):
         for leaf in first:
             leaf.blank = 1
@@ -409,7 +388,7 @@ class Size(NamedTuple):
     """Those that may wrap; none where lines are short."""
 
 
-def size(block: Block, *, is_open: bool) -> Size:
+def size(block: Block, extent: Extent) -> Size:
     """About how much a block draws, found without drawing it."""
     match block:
         case UserBlock():
@@ -417,14 +396,17 @@ def size(block: Block, *, is_open: bool) -> Size:
         case NoteBlock():
             return _sum(2 if block.tries else 0, [_noted(block)])
         case ReplyBlock():
-            texts = [part.text for part in block.parts if is_open or isinstance(part, Prose)]
+            texts = [part.text for part in block.parts if extent or isinstance(part, Prose)]
             return _sum(2 * len(block.parts) - 1 - len(texts), texts)
-        case CustomBlock(peek=peek) if peek and not is_open:
+        case CustomBlock(peek=peek) if peek and not extent:
             return _sum(2, raw_text(block).split("\n", peek)[:peek])
         case CardBlock() | CustomBlock():
-            parts = block.card.blocks if is_open else ()
+            parts = block.card.blocks if extent else ()
             images = sum(_image_rows(part) for part in parts if isinstance(part, ImageBlock))
-            return _sum(1 + images, [_sized_part(part) for part in parts])
+            most = None if extent > Extent.PREVIEW else cards.PREVIEW.lines
+            return _sum(
+                1 + images, ["\n".join(_sized_part(part).split("\n", most or -1)[:most]) for part in parts]
+            )
         case _:
             assert_never(block)
 

@@ -11,6 +11,7 @@ from textual.message import Message
 
 from widgets.transcript import messages
 from widgets.transcript.column import Anchor, Column
+from widgets.transcript.extent import Extent
 from widgets.transcript.item import Item
 from widgets.transcript.scrollbar import Thumb
 from widgets.transcript.search import BadPattern, Hit, Search
@@ -157,11 +158,12 @@ class Finder:
         column.measure(index)
         if (
             item.can_expand
-            and not item.is_open(expansion)
+            and item.extent(expansion) is not Extent.WHOLE
             and hit.number >= len(self._search.spans(item, expansion))
         ):
-            item.toggle(expansion)
+            item.toggle(expansion, Extent.WHOLE)
             column.measure(index)
+            column.refollow(index + 1, is_another=False)
         row = self._row_of(item, hit.number)
         y = column.heights.top(index) + row
         room = viewport.height

@@ -3,10 +3,18 @@
 from bisect import bisect_right
 from itertools import accumulate
 
-from widgets.transcript import drawing, rough
-from widgets.transcript.blocks import Block, CardBlock, CustomBlock, ReplyBlock, ReplyState, ShownFailure
+from widgets.transcript import cards, drawing, rough
+from widgets.transcript.blocks import (
+    Block,
+    CardBlock,
+    CardState,
+    CustomBlock,
+    ReplyBlock,
+    ReplyState,
+    ShownFailure,
+)
 from widgets.transcript.diagram import show_diagrams
-from widgets.transcript.drawing import Expansion
+from widgets.transcript.extent import Expansion, Extent
 from widgets.transcript.leaf import Leaf
 from widgets.transcript.live import LiveReply
 
@@ -14,13 +22,12 @@ from widgets.transcript.live import LiveReply
 class Item:
     __slots__ = (
         "_bases",
-        "_closed",
         "_epoch",
+        "_extent",
         "_is_rough",
         "_measured",
-        "_opened",
+        "_sizes",
         "_tops",
-        "_was_open",
         "block",
         "expanded",
         "gap",
@@ -36,7 +43,7 @@ class Item:
 
     def __init__(self, block: Block, *, live: bool = False) -> None:
         self.block = block
-        self.expanded: bool | None = None
+        self.expanded: Extent | None = None
         """None: as the answer for all is."""
         self.gap = 1
         """Blank rows above."""
@@ -48,21 +55,20 @@ class Item:
         self._tops: list[int] = []
         self._bases: list[int] = []
         self._epoch = -1
-        self._opened: drawing.Size | None = None
-        self._closed: drawing.Size | None = None
+        self._sizes: dict[Extent, drawing.Size] = {}
+        self._extent = Extent.CLOSED
+        """For which the leaves were made."""
         self._is_rough = False
         """Of some leaves the height is only guessed (`rough`)."""
-        self._was_open = False
-        """For which the leaves were made."""
-        self._measured: tuple[int, bool, int] | None = None
-        """Width, open or not, and gap that the height is exact for."""
+        self._measured: tuple[int, Extent, int] | None = None
+        """Width, extent, and gap that the height is exact for."""
         self.hits = 0
         self.searched = 0
         """Of which search `hits` tells (`search`); 0: of none."""
         self.version = 0
         """Counts how often it was laid out."""
 
-    def is_open(self, expansion: Expansion) -> bool:
+    def extent(self, expansion: Expansion) -> Extent:
         return expansion.of(self.block, self.expanded)
 
     @property
@@ -77,42 +83,37 @@ class Item:
             and not any(part.text.strip() for part in block.parts)
         )
 
-    def follows(self, above: "Item | None") -> None:
-        """Say what stands above: cards stick together, but for those that show lines of their own unasked."""
+    def follows(self, above: "Item | None", expansion: Expansion) -> None:
+        """Say what stands above: cards stick together, but for those that show lines of their own."""
         if above is None:
             self.gap = 0
-        else:
-            are_cards = isinstance(self.block, CardBlock | CustomBlock) and isinstance(
-                above.block, CardBlock | CustomBlock
-            )
-            self.gap = 0 if are_cards and not _peeks(self.block) and not _peeks(above.block) else 1
+            return
+        kinds = CardBlock | CustomBlock
+        are_cards = isinstance(self.block, kinds) and isinstance(above.block, kinds)
+        self.gap = int(not are_cards or _shows_lines(above, expansion) or _peeks(self.block))
 
     def estimate(self, width: int, expansion: Expansion) -> int:
         """The height, exact if it was measured like this, else guessed; nothing is drawn."""
-        is_open = self.is_open(expansion)
-        if self._measured == (width, is_open, self.gap):
+        extent = self.extent(expansion)
+        if self._measured == (width, extent, self.gap):
             return self.height
         self.is_exact = False
-        if is_open is not self._was_open:
+        if extent is not self._extent:
             self.drop()
-        size = self.size(is_open=is_open)
+        size = self.size(extent)
         self.height = self.gap + size.lines + size.characters // width
         return self.height
 
     @property
     def has_size(self) -> bool:
         """Whether its size was counted since it last changed."""
-        return self._opened is not None or self._closed is not None
+        return bool(self._sizes)
 
-    def size(self, *, is_open: bool) -> drawing.Size:
+    def size(self, extent: Extent) -> drawing.Size:
         """What the guess is made from; counted once."""
-        size = self._opened if is_open else self._closed
+        size = self._sizes.get(extent)
         if size is None:
-            size = drawing.size(self.block, is_open=is_open)
-            if is_open:
-                self._opened = size
-            else:
-                self._closed = size
+            size = self._sizes[extent] = drawing.size(self.block, extent)
         return size
 
     def measure(self, width: int, expansion: Expansion) -> int:
@@ -120,9 +121,9 @@ class Item:
         self.version += 1
         if self.live is not None:
             return self._measure_live(width, expansion)
-        is_open = self.is_open(expansion)
-        if self.leaves is None or is_open is not self._was_open:
-            self.leaves = drawing.draw(self.block, is_open=is_open, is_whole=expansion.is_whole)
+        extent = self.extent(expansion)
+        if self.leaves is None or extent is not self._extent:
+            self.leaves = drawing.draw(self.block, extent, is_whole=expansion.is_whole)
         show_diagrams(self.leaves, expansion.diagrams)
         self._tops = list(accumulate((rough.about(leaf, width) for leaf in self.leaves), initial=self.gap))
         self._is_rough = rough.is_rough(self.leaves, width)
@@ -130,13 +131,13 @@ class Item:
         self.height = self._tops[-1] if self.leaves else 0
         self.is_exact = True
         self.width = width
-        self._was_open = is_open
-        self._measured = (width, self._was_open, self.gap)
+        self._extent = extent
+        self._measured = (width, extent, self.gap)
         return self.height
 
     def _measure_live(self, width: int, expansion: Expansion) -> int:
         assert self.live is not None
-        leaves, stable = self.live.collect(is_open=self.is_open(expansion))
+        leaves, stable = self.live.collect(is_open=bool(self.extent(expansion)))
         if self.width != width or self.live.epoch != self._epoch or not self._tops:
             stable = 0
             self._tops = [self.gap]
@@ -169,16 +170,26 @@ class Item:
         """The reply is complete; what was frozen stays as it was drawn."""
         assert self.live is not None
         self.live.finish(now)
-        self.leaves = self.live.final_leaves(state, failure, is_open=self.is_open(expansion))
+        self.leaves = self.live.final_leaves(state, failure, is_open=bool(self.extent(expansion)))
         self.block = self.live.block(state, failure)
         self.searched = 0
         self.live = None
         self.is_exact = False
-        self._was_open = self.is_open(expansion)
-        self._opened = self._closed = self._measured = None
+        self._extent = self.extent(expansion)
+        self._sizes = {}
+        self._measured = None
 
-    def toggle(self, expansion: Expansion) -> None:
-        self.expanded = not self.is_open(expansion)
+    def toggle(self, expansion: Expansion, wanted: Extent | None = None) -> None:
+        """So far; else from closed to a preview where there is more than that, to all, and to closed again."""
+        now = self.extent(expansion)
+        if wanted is not None:
+            pass
+        elif now in (Extent.CLOSED, Extent.PREVIEW) and isinstance(self.block, CardBlock | CustomBlock):
+            more = cards.shows_less(self.block.card)
+            wanted = Extent.PREVIEW if more and now is Extent.CLOSED else Extent.ALL
+        else:
+            wanted = Extent.CLOSED if now else Extent.ALL
+        self.expanded = wanted
         self.drop()
 
     def show(self, block: Block) -> None:
@@ -186,7 +197,7 @@ class Item:
         if block != self.block:
             self.block = block
             self.searched = 0
-            self._opened = self._closed = None
+            self._sizes = {}
             self.drop()
 
     def drop(self) -> None:
@@ -252,7 +263,7 @@ class Item:
         """The drawn text without wrapping, indents and borders."""
         leaves = self.leaves
         if leaves is None:
-            leaves = drawing.draw(self.block, is_open=self.is_open(expansion), is_whole=expansion.is_whole)
+            leaves = drawing.draw(self.block, self.extent(expansion), is_whole=expansion.is_whole)
         parts = []
         for index, leaf in enumerate(leaves):
             if index:
@@ -280,3 +291,14 @@ def reply_placeholder(block_id: str) -> ReplyBlock:
 
 def _peeks(block: Block) -> bool:
     return isinstance(block, CustomBlock) and block.peek > 0
+
+
+def _tells_why(block: Block) -> bool:
+    return isinstance(block, CardBlock) and block.state is CardState.FAILED
+
+
+def _shows_lines(item: Item, expansion: Expansion) -> bool:
+    """A card with more than its line wants air around it."""
+    if not isinstance(item.block, CardBlock | CustomBlock) or not item.can_expand:
+        return False
+    return bool(item.extent(expansion)) or _peeks(item.block) or _tells_why(item.block)

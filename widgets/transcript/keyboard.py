@@ -176,7 +176,7 @@ class Keyboard:
         outline = map_in(item.block)
         if outline is not None and outline.symbols:
             self.widget.post_message(messages.SymbolsRequested(outline))
-        elif is_card and item.can_expand and not item.is_open(self.column.expansion):
+        elif is_card and item.can_expand and not item.extent(self.column.expansion):
             self.viewport.toggle(item)
         else:
             self.show_whole(item)

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from tools.patterns import late
 from widgets.transcript.blocks import Prose, ReplyBlock, ReplyState, ShownFailure, Thought
 from widgets.transcript.drawing import GUTTER, reply_end, thinking_label
 from widgets.transcript.leaf import Leaf
@@ -9,6 +10,8 @@ from widgets.transcript.stream import MarkdownStream
 from widgets.transcript.text import clean
 
 Sort = Literal["thinking", "prose"]
+LONGEST_SENTENCE = 600
+_ENDS = late(r"[.!?:;](?=\s)|\n")
 MOST_AT_ONCE = 24_000
 """Characters worked in per frame; what is beyond waits for the next one."""
 
@@ -21,12 +24,25 @@ class _Part:
         self.texts: list[str] = []
         self.read = 0
         """How many of the texts the stream has."""
+        self.last_said = ""
+        """The last sentence that is complete: what is said beside a thought that is not shown."""
+        self._tail = ""
         self.stream = MarkdownStream("thinking" if sort == "thinking" else "text", GUTTER)
 
     def read_all(self) -> None:
         for text in self.texts[self.read :]:
             self.stream.feed(text)
         self.read = len(self.texts)
+
+    def take(self, text: str) -> None:
+        self.texts.append(text)
+        if self.sort == "thinking":
+            self._tail = (self._tail + text)[-LONGEST_SENTENCE:]
+            ended = [found.end() for found in _ENDS.finditer(self._tail)]
+            if ended:
+                begin = ended[-2] if len(ended) > 1 else 0
+                self.last_said = " ".join(self._tail[begin : ended[-1]].split())
+                self._tail = self._tail[begin:]
 
     def end(self, now: float) -> None:
         self.seconds = now - self.began
@@ -90,7 +106,7 @@ class LiveReply:
             if self._parts:
                 self._parts[-1].end(now)
             self._parts.append(_Part(sort, now))
-        self._parts[-1].texts.append(text)
+        self._parts[-1].take(text)
 
     def collect(self, *, is_open: bool) -> tuple[list[Leaf], int]:
         """The leaves to show, and how many of them are the same as the last time and for good."""
@@ -121,7 +137,8 @@ class LiveReply:
     def _collect_part(self, part: _Part, *, is_last: bool, is_open: bool) -> None:
         leaves = self._leaves
         if part.sort == "thinking":
-            label = thinking_label(part.seconds, is_live=is_last, is_open=is_open)
+            said = part.last_said if is_last and not is_open else ""
+            label = thinking_label(part.seconds, is_live=is_last, is_open=is_open, said=said)
             label.blank = int(bool(leaves))
             if not self._taken:
                 leaves.append(label)

@@ -11,6 +11,7 @@ from rich.style import Style as RichStyle
 from textual.strip import Strip
 from textual.style import Style
 
+from widgets.legible import readable
 from widgets.textual_inside import color_system, encoded, keep_encoded
 from widgets.transcript.sgr import compact
 
@@ -57,6 +58,8 @@ _PLAIN = (
     "state-failed",
     "state-aborted",
     "state-skipped",
+    "added",
+    "removed",
     "add",
     "remove",
     "add-word",
@@ -156,7 +159,7 @@ class Look:
             )
         for part in filter(None, background.split("|")):
             style += self._ground(part)
-        return style.rich_style
+        return readable(style.rich_style) if background else style.rich_style
 
     def _ground(self, name: str) -> Style:
         """What a background adds: where a terminal's palette has no fitting ground, a colour or a text style."""

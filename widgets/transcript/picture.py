@@ -9,6 +9,7 @@ import io
 import os
 from collections import OrderedDict
 
+from tools import amounts
 from tools.results import ImageBlock
 from widgets.editor.images import HEADER, image_bytes
 from widgets.transcript.leaf import Leaf, Piece
@@ -29,11 +30,7 @@ Pixels = tuple[tuple[str, ...], ...]
 def label(image: ImageBlock) -> str:
     width, height = size_of(image)
     size = f" {width}×{height}" if width and height else ""
-    return f"[image {clean(image.mime_type)}{size}, {_bytes(image.byte_count)}]"
-
-
-def _bytes(count: int) -> str:
-    return f"{count:,} bytes" if count < 10_000 else f"{count / 1000:,.0f} KB"
+    return f"[image {clean(image.mime_type)}{size}, {amounts.size(image.byte_count)}]"
 
 
 def size_of(image: ImageBlock) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from itertools import islice
 from time import perf_counter
 from typing import NamedTuple
 
-from widgets.transcript.drawing import Expansion
+from widgets.transcript.extent import Expansion
 from widgets.transcript.item import Item
 
 REGEX = "re:"

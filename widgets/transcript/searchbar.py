@@ -39,7 +39,7 @@ class SearchBar(Horizontal):
     def __init__(self, transcript: Transcript, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._finder = transcript.finder
-        self._line = LineInput(mark=" find ", placeholder=f"words, or {REGEX}pattern")
+        self._line = LineInput(mark="/ ", placeholder=f"words, or {REGEX}pattern")
         self._count = Static(id="search-count", markup=False)
 
     def compose(self) -> ComposeResult:

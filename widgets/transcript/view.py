@@ -23,7 +23,7 @@ from widgets.transcript.arriving import Arriving
 from widgets.transcript.blocks import Block, CardBlock, CustomBlock, ReplyBlock, ReplyState, ShownFailure
 from widgets.transcript.column import Column
 from widgets.transcript.diagram import Diagrams
-from widgets.transcript.drawing import Expansion, OpensCards
+from widgets.transcript.extent import Expansion, Extent, OpensCards, extent_of
 from widgets.transcript.finder import Finder
 from widgets.transcript.item import Item, reply_placeholder
 from widgets.transcript.keyboard import KEYS, Keyboard
@@ -144,12 +144,12 @@ class Transcript(ScrollView, can_focus=True):
         """What is open unless it was closed by hand."""
         return self.column.expansion
 
-    def open_all(self, *, tools: bool | None = None, thinking: bool | None = None) -> None:
+    def open_all(self, *, tools: Extent | bool | None = None, thinking: bool | None = None) -> None:
         """Open or close all of a kind, those too that were opened or closed by hand."""
         anchor = self.viewport.remember_place()
         old = self.column.expansion
         self.column.expansion = old._replace(
-            tools=old.tools if tools is None else tools,
+            tools=old.tools if tools is None else extent_of(tools),
             thinking=old.thinking if thinking is None else thinking,
         )
         for item in self.column.items:

@@ -98,6 +98,7 @@ class Viewport:
         anchor = self._column.anchor(self.top) if stays else self.remember_place()
         change()
         self._column.measure(index)
+        self._column.refollow(index + 1, is_another=False)
         self.restore(anchor)
         if stays:
             self.set_following(self.top >= self._column.total - self.height)

@@ -11,7 +11,7 @@ from textual.binding import BindingType
 from app.tui.keys import page_keys
 from app.tui.keys.keymap import KeyMap, KeyPlace, keys_of, place
 from widgets.editor.prompt import PromptEditor
-from widgets.keys_told import NO_KEY, key_told
+from widgets.keys_told import NO_KEY, key_name, key_told
 from widgets.screens.actions import ActionRow
 from widgets.status.queue import QueueView
 from widgets.transcript.searchbar import SearchBar
@@ -110,7 +110,7 @@ class ActionTable:
     def key_of(self, action: str) -> str:
         """As it is written for a person; empty when the key was taken away."""
         key = next(iter(self.keys_of(action)), NO_KEY)
-        return "" if key == NO_KEY else "+".join(part.title() for part in key.split("+"))
+        return "" if key == NO_KEY else key_name(key)
 
     def key_told(self, action: str, usual: str) -> str:
         """In a text: `usual` unless the person has another key; nothing when it was taken away."""

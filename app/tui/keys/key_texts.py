@@ -44,9 +44,7 @@ class KeyTexts:
         """At the start, and whenever keys have changed."""
         key, presenter = self._key_of, self._presenter
         palette = key("app.palette")
-        self._editor.surface.placeholder = (
-            f"{PLACEHOLDER} · {palette.lower()} everything" if palette else PLACEHOLDER
-        )
+        self._editor.surface.placeholder = f"{PLACEHOLDER} · {palette} everything" if palette else PLACEHOLDER
         presenter.renderers.retry_key = key("app.retry")
         self._queue_view.hint = self._hint(_WAITING)
         self._todo_view.hint = self._hint((("app.todos.fold", "folds"),))
@@ -59,5 +57,5 @@ class KeyTexts:
 
     def _hint(self, actions: Sequence[tuple[str, str]]) -> str:
         """`alt+up takes them back · …`; what has no key is left out."""
-        named = ((self._key_of(action).lower(), does) for action, does in actions)
+        named = ((self._key_of(action), does) for action, does in actions)
         return " · ".join(f"{key} {does}" for key, does in named if key)

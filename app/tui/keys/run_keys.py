@@ -3,7 +3,15 @@
 from app.engine.session import Session
 from app.tui.handed import Copy, KeyTold, TellPerson
 from app.tui.transcript.presenter import Presenter
+from widgets.transcript.extent import Extent, extent_of
 from widgets.transcript.view import Transcript
+
+_NEXT = {
+    Extent.CLOSED: Extent.PREVIEW,
+    Extent.PREVIEW: Extent.ALL,
+    Extent.ALL: Extent.CLOSED,
+    Extent.WHOLE: Extent.CLOSED,
+}
 
 
 class RunKeys:
@@ -44,12 +52,13 @@ class RunKeys:
             self._say("No tool is running.")
 
     def open_or_close(self) -> None:
-        """The block that the keyboard is at, else all tools."""
+        """The block that the keyboard is at, else all tools: previews, then all, then only their lines."""
         transcript = self._transcript
         if transcript.has_focus and transcript.keyboard.cursor:
             transcript.toggle(transcript.keyboard.cursor)
         else:
-            transcript.open_all(tools=not transcript.expansion.tools)
+            now = extent_of(transcript.expansion.tools or Extent.CLOSED)
+            transcript.open_all(tools=_NEXT[now])
 
     def show_thinking(self) -> None:
         """Or hide it."""

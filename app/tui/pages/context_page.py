@@ -13,8 +13,8 @@ from app.engine.contents import (
 )
 from app.engine.session import Session
 from app.engine.summariser import SummaryFailed
-from app.tui.handed import AskPerson, KeyTold, TellPerson, UnderWay, Write, stoppable
-from app.tui.status.bars import amount
+from app.tui.handed import AskPerson, KeyTold, TellPerson, UnderWay, Write
+from tools.amounts import share, tokens
 from tools.results import Card, TextBlock
 from widgets.lists.rows import ListRow, Tone
 from widgets.screens.block import BlockScreen
@@ -103,7 +103,7 @@ class ContextPage:
     async def preview(self, instructions: str | None = None) -> None:
         """The summary to be read and changed; it counts once the person says so."""
         session = self._session
-        self._under_way(stoppable("Writing a summary", self._key_told))
+        self._under_way("Writing a summary")
         try:
             draft = await session.draft_compaction(instructions)
         except (CannotCompact, SummaryFailed) as problem:
@@ -112,7 +112,7 @@ class ContextPage:
         finally:
             self._under_way("")
         usage = session.stats.last_usage
-        told = f"Frees about {amount(draft.preparation.freed_tokens)} tokens."
+        told = f"Frees about {tokens(draft.preparation.freed_tokens)} tokens."
         state = session.state
         if state.model is not None and is_in_use(usage):
             left = state.context_tokens - draft.preparation.freed_tokens
@@ -146,7 +146,7 @@ class ContextPage:
 
 def context_view(contents: Contents) -> ContextView:
     whole = contents.window or contents.tokens
-    used = f"{amount(contents.tokens)} of {amount(contents.window)} tokens" if contents.window else ""
+    used = f"{tokens(contents.tokens)} of {tokens(contents.window)} tokens" if contents.window else ""
     about = "" if contents.is_exact else "about "
     return ContextView(
         shares=tuple(
@@ -156,7 +156,7 @@ def context_view(contents: Contents) -> ContextView:
         window=contents.window,
         reserve=contents.reserve,
         total=f"{about}{used} · {_percent(contents.tokens, whole)}",
-        advice=f"/compact would free about {amount(contents.freed)}"
+        advice=f"/compact would free about {tokens(contents.freed)}"
         if contents.freed
         else "nothing to compact yet",
         lines=(*_parts(contents, whole), *_large(contents, whole)),
@@ -175,7 +175,7 @@ def _parts(contents: Contents, whole: int) -> list[ContextLine]:
             ContextLine(
                 id=_part_id(part),
                 title=part.title,
-                amount=amount(part.tokens),
+                amount=tokens(part.tokens),
                 percent=_percent(part.tokens, whole),
                 count=f"{part.count:,}" if part.count > 1 else "",
                 heading="" if part.group == last else _GROUPS[part.group][0].capitalize(),
@@ -190,7 +190,7 @@ def _large(contents: Contents, whole: int) -> list[ContextLine]:
         ContextLine(
             id=f"{_LARGE}{large.entry_id}",
             title=large.title,
-            amount=amount(large.tokens),
+            amount=tokens(large.tokens),
             percent=_percent(large.tokens, whole),
             heading="" if number else "Large results",
             is_dropped=large.is_dropped,
@@ -200,5 +200,4 @@ def _large(contents: Contents, whole: int) -> list[ContextLine]:
 
 
 def _percent(tokens: int, whole: int) -> str:
-    share = 100 * tokens / whole if whole else 0
-    return f"{share:.0f}%" if share >= 10 else f"{share:.1f}%"
+    return share(100 * tokens / whole if whole else 0)

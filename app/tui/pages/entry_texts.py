@@ -4,7 +4,6 @@ from typing import assert_never
 
 from app.compaction.summary import BRANCH_PREAMBLE
 from app.sessions.log import SessionLog
-from app.tui.status.bars import amount
 from app.values.content import text_of
 from app.values.entries import (
     BranchSummaryEntry,
@@ -33,6 +32,8 @@ from app.values.messages import (
     UnknownMessage,
     UserMessage,
 )
+from tools import amounts
+from tools.amounts import tokens
 from widgets.lists.rows import ListRow
 from widgets.lists.tree_rows import time_of_day
 
@@ -54,7 +55,7 @@ def entry_title(entry: Entry) -> str | None:
         case MessageEntry(message=message):
             return _message_title(message)
         case CompactionEntry():
-            return f"[compaction: {amount(entry.tokens_before)} tokens]"
+            return f"[compaction: {tokens(entry.tokens_before)} tokens]"
         case BranchSummaryEntry():
             return f"[branch summary]: {one_line(entry_text(entry))}"
         case CustomMessageEntry():
@@ -107,12 +108,8 @@ def one_line(text: str, limit: int = 160) -> str:
 
 
 def age(then_ms: int, now_ms: int) -> str:
-    """`5m`, `3h`, `2d`."""
-    seconds = (now_ms - then_ms) / 1000
-    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "m")):
-        if seconds >= size:
-            return f"{int(seconds // size)}{unit}"
-    return "now"
+    """`5 m`, `3 h`, `2 d`."""
+    return amounts.age((now_ms - then_ms) / 1000)
 
 
 def entry_text(entry: Entry) -> str:

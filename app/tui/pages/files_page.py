@@ -9,6 +9,7 @@ from app.tui.handed import AskPerson, TellPerson
 from app.undo.images import Choice, RestoredData
 from app.undo.restores import in_words
 from app.values.unable import Unable
+from tools.amounts import changed_lines
 from widgets.screens.changes import ChangeRow, ChangesScreen
 from widgets.screens.picker import Picked
 
@@ -104,7 +105,7 @@ _CHOICES: dict[str, Choice] = {"restore": "restore", "merge": "merge", "keep": "
 
 def _title(plan: "Plan") -> str:
     files = f"{len(plan.rows)} file{'' if len(plan.rows) == 1 else 's'}"
-    lines = f" +{plan.added} -{plan.removed}" if plan.added or plan.removed else ""
+    lines = f" {changed_lines(plan.added, plan.removed)}" if plan.added or plan.removed else ""
     return f"{plan.target.words} · {files}{lines}"
 
 
@@ -123,7 +124,7 @@ def _row(row: "Row") -> ChangeRow:
         deed=row.deed,
         why=row.why,
         by=row.by,
-        lines=f"+{row.added} -{row.removed}" if row.added or row.removed else "",
+        lines=changed_lines(row.added, row.removed) if row.added or row.removed else "",
         choices=choices,
         choice=row.choice,
         is_conflict=row.state == "conflict",

@@ -11,11 +11,11 @@ from app.providers.known import PROVIDERS
 from app.providers.select import select_model, select_scope
 from app.tui.handed import AskPerson, Keep, KeyTold, TellPerson
 from app.tui.pages.asking import pick_or_keep
-from app.tui.status.bars import amount
 from app.values.models import THINKING_LEVELS, Model, thinking_level
 from app.values.unable import Unable
+from tools.amounts import tokens
 from widgets.lists.rows import Badge, ListRow
-from widgets.screens.models import ModelScreen, ScopeScreen
+from widgets.screens.models import NO_KEY_WORDS, ModelScreen, ScopeScreen, with_provider
 from widgets.screens.picker import Picked
 from widgets.screens.preview import PreviewPart, PreviewText
 from widgets.transcript.blocks import NoteKind
@@ -146,7 +146,7 @@ class ModelPage:
     async def scope(self) -> None:
         """Which models Ctrl+P goes through; kept in the settings."""
         choice = self._models
-        rows = [row for row in model_rows(choice) if row.tone != "dim" and not row.id.endswith("/")]
+        rows = [with_provider(row) for row in model_rows(choice) if is_ready(row)]
         screen = ScopeScreen(rows, [model.key for model in choice.scope], lambda key: key.partition("/")[0])
         picked: Picked | None = await self._ask(screen)
         if picked is None:
@@ -198,7 +198,7 @@ _SOURCES = {
 
 def _facts(model: Model) -> list[str]:
     cost = model.cost
-    lines = [f"Context   {amount(model.context_window)} tokens, answers up to {amount(model.max_tokens)}"]
+    lines = [f"Context   {tokens(model.context_window)} tokens, answers up to {tokens(model.max_tokens)}"]
     if cost.output:
         lines.append(f"Price     ${cost.input:g} in, ${cost.output:g} out per million tokens")
         if cost.cache_read or cost.cache_write:
@@ -215,39 +215,52 @@ async def look_up(models: ModelChoice, provider: str, *, agent_dir: Path, proxy:
 
 
 def model_rows(choice: ModelChoice) -> list[ListRow]:
-    """Those with credentials first, the others named with what they lack."""
+    """Those that can answer now first, then by provider what a key would bring."""
     current = choice.model.key if choice.model else ""
-    usable = {provider: choice.credentials.has(provider) for provider in choice.catalogue.providers}
-
-    def is_usable(model: Model) -> bool:
-        return usable.get(model.provider, False) or model.api in ("offline", "scripted")
-
-    models = sorted(choice.catalogue.models(), key=lambda model: not is_usable(model))
-    untold = [name for name in choice.catalogue.untold if not choice.catalogue.models_of(name)]
+    catalogue = choice.catalogue
+    usable = {provider: choice.credentials.has(provider) for provider in catalogue.providers}
+    ready: list[ListRow] = []
+    others: dict[str, list[ListRow]] = {}
+    for model in catalogue.models():
+        is_usable = usable.get(model.provider, False) or model.api in ("offline", "scripted")
+        rows = ready if is_usable else others.setdefault(model.provider, [])
+        rows.append(_row(model, current, is_usable=is_usable))
+    untold = [name for name in catalogue.untold if not catalogue.models_of(name)]
     asking = [
         ListRow(id=f"{name}/", title=name, detail="ask the server which models it has") for name in untold
     ]
-    return asking + [_row(model, current, is_usable=is_usable(model)) for model in models]
+    found = [*asking, _heading("Ready", "$ in/out of a million"), *ready] if ready else asking
+    for provider, rows in others.items():
+        found += [_heading(f"{catalogue.name_of(provider)} · {NO_KEY_WORDS}"), *rows]
+    return found
+
+
+def is_ready(row: ListRow) -> bool:
+    """A model that can answer now, not a heading or a server to be asked."""
+    return not row.is_heading and row.tone != "dim" and not row.id.endswith("/")
+
+
+def _heading(title: str, right: str = "") -> ListRow:
+    return ListRow(id=f"#{title}", title=title, right=right, is_heading=True)
 
 
 @lru_cache(maxsize=512)
-def _marks(window: int, reads_images: bool, thinks: bool) -> tuple[Badge, ...]:
-    """Thousands of models have a few dozen kinds of these between them."""
-    return (
-        Badge(text=f"{amount(window):>5}"),
-        Badge(text="img" if reads_images else "   "),
-        Badge(text="think" if thinks else "     "),
-    )
+def _marks(window: int) -> tuple[Badge, ...]:
+    """Thousands of models have a few dozen windows between them."""
+    return (Badge(text=f"{tokens(window):>5}"),)
 
 
 def _row(model: Model, current: str, *, is_usable: bool) -> ListRow:
+    """What most models can is not said of each."""
+    lacks = "text only" if not model.reads_images else ""
+    thinks = "" if model.reasoning else "no thinking"
     return ListRow(
         id=model.key,
         title=model.id,
-        detail=model.provider + ("" if is_usable else " · no key"),
-        right=f"${model.cost.input:g}/${model.cost.output:g}" if model.cost.output else "",
-        badges=_marks(model.context_window, model.reads_images, model.reasoning),
+        detail=", ".join(filter(None, (lacks, thinks))),
+        right=f"{model.cost.input:g}/{model.cost.output:g}" if model.cost.output else "",
+        badges=_marks(model.context_window),
         is_checked=model.key == current,
         tone="text" if is_usable else "dim",
-        words=model.name,
+        words=f"{model.name} {model.provider}",
     )

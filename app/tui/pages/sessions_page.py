@@ -133,7 +133,7 @@ class SessionsPage:
                     f"Messages: {stats.user_messages} of yours, {stats.assistant_messages} answers, "
                     f"{stats.tool_calls} tool calls",
                     f"Tokens: {usage.input:,} in, {usage.output:,} out, {usage.cache_read:,} from the cache",
-                    f"Cost: ${usage.cost.total:.3f}",
+                    f"Cost: {dollars(usage.cost.total)}",
                 )
             )
         )

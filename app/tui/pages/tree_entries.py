@@ -5,7 +5,6 @@ from typing import assert_never
 
 from app.sessions.log import SessionLog
 from app.tui.pages.entry_texts import entry_text, one_line
-from app.tui.status.bars import amount
 from app.undo.history import settled
 from app.undo.images import files_of, restored_of
 from app.undo.turns import lines_told, tally
@@ -33,6 +32,7 @@ from app.values.messages import (
     UserMessage,
 )
 from app.values.usage import dollars
+from tools.amounts import tokens
 from widgets.lists.rows import Badge
 from widgets.lists.tree_rows import EntryKind, TreeEntry, time_of_day
 
@@ -107,7 +107,7 @@ class TreeEntries:
     def _badges(self, entry: Entry) -> tuple[Badge, ...]:
         """Another model, files changed, what it cost, where it was compacted."""
         if isinstance(entry, CompactionEntry):
-            return (Badge(text=f"compacted {amount(entry.tokens_before)} tokens", tone="warning"),)
+            return (Badge(text=f"compacted {tokens(entry.tokens_before)} tokens", tone="warning"),)
         if isinstance(entry, BranchSummaryEntry):
             return (Badge(text="summary of a branch", tone="warning"),)
         message = entry.message if isinstance(entry, MessageEntry) else None

@@ -8,8 +8,12 @@ import msgspec
 
 from app.engine.session import Session
 from app.resources.settings_display import SegmentLook
+from app.sessions.summary import title_of
 from app.values.models import Model
 from app.values.todos import items_of, open_items
+from app.values.usage import dollars
+from tools.amounts import share, tokens
+from widgets.line import plain
 from widgets.status.segments import Segment
 
 _WIDE = 120
@@ -31,6 +35,8 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     host: str = ""
     width: int = 0
     """Columns that there are."""
+    branch: str = ""
+    """The label of the branch of the tree that one is on."""
 
 
 def footer(
@@ -86,20 +92,20 @@ def _name(session: Session, around: Surroundings) -> list[Segment]:
 def _tokens(session: Session, around: Surroundings) -> list[Segment]:
     usage = session.stats.usage
     parts = [
-        f"↑{amount(usage.input)}" if usage.input else "",
-        f"↓{amount(usage.output)}" if usage.output else "",
+        f"↑{tokens(usage.input)}" if usage.input else "",
+        f"↓{tokens(usage.output)}" if usage.output else "",
     ]
     return [Segment(id="tokens", text=" ".join(filter(None, parts)), importance=4)]
 
 
 def _cache_read(session: Session, around: Surroundings) -> list[Segment]:
     count = session.stats.usage.cache_read
-    return [Segment(id="cacheRead", text=f"cache ↑{amount(count)}" if count else "", importance=2)]
+    return [Segment(id="cacheRead", text=f"cache ↑{tokens(count)}" if count else "", importance=2)]
 
 
 def _cache_write(session: Session, around: Surroundings) -> list[Segment]:
     count = session.stats.usage.cache_write
-    return [Segment(id="cacheWrite", text=f"cache ↓{amount(count)}" if count else "", importance=1)]
+    return [Segment(id="cacheWrite", text=f"cache ↓{tokens(count)}" if count else "", importance=1)]
 
 
 def _cache_hit(session: Session, around: Surroundings) -> list[Segment]:
@@ -108,7 +114,7 @@ def _cache_hit(session: Session, around: Surroundings) -> list[Segment]:
 
 def _cost(session: Session, around: Surroundings) -> list[Segment]:
     total = session.stats.usage.cost.total
-    return [Segment(id="cost", text=f"${total:.3f}" if total else "", importance=5)]
+    return [Segment(id="cost", text=dollars(total) if total else "", importance=5)]
 
 
 def _queue(session: Session, around: Surroundings) -> list[Segment]:
@@ -163,7 +169,7 @@ def _context(session: Session, around: Surroundings) -> list[Segment]:
         return []
     percent = context.percent or 0
     tone = "error" if percent > 90 else "warning" if percent > 70 else "muted"
-    text = f"{percent:.1f}% of {amount(context.context_window)}"
+    text = f"{share(percent)} of {tokens(context.context_window)}"
     state = session.state
     is_reminder = state.is_full and state.compaction_mode == "remind"
     reminder = Segment(
@@ -171,7 +177,7 @@ def _context(session: Session, around: Surroundings) -> list[Segment]:
     )
     return [
         reminder,
-        Segment(id="context", text=text, short=f"{percent:.0f}%", bar=percent / 100, tone=tone, importance=6),
+        Segment(id="context", text=text, short=share(percent), bar=percent / 100, tone=tone, importance=6),
     ]
 
 
@@ -227,24 +233,36 @@ _SEGMENTS: dict[str, Callable[[Session, Surroundings], list[Segment]]] = {
 }
 
 
-def header(session: Session) -> list[Segment]:
-    """The offline model says plainly what it is."""
-    model = session.state.model
-    segments = [Segment(id="bayou", text="bayou", tone="accent", importance=9)]
+def header(session: Session, around: Surroundings) -> list[Segment]:
+    """What the session is about; at the right what is particular about it, its branch and what it has cost."""
+    state, model, log = session.state, session.state.model, session.log
+    title = plain(state.name or title_of(log.entries) or "")
+    cost = session.stats.usage.cost.total
+    segments = [
+        Segment(id="title", text=_cut(title, 100), short=_cut(title, 24), tone="text", importance=6)
+        if title
+        else Segment(id="title", text="bayou", importance=6)
+    ]
     if model is not None and is_offline(model):
+        text, short = "offline guide, not a language model", "offline guide"
         segments.append(
-            Segment(
-                id="offline",
-                text="offline guide: not a language model; type help to see what it understands",
-                short="offline guide",
-                tone="warning",
-                importance=8,
-            )
+            Segment(id="offline", text=text, short=short, tone="warning", importance=8, is_right=True)
         )
-    if session.state.is_read_only:
-        segments.append(Segment(id="readOnly", text="read-only", tone="warning", importance=9))
-    segments.append(Segment(id="name", text=session.state.name or "", importance=4))
+    if state.is_read_only:
+        segments.append(Segment(id="readOnly", text="read-only", tone="warning", importance=9, is_right=True))
+    branch = f"├ {_cut(around.branch, 24)}" if around.branch else ""
+    segments.append(Segment(id="branch", text=branch, importance=5, is_right=True))
+    segments.append(Segment(id="cost", text=dollars(cost) if cost else "", importance=5, is_right=True))
     return segments
+
+
+def branch_of(session: Session) -> str:
+    """The nearest label above the place in the tree where one is."""
+    log = session.log
+    labels = log.labels
+    if not labels:
+        return ""
+    return next((labels[entry.id] for entry in reversed(log.path_to()) if entry.id in labels), "")
 
 
 def is_offline_session(session: Session) -> bool:
@@ -262,18 +280,7 @@ def _hit(session: Session) -> str:
     if usage is None or not (usage.cache_read or usage.cache_write):
         return ""
     total = usage.input + usage.cache_read + usage.cache_write
-    return f"hit {100 * usage.cache_read / total:.0f}%" if total else ""
-
-
-def amount(count: int) -> str:
-    """1200 → 1.2k."""
-    if count < 1_000:
-        return str(count)
-    if count < 10_000:
-        return f"{count / 1_000:.1f}k"
-    if count < 1_000_000:
-        return f"{count // 1_000}k"
-    return f"{count / 1_000_000:.1f}M" if count < 10_000_000 else f"{count // 1_000_000}M"
+    return f"hit {share(100 * usage.cache_read / total)}" if total else ""
 
 
 def short_path(path: Path, home: Path) -> str:

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from app.tui.handed import TellPerson
-from app.tui.status.bars import amount
 from app.values.events import CompactionEnd, Event, MessageEnd, ModelChanged, SessionReplaced
 from app.values.messages import AssistantMessage
+from tools.amounts import tokens
 from widgets.transcript.blocks import NoteKind
 
 KEPT_SECONDS = 300
@@ -28,7 +28,7 @@ class CacheMisses:
         if not isinstance(message, AssistantMessage) or message.stop_reason in ("error", "aborted"):
             return
         if self._is_told() and self._is_missed(message):
-            sent = amount(message.usage.input + message.usage.cache_write)
+            sent = tokens(message.usage.input + message.usage.cache_write)
             self._say(f"The prompt cache was missed: {sent} tokens were read anew.", NoteKind.WARNING)
         self._last = message
 

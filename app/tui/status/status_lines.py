@@ -1,4 +1,4 @@
-"""What the lines around the page say while things happen: header, footer, and the word in the editor's border."""
+"""What the lines around the page say while things happen: header, footer, and the words in the editor's border."""
 
 import asyncio
 import contextlib
@@ -6,61 +6,85 @@ import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import assert_never
+
+from textual.timer import Timer
 
 from app.assembly.build import Assembled
 from app.engine.session import Session
-from app.tui.handed import KeyTold, stoppable
+from app.tui.handed import KeyTold
 from app.tui.status import bars
+from app.tui.status.activity import Activity
 from app.tui.status.git_state import git_state
+from app.values.content import ToolCall
 from app.values.events import (
-    AgentEnd,
     AgentSettled,
-    AgentStart,
     AnswerInterrupted,
     AutoRetryEnd,
-    AutoRetryStart,
     BashExecutionUpdate,
     CompactionEnd,
     CompactionProgress,
-    CompactionStart,
     EntryAppended,
     Event,
     ExtensionError,
     FileChanged,
-    JobChanged,
-    MessageEnd,
     MessageStart,
     MessageUpdate,
-    ModelChanged,
     Notice,
     PendingChanged,
     PlanModeChanged,
     ProviderRequestDelivered,
     ProviderRequestFailed,
-    ProviderRequestPrepared,
     ProviderWaiting,
-    QuestionAsked,
-    QueueUpdate,
     SessionInfoChanged,
     SessionReplaced,
     SummarizationRetryAttemptStart,
     SummarizationRetryFinished,
     SummarizationRetryScheduled,
-    ThinkingLevelChanged,
     TodoAutoClear,
     TodoReminder,
     TodosChanged,
-    ToolExecutionEnd,
-    ToolExecutionStart,
     ToolExecutionUpdate,
     TurnEnd,
     TurnStart,
 )
+from tools.amounts import elapsed
+from widgets.editor.painting import RuleWords
 from widgets.editor.prompt import PromptEditor
 from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
 from widgets.status.segments import Segment
+
+BEAT, ELAPSED_BEAT = 0.25, 1.0
+"""Seconds between two looks of what runs: with a glyph that moves, and with times alone."""
+_TELLS_NOTHING = (
+    AnswerInterrupted,
+    TurnStart,
+    TurnEnd,
+    MessageStart,
+    ToolExecutionUpdate,
+    CompactionProgress,
+    AutoRetryEnd,
+    SummarizationRetryScheduled,
+    SummarizationRetryAttemptStart,
+    SummarizationRetryFinished,
+    BashExecutionUpdate,
+    ProviderRequestDelivered,
+    ProviderRequestFailed,
+    FileChanged,
+    PlanModeChanged,
+    TodosChanged,
+    TodoReminder,
+    TodoAutoClear,
+    PendingChanged,
+    Notice,
+    ExtensionError,
+)
+"""Nothing in header and footer comes from these."""
+FRAMES = "◐◓◑◒"
+"""One after the other, four a second, while something runs."""
+STILL = "●"
+WAITS = "?"
+_LEFT_TO_HEADER = {"session", "cost"}
 
 
 class StatusLines:
@@ -76,6 +100,7 @@ class StatusLines:
         home: Path,
         tick: Callable[[], bool],
         key_told: KeyTold,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`tick`: draws elapsed times anew; false when nothing has one."""
         self._assembled = assembled
@@ -85,96 +110,62 @@ class StatusLines:
         self._editor = editor
         self._home = home
         self._tick = tick
-        self._key_told = key_told
         self._maps = assembled.session.repository
         self._indexing: tuple[int, int] | None = None
-        self._activity = ""
-        self._retry = ""
-        self._silence = ""
+        self._clock = clock
+        self._activity = Activity(
+            clock=clock, provider=self._provider, subject=self._subject, key_told=key_told
+        )
+        self._beats: Timer | None = None
+        self._beat = 0
+        self._in_place: RuleWords | None = None
+        """Told for a moment instead of what is under way."""
         self._git = ""
+        self._branch = ""
         self._extensions: dict[str, Segment] = {}
-        self.is_ticking = False
+
+    @property
+    def is_ticking(self) -> bool:
+        """Something moves: never while nothing is under way."""
+        return self._beats is not None
 
     def note(self, event: Event) -> None:
-        match event:
-            case AgentStart():
-                self._go_on()
-            case AutoRetryStart():
-                self._count_down(event.attempt, event.max_attempts, event.delay_ms / 1000)
-            case ProviderWaiting(state="flowing") | ProviderRequestPrepared():
-                self._go_on()
-            case ProviderWaiting():
-                self._silence = _brief_silence(event)
-                self.say_stoppable(_silence(event))
-            case CompactionStart():
-                self.say_stoppable("Compacting")
-            case CompactionEnd():
-                self._retry = self._silence = ""
-                self.say_what_runs()
-            case AgentSettled():
-                self._go_on("")
-            case ToolExecutionStart():
-                self._start_ticking()
-            case ThinkingLevelChanged():
-                self.say(self._activity)
-            case QueueUpdate() | ModelChanged() | SessionReplaced() | MessageEnd() | JobChanged():
-                pass
-            case (
-                MessageUpdate()
-                | AgentEnd()
-                | AnswerInterrupted()
-                | TurnStart()
-                | TurnEnd()
-                | MessageStart()
-                | ToolExecutionUpdate()
-                | ToolExecutionEnd()
-                | EntryAppended()
-                | SessionInfoChanged()
-                | CompactionProgress()
-                | AutoRetryEnd()
-                | SummarizationRetryScheduled()
-                | SummarizationRetryAttemptStart()
-                | SummarizationRetryFinished()
-                | BashExecutionUpdate()
-                | ProviderRequestDelivered()
-                | ProviderRequestFailed()
-                | FileChanged()
-                | TodosChanged()
-                | TodoReminder()
-                | TodoAutoClear()
-                | PendingChanged()
-                | PlanModeChanged()
-                | Notice()
-                | ExtensionError()
-                | QuestionAsked()
-            ):
-                return
-            case _:
-                assert_never(event)
-        self.refresh()
+        has_changed = self._activity.note(event)
+        if isinstance(event, MessageUpdate):  # there are thousands of these
+            if has_changed:
+                self._show_rule()
+            return
+        if isinstance(event, EntryAppended | SessionReplaced | SessionInfoChanged):
+            self._branch = bars.branch_of(self._session)
+        elif isinstance(event, AgentSettled | CompactionEnd) and not self._session.is_running:
+            self._activity.rest()
+        elif not has_changed and isinstance(event, _TELLS_NOTHING):
+            return
+        self.refresh_all()
 
     def say(self, text: str) -> None:
-        """What is under way, in the editor's border; nothing when it is idle."""
-        self._activity = text
-        session, editor = self._session, self._editor
-        editor.follows_up = session.is_running
-        editor.surface.set_border_state(thinking_level=session.state.thinking, status=text)
+        """What is under way besides the agent's work; nothing when it is over."""
+        self._activity.say(text)
+        self._show_rule()
 
     def say_stoppable(self, text: str) -> None:
         """With the key that stops it."""
-        self.say(stoppable(text, self._key_told))
+        self._activity.say(text, is_stoppable=True)
+        self._show_rule()
 
     def say_what_runs(self) -> None:
         """Something else has ended; the agent may be at work still."""
-        self.say("Working" if self._session.is_running else "")
+        self.say("")
 
     def say_again(self) -> None:
         """What is under way, after something else was told in its place."""
-        self.say(self._activity)
+        self._in_place = None
+        self._show_rule()
 
-    def tell(self, text: str, seconds: float = 0.0) -> None:
+    def tell(self, text: str, seconds: float = 0.0, *, is_hints: bool = False) -> None:
         """Something for a moment, in place of what is under way: so long, or until `say_again`."""
-        self._editor.surface.set_border_state(thinking_level=self._session.state.thinking, status=text)
+        self._in_place = RuleWords(words=text, is_hints=is_hints)
+        self._show_rule()
         if seconds:
             self._editor.set_timer(seconds, self.say_again)
 
@@ -184,41 +175,29 @@ class StatusLines:
         self.refresh()
 
     def refresh(self) -> None:
-        wanted = self._assembled.settings.footer
+        wanted, activity = self._assembled.settings.footer, self._activity
         around = bars.Surroundings(
             home=self._home,
             git=self._git,
-            retry=self._retry,
-            silence=self._silence,
+            retry=activity.told().words.lower() if activity.is_retrying else "",
+            silence=_brief_silence(activity.silence) if activity.silence is not None else "",
             now=time.strftime("%H:%M"),
             indexing=self._indexing,
             host=socket.gethostname().partition(".")[0] if "host" in wanted.segments else "",
             width=self._footer.size.width,
+            branch=self._branch,
         )
-        own = bars.footer(self._session, around, wanted.segments, wanted.looks)
+        names: tuple[str, ...] = wanted.segments
+        if self._header.display:
+            names = tuple(name for name in names if name not in _LEFT_TO_HEADER)
+        own = bars.footer(self._session, around, names, wanted.looks)
         self._footer.show([*own, *(segment for segment in self._extensions.values() if segment.text)])
-        self._header.show(bars.header(self._session))
+        self._header.show(bars.header(self._session, around))
 
     def refresh_all(self) -> None:
         """The border too: model or thinking level may be others."""
-        self.say(self._activity)
+        self._show_rule()
         self.refresh()
-
-    def _go_on(self, doing: str = "Working") -> None:
-        self._retry = self._silence = ""
-        self.say(doing)
-
-    def _count_down(self, attempt: int, most: int, seconds: float) -> None:
-        """Once a second until the next attempt begins."""
-        self._retry = f"retry {attempt}/{most} in {seconds:.0f}s"
-        self.say_stoppable(f"Retrying ({attempt}/{most}) in {seconds:.0f}s")
-        self.refresh()
-
-        def again() -> None:
-            if self._retry and seconds > 1:
-                self._count_down(attempt, most, seconds - 1)
-
-        self._editor.set_timer(1.0, again)
 
     def follow_maps(self, loop: asyncio.AbstractEventLoop) -> None:
         """From now on the footer tells how far the map of the repository is."""
@@ -244,26 +223,55 @@ class StatusLines:
             self._git = git
             self.refresh()
 
-    def _start_ticking(self) -> None:
-        """Elapsed times move once a second while a tool runs, and nothing moves otherwise."""
-        if self.is_ticking:
-            return
-        self.is_ticking = True
+    # -- the line above the editor -------------------------------------------------------------------------
 
-        def tick() -> None:
-            if self._tick():
-                self._editor.set_timer(1.0, tick)
-            else:
-                self.is_ticking = False
+    def _show_rule(self) -> None:
+        session, surface = self._session, self._editor.surface
+        self._editor.follows_up = session.is_running
+        surface.set_border_state(thinking_level=session.state.thinking)
+        surface.show_told(self._rule())
+        self._keep_beating()
 
-        self._editor.set_timer(1.0, tick)
+    def _rule(self) -> RuleWords:
+        if self._in_place is not None:
+            return self._in_place
+        told = self._activity.told()
+        if not told.words:
+            return RuleWords()
+        moves = self._is_animated
+        mark = WAITS if told.is_waiting_for_person else FRAMES[self._beat % len(FRAMES)] if moves else STILL
+        return RuleWords(words=told.words, mark=mark, hints=told.hints)
 
+    @property
+    def _is_animated(self) -> bool:
+        return self._editor.app.animation_level == "full"
 
-def _silence(event: ProviderWaiting) -> str:
-    what = "Waiting for the model" if event.state == "waiting" else "The model has gone silent"
-    end = f" · gives up in {event.seconds:.0f} s" if event.seconds else ""
-    return f"{what}{end}"
+    def _keep_beating(self) -> None:
+        """Four times a second while something runs and may move, once a second where only its time does."""
+        if not self._activity.is_on:
+            if self._beats is not None:
+                self._beats.stop()
+                self._beats = None
+        elif self._beats is None:
+            self._beats = self._editor.set_interval(
+                BEAT if self._is_animated else ELAPSED_BEAT, self._next_beat
+            )
+
+    def _next_beat(self) -> None:
+        """Of the whole screen only the rule is drawn again, and each second the times in the transcript."""
+        self._beat += 1
+        self._editor.surface.show_told(self._rule())
+        if not self._is_animated or self._beat % 4 == 0:
+            self._tick()
+
+    def _provider(self) -> str:
+        model = self._session.state.model
+        return model.provider if model is not None else "the model"
+
+    def _subject(self, tool: str, arguments: object) -> str:
+        known = arguments if isinstance(arguments, dict) else {}
+        return self._session.card(ToolCall(id="", name=tool, arguments=known)).subject
 
 
 def _brief_silence(event: ProviderWaiting) -> str:
-    return f"silent, ends in {event.seconds:.0f}s" if event.seconds else "silent"
+    return f"silent, ends in {elapsed(event.seconds)}" if event.seconds else "silent"

@@ -83,6 +83,7 @@ from app.values.stream import (
     ToolCallEnd,
     ToolCallStart,
 )
+from tools.amounts import elapsed
 from widgets.transcript.blocks import (
     CardBlock,
     CardState,
@@ -96,7 +97,6 @@ from widgets.transcript.view import Transcript
 
 _ARGUMENT_SECONDS = 0.15
 """How often a call whose arguments are arriving is drawn again."""
-
 _NOTE_KINDS = {"info": NoteKind.INFO, "warning": NoteKind.WARNING, "error": NoteKind.ERROR}
 
 
@@ -373,10 +373,14 @@ class Presenter:
                     details=known.outcome.details,
                 )
             )
-        elapsed = "" if known.started is None else _elapsed(self._clock() - known.started)
+        took = 0.0 if known.started is None else self._clock() - known.started
+        timing = elapsed(took) if took >= 1 else ""
         self._transcript.add(
             CardBlock(
-                id=known.block_id, card=self.renderers.call(known.call, result), state=state, timing=elapsed
+                id=known.block_id,
+                card=self.renderers.call(known.call, result),
+                state=state,
+                timing=timing,
             )
         )
 
@@ -444,7 +448,3 @@ class Presenter:
             )
         elif event.error_message:
             self.note(event.error_message, NoteKind.INFO if event.aborted else NoteKind.ERROR)
-
-
-def _elapsed(seconds: float) -> str:
-    return "" if seconds < 1 else replay.duration_text(int(seconds) * 1000)

@@ -35,6 +35,7 @@ from app.values.messages import (
     ToolResultMessage,
     UserMessage,
 )
+from tools.amounts import duration
 from tools.results import Card, CommandBlock, ImageBlock, MapBlock, MarkdownBlock, TextBlock
 from widgets.transcript.blocks import (
     Block,
@@ -269,12 +270,7 @@ def result_state(message: ToolResultMessage) -> CardState:
 
 def duration_text(milliseconds: float | None) -> str:
     """Nothing for what was too quick to notice."""
-    if milliseconds is None or milliseconds < 100:
-        return ""
-    seconds = milliseconds / 1000
-    if seconds < 60:
-        return f"{seconds:.1f}s"
-    return f"{int(seconds // 60)}m {int(seconds % 60)}s"
+    return duration((milliseconds or 0) / 1000)
 
 
 COMMAND_PEEK = 10

@@ -25,6 +25,7 @@ from app.tui.screens import Screens
 from app.tui.tasks import Tasks
 from tests.support.clock import Clock
 from tests.widgets.host import Host, screen_text
+from widgets.keys_told import usual_name
 from widgets.screens.requests import ScreenRequest
 from widgets.transcript.blocks import NoteKind
 
@@ -85,7 +86,7 @@ class Person:
         self.kept[name] = value
 
     def key_told(self, action: str, usual: str) -> str:
-        return usual
+        return usual_name(usual)
 
     def spawn(self, work: Awaitable[Any]) -> None:
         self.terminal.tasks.spawn(work)

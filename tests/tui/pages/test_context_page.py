@@ -47,8 +47,8 @@ async def test_a_summary_is_read_and_changed_before_it_counts(tmp_path: Path) ->
     play = await talked(tmp_path, say(LONG), say("b"), say(SUMMARY))
     async with at_the_keyboard() as person:
         async with person.asked(page_of(play, person).preview("only the story")):
-            await person.sees_soon("Enter makes it count", "To be read first")
-            assert person.under_way == ["Writing a summary · Esc stops", ""]
+            await person.sees_soon("enter makes it count", "To be read first")
+            assert person.under_way == ["Writing a summary", ""]
             assert not compactions(play)
             await person.press(*"X", "enter")
         [entry] = compactions(play)
@@ -61,7 +61,7 @@ async def test_escape_at_the_preview_leaves_everything_as_it_was(tmp_path: Path)
     before = play.session.messages
     async with at_the_keyboard() as person:
         async with person.asked(page_of(play, person).preview()):
-            await person.sees_soon("Enter makes it count")
+            await person.sees_soon("enter makes it count")
             await person.press("escape")
         assert person.heard == ["Nothing was compacted."]
     assert play.session.messages == before

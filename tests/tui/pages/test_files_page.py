@@ -71,7 +71,7 @@ def tree_of(project: Project, person: Person) -> TreePage:
 async def test_nothing_happens_before_enter(project: Project) -> None:
     async with at_the_keyboard(size=SIZE) as person:
         async with person.asked(page_of(project, person).undo()):
-            assert "Files back to before “change both” · 3 files +2 -3" in person.sees
+            assert "Files back to before “change both” · 3 files +2 −3" in person.sees
             await person.sees_soon("-a2", "+a1")
             await person.press("escape")
         assert project.files() == {"a.txt": "a2\n", "b.txt": "b2\n", "c.txt": "c\n"}

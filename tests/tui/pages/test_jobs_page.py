@@ -30,8 +30,8 @@ async def play(tmp_path: Path) -> AsyncIterator[Play]:
 
 async def test_without_a_job_the_key_that_makes_one_is_told(tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
-        await page_of(Play(tmp_path), person).open("Ctrl+B")
-        assert person.heard == ["No job has run in the background. Ctrl+B puts a tool there."]
+        await page_of(Play(tmp_path), person).open("ctrl+b")
+        assert person.heard == ["No job has run in the background. ctrl+b puts a tool there."]
 
 
 async def test_a_job_is_pinned_copied_and_ended_from_its_panel(play: Play) -> None:

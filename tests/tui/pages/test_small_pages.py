@@ -102,7 +102,7 @@ async def test_an_action_gets_another_key_and_its_default_back(tmp_path: Path) -
             await person.press(*"Choose a model", "enter")
             await person.press("f9")
             await person.sees_soon("f9 it is")
-            assert keys.table.key_of("app.model.select") == "F9"
+            assert keys.table.key_of("app.model.select") == "f9"
             await person.press("escape")
         assert '"app.model.select": "f9"' in keys.file.read_text()
 

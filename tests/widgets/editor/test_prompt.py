@@ -221,7 +221,7 @@ async def test_the_terminal_cursor_is_asked_to_the_caret() -> None:
         await type_text(pilot, "漢a")
         await pilot.pause()
         region = app.editor.region
-        assert app.cursor_position == (region.x + 3, region.y + 1)
+        assert app.cursor_position == (region.x + 2 + 3, region.y + 1)
 
 
 @pytest.mark.parametrize("size", [(40, 10), (12, 5), (200, 60)])
@@ -239,7 +239,7 @@ async def test_a_click_puts_the_caret() -> None:
     app = EditorHost()
     async with app.run_test(size=(40, 20)) as pilot:
         await type_text(pilot, "hello world")
-        await pilot.click(PromptEditor, offset=(4, 1))
+        await pilot.click(PromptEditor, offset=(2 + 4, 1))
         assert app.editor.model.cursor == (0, 4)
 
 

@@ -183,7 +183,7 @@ READ = Card(
 EDIT = Card(
     title="edit",
     subject="app.py",
-    summary="+2 -1",
+    summary="+2 −1",
     blocks=(DiffBlock(path="app.py", diff=DIFF, added=2, removed=1),),
 )
 BASH = Card(

@@ -12,6 +12,7 @@ from tools.results import Card, CommandBlock, DiffBlock, FileBlock, TableBlock, 
 from widgets.transcript.blocks import Block, CardBlock, Prose, ReplyBlock, UserBlock
 from widgets.transcript.column import Column
 from widgets.transcript.drawing import draw
+from widgets.transcript.extent import Extent
 from widgets.transcript.item import Item
 from widgets.transcript.leaf import Leaf
 from widgets.transcript.paint import paint
@@ -97,7 +98,7 @@ def drawn_rows(leaves: list[Leaf], width: int, most: int = 400) -> list[Strip]:
 @pytest.mark.parametrize("name", BAD)
 @pytest.mark.parametrize("width", [8, 80])
 def test_every_row_of_it_is_exactly_as_wide_as_the_view(name: str, width: int) -> None:
-    for strip in drawn_rows(draw(BAD[name](), is_open=True), width):
+    for strip in drawn_rows(draw(BAD[name](), Extent.ALL), width):
         assert sum(segment.cell_length for segment in strip) == width
         text = strip.text
         assert not any(
@@ -109,7 +110,7 @@ def test_every_row_of_it_is_exactly_as_wide_as_the_view(name: str, width: int) -
 @given(st.text(), st.integers(4, 60))
 def test_any_text_at_all_fits_the_view(text: str, width: int) -> None:
     for block in (reply(text), UserBlock(id="u", text=text), card(TextBlock(text=text))):
-        for strip in drawn_rows(draw(block, is_open=True), width):
+        for strip in drawn_rows(draw(block, Extent.ALL), width):
             assert sum(segment.cell_length for segment in strip) == width
 
 

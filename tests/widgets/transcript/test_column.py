@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 from tools.results import Card, TextBlock
 from widgets.transcript.blocks import Block, CardBlock, NoteBlock, Prose, ReplyBlock, Thought, UserBlock
 from widgets.transcript.column import Column
-from widgets.transcript.drawing import Expansion
+from widgets.transcript.extent import Expansion
 from widgets.transcript.heights import Heights
 from widgets.transcript.item import Item
 from widgets.transcript.leaf import Leaf

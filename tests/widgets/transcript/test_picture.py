@@ -99,4 +99,4 @@ async def test_the_place_of_a_picture_that_cannot_be_read_closes() -> None:
         transcript = page.transcript
         transcript.painter.as_text()
         await asyncio.gather(*transcript.painter.thumbnails.tasks.values())
-        assert transcript.painter.as_text() == "› look\n  [image image/png 40×20, 12 bytes]\n\n› below"
+        assert transcript.painter.as_text() == "› look\n  [image image/png 40×20, 12 B]\n\n› below"

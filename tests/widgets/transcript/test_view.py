@@ -75,10 +75,10 @@ async def test_a_conversation_reads_like_this() -> None:
             "\n"
             "  I will look.\n"
             "\n"
-            "✓ read src/app.py:10-12 · 3 of 120 lines · 0.1 s\n"
+            "✓ read src/app.py:10-12              3 of 120 lines · 0.1 s\n"
             "≡ map app.py\n"
             "\n"
-            "· Model changed"
+            "i Model changed"
         )
 
 
@@ -93,10 +93,10 @@ async def test_the_view_follows_the_end_until_it_is_scrolled_up() -> None:
         transcript.add(NoteBlock(id="new", text="Something came"))
         await pilot.pause()
         assert rows(transcript)[:-1] == before[:-1]
-        assert rows(transcript)[-1].endswith("↓ 1 new · End")
+        assert rows(transcript)[-1].endswith("↓ 1 new · end")
         transcript.viewport.follow()
         assert transcript.viewport.is_following
-        assert lines(transcript)[-1] == "· Something came"
+        assert lines(transcript)[-1] == "i Something came"
 
 
 async def test_scrolling_back_to_the_end_follows_again() -> None:
@@ -235,14 +235,14 @@ async def test_a_reply_that_fails_says_what_why_and_what_next() -> None:
         transcript = page.transcript
         transcript.begin_reply("r")
         transcript.append_text("r", "It beg")
-        failure = ShownFailure(message="Connection lost", next_step="Check the network", retry_key="Alt+R")
+        failure = ShownFailure(message="Connection lost", next_step="Check the network", retry_key="alt+r")
         transcript.finish_reply("r", ReplyState.ERROR, failure=failure)
         assert lines(transcript) == [
             "  It beg",
             "",
             "✗ Connection lost",
             "  → Check the network",
-            "  ↻ Alt+R tries again",
+            "  ↻ alt+r tries again",
         ]
 
 

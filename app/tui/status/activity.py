@@ -1,0 +1,227 @@
+"""What is under way, in words: told each event, asked when the line above the editor is drawn. Nothing here draws."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from app.tui.handed import KeyTold
+from app.values.events import (
+    AgentSettled,
+    AgentStart,
+    AutoRetryStart,
+    CompactionEnd,
+    CompactionStart,
+    Event,
+    MessageEnd,
+    MessageUpdate,
+    ProviderRequestPrepared,
+    ProviderWaiting,
+    QuestionAsked,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+    ToolExecutionUpdate,
+)
+from app.values.messages import AssistantMessage
+from app.values.stream import BlockEvent, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallStart
+from tools.amounts import elapsed, tokens
+
+CHARACTERS_PER_TOKEN = 4
+"""Until the provider says how many there are."""
+LEAST_TOKENS = 100
+"""What is told of an answer that has just begun."""
+Phase = Literal[
+    "", "working", "waiting", "thinking", "writing", "calling", "tools", "asked", "retrying", "compacting"
+]
+
+
+_BEGINS: tuple[tuple[type[Event], Phase], ...] = (
+    (AgentStart, "working"),
+    (ProviderRequestPrepared, "waiting"),
+    (MessageEnd, "working"),
+    (QuestionAsked, "asked"),
+    (AutoRetryStart, "retrying"),
+    (CompactionStart, "compacting"),
+    (CompactionEnd, "working"),
+)
+_ARRIVES: tuple[tuple[type[BlockEvent], Phase], ...] = (
+    (TextDelta, "writing"),
+    (ThinkingDelta, "thinking"),
+    (ToolCallStart, "calling"),
+    (ToolCallDelta, "calling"),
+)
+
+
+class WhatRuns(msgspec.Struct, frozen=True, kw_only=True):
+    """What is under way at one moment."""
+
+    words: str = ""
+    is_waiting_for_person: bool = False
+    hints: str = ""
+
+
+class _ToolAtWork(msgspec.Struct, frozen=True):
+    name: str
+    subject: str
+    since: float
+
+
+class Activity:
+    """Of one session."""
+
+    def __init__(
+        self,
+        *,
+        clock: Callable[[], float],
+        provider: Callable[[], str],
+        subject: Callable[[str, object], str],
+        key_told: KeyTold,
+    ) -> None:
+        """`provider`: who answers; `subject`: to what a tool is done, from its name and arguments."""
+        self._clock = clock
+        self._provider = provider
+        self._subject = subject
+        self._key_told = key_told
+        self.phase: Phase = ""
+        self._since = 0.0
+        self._tools: dict[str, _ToolAtWork] = {}
+        self._characters = 0
+        self._counted = 0
+        self._silence: ProviderWaiting | None = None
+        self._retry: AutoRetryStart | None = None
+        self._other = ""
+        self._other_since = 0.0
+        self._is_other_stopped = False
+
+    @property
+    def is_on(self) -> bool:
+        return bool(self.phase or self._other)
+
+    @property
+    def is_retrying(self) -> bool:
+        return self._retry is not None
+
+    @property
+    def silence(self) -> ProviderWaiting | None:
+        return self._silence
+
+    # -- what is told of it --------------------------------------------------------------------------------
+
+    def say(self, words: str, *, is_stoppable: bool = False) -> None:
+        """Something that is not the agent's: a command of the person's, a summary. Nothing: it is over."""
+        self._other, self._other_since, self._is_other_stopped = words, self._clock(), is_stoppable
+
+    def note(self, event: Event) -> bool:
+        """Whether something else is under way now than before. WhatRuns of every delta, so it costs next to nothing."""
+        before = self.phase, len(self._tools), self._silence
+        if isinstance(event, MessageUpdate):
+            self._count(event)
+        elif isinstance(event, ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd):
+            self._note_tool(event)
+        elif isinstance(event, AgentSettled):
+            self.rest()
+        else:
+            self._note_request(event)
+            phase: Phase | None = next((phase for kind, phase in _BEGINS if isinstance(event, kind)), None)
+            if isinstance(event, MessageEnd) and not isinstance(event.message, AssistantMessage):
+                phase = None
+            if phase is not None:
+                self._enter(phase)
+        return before != (self.phase, len(self._tools), self._silence)
+
+    def _note_request(self, event: Event) -> None:
+        """Whether a request waits, is tried again, or goes on."""
+        if isinstance(event, ProviderWaiting):
+            self._silence = None if event.state == "flowing" else event
+        elif isinstance(event, AgentStart):
+            self._characters = self._counted = 0
+            self._retry = self._silence = None
+        elif isinstance(event, ProviderRequestPrepared | MessageEnd):
+            self._silence = None
+        elif isinstance(event, AutoRetryStart):
+            self._retry = event
+
+    def _note_tool(self, event: ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd) -> None:
+        if event.parent_tool_call_id is not None:
+            return
+        if isinstance(event, ToolExecutionStart):
+            subject = self._subject(event.tool_name, event.args)
+            self._tools[event.tool_call_id] = _ToolAtWork(event.tool_name, subject, self._clock())
+        elif isinstance(event, ToolExecutionEnd):
+            self._tools.pop(event.tool_call_id, None)
+        self._enter("tools" if self._tools else "working")
+
+    def rest(self) -> None:
+        """Nothing of the agent's runs, whatever was told last."""
+        self._tools.clear()
+        self._retry = self._silence = None
+        self._enter("")
+
+    def _enter(self, phase: Phase) -> None:
+        if phase != self.phase:
+            self.phase = phase
+            self._since = self._clock()
+
+    def _count(self, event: MessageUpdate) -> None:
+        part = event.assistant_message_event
+        phase: Phase | None = next((phase for kind, phase in _ARRIVES if isinstance(part, kind)), None)
+        if phase is None:
+            return
+        if isinstance(part, TextDelta | ThinkingDelta | ToolCallDelta):
+            self._characters += len(part.delta)
+        self._counted = max(self._counted, event.usage.output)
+        self._silence = None
+        self._enter(phase)
+
+    # -- what it says --------------------------------------------------------------------------------------
+
+    def told(self) -> WhatRuns:
+        now = self._clock()
+        if self._other:
+            hints = self._stops() if self._is_other_stopped else ""
+            return WhatRuns(words=_with(self._other, now - self._other_since), hints=hints)
+        if not self.phase:
+            return WhatRuns()
+        if self.phase == "asked":
+            return WhatRuns(
+                words="Your answer is waited for", is_waiting_for_person=True, hints=self._stops()
+            )
+        parts = [_with(self._words(now), now - self._began())]
+        if (count := max(self._counted, self._characters // CHARACTERS_PER_TOKEN)) >= LEAST_TOKENS:
+            parts.append(f"↓ {tokens(count)}")
+        return WhatRuns(words=" · ".join(parts), hints=self._stops())
+
+    def _began(self) -> float:
+        """Of a retry nothing has: its words count down."""
+        if self.phase == "retrying":
+            return self._clock()
+        return min((tool.since for tool in self._tools.values()), default=self._since)
+
+    def _words(self, now: float) -> str:
+        silence, retry = self._silence, self._retry
+        if retry is not None and self.phase == "retrying":
+            left = max(0.0, self._since + retry.delay_ms / 1000 - now)
+            return f"Retrying {retry.attempt} of {retry.max_attempts} in {elapsed(round(left))}"
+        if silence is not None:
+            what = "No word yet" if silence.state == "waiting" else "Nothing more"
+            end = f", gives up in {elapsed(silence.seconds)}" if silence.seconds else ""
+            return f"{what} from {self._provider()}{end}"
+        if self._tools:
+            first = next(iter(self._tools.values()))
+            more = f" and {len(self._tools) - 1} more" if len(self._tools) > 1 else ""
+            return f"{first.name} {first.subject}".rstrip() + more
+        return {
+            "waiting": f"First word from {self._provider()}",
+            "thinking": "Thinking",
+            "writing": "Writing",
+            "calling": "Writing a call",
+            "compacting": "Compacting",
+        }.get(self.phase, "Working")
+
+    def _stops(self) -> str:
+        key = self._key_told("app.interrupt", "esc")
+        return f"{key} stops" if key else ""
+
+
+def _with(words: str, seconds: float) -> str:
+    return f"{words} · {elapsed(seconds)}" if seconds >= 1 else words

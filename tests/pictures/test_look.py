@@ -1,0 +1,225 @@
+"""The rules of `docs/look.md`, asked of the cells of every stored picture. Nothing is run or rendered."""
+
+import functools
+import json
+import re
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+import pytest
+
+from tests.review.drawing import Cell, Drawing, cells_of, read_drawing, words_of
+from tests.support.snapshots import SNAPSHOTS
+from widgets.colors import contrast
+
+PICTURES = sorted(SNAPSHOTS.rglob("*.svg"))
+OWN_TERMINAL = "a program's own screen"
+NOT_BAYOUS = {"*test_a_program_that_needs_a_person*": OWN_TERMINAL}
+"""Pictures in which not every cell is bayou's, and whose it is."""
+STAND_INS = {"widgets/test_snapshots/*": "scenes of widgets, with a word where the transcript stands"}
+THE_TERMINALS_COLOURS = {"*[[]ansi]*": "the palette of the person's terminal"}
+MODEL_TEXT = {
+    "*test_a_long_conversation*": "the same",
+    "*test_blocks*": "scenes of what models and programs wrote",
+    "*test_streaming*": "the same",
+}
+
+
+class Found(NamedTuple):
+    """A place where a rule does not hold."""
+
+    picture: str
+    line: int
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.picture}:{self.line + 1}: {self.what}"
+
+
+class Picture(NamedTuple):
+    name: str
+    drawing: Drawing
+    rows: tuple[list[Cell], ...]
+
+
+@functools.cache
+def pictures() -> tuple[Picture, ...]:
+    return tuple(
+        picture_of(path.relative_to(SNAPSHOTS).as_posix(), path.read_text("utf-8")) for path in PICTURES
+    )
+
+
+def picture_of(name: str, svg: str) -> Picture:
+    drawing = read_drawing(svg)
+    rows = tuple(cells_of(drawing.line(row), drawing.columns) for row in range(drawing.height))
+    return Picture(name, drawing, rows)
+
+
+def is_spared(name: str, exceptions: dict[str, str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in exceptions)
+
+
+# -- the rules ---------------------------------------------------------------------------------------------
+
+
+def is_bar(text: str) -> bool:
+    return not text.strip() or all("\u2500" <= char <= "\u259f" or char in "╺╸╴╶◆" for char in text)
+
+
+def last_column(picture: Picture) -> Iterator[Found]:
+    """Nothing stands in the last column but bars and rules."""
+    for number, row in enumerate(picture.rows):
+        if row and not is_bar(row[-1].text or row[-2].text):
+            yield Found(picture.name, number, f"{row[-1].text!r} stands in the last column")
+
+
+def grid(picture: Picture) -> Iterator[Found]:
+    """Marks stand in column 0 and text begins in column 2: column 1 is blank."""
+    for number, row in enumerate(picture.rows):
+        if len(row) > 2 and not is_bar(row[1].text):
+            yield Found(
+                picture.name,
+                number,
+                f"column 1 is not blank: {words_of(picture.drawing.line(number))[:40]!r}",
+            )
+
+
+PICTURE_CELLS = set(" ▀▄█▌▐")
+
+
+def legible(picture: Picture) -> Iterator[Found]:
+    """Words have a contrast of 4.5 to 1 to their ground, marks of 3 to 1."""
+    for number in range(picture.drawing.height):
+        line, row = picture.drawing.line(number), picture.rows[number]
+        for piece in line.pieces:
+            if piece.column >= len(row) or set(piece.text) <= PICTURE_CELLS:
+                continue
+            ground, ink = row[piece.column].ground, piece.ink.colour
+            if not (ground.startswith("#") and ink.startswith("#")):
+                continue
+            least = 4.5 if any(map(str.isalnum, piece.text)) else 3.0
+            if (ratio := contrast(ink, ground)) < least - 0.01:
+                yield Found(picture.name, number, f"{ratio:.2f} for {ink} on {ground}: {piece.text[:30]!r}")
+
+
+KEY_AS_NOWHERE_ELSE = re.compile(r"\b(?:Ctrl|Alt|Shift|Super)\+\S|\bEsc(?:ape)?\b|\bPg(?:Up|Dn)\b")
+FIGURE_AS_NOWHERE_ELSE = re.compile(
+    r"(?<![\w.:-])\d+(?:\.\d+)?(?:s|ms|min|KB|kB|MB)\b|(?<![\w.:-])\d+m \d+s\b|\b\d[\d.,]* (?:min|KB)\b|\b\d+\.0k\b"
+)
+
+
+def spelled(picture: Picture) -> Iterator[Found]:
+    """Keys, times and sizes are written in one way."""
+    for number in range(picture.drawing.height):
+        words = words_of(picture.drawing.line(number))
+        for rule in (KEY_AS_NOWHERE_ELSE, FIGURE_AS_NOWHERE_ELSE):
+            if (found := rule.search(words)) is not None:
+                yield Found(picture.name, number, f"{found[0]!r} in {words.strip()[:60]!r}")
+
+
+@functools.cache
+def marking_grounds() -> frozenset[str]:
+    """Of search hits, in every theme."""
+    themes = json.loads((SNAPSHOTS / "review.json").read_text("utf-8"))["themes"]
+    return frozenset(
+        colour for names in themes.values() for colour, name in names.items() if name == "searchMatchBg"
+    )
+
+
+def one_ground(picture: Picture) -> Iterator[Found]:
+    """A word lies on one ground, but for what marks a part of it: a hit, a selection, the caret, changed words."""
+    for number, row in enumerate(picture.rows):
+        word: list[Cell] = []
+        for cell in (*row, Cell(" ", row[0].ink if row else None, "")):  # type: ignore[arg-type]
+            if cell.text.isalnum():
+                word.append(cell)
+                continue
+            grounds = list(dict.fromkeys(one.ground for one in word))
+            is_marked = any(one in marking_grounds() for one in grounds)
+            # What else marks differs from its surroundings by more than raised grounds do.
+            if len(grounds) == 2 and not is_marked and "" not in grounds and contrast(*grounds) < 1.4:
+                text = "".join(one.text for one in word)
+                yield Found(picture.name, number, f"{text!r} lies on {' and '.join(grounds)}")
+            word = []
+
+
+RULES: dict[str, tuple[Callable[[Picture], Iterator[Found]], dict[str, str]]] = {
+    "last column": (last_column, NOT_BAYOUS),
+    "grid": (grid, {**NOT_BAYOUS, **STAND_INS}),
+    "legible": (legible, {**NOT_BAYOUS, **THE_TERMINALS_COLOURS}),
+    "spelled": (spelled, {**NOT_BAYOUS, **MODEL_TEXT}),
+    "one ground": (one_ground, NOT_BAYOUS),
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_all_pictures_hold(rule: str) -> None:
+    ask, exceptions = RULES[rule]
+    found = [
+        str(one) for picture in pictures() if not is_spared(picture.name, exceptions) for one in ask(picture)
+    ]
+    assert not found, f"{len(found)} places:\n" + "\n".join(found[:40])
+
+
+@pytest.mark.parametrize("exceptions", [NOT_BAYOUS, STAND_INS, THE_TERMINALS_COLOURS, MODEL_TEXT])
+def test_no_exception_is_left_of_a_picture_that_is_gone(exceptions: dict[str, str]) -> None:
+    names = [path.relative_to(SNAPSHOTS).as_posix() for path in PICTURES]
+    assert [pattern for pattern in exceptions if not any(fnmatchcase(name, pattern) for name in names)] == []
+
+
+# -- that they see -----------------------------------------------------------------------------------------
+
+
+def drawn(
+    *lines: str, ink: str = "#d8dfda", ground: str = "#12181a", patch: tuple[int, int, str] | None = None
+) -> Picture:
+    """A picture of these lines; `patch`: columns of the first that lie on another ground."""
+    width = max(map(len, lines))
+    parts = [
+        f'<clipPath id="t-clip-terminal"><rect x="0" y="0" width="{width * 12.2 - 1}" '
+        f'height="{len(lines) * 24.4 - 1}" />'
+        f"</clipPath><style>.terminal-r1 {{ fill: {ink} }}</style>"
+    ]
+    for row, line in enumerate(lines):
+        spans = [(0, width, ground)]
+        if patch is not None and row == 0:
+            first, last, colour = patch
+            spans = [(0, first, ground), (first, last - first, colour), (last, width - last, ground)]
+        for at, size, colour in spans:
+            parts.append(
+                f'<rect fill="{colour}" x="{at * 12.2:g}" y="{1.5 + row * 24.4:g}" '
+                f'width="{size * 12.2:g}" height="24.65"/>'
+            )
+        parts.append(f'<text class="terminal-r1" x="0" y="{20 + row * 24.4:g}">{line}</text>')
+    return picture_of("made", f"<svg>{''.join(parts)}</svg>")
+
+
+@pytest.mark.parametrize(
+    ("rule", "faulty"),
+    [
+        ("last column", drawn("  a text to the very edge")),
+        ("grid", drawn(" one column too early    ")),
+        ("legible", drawn("  can hardly be read    ", ink="#3a4446")),
+        ("spelled", drawn("  Escape stops it    ")),
+        ("spelled", drawn("  Ctrl+K does    ")),
+        ("spelled", drawn("  took 12s of it    ")),
+        ("one ground", drawn("  class App    ", patch=(2, 5, "#20292a"))),
+    ],
+)
+def test_a_fault_is_found(rule: str, faulty: Picture) -> None:
+    assert list(RULES[rule][0](faulty))
+
+
+def test_what_holds_all_rules_is_not_blamed() -> None:
+    good = drawn("─ Title ────────", "› a row   12 s   ", "  esc stops      ")
+    assert [one for ask, _ in RULES.values() for one in ask(good)] == []
+
+
+def test_a_picture_of_five_hundred_columns_is_read() -> None:
+    wide = drawn("  " + "w" * 496 + "  ", "─" * 500)
+    assert wide.drawing.columns == 500 and len(wide.rows[0]) == 500
+    assert list(last_column(wide)) == []
+    assert [str(one) for one in last_column(drawn("  " + "w" * 498))] == [
+        "made:1: 'w' stands in the last column"
+    ]

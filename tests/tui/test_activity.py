@@ -1,0 +1,153 @@
+"""What is under way is told in words, from events alone; a clock that stands still makes every word predictable."""
+
+from typing import Any
+
+import pytest
+
+from app.tui.status.activity import Activity
+from app.values.events import (
+    AgentSettled,
+    AgentStart,
+    AutoRetryStart,
+    CompactionStart,
+    MessageUpdate,
+    ProviderRequestPrepared,
+    ProviderWaiting,
+    QuestionAsked,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+    ToolOutcome,
+)
+from app.values.stream import BlockEvent, TextDelta, ThinkingDelta
+from app.values.usage import Usage
+from tests.support.clock import Clock
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock(100.0)
+
+
+@pytest.fixture
+def activity(clock: Clock) -> Activity:
+    return Activity(
+        clock=clock,
+        provider=lambda: "anthropic",
+        subject=lambda name, arguments: str(dict(arguments).get("path", "")),  # type: ignore[call-overload]
+        key_told=lambda action, usual: usual,
+    )
+
+
+def request() -> ProviderRequestPrepared:
+    return ProviderRequestPrepared(request_id="r", session_id="s", message_ids=())
+
+
+def part(event: BlockEvent, output: int = 0) -> MessageUpdate:
+    return MessageUpdate(usage=Usage(output=output), assistant_message_event=event)
+
+
+def start(call_id: str, **arguments: Any) -> ToolExecutionStart:
+    return ToolExecutionStart(tool_call_id=call_id, tool_name="read", args=arguments)
+
+
+def end(call_id: str) -> ToolExecutionEnd:
+    return ToolExecutionEnd(tool_call_id=call_id, tool_name="read", result=ToolOutcome(), is_error=False)
+
+
+def test_nothing_is_said_of_a_page_at_rest(activity: Activity) -> None:
+    assert not activity.is_on and activity.told().words == ""
+    activity.note(AgentStart())
+    activity.note(AgentSettled(aborted=False))
+    assert not activity.is_on and activity.told().words == ""
+
+
+def test_what_is_waited_for_and_since_when(activity: Activity, clock: Clock) -> None:
+    activity.note(AgentStart())
+    assert activity.note(request())
+    assert activity.told().words == "First word from anthropic"
+    clock.now += 3
+    assert activity.told().words == "First word from anthropic · 3 s"
+    assert activity.told().hints == "esc stops"
+
+
+def test_thinking_and_writing_count_what_came(activity: Activity, clock: Clock) -> None:
+    activity.note(AgentStart())
+    activity.note(request())
+    assert activity.note(part(ThinkingDelta(content_index=0, delta="x" * 396)))
+    clock.now += 12
+    assert activity.told().words == "Thinking · 12 s"
+    assert activity.note(part(TextDelta(content_index=1, delta="x" * 404)))
+    assert not activity.note(part(TextDelta(content_index=1, delta="more"))), "a delta changes nothing else"
+    assert activity.told().words == "Writing · ↓ 201"
+    activity.note(part(TextDelta(content_index=1, delta="x"), output=1_250))
+    assert activity.told().words == "Writing · ↓ 1.2k", "the provider's own figure counts"
+
+
+def test_tools_are_named_with_what_they_are_done_to(activity: Activity, clock: Clock) -> None:
+    activity.note(AgentStart())
+    activity.note(start("1", path="a.py"))
+    clock.now += 61
+    activity.note(start("2", path="b.py"))
+    assert activity.told().words == "read a.py and 1 more · 1 m 1 s"
+    activity.note(end("1"))
+    clock.now += 2
+    assert activity.told().words == "read b.py · 2 s"
+    activity.note(end("2"))
+    assert activity.told().words == "Working"
+
+
+def test_calls_within_a_call_are_its_own_business(activity: Activity) -> None:
+    activity.note(AgentStart())
+    inner = ToolExecutionStart(tool_call_id="i", tool_name="read", args={}, parent_tool_call_id="1")
+    assert not activity.note(inner)
+    assert activity.told().words == "Working"
+
+
+def test_who_is_waited_for_is_the_person(activity: Activity) -> None:
+    activity.note(AgentStart())
+    activity.note(start("1", path="a.py"))
+    activity.note(QuestionAsked(id="q", method="select"))
+    assert activity.told().is_waiting_for_person
+    activity.note(end("1"))
+    assert not activity.told().is_waiting_for_person
+
+
+def test_a_retry_counts_down(activity: Activity, clock: Clock) -> None:
+    activity.note(AgentStart())
+    activity.note(AutoRetryStart(attempt=2, max_attempts=3, delay_ms=8_000, error_message="overloaded"))
+    assert activity.told().words == "Retrying 2 of 3 in 8 s"
+    clock.now += 5
+    assert activity.told().words == "Retrying 2 of 3 in 3 s"
+    clock.now += 50
+    assert activity.told().words == "Retrying 2 of 3 in 0 s"
+
+
+def test_silence_is_told_with_its_end(activity: Activity) -> None:
+    activity.note(AgentStart())
+    activity.note(request())
+    activity.note(ProviderWaiting(state="waiting", seconds=90))
+    assert activity.told().words == "No word yet from anthropic, gives up in 1 m 30 s"
+    activity.note(ProviderWaiting(state="stalled", seconds=0))
+    assert activity.told().words == "Nothing more from anthropic"
+    activity.note(ProviderWaiting(state="flowing", seconds=0))
+    assert activity.told().words == "First word from anthropic"
+
+
+def test_what_is_not_the_agents_comes_first_and_goes(activity: Activity, clock: Clock) -> None:
+    activity.note(CompactionStart(reason="manual"))
+    activity.say("$ make", is_stoppable=True)
+    clock.now += 4
+    assert (activity.told().words, activity.told().hints) == ("$ make · 4 s", "esc stops")
+    activity.say("")
+    assert activity.told().words == "Compacting · 4 s"
+
+
+def test_without_a_key_that_stops_none_is_told(clock: Clock) -> None:
+    bare = Activity(
+        clock=clock,
+        provider=lambda: "x",
+        subject=lambda name, arguments: "",
+        key_told=lambda action, usual: "",
+    )
+    bare.note(AgentStart())
+    assert bare.told().hints == ""

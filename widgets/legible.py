@@ -1,0 +1,14 @@
+"""Inks that can be read on their ground, whatever theme and ground it is: a selected row is brighter than the page."""
+
+from rich.style import Style
+
+from widgets.colors import legible
+
+
+def readable(style: Style) -> Style:
+    """The style, its colour nearer to black or white where it could not be read; a terminal's own colours stay."""
+    ink, ground = style.color, style.bgcolor
+    if ink is None or ground is None or ink.triplet is None or ground.triplet is None:
+        return style
+    wanted = legible(ink.triplet.hex, ground.triplet.hex)
+    return style if wanted == ink.triplet.hex else style + Style(color=wanted)

@@ -123,8 +123,6 @@ class ContextScreen(PickerScreen):
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
 
-    IS_NUMBERED = False
-
     def __init__(
         self,
         view: ContextView,

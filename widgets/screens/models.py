@@ -26,8 +26,6 @@ def with_provider(row: ListRow) -> ListRow:
 class ModelScreen(PickerScreen):
     """All models, or with Tab only those of the scope."""
 
-    IS_NUMBERED = False
-
     ACTIONS = (
         PickerAction(id="app.models.save", keys="ctrl+s", label="use and make default", importance=7),
         PickerAction(id="app.models.scope", keys="tab", label="all or scoped", closes=False, needs_row=False),
@@ -90,8 +88,6 @@ class LevelScreen(PickerScreen):
 
 class ScopeScreen(PickerScreen):
     """The models that the cycle keys go through, marked and ordered; empty means all that have credentials."""
-
-    IS_NUMBERED = False
 
     ACTIONS = (
         PickerAction(

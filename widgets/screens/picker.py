@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 import msgspec
-from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
@@ -26,7 +25,6 @@ from widgets.textual_inside import SheetScreen, keymap_of
 
 WIDE = 100
 """From this width on a preview has room beside the list."""
-MOST_NUMBERED = 10
 LONGEST_TITLE = 40
 """Cells up to which titles push what stands behind them to the right."""
 
@@ -75,8 +73,6 @@ class PickerScreen(SheetScreen[Picked | None]):
     """Whether what stands behind the titles begins in one column."""
     IS_SEARCHED: ClassVar[bool] = True
     """Whether what is typed narrows the list."""
-    IS_NUMBERED: ClassVar[bool] = True
-    """Whether a list of a few rows has numbers in place of a filter, which a letter still brings."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "Choose", show=False, id="tui.select.confirm"),
         Binding("up,ctrl+p", "move(-1)", "Up", show=False, id="tui.select.up"),
@@ -222,11 +218,10 @@ class PickerScreen(SheetScreen[Picked | None]):
 
     def on_mount(self) -> None:
         line = self.query_one("#filter", LineInput)
-        if self.IS_SEARCHED and not self.is_numbered:
+        if self.IS_SEARCHED:
             line.focus()
         else:
             line.display = False
-            self.set_focus(None)
         self._fit()
         self._apply(self._current)
 
@@ -250,48 +245,15 @@ class PickerScreen(SheetScreen[Picked | None]):
         self._fit()
         self._tell_count()
 
-    @property
-    def is_numbered(self) -> bool:
-        """A few rows, each with the number that chooses it."""
-        may = self.IS_NUMBERED and self.IS_SEARCHED and self._filters and not self._query
-        line = self.query_one("#filter", LineInput)
-        is_typing = line.has_focus or bool(line.text)
-        has_headings = any(row.is_heading for row in self._rows)
-        return may and not is_typing and 0 < len(self._rows) < MOST_NUMBERED and not has_headings
-
     def told(self, shown: list[Shown]) -> list[Shown]:
         """What a row says may depend on what is around it."""
-        if not self.is_numbered:
-            return shown
-        return [
-            Shown(msgspec.structs.replace(item.row, prefix=f"{number} {item.row.prefix}"), item.places)
-            for number, item in enumerate(shown, 1)
-        ]
-
-    async def on_key(self, event: events.Key) -> None:
-        """A number chooses; any other character begins to narrow the list."""
-        if not event.is_printable or event.character is None or not self.is_numbered:
-            return
-        event.stop()
-        event.prevent_default()
-        rows = self.query_one(RowList)
-        if event.character.isdigit():
-            if 1 <= int(event.character) <= len(rows.shown):
-                rows.move_to(int(event.character) - 1)
-                self.action_choose()
-            return
-        line = self.query_one("#filter", LineInput)
-        line.display = True
-        line.focus()
-        line.set_text(event.character)
+        return shown
 
     def _tell_count(self) -> None:
         shown = sum(not item.row.is_heading for item in self.query_one(RowList).shown)
         total = sum(not row.is_heading for row in self._rows)
         count = f"{total:,}" if shown == total else f"{shown:,} of {total:,}"
         note = self._filter.problem or self._note
-        if self.is_numbered:
-            count = ""
         self.query_one(RuleTitle).show(title=self._title, note=" · ".join(filter(None, (note, count))))
 
     def on_line_input_changed(self, event: LineInput.Changed) -> None:

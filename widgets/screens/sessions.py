@@ -44,7 +44,6 @@ def _empty(own: Mapping[str, str]) -> str:
 class SessionsScreen(PickerScreen):
     """Which sessions there are and what deleting one means is the application's business."""
 
-    IS_NUMBERED = False
     ACTIONS = (
         PickerAction(
             id="app.session.togglePath", keys="tab", label="here or everywhere", closes=False, needs_row=False,

@@ -37,7 +37,6 @@ class SettingRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SettingsScreen(PickerScreen):
-    IS_NUMBERED = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("right", "cycle(1)", "Next value", show=False, id="app.settings.next"),
         Binding("left", "cycle(-1)", "Previous value", show=False, id="app.settings.previous"),

@@ -10,7 +10,6 @@ from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
 
 
 class SymbolsScreen(PickerScreen):
-    IS_NUMBERED = False
     ACTIONS = (PickerAction(id="app.symbols.copy", keys="ctrl+y", label="copy its place", importance=7),)
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
     IS_ALIGNED = False

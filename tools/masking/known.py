@@ -1,7 +1,6 @@
 """Secrets that are known by value, and the spellings in which they turn up again."""
 
 import base64
-import html
 import json
 from urllib.parse import quote, quote_plus
 
@@ -38,6 +37,8 @@ def is_telling(value: str) -> bool:
 
 def spellings(value: str) -> tuple[str, ...]:
     """As it stands, and as JSON, addresses, HTML, shells, base64 and hexadecimal write it."""
+    import html  # noqa: PLC0415  (2,000 names of letters; a start without a secret needs none)
+
     quoted = json.dumps(value)[1:-1]
     found = [
         value,

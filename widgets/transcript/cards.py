@@ -232,7 +232,7 @@ def _note(note: str) -> list[Leaf]:
 
 
 def _file(block: FileBlock, limit: Limit) -> list[Leaf]:
-    if block.folds and limit is not WHOLE:
+    if block.folds and limit is not WHOLE and block.text.count("\n") > block.folds + 1:
         limit = Limit(block.folds, limit.characters)
     text, left_out = _bounded(block.text.removesuffix("\n"), limit, tail=False)
     leaves: list[Leaf] = [FileLeaf(clean(text), language_of(block.path), block.first_line)]

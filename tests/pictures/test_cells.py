@@ -1,0 +1,70 @@
+"""Python that stays: the agent's cell and its person's, with what they showed, and the page of the kernel."""
+
+import pytest
+
+from app.engine.cell_verbs import CellVerbs
+from app.providers.scripted import Scripted, call, say
+from tests.support.photographs import Photographs
+from tests.support.screens import Screen
+from tools.kernel.kept import KernelView
+
+NAMES = (
+    {"name": "depths", "type": "list", "value": "[3, 5, 8, 13]"},
+    {"name": "frame", "type": "pandas.DataFrame", "value": "120 x 4"},
+    {"name": "mean", "type": "function", "value": ""},
+)
+VIEW = KernelView(
+    state="idle",
+    interpreter="~/project/.venv/bin/python",
+    found=".venv",
+    version="3.12.4",
+    pid=4711,
+    memory=14_800_000,
+    cells=4,
+    names=NAMES,
+)
+CODE = """depths = [3, 5, 8, 13]
+
+def mean(numbers):
+    return sum(numbers) / len(numbers)
+
+for depth in depths:
+    print("fathoms", depth)
+text = tool.read(path="notes.txt")
+len(text), mean(depths)"""
+
+
+@pytest.fixture(autouse=True)
+def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def view(self: CellVerbs) -> KernelView:
+        return VIEW
+
+    monkeypatch.setattr(CellVerbs, "view", view)
+    monkeypatch.setattr("app.tui.transcript.replay.duration_text", lambda milliseconds: "")
+    monkeypatch.setattr("app.engine.requests.Requests._on_state", lambda self, state, seconds: None)
+
+
+async def test_cells(screen: Screen, photographs: Photographs) -> None:
+    script = Scripted(
+        [
+            call("write", path="notes.txt", content="The anchor holds.\n"),
+            call("eval", code=CODE, title="Depths of the harbour"),
+            say("The mean depth is 7.25 fathoms."),
+        ]
+    )
+    async with photographs.of(screen.app(theme=photographs.theme, script=script)) as tour:
+        await tour.say("how deep is the harbour?")
+        await tour.idle()
+        await tour.say("$ raise ValueError('too deep')")
+        await tour.until("ValueError: too deep")
+        await tour.say("$$ max(depths)")
+        await tour.until("kept from the model")
+        await tour.photograph("closed")
+        await tour.photograph_small("closed")
+        await tour.press("ctrl+o")
+        await tour.photograph("open")
+        await tour.press("ctrl+o")
+        await tour.say("/kernel")
+        await tour.until("pandas.DataFrame")
+        await tour.photograph("kernel")
+        await tour.photograph_small("kernel")

@@ -5,7 +5,7 @@ import pytest
 from app.engine.cell_verbs import CellVerbs
 from app.providers.scripted import Scripted, call, say
 from tests.support.photographs import Photographs
-from tests.support.screens import Screen
+from tests.support.screens import Screen, text_of
 from tools.kernel.kept import KernelView
 
 NAMES = (
@@ -59,6 +59,8 @@ async def test_cells(screen: Screen, photographs: Photographs) -> None:
         await tour.until("ValueError: too deep")
         await tour.say("$$ max(depths)")
         await tour.until("kept from the model")
+        await tour.until(lambda: not tour.app.session.state.is_cell_running)
+        await tour.until(lambda: "Working" not in text_of(tour.app))
         await tour.photograph("closed")
         await tour.photograph_small("closed")
         await tour.press("ctrl+o")

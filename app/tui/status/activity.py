@@ -6,6 +6,7 @@ from typing import Literal
 import msgspec
 
 from app.tui.handed import KeyTold
+from app.values.cells import is_own_cell
 from app.values.events import (
     AgentSettled,
     AgentStart,
@@ -117,7 +118,8 @@ class Activity:
         if isinstance(event, MessageUpdate):
             self._count(event)
         elif isinstance(event, ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd):
-            self._note_tool(event)
+            if not is_own_cell(event.tool_call_id):  # whose end no run is the end of
+                self._note_tool(event)
         elif isinstance(event, AgentSettled):
             self.rest()
         else:

@@ -24,7 +24,13 @@ def bayou(folder: Path, *words: str, given: str = "", **env: str) -> subprocess.
     return subprocess.run(
         [sys.executable, "-P", "-m", "app", "secrets", *words],
         cwd=folder,
-        env={"HOME": str(folder.parent), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **env},
+        env={
+            "HOME": str(folder.parent),
+            "PATH": "/usr/bin:/bin",
+            "LANG": "C.UTF-8",
+            "PYTHONPATH": str(Path(__file__).parents[2]),
+            **env,
+        },
         input=given,
         capture_output=True,
         text=True,

@@ -50,7 +50,7 @@ def test_the_full_screen_runs_reads_completes_and_lists_in_400_megabytes(tmp_pat
         page.press("@boa")
         page.until("boat.py")
         page.press("\x15/resume\r")
-        page.until("run echo")
+        page.until("Sessions of this folder")
         page.press("\x1b")
         page.until("Ask anything")
         assert resident(page.process.pid) < 120

@@ -8,7 +8,7 @@ from app.engine.cell_verbs import CellVerbs
 from app.tui.handed import AskPerson, TellPerson
 from app.tui.pages.asking import pick
 from tools.files.paths import absolute
-from tools.limits import format_size
+from tools.amounts import size
 from widgets.lists.rows import ListRow
 from widgets.transcript.blocks import NoteKind
 
@@ -72,7 +72,7 @@ def _file_and_cells(words: str) -> tuple[str, str]:
 
 
 def rows_of(view: "KernelView") -> list[ListRow]:
-    memory = format_size(view.memory) if view.memory is not None else "not known"
+    memory = size(view.memory) if view.memory is not None else "not known"
     rows = [
         ListRow(id="kernel", title="Kernel", is_heading=True),
         ListRow(id="interpreter", title=view.interpreter, detail=f"Python {view.version}, by {view.found}"),

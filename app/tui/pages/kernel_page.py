@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from app.engine.cell_verbs import CellVerbs
 from app.tui.handed import AskPerson, TellPerson
 from app.tui.pages.asking import pick
-from tools.files.paths import absolute
 from tools.amounts import size
+from tools.files.paths import absolute
 from widgets.lists.rows import ListRow
 from widgets.transcript.blocks import NoteKind
 

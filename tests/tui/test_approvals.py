@@ -15,6 +15,7 @@ from app.values.content import text_of
 from app.values.messages import ToolResultMessage
 from tests.support.clock import Clock
 from tests.tui.stage import StageApp, settled, submit
+from tools.edits.anchors import row
 from widgets.editor.prompt import PromptEditor
 from widgets.status.arming import Arming
 
@@ -191,6 +192,18 @@ async def test_all_of_a_change_of_several_files_is_shown(tmp_path: Path) -> None
         shown = app.screen_text
         for text in ("a.txt", "two", "three", "b.txt", "old", "new", "c.txt", "not there", "at all"):
             assert text in shown, text
+
+
+async def test_a_change_by_anchors_is_shown_as_the_difference_that_it_makes(tmp_path: Path) -> None:
+    changes = [{"path": "a.txt", "from": row(2, "two").partition("|")[0], "lines": ["three"]}]
+    app = asking_app(tmp_path, call("edit", changes=changes), say("ok"))
+    (tmp_path / "project" / "a.txt").write_text("one\ntwo\n")
+    async with app.run_test(size=(100, 50)) as pilot:
+        await asked(app, pilot)
+        wait(app)
+        await pilot.press("alt+v")
+        await app.settling_until(pilot, lambda: len(app.screen_stack) > 1 and "three" in app.screen_text)
+        assert "two" in app.screen_text and "one" in app.screen_text
 
 
 async def test_an_abort_takes_the_question_away(tmp_path: Path) -> None:

@@ -1,15 +1,18 @@
 """What an edit would make of a file, asked before it runs. Nothing is written, and nothing of it is promised."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tools.base import ToolError
+from tools.edits.anchored import AnchoredEdit, anchored
 from tools.edits.matching import Document
 from tools.edits.named import parts_of
-from tools.edits.replacing import Edit, replaced
+from tools.edits.patching import PatchedFile, patched, read_patch
+from tools.edits.replacing import Edit, Placed, replaced
 from tools.edits.shown import ShownLines
 from tools.edits.texts import FileText, in_order, spliced
 from tools.files.encoding import UTF8
+from tools.files.snapshots import Snapshot
 from tools.results import Json
 
 
@@ -27,11 +30,55 @@ def edits_of(arguments: Mapping[str, Any], path: str | None = None) -> tuple[Edi
 
 def edited_text(arguments: Mapping[str, Any], text: str, path: str) -> str | None:
     """None: it would be refused."""
-    target = FileText(text=text, raw=text, encoding=UTF8, endings="lf")
-    shown = ShownLines(lines=dict(enumerate(text.split("\n"), 1)))
+    own = arguments.get("path")
+    edits = edits_of(arguments, own if isinstance(own, str) else None)
+    return _changed(text, path, lambda target: replaced(target, edits, path, _shown(text)))
+
+
+def anchored_text(changes: Sequence[Mapping[str, Any]], text: str, path: str) -> str | None:
+    """Of changes by anchors of one file, as they would fall into it as it is."""
+    edits: list[AnchoredEdit] = []
+    for change in changes:
+        first, last = change.get("from"), change.get("to")
+        lines: Json = change.get("lines")
+        if not isinstance(first, str) or not isinstance(lines, list):
+            return None
+        edits.append(
+            AnchoredEdit(
+                first=first,
+                last=last if isinstance(last, str) else None,
+                place=change.get("place") or "replace",
+                lines=tuple(map(str, lines)),
+            )
+        )
+    rows = tuple(text.split("\n"))
+    whole = Snapshot(lines=rows, shown=frozenset(range(1, len(rows) + 1)))
+    return _changed(text, path, lambda target: anchored(target, edits, path, (whole,)))
+
+
+def patched_files(text: str) -> tuple[PatchedFile, ...]:
+    """Nothing where it is no patch that can be read."""
     try:
-        own = arguments.get("path")
-        placed = replaced(target, edits_of(arguments, own if isinstance(own, str) else None), path, shown)
-        return spliced(text, in_order(Document(text), placed.found, path))
+        return read_patch(text)
+    except ToolError:
+        return ()
+
+
+def patched_text(patch: PatchedFile, text: str) -> str | None:
+    if patch.kind == "add":
+        return "".join(f"{line}\n" for line in patch.lines)
+    if patch.kind == "remove":
+        return ""
+    return _changed(text, patch.path, lambda target: patched(target, patch.hunks, patch.path, _shown(text)))
+
+
+def _changed(text: str, path: str, place: Callable[[FileText], Placed]) -> str | None:
+    target = FileText(text=text, raw=text, encoding=UTF8, endings="lf")
+    try:
+        return spliced(text, in_order(Document(text), place(target).found, path))
     except ToolError:
         return None
+
+
+def _shown(text: str) -> ShownLines:
+    return ShownLines(lines=dict(enumerate(text.split("\n"), 1)))

@@ -269,15 +269,18 @@ def _changes(approval: Approval, folder: Path) -> list[DiffBlock | TextBlock]:
     """What `edit` and `write` would make of each file."""
     # Dialects of edits come along, which few questions need.
     from tools.edits.named import named_paths, parts_of  # noqa: PLC0415
-    from tools.edits.preview import edited_text  # noqa: PLC0415
+    from tools.edits.preview import anchored_text, edited_text, patched_files, patched_text  # noqa: PLC0415
 
     given = approval.arguments
     own = given.get("path")
     if approval.tool_name == "write" and isinstance(own, str):
         return _change(own, folder, lambda before, file: given.get("content"))
-    if approval.tool_name != "edit":
-        return []
     found: list[DiffBlock | TextBlock] = []
+    text = given.get("input")
+    for patch in patched_files(text) if isinstance(text, str) else ():
+        found += _change(patch.path, folder, lambda before, file, patch=patch: patched_text(patch, before))
+    if approval.tool_name != "edit":
+        return found
     for path in named_paths(given):
         mine = [edit for edit in parts_of(given, "edits") if (edit.get("path") or own) == path]
         if mine:
@@ -285,7 +288,12 @@ def _changes(approval: Approval, folder: Path) -> list[DiffBlock | TextBlock]:
             found += _change(
                 path, folder, lambda before, file, only=only: edited_text(only, before, str(file))
             ) or [TextBlock(text=f"{path}: {json.dumps(mine, indent=2, ensure_ascii=False)}")]
-    found += [TextBlock(text=_anchored(change)) for change in parts_of(given, "changes")]
+    by_anchors = parts_of(given, "changes")
+    for path in dict.fromkeys(str(change.get("path")) for change in by_anchors):
+        here = [change for change in by_anchors if str(change.get("path")) == path]
+        found += _change(
+            path, folder, lambda before, file, here=here: anchored_text(here, before, str(file))
+        ) or [TextBlock(text=_anchored(change)) for change in here]
     return found
 
 

@@ -197,6 +197,6 @@ def scroll(shown: Terminal) -> None:
     shown.press("help\r")
     shown.until("Requests can be combined")
     shown.until(lambda: "esc stops" not in shown.screen)
-    before = shown.screen.splitlines()[1]
+    before = shown.screen.splitlines()[2:8]
     shown.press("\x1b[<64;40;10M")
-    shown.until(lambda: shown.screen.splitlines()[1] != before)
+    shown.until(lambda: shown.screen.splitlines()[2:8] != before)

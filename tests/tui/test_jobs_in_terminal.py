@@ -13,7 +13,7 @@ def copied(shown: Terminal) -> list[str]:
 
 def test_what_a_job_says_is_copied_from_its_panel(tmp_path: Path) -> None:
     with terminal(tmp_path, "run printf 'ti''de %s' high; sleep 600", size=(100, 30)) as shown:
-        shown.until("esc stops")
+        shown.until("tide high")
         shown.press("\x02")  # Ctrl+B: into the background
         shown.until("1 job")
         shown.press("/jobs\r")

@@ -92,7 +92,7 @@ def test_without_colours_it_sends_none_and_can_be_used(tmp_path: Path) -> None:
         shown.press("\x1b")
         shown.until("Ask anything")
         shown.press("\x06")  # the search in the transcript
-        shown.until("find words")
+        shown.until("words, or re:pattern")
         shown.press("succeeded")
         shown.until("1 of 1")
         assert colours(shown.sent) == set()

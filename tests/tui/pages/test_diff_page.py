@@ -121,7 +121,7 @@ async def test_other_prompts_the_session_and_git(project: Project) -> None:
 async def test_where_there_is_nothing_it_says_why(tmp_path: Path) -> None:
     project = Project(tmp_path)
     await project.prompt("look", ("bash", {"command": "ls"}))
-    async with at_the_keyboard(size=(100, 30)) as person:
+    async with at_the_keyboard(size=(240, 30)) as person:
         async with person.asked(project.page(person).open()):
             await person.sees_soon("this session changed no files")
             await person.press("n", "e", "y", "Y", "less_than_sign", "tab")

@@ -17,7 +17,7 @@ from app.values.entries import BranchSummaryEntry
 from tests.engine.stage import Play
 from tests.tui.pages.person import Person, at_the_keyboard
 from tools.registry import builtin_tools
-from widgets.screens.dialogs import GRACE
+from widgets.status.arming import SHOWN_SECONDS
 
 SIZE = (120, 40)
 
@@ -64,7 +64,7 @@ async def test_an_answer_is_forked_from_before_its_prompt(tmp_path: Path) -> Non
         await person.sees_soon("Fork from here")
         question = person.sees.split("A new session ends before this prompt")[1]
         assert "third" in question and "the third answer" not in question
-        person.clock.now += GRACE
+        person.clock.now += SHOWN_SECONDS
         await person.press("escape", "escape")
 
 
@@ -77,11 +77,11 @@ async def test_a_fork_is_asked_for_and_begins_a_new_file(tmp_path: Path) -> None
             assert "Fork from here" in person.sees
             await person.press("escape")
             assert "Fork from here" in person.sees  # it takes no key for a moment
-            person.clock.now += GRACE
+            person.clock.now += SHOWN_SECONDS
             await person.press("escape")
             assert "Session tree" in person.sees and play.session.log.path == before
             await person.press("f")
-            person.clock.now += GRACE
+            person.clock.now += SHOWN_SECONDS
             await person.press("1")
         await person.until(lambda: play.session.log.path != before)
         await person.until(lambda: person.written == ["third"])
@@ -157,7 +157,7 @@ async def test_a_branch_is_merged_as_a_summary(tmp_path: Path) -> None:
     async with at_the_keyboard(size=SIZE) as person:
         async with person.asked(tree_of(play, person).open()):
             await person.press("left_square_bracket", "left_square_bracket", "m")
-            person.clock.now += GRACE
+            person.clock.now += SHOWN_SECONDS
             await person.press("1")
         await person.until(lambda: person.under_way == [""])
         [entry] = [one for one in play.session.log.path_to() if isinstance(one, BranchSummaryEntry)]

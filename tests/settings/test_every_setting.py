@@ -181,7 +181,8 @@ def test_the_full_screen_begins_with_it(name: str, tmp_path: Path, monkeypatch: 
         env = {"BAYOU_AGENT_DIR": str(agent)}
         if name == "terminal.launchFrame":  # the next start has it
             with terminal(tmp_path, env=env) as shown:
-                shown.until((agent / "cache" / "styles").exists)
+                kept = agent / "cache" / ("launch/80x24" if value else "styles")
+                shown.until(kept.exists)
         with terminal(tmp_path, env=env) as shown:
             shown.until("Ask anything")
             if name == "terminal.launchFrame":

@@ -153,20 +153,28 @@ class Requests:
         conversation = self._conversation
         declared, said = conversation.declared, Beginning(conversation.said)
         message_ids, stretch = Beginning(conversation.said_ids), conversation.stretch
-        messages = await self._hooks.change_messages(said)
-        context = await self._hooks.change_request(
-            Context(
-                system_prompt=prompt_text(declared.sections),
-                messages=messages,
-                tools=tuple(sorted(declared.tools.values(), key=lambda tool: tool.name)),
-            )
-        )
+        context = await self._changed(said, declared.sections)
         if context.messages is not said:
             message_ids, stretch = tuple(message.id for message in context.messages), None
-        if not self._options.sends_images:
-            without = tuple(map(self._held_back.without_images, context.messages))
-            context = msgspec.structs.replace(context, messages=without)
-        return context, message_ids, stretch
+        return self._sendable(context), message_ids, stretch
+
+    async def _changed(self, messages: Sequence[Message], sections: Mapping[str, str]) -> Context:
+        """What is to be sent, as extensions have it."""
+        tools = self._conversation.declared.tools.values()
+        return await self._hooks.change_request(
+            Context(
+                system_prompt=prompt_text(sections),
+                messages=await self._hooks.change_messages(messages),
+                tools=tuple(sorted(tools, key=lambda tool: tool.name)),
+            )
+        )
+
+    def _sendable(self, context: Context) -> Context:
+        """Without images, where none are sent."""
+        if self._options.sends_images:
+            return context
+        without = tuple(map(self._held_back.without_images, context.messages))
+        return msgspec.structs.replace(context, messages=without)
 
     async def beside(self, messages: Sequence[Message]) -> AssistantStream:
         """An answer to other messages with the same prompt and tools; nothing of it is recorded or told."""
@@ -174,16 +182,7 @@ class Requests:
         credential, failure = await self._credential(model.provider)
         if failure is not None:
             return failed_stream(model, failure)
-        context = await self._hooks.change_request(
-            Context(
-                system_prompt=prompt_text(declared.sections or self.sections()),
-                messages=await self._hooks.change_messages(messages),
-                tools=tuple(sorted(declared.tools.values(), key=lambda tool: tool.name)),
-            )
-        )
-        if not self._options.sends_images:
-            without = tuple(map(self._held_back.without_images, context.messages))
-            context = msgspec.structs.replace(context, messages=without)
+        context = self._sendable(await self._changed(messages, declared.sections or self.sections()))
         options = msgspec.structs.replace(
             self._options.stream,
             credential=credential,

@@ -15,7 +15,7 @@ from app.resources.in_force import InForce
 from app.sessions.log import SessionLog
 from app.todos.changes import TodoChange, TodoRefused, changed, normalised
 from app.todos.telling import MOST_REMINDERS, asks_something, reminder, told, with_list
-from app.values.entries import CustomEntry
+from app.values.entries import CustomEntry, Entry
 from app.values.events import EntryAppended, TodoAutoClear, TodoReminder, TodosChanged
 from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage
 from app.values.models import Model
@@ -104,13 +104,16 @@ class Todos:
         return CustomMessage(custom_type=TOLD, content=text)
 
     async def _record(self, phases: Phases) -> None:
-        entry = self._conversation.note(ENTRY, {"phases": to_wire(phases)})
-        self._log, self._leaf, self._phases = self._conversation.log, self._conversation.log.leaf_id, phases
-        await self._telling.publish(EntryAppended(entry=entry))
+        await self._telling.publish(EntryAppended(entry=self._note(phases)))
         await self._telling.publish(TodosChanged(phases=phases))
         self._stop_clearing()
         if phases and not open_items(phases):
             self._clearing = asyncio.get_running_loop().call_later(self._clear_seconds, self._clear)
+
+    def _note(self, phases: Phases) -> Entry:
+        entry = self._conversation.note(ENTRY, {"phases": to_wire(phases)})
+        self._log, self._leaf, self._phases = self._conversation.log, self._conversation.log.leaf_id, phases
+        return entry
 
     def _clear(self) -> None:
         """A finished list is gone after a while; recorded, so that resuming does not bring it back."""
@@ -118,9 +121,7 @@ class Todos:
         phases = self.phases
         if not phases or open_items(phases) or self._conversation.log.is_read_only:
             return
-        entry = self._conversation.note(ENTRY, {"phases": []})
-        self._log, self._leaf, self._phases = self._conversation.log, self._conversation.log.leaf_id, ()
-        self._telling.publish_now(EntryAppended(entry=entry))
+        self._telling.publish_now(EntryAppended(entry=self._note(())))
         self._telling.publish_now(TodosChanged(phases=()))
         self._telling.publish_now(TodoAutoClear())
 

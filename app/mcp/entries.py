@@ -1,0 +1,353 @@
+"""One written entry → one server, checked: what is wrong is told in words, and never runs half understood."""
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+
+from app.resources.server_files import ServerOrigin
+from tools.text import visible
+
+Exposure = Literal["auto", "direct", "search", "hidden"]
+EXPOSURES: tuple[Exposure, ...] = ("auto", "direct", "search", "hidden")
+ServerType = Literal["stdio", "http", "sse"]
+
+_PIS_WORDS: dict[str, Exposure] = {"codemode": "search", "deferred": "search"}
+_TYPES: dict[str, ServerType] = {
+    **{"stdio": "stdio", "local": "stdio", "sse": "sse"},
+    **dict.fromkeys(("http", "streamable-http", "streamableHttp", "streamable_http", "remote"), "http"),
+}
+_LONGEST_SECONDS = 1800.0
+"""No call takes longer, so what is more than that counts milliseconds, as other programs write them."""
+_SLOW_STARTERS = ("npx", "uvx", "docker", "podman", "pnpx", "bunx", "pipx")
+"""Programs that may load what they start before they start it."""
+_KEYS = (
+    *("command", "args", "env", "cwd", "type", "url", "headers", "oauth", "enabled", "disabled", "exposure"),
+    *("tools", "toolExposure", "description", "startTimeout", "timeout", "trustHints"),
+)
+_OVERRIDING = ("enabled", "exposure", "tools", "description", "start_timeout", "timeout", "trust_hints")
+
+
+class OAuthConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a sign-in beforehand; all of it may be left to the server."""
+
+    client_id: str = ""
+    client_secret: str = ""
+    scope: str = ""
+    callback_port: int = 0
+    """0: any free one."""
+    client_name: str = ""
+
+
+class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """A server as it is configured. Values are as written: `app.mcp.server_values.resolved` fills them in."""
+
+    name: str
+    origin: ServerOrigin = "user"
+    file: Path | None = None
+    type: ServerType = "stdio"
+    command: str | None = None
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = {}
+    cwd: str | None = None
+    url: str | None = None
+    headers: Mapping[str, str] = {}
+    oauth: OAuthConfig | None = None
+    enabled: bool = True
+    exposure: Exposure | None = None
+    """None: nothing was said."""
+    tools: Mapping[str, Exposure] = {}
+    """By name or pattern; see `exposure_of`."""
+    description: str = ""
+    start_timeout: float = 30.0
+    timeout: float = 120.0
+    trust_hints: bool = False
+    problem: str = ""
+    """Why it cannot be used as it is written; then it is in state `error`."""
+
+    @property
+    def key(self) -> str:
+        return server_key(self.name)
+
+    def exposure_of(self, tool: str) -> Exposure | None:
+        """What is said of one tool: by its exact name, else by the last pattern that fits."""
+        import fnmatch  # noqa: PLC0415  (only where servers are)
+
+        if tool in self.tools:
+            return self.tools[tool]
+        fitting: list[Exposure] = [
+            each for pattern, each in self.tools.items() if fnmatch.fnmatchcase(tool, pattern)
+        ]
+        return fitting[-1] if fitting else self.exposure
+
+
+class EntryProblem(msgspec.Struct, frozen=True):
+    """What is wrong in an entry, and at which of its keys."""
+
+    keys: tuple[str, ...]
+    text: str
+    is_hint: bool = False
+    """The server works all the same."""
+
+
+def server_key(name: str) -> str:
+    """Two names that differ only in `-` and `_` are one."""
+    return name.replace("-", "_")
+
+
+def is_override(entry: Any) -> bool:
+    """It says something of a server that another file defines."""
+    return isinstance(entry, dict) and not entry.get("command") and not entry.get("url")
+
+
+def name_problem(name: str) -> str:
+    if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
+        return ""
+    return f'"{visible(name)[:80]}" is no name for a server: 1 to 64 letters, digits, "_" and "-"'
+
+
+def checked_entry(
+    name: str, entry: Any, *, origin: ServerOrigin, file: Path | None = None
+) -> tuple[ServerConfig, tuple[EntryProblem, ...]]:
+    """Never raises."""
+    return _Entry(name, entry).run(origin, file)
+
+
+def overridden(server: ServerConfig, entry: dict[str, Any]) -> tuple[ServerConfig, tuple[EntryProblem, ...]]:
+    """The server with what another entry of its name says of it."""
+    reading = _Entry(server.name, entry)
+    said = reading.common()
+    changes = {field: said[field] for field in _OVERRIDING if field in said}
+    if "tools" in changes:
+        changes["tools"] = {**server.tools, **changes["tools"]}
+    for key in ("args", "env", "headers", "cwd", "oauth"):
+        if entry.get(key):
+            text = f"`{key}` counts only beside `command` or `url`, so this is not used"
+            reading.problems.append(EntryProblem((key,), text, is_hint=True))
+    wrong = next((each.text for each in reading.problems if not each.is_hint), "")
+    if wrong and not server.problem:
+        changes["problem"] = wrong
+    return msgspec.structs.replace(server, **changes), tuple(reading.problems)
+
+
+class _Entry:
+    """Takes what is right, and notes what is not."""
+
+    def __init__(self, name: str, entry: Any) -> None:
+        self.problems: list[EntryProblem] = []
+        self._name = name
+        self._entry: dict[str, Any] = entry if isinstance(entry, dict) else {}
+        if not isinstance(entry, dict):
+            self._note((), 'a server is an object: { "command": … } or { "url": … }')
+        else:
+            self._hints()
+
+    def run(self, origin: ServerOrigin, file: Path | None) -> tuple[ServerConfig, tuple[EntryProblem, ...]]:
+        wrong_name = name_problem(self._name)
+        if wrong_name:
+            self._note((), wrong_name)
+        fields = {**self._way(), **self.common()}
+        fields.setdefault("start_timeout", _usual_start(fields.get("command")))
+        wrong = next((each.text for each in self.problems if not each.is_hint), "")
+        server = ServerConfig(name=self._name, origin=origin, file=file, problem=wrong, **fields)
+        return server, tuple(self.problems)
+
+    def common(self) -> dict[str, Any]:
+        """What an override may say too."""
+        out: dict[str, Any] = {}
+        enabled = self._flag("enabled")
+        if enabled is None and (disabled := self._flag("disabled")) is not None:
+            enabled = not disabled
+        self._put(out, "enabled", enabled)
+        if "exposure" in self._entry:
+            self._put(out, "exposure", self._exposure(self._entry["exposure"], "exposure"))
+        tools: dict[str, Exposure] = {}
+        for key in ("toolExposure", "tools"):
+            tools |= self._tools(key)
+        if tools:
+            out["tools"] = tools
+        self._put(out, "description", self._text("description"))
+        self._put(out, "start_timeout", self._seconds("startTimeout"))
+        self._put(out, "timeout", self._seconds("timeout"))
+        self._put(out, "trust_hints", self._flag("trustHints"))
+        return out
+
+    def _way(self) -> dict[str, Any]:
+        """How it is reached."""
+        out: dict[str, Any] = {}
+        command, args = self._command()
+        url = self._text("url")
+        if command and url:
+            self._note(("url",), "has both `command` and `url`; one of them has to go")
+        kind = self._type(url)
+        if url:
+            fault = "" if "${" in url or url.startswith("!") else address_problem(url)
+            if fault:
+                self._note(("url",), fault)
+            out |= {"url": url, "headers": self._texts("headers")}
+            self._put(out, "oauth", self._oauth())
+        if command:
+            out |= {"command": command, "args": args, "env": self._texts("env")}
+            self._put(out, "cwd", self._text("cwd"))
+        out["type"] = kind
+        return out
+
+    def _command(self) -> tuple[str | None, tuple[str, ...]]:
+        if isinstance(self._entry.get("command"), list):
+            text = '`command` is one program: write "command": "npx", "args": ["-y", …]'
+            self._note(("command",), text)
+            return None, ()
+        args = self._entry.get("args", [])
+        if not isinstance(args, list) or not all(_is_plain(each) for each in args):
+            self._note(("args",), "`args` must be a list of texts")
+            args = []
+        return self._text("command"), tuple(map(str, args))
+
+    def _type(self, url: str | None) -> ServerType:
+        given = self._entry.get("type")
+        if given is None:
+            return "http" if url else "stdio"
+        kind = _TYPES.get(given) if isinstance(given, str) else None
+        if kind is None:
+            self._note(("type",), '`type` is one of "stdio", "http", "sse"')
+            return "http" if url else "stdio"
+        if (kind == "stdio") == bool(url):
+            wanted = "`command`" if kind == "stdio" else "`url`"
+            self._note(("type",), f"`type` is {kind}, which needs {wanted}")
+        elif kind == "sse":
+            text = 'speaks "sse", which is going away: ask for its streamable HTTP address'
+            self._note(("type",), text, is_hint=True)
+        return kind
+
+    def _oauth(self) -> OAuthConfig | None:
+        given = self._entry.get("oauth")
+        if given is None or given is False:
+            return None
+        if not isinstance(given, dict):
+            self._note(("oauth",), "`oauth` must be an object: { clientId, scope, … }")
+            return None
+        texts = {"client_id": "clientId", "client_secret": "clientSecret", "scope": "scope"}
+        fields: dict[str, Any] = {}
+        for field, key in {**texts, "client_name": "clientName"}.items():
+            value = given.get(key, "")
+            if isinstance(value, str):
+                fields[field] = value
+            else:
+                self._note(("oauth", key), f"`oauth.{key}` must be a text")
+        port = given.get("callbackPort", 0)
+        if isinstance(port, int) and not isinstance(port, bool) and 0 <= port <= 65535:
+            fields["callback_port"] = port
+        else:
+            self._note(("oauth", "callbackPort"), "`oauth.callbackPort` must be a port: 1 to 65535")
+        return OAuthConfig(**fields)
+
+    def _tools(self, key: str) -> dict[str, Exposure]:
+        given = self._entry.get(key)
+        if given is None or given == ["*"]:  # other programs' way to say: all of them
+            return {}
+        if not isinstance(given, dict):
+            self._note((key,), f'`{key}` must be an object: {{ "delete_*": "hidden" }}')
+            return {}
+        out: dict[str, Exposure] = {}
+        for pattern, value in given.items():
+            found = self._exposure(value, key, pattern)
+            if found is not None:
+                out[pattern] = found
+        return out
+
+    def _exposure(self, value: Any, *keys: str) -> Exposure | None:
+        for each in EXPOSURES:
+            if value == each:
+                return each
+        if isinstance(value, str) and value in _PIS_WORDS:
+            return _PIS_WORDS[value]
+        told = ", ".join(f'"{each}"' for each in EXPOSURES)
+        self._note(keys, f"`{visible('.'.join(keys))}` must be one of {told}")
+        return None
+
+    def _seconds(self, key: str) -> float | None:
+        value = self._entry.get(key)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e9:
+            self._note((key,), f"`{key}` must be a number of seconds above 0")
+            return None
+        return float(value) if value <= _LONGEST_SECONDS else min(value / 1000, _LONGEST_SECONDS)
+
+    def _flag(self, key: str) -> bool | None:
+        value = self._entry.get(key)
+        if value is None or isinstance(value, bool):
+            return value
+        self._note((key,), f"`{key}` must be true or false")
+        return None
+
+    def _text(self, key: str) -> str | None:
+        value = self._entry.get(key)
+        if value is None or (isinstance(value, str) and _is_plain(value)):
+            return value or None
+        self._note((key,), f"`{key}` must be a text")
+        return None
+
+    def _texts(self, key: str) -> dict[str, str]:
+        given = self._entry.get(key)
+        if given is None:
+            return {}
+        if not isinstance(given, dict):
+            self._note((key,), f'`{key}` must be an object: {{ "NAME": "value" }}')
+            return {}
+        fits: Callable[[str], object] = _HEADER.fullmatch if key == "headers" else _VARIABLE.fullmatch
+        out: dict[str, str] = {}
+        for name, value in given.items():
+            if not fits(name):
+                self._note((key, name), f'"{visible(name)[:80]}" in `{key}` cannot be such a name')
+            elif not _is_plain(value):
+                self._note((key, name), f"`{key}.{name}` must be a text")
+            else:
+                out[name] = str(value)
+        return out
+
+    def _hints(self) -> None:
+        """A key that nobody reads is kept; one that is nearly one of ours was meant to be it."""
+        import difflib  # noqa: PLC0415  (only where servers are)
+
+        for key in self._entry:
+            close = [] if key in _KEYS else difflib.get_close_matches(key, _KEYS, n=1, cutoff=0.8)
+            if close:
+                self._note((key,), f"`{visible(key)}` does nothing. Did you mean `{close[0]}`?", is_hint=True)
+
+    def _put(self, out: dict[str, Any], field: str, value: Any) -> None:
+        if value is not None:
+            out[field] = value
+
+    def _note(self, keys: tuple[str, ...], text: str, *, is_hint: bool = False) -> None:
+        self.problems.append(EntryProblem(keys, text, is_hint))
+
+
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_VARIABLE = re.compile(r"[^=\0]+")
+
+
+def address_problem(url: str) -> str:
+    """What is wrong with an address that has to be reached; it is not repeated, for it may hold a secret."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return "`url` is no address"
+    if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"[\s\x00-\x1f\x7f]", url):
+        return "`url` must be an address that begins with https:// or http://"
+    return ""
+
+
+def _usual_start(command: str | None) -> float:
+    return 60.0 if command and Path(command).name.removesuffix(".cmd") in _SLOW_STARTERS else 30.0
+
+
+def _is_plain(value: Any) -> bool:
+    """A text that a program can be handed; numbers are written without quotes often enough."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return True
+    return isinstance(value, str) and "\0" not in value

@@ -1,0 +1,49 @@
+"""`${NAME}` and `!command`: filled in at contact, and what is missing says its name and never a value."""
+
+import sys
+
+import pytest
+
+from app.mcp.entries import ServerConfig
+from app.mcp.server_values import ServerValues
+from app.values.unable import Unable
+
+
+async def test_variables_defaults_and_commands_are_filled_in():
+    server = ServerConfig(
+        name="x",
+        url="https://${HOST}/mcp?k=${MISSING:-none}",
+        headers={"Authorization": "Bearer ${env:TOKEN}", "X-Key": f"!{sys.executable} -c 'print(41 + 1)'"},
+    )
+    found = await ServerValues({"HOST": "docs.example", "TOKEN": "s3"}).resolved(server)
+    assert found.url == "https://docs.example/mcp?k=none"
+    assert found.headers == {"Authorization": "Bearer s3", "X-Key": "42"}
+    process = ServerConfig(
+        name="y", command="${BIN}", args=("$HOME", "!x", "${A:-}"), env={"L": "${A:-info}"}
+    )
+    found = await ServerValues({"BIN": "run", "A": ""}).resolved(process)
+    assert (found.command, found.args, found.env) == ("run", ("$HOME", "!x", ""), {"L": "info"})
+
+
+@pytest.mark.parametrize(
+    ("server", "words"),
+    [
+        (
+            ServerConfig(name="x", url="https://x.example", headers={"A": "B ${DOCS_TOKEN}"}),
+            "${DOCS_TOKEN} is not set",
+        ),
+        (ServerConfig(name="x", command="a", args=("${input:key}",)), "another program's way to ask"),
+        (ServerConfig(name="x", url="${ADDRESS}"), "`url` must be an address"),
+        (
+            ServerConfig(name="x", url="https://x.example", headers={"A": "${LINES}"}),
+            "would hold a line break",
+        ),
+        (ServerConfig(name="x", command="a", env={"K": "!echo no >&2; exit 3"}), "exit code 3: no"),
+        (ServerConfig(name="x", command="a", problem="has both"), "has both"),
+    ],
+)
+async def test_what_cannot_be_filled_in_says_which(server: ServerConfig, words: str):
+    with pytest.raises(Unable) as told:
+        await ServerValues({"ADDRESS": "hunter2", "LINES": "hunter2\nx"}).resolved(server)
+    assert words in str(told.value)
+    assert "hunter2" not in str(told.value)

@@ -19,13 +19,19 @@ from app.assembly.trusting import unasked
 from app.engine.session import Session
 from app.extensions.ports import Mode
 from app.extensions.ui import EventUi, SilentUi
-from app.modes.endings import NO_PROMPT, fail, tell
+from app.modes.endings import NO_PROMPT, Prepare, WaysOnCommandLine, fail, tell
 from app.resources.paths import Paths
 from app.sessions.errors import SessionError
 from app.values.events import Event, ToolExecutionEnd
+from app.values.messages import AssistantMessage
 
 _LONG_SECONDS = 5.0
 _MODES: dict[str, Mode] = {"print": "print", "json": "json", "rpc": "rpc"}
+
+NO_MODEL = (
+    "No model is connected: the offline guide answers, which is no language model. "
+    "To connect one: bayou auth login PROVIDER, or a key such as ANTHROPIC_API_KEY in the environment."
+)
 
 
 async def run_headless(options: Options, paths: Paths, face: str) -> int:
@@ -111,13 +117,38 @@ async def _work(
         given = read(options)  # once: a pipe does not say it again
         if not given.prompts:
             return fail(NO_PROMPT)
+    before = session.last_answer
+    code = await _run(options, assembled, face, prepare)
+    if session.last_answer is not before and _is_guide_by_default(options, assembled):
+        tell(NO_MODEL)
+    return code
+
+
+async def _run(options: Options, assembled: Assembled, face: str, prepare: Prepare) -> int:
+    """What has an end."""
+    session = assembled.session
     if face == "json":
         from app.modes.json_lines import run_json  # noqa: PLC0415  (this face only)
 
-        return await run_json(session, prepare, merge=not options.no_merge_deltas)
+        return await run_json(
+            session, prepare, merge=not options.no_merge_deltas, next_step=partial(_next_step, assembled)
+        )
     from app.modes.printing import run_print  # noqa: PLC0415  (this face only)
 
-    return await run_print(session, prepare)
+    return await run_print(session, prepare, partial(_next_step, assembled))
+
+
+def _is_guide_by_default(options: Options, assembled: Assembled) -> bool:
+    """The offline guide answers because nothing else can, and not because somebody wants it."""
+    model = assembled.choice.model
+    is_wished = options.model is not None or assembled.settings.model.default_model is not None
+    return model is not None and model.api == "offline" and not is_wished
+
+
+def _next_step(assembled: Assembled, message: AssistantMessage) -> str:
+    from app.assembly.next_steps import NextSteps  # noqa: PLC0415  (with the first answer that fails)
+
+    return NextSteps(assembled.choice, WaysOnCommandLine(), os.environ).of(message)
 
 
 def _stop_soon() -> None:

@@ -16,6 +16,14 @@ class Refused(Unable):
     """The session cannot do that now; the text says why and what to do."""
 
 
+class NoKey(Refused):
+    """Nobody has given a key for the provider of the model; each face says how."""
+
+    def __init__(self, provider: str) -> None:
+        super().__init__(f"No API key found for {provider}. Add one with /login {provider}.")
+        self.provider = provider
+
+
 class Busy(Refused):
     """Something is under way that the person can stop; each face says how."""
 

@@ -4,7 +4,7 @@ from app.engine.brancher import Brancher
 from app.engine.choice import ModelChoice
 from app.engine.compactor import Compactor
 from app.engine.conversation import Conversation
-from app.engine.intake import Busy, Refused
+from app.engine.intake import Busy, NoKey, Refused
 from app.engine.runner import Runner
 from app.sessions.errors import SessionReadOnly, SessionWriteError
 
@@ -47,7 +47,7 @@ class Readiness:
         if model is None:
             raise Refused(self._choice.why_none)
         if not self._choice.is_available(model):
-            raise Refused(f"No API key found for {model.provider}. Add one with /login {model.provider}.")
+            raise NoKey(model.provider)
 
     def _require_room(self) -> None:
         try:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import assert_never
 
 from app.assembly.inputs import FirstInput
+from app.engine.intake import NoKey, Refused
 from app.engine.prompts import Disposition
 from app.engine.session import Session
 from app.sessions.errors import SessionWriteError
@@ -40,13 +41,38 @@ async def wait_for_jobs(session: Session) -> None:
         await session.wait_until_idle()
 
 
-def problem_of(message: AssistantMessage | None) -> str | None:
+def refusal(problem: Refused) -> str:
+    """Why nothing was asked, with what helps on a command line."""
+    if isinstance(problem, NoKey):
+        return f"No API key found for {problem.provider}. Add one with: bayou auth login {problem.provider}"
+    return str(problem)
+
+
+NextStep = Callable[[AssistantMessage], str]
+"""What helps where an answer failed."""
+NO_STEP: NextStep = lambda _: ""  # noqa: E731  (as much a constant as a function)
+
+
+class WaysOnCommandLine:
+    """What helps there."""
+
+    def log_in(self, provider: str) -> str:
+        return f"bayou auth login {provider}"
+
+    def choose_model(self) -> str:
+        return "--model chooses"
+
+    def look_at_window(self) -> str:
+        return "Ask with less before it: a shorter prompt, fewer files, or a session of its own"
+
+
+def problem_of(message: AssistantMessage | None, next_step: NextStep = NO_STEP) -> str | None:
     """Why an answer does not count as one."""
     if message is None:
         return "The model gave no answer."
     match message.stop_reason:
         case "error":
-            return message.error_message or "The request failed."
+            return _sentence(message.error_message or "The request failed.", next_step(message))
         case "aborted":
             return message.error_message or "The request was aborted."
         case "length":
@@ -55,6 +81,12 @@ def problem_of(message: AssistantMessage | None) -> str | None:
             return None
         case _:
             assert_never(message.stop_reason)
+
+
+def _sentence(problem: str, step: str) -> str:
+    if not step:
+        return problem
+    return f"{problem if problem.endswith(('.', '!', '?')) else f'{problem}.'} {step}"
 
 
 def unwritten(session: Session) -> int:

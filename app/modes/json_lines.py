@@ -11,10 +11,13 @@ from app.engine.session import Session
 from app.modes.endings import (
     LAST_WORDS,
     NO_PROMPT,
+    NO_STEP,
     READER_PATIENCE,
+    NextStep,
     Prepare,
     fail,
     problem_of,
+    refusal,
     say,
     unwritten,
     wait_for_jobs,
@@ -31,6 +34,7 @@ async def run_json(
     prepare: Prepare,
     *,
     merge: bool = True,
+    next_step: NextStep = NO_STEP,
 ) -> int:
     """Exits 1 when the last answer failed, with the reason on standard error too."""
     writer = LineWriter(claim_stdout())
@@ -39,7 +43,7 @@ async def run_json(
     writer.put(encode(log.header))
     leave = forward(session, lines.tell, writer)
     try:
-        code = await _until_gone(writer, _converse(session, prepare))
+        code = await _until_gone(writer, _converse(session, prepare, next_step))
     except asyncio.CancelledError:
         # The session is being closed beside us; how it settled is still told.
         stalled = asyncio.ensure_future(writer.give_up_when_stalled(LAST_WORDS))
@@ -56,7 +60,7 @@ async def run_json(
     return fail(writer.failure) if writer.failure else 1
 
 
-async def _converse(session: Session, prepare: Prepare) -> int:
+async def _converse(session: Session, prepare: Prepare, next_step: NextStep) -> int:
     given = await prepare()
     if not given.prompts:
         return fail(NO_PROMPT)
@@ -68,10 +72,10 @@ async def _converse(session: Session, prepare: Prepare) -> int:
         await wait_for_jobs(session)
         await session.drain()
     except Refused as problem:
-        return fail(str(problem))
+        return fail(refusal(problem))
     if how == "handled" and session.last_answer is answered:
         return 0  # a command that asked no model
-    problem = problem_of(session.last_answer)
+    problem = problem_of(session.last_answer, next_step)
     return fail(problem) if problem else unwritten(session)
 
 

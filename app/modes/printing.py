@@ -7,7 +7,19 @@ import os
 
 from app.engine.intake import Refused
 from app.engine.session import Session
-from app.modes.endings import NO_PROMPT, Prepare, fail, problem_of, say, tell, unwritten, wait_for_jobs
+from app.modes.endings import (
+    NO_PROMPT,
+    NO_STEP,
+    NextStep,
+    Prepare,
+    fail,
+    problem_of,
+    refusal,
+    say,
+    tell,
+    unwritten,
+    wait_for_jobs,
+)
 from app.modes.output import claim_stdout
 from app.sessions.errors import reason
 from app.values.entries import CustomMessageEntry, MessageEntry
@@ -19,7 +31,7 @@ _AT_ONCE = 65536
 """Characters; a large answer is not kept a second time as bytes."""
 
 
-async def run_print(session: Session, prepare: Prepare) -> int:
+async def run_print(session: Session, prepare: Prepare, next_step: NextStep = NO_STEP) -> int:
     own = claim_stdout()
     session.subscribe(_tell_stderr)
     given = await prepare()
@@ -36,11 +48,11 @@ async def run_print(session: Session, prepare: Prepare) -> int:
                     continue  # a command that asked no model
                 return fail("The run ended without an answer.")
             answered = session.last_answer
-            problem = problem_of(answered)
+            problem = problem_of(answered, next_step)
             if problem is not None:
                 return fail(problem)
     except Refused as problem:
-        return fail(str(problem))
+        return fail(refusal(problem))
     said = _last_said(session, before)
     failure = None
     if said is not None:
@@ -85,6 +97,6 @@ def _tell_stderr(event: Event) -> None:
         tell(f"{event.extension_path} ({event.event}): {event.error}")
     elif isinstance(event, AutoRetryStart):
         tell(
-            f"{event.error_message} Retrying in {event.delay_ms / 1000:.0f}s "
+            f"{event.error_message.rstrip('.')}. Retrying in {event.delay_ms / 1000:.0f}s "
             f"({event.attempt} of {event.max_attempts})."
         )

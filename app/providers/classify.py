@@ -13,7 +13,9 @@ import msgspec
 from app.values.messages import AssistantMessage
 from app.values.models import Model
 
-Kind = Literal["none", "aborted", "overflow", "rate_limit", "quota", "auth", "network", "server", "other"]
+Kind = Literal[
+    "none", "aborted", "overflow", "rate_limit", "quota", "auth", "model", "network", "server", "other"
+]
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,6 +104,22 @@ AUTH = _rows(
     ("token", r"(?:token|session) (?:has )?expired|invalid.{0,10}token|could not validate credentials"),
 )
 
+MODEL_GONE = _rows(
+    ("code", r"model_?not_?found|model_not_available|invalid_model|unknown.?model|model_not_supported"),
+    ("Anthropic", r"not_found_error: model\b"),
+    (
+        "not there",
+        r"\bmodels? [`'\"]?[\w./:@-]*[`'\"]? ?(?:does not exist|doesn't exist|(?:is |was )?not found)",
+    ),
+    (
+        "retired",
+        r"\bmodel [`'\"]?[\w./:@-]*[`'\"]? ?(?:has been |is |was )?"
+        r"(?:deprecated|decommissioned|retired|discontinued|no longer (?:available|supported))",
+    ),
+    ("no such", r"no such model|no endpoints? found for|is not a valid model"),
+)
+"""The server no longer has the model, or has it for others."""
+
 RATE_LIMIT = _rows(
     ("rate limit", r"rate.?limit"),
     ("too many requests", r"too many requests"),
@@ -174,6 +192,8 @@ def classify(message: AssistantMessage, model: Model | None = None) -> Failure:
 
 def _kind(text: str, facts: dict[str, Any]) -> Kind:
     status = facts.get("status")
+    if (status is None or status in (400, 403, 404, 410, 422)) and _matches(MODEL_GONE, text):
+        return "model"
     if status == 402 or _matches(QUOTA, text):
         return "quota"
     if status in (401, 403) or (status is None and _matches(AUTH, text)):

@@ -186,3 +186,10 @@ _LIST = (
 
 PROVIDERS: Mapping[str, KnownProvider] = {provider.id: provider for provider in _LIST}
 """In the order in which a default is looked for: those who make models before those who pass them on."""
+
+
+def key_variable(provider: str, env: Mapping[str, str]) -> str:
+    """The variable of the environment that holds its key or token; nothing when none does."""
+    known = PROVIDERS.get(provider)
+    named = (*known.bearer_env, *known.env) if known is not None else ()
+    return next((name for name in named if env.get(name)), "")

@@ -28,7 +28,7 @@ from app.tui.every_page import Pages
 from app.tui.garbage import Garbage
 from app.tui.keys import page_keys
 from app.tui.keys.action_table import ActionTable
-from app.tui.keys.key_texts import PLACEHOLDER, KeyTexts
+from app.tui.keys.key_texts import PLACEHOLDER, KeyTexts, next_steps
 from app.tui.keys.own_keys import OwnKeys
 from app.tui.keys.typed_ahead import Passed, TypedAhead
 from app.tui.links import open_link
@@ -126,7 +126,10 @@ class BayouApp(App[int]):
         self.todo_list = TodoList(self.session, self.todo_view)
         self.search_bar = SearchBar(self.transcript, id="search")
         self.approval_bar = ApprovalBar(clock=self.clock, id="approval")
-        self.presenter = Presenter(self.session, self.transcript, self.note_event, key_told, self.clock)
+        next_step = next_steps(self.models, self.action_table.key_of, self.env)
+        self.presenter = Presenter(
+            self.session, self.transcript, self.note_event, key_told, self.clock, next_step
+        )
         self.status = StatusLines(
             self.assembled,
             header=self.header,

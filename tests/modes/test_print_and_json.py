@@ -39,9 +39,24 @@ async def bayou(*arguments: str, cwd: Path, stdin: bytes = b"", **env: str) -> D
 
 async def test_print_answers_on_standard_output(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 41\n")
-    done = await bayou("-p", "read a.py", cwd=tmp_path)
+    done = await bayou("--model", "offline", "-p", "read a.py", cwd=tmp_path)
     assert (done.code, done.err) == (0, "")
     assert "x = 41" in done.out
+
+
+async def test_without_a_key_it_is_told_how_one_is_given(tmp_path: Path) -> None:
+    done = await bayou("-p", "help", cwd=tmp_path)
+    assert done.out and "bayou auth login" in done.err
+    done = await bayou("--model", "anthropic/claude-opus-5-5", "-p", "help", cwd=tmp_path)
+    assert (done.code, done.out) == (1, "")
+    assert done.err.endswith("bayou auth login anthropic\n")
+    own = {"far": {"baseUrl": "http://127.0.0.1:9", "api": "openai-completions", "models": [{"id": "m"}]}}
+    (write_settings({"retry": {"enabled": False}}).parent / "models.json").write_text(
+        json.dumps({"providers": own})
+    )
+    done = await bayou("--model", "far/m", "-p", "help", cwd=tmp_path)
+    assert done.code == 1
+    assert "Is the server at 127.0.0.1:9 running? --model chooses another model." in done.err
 
 
 async def test_a_models_words_cannot_drive_the_terminal(tmp_path: Path) -> None:
@@ -214,7 +229,7 @@ async def test_a_broken_settings_file_is_named_and_bayou_still_answers(tmp_path:
 
 async def test_print_never_loads_textual(tmp_path: Path) -> None:
     code = (
-        "import sys; sys.argv = ['bayou', '-p', 'help']; sys.stdin = open('/dev/null')\n"
+        "import sys; sys.argv = ['bayou', '--model', 'offline', '-p', 'help']; sys.stdin = open('/dev/null')\n"
         "from app.cli.main import main\nmain()\n"
         "loaded = [n for n in ('textual', 'anthropic', 'openai', 'tree_sitter', 'pydantic') if n in sys.modules]\n"
         "sys.exit(repr(loaded) if loaded else 0)"

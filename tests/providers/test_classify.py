@@ -4,6 +4,7 @@ import pytest
 
 from app.providers.classify import (
     AUTH,
+    MODEL_GONE,
     NETWORK,
     OVERFLOW,
     QUOTA,
@@ -120,6 +121,33 @@ QUOTAS = {
 def test_nobody_waits_for_a_quota(name: str):
     found = classify(failed(QUOTAS[name], status=429))
     assert (found.kind, found.is_retryable) == ("quota", False)
+
+
+GONE = {
+    "code": "404 invalid_request_error model_not_found: The model `gpt-9` does not exist",
+    "Anthropic": "404 not_found_error: model: claude-opus-4-1",
+    "not there": "404 model 'llama9' not found, try pulling it first",
+    "retired": "400 The model `gemma-7b` has been decommissioned and is no longer supported.",
+    "no such": "404 No endpoints found for acme/large.",
+}
+
+
+@pytest.mark.parametrize("name", [name for name, _ in MODEL_GONE])
+def test_a_model_that_is_gone_is_not_asked_again(name: str):
+    assert compiled(dict(MODEL_GONE)[name]).search(GONE[name])
+    assert classify(failed(GONE[name], status=int(GONE[name][:3]))) == Failure(kind="model")
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "kind"),
+    [
+        ("503 The model is temporarily unavailable, retry later", 503, "server"),
+        ("400 This model does not support the tool that was not found", 400, "other"),
+        ("429 This model is no longer available at this rate", 429, "rate_limit"),
+    ],
+)
+def test_other_words_about_a_model(text: str, status: int, kind: str):
+    assert classify(failed(text, status=status)).kind == kind
 
 
 AUTHS = {

@@ -81,6 +81,10 @@ class Tour:
         self.app.transcript.arriving.flush()
         await settled(self.pilot)
 
+    def words(self) -> str:
+        """What the screen shows, as text."""
+        return text_of(self.app)
+
     async def photograph(self, name: str) -> None:
         for size, cells in reversed(SIZES.items()):
             await self._resize(cells)

@@ -1,13 +1,17 @@
 """What is told on the page with its key names the key that is in force."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from app.engine.choice import ModelChoice
 from app.tui.transcript.presenter import Presenter
+from app.values.messages import AssistantMessage
 from widgets.editor.prompt import PromptEditor
 from widgets.status.queue import QueueView
 from widgets.status.todos import TodoView
 
 PLACEHOLDER = "Ask anything · / commands · @ files · ! shell"
+KeyOf = Callable[[str], str]
+"""The key of an action, as it is written for a person; nothing when it has none."""
 _WAITING = (("app.message.dequeue", "takes them back"), ("app.queue.focus", "edits and moves them"))
 _AT_BLOCKS = (
     ("transcript.next-block", "next"),
@@ -24,14 +28,13 @@ class KeyTexts:
 
     def __init__(
         self,
-        key_of: Callable[[str], str],
+        key_of: KeyOf,
         *,
         editor: PromptEditor,
         queue_view: QueueView,
         todo_view: TodoView,
         presenter: Presenter,
     ) -> None:
-        """`key_of`: the key of an action, as it is written for a person; nothing when it has none."""
         self._key_of = key_of
         self._editor = editor
         self._queue_view = queue_view
@@ -59,3 +62,32 @@ class KeyTexts:
         """`alt+up takes them back · …`; what has no key is left out."""
         named = ((self._key_of(action), does) for action, does in actions)
         return " · ".join(f"{key} {does}" for key, does in named if key)
+
+
+class WaysOnPage:
+    """What helps when an answer failed, by the keys of the page."""
+
+    def __init__(self, key_of: KeyOf) -> None:
+        self._key_of = key_of
+
+    def log_in(self, provider: str) -> str:
+        return f"/login {provider}"
+
+    def choose_model(self) -> str:
+        return f"{self._key_of('app.model.select') or '/model'} chooses"
+
+    def look_at_window(self) -> str:
+        return "/context shows what fills the window and takes single messages out, /compact makes room"
+
+
+def next_steps(
+    choice: ModelChoice, key_of: KeyOf, env: Mapping[str, str]
+) -> Callable[[AssistantMessage], str]:
+    """What helps where an answer failed, told for this page."""
+
+    def step(message: AssistantMessage) -> str:
+        from app.assembly.next_steps import NextSteps  # noqa: PLC0415  (with the first answer that fails)
+
+        return NextSteps(choice, WaysOnPage(key_of), env).of(message)
+
+    return step

@@ -16,7 +16,7 @@ from app.tui.transcript.earlier import Earlier
 from app.tui.transcript.own_commands import OwnCommands
 from app.tui.transcript.renderers import Renderers
 from app.tui.transcript.shown_call import ShownCall, arguments_so_far
-from app.tui.transcript.summary_card import SummaryCard
+from app.tui.transcript.summary_card import SummaryCard, branch_names
 from app.values.content import ToolCall
 from app.values.entries import CustomEntry, Entry
 from app.values.events import (
@@ -110,6 +110,7 @@ class Presenter:
         on_other: Callable[[Event], None],
         key_told: KeyTold,
         clock: Callable[[], float] = time.monotonic,
+        next_step: Callable[[AssistantMessage], str] = lambda _: "",
     ) -> None:
         self._session = session
         self._transcript = transcript
@@ -125,7 +126,7 @@ class Presenter:
         self._failed: AssistantMessage | None = None
         """The last answer, if it ended in an error."""
         self._changed = ChangedLine(key_told)
-        self.renderers = Renderers(session.card, key_told)
+        self.renderers = Renderers(session.card, key_told, next_step, branch_names(session))
         self.summary_card = SummaryCard(transcript, key_told)
         self.own_commands = OwnCommands(transcript)
         self._earlier = Earlier(transcript, self.renderers, key_told)
@@ -322,7 +323,7 @@ class Presenter:
             self._transcript.add(block)
 
     def _end_reply(self, message: AssistantMessage) -> None:
-        state, failure = replay.reply_state(message, self.renderers.retry_key)
+        state, failure = replay.reply_state(message, self.renderers)
         self._failed = message if state is ReplyState.ERROR else None
         self._transcript.finish_reply(message.id, state, failure=failure)
         block = replay.reply_block(message.id, message, self.renderers)
@@ -400,9 +401,10 @@ class Presenter:
             self._retry_note = None
         if isinstance(event, AutoRetryStart):
             self._pass_over_failed(is_tried_again=True)
-            count = f"{event.attempt} of {event.max_attempts}"
-            words = f"{event.error_message.rstrip('.')}. Trying again: {count}."
-            self._retry_note = self.note(words, NoteKind.WARNING)
+            what = f"{event.error_message.rstrip('.')}. Trying again"
+            self._retry_note = self.note(
+                f"{what}: {event.attempt} of {event.max_attempts}.", NoteKind.WARNING
+            )
         elif not event.success:
             times = "once" if event.attempt == 1 else f"{event.attempt} times"
             self.note(f"It was tried again {times}, without success.", NoteKind.ERROR)
@@ -437,11 +439,9 @@ class Presenter:
         if event.result is not None:
             self._notes += 1
             self._transcript.add(
-                replay.summary_block(
+                replay.compaction_block(
                     f"compaction{self._notes}",
-                    CustomKind.COMPACTION,
-                    event.result.summary,
-                    f"from {event.result.tokens_before:,} tokens",
+                    event.result,
                     self.renderers,
                     hint=self.offers.get("compacted", ""),
                 )

@@ -11,8 +11,8 @@ from app.tui.handed import KeyTold
 from app.tui.transcript.cell_block import excluded_cell
 from app.values.cells import CELL
 from app.values.content import ToolCall
-from app.values.entries import CustomEntry, CustomMessageEntry, Entry
-from app.values.messages import CustomMessage
+from app.values.entries import BranchSummaryEntry, CustomEntry, CustomMessageEntry, Entry
+from app.values.messages import AssistantMessage, CustomMessage
 from tools.results import Card, ToolResult
 from widgets.transcript.blocks import CustomBlock, CustomKind, NoteKind
 
@@ -23,9 +23,18 @@ _TONES = {"warning": NoteKind.WARNING, "error": NoteKind.ERROR}
 class Renderers:
     """The renderers in force for one session. Without extensions everything is drawn as bayou does."""
 
-    def __init__(self, card: Callable[[ToolCall, ToolResult | None], Card], key_told: KeyTold) -> None:
-        """`card`: how the tool itself shows a call and its result."""
+    def __init__(
+        self,
+        card: Callable[[ToolCall, ToolResult | None], Card],
+        key_told: KeyTold,
+        next_step: Callable[[AssistantMessage], str] = lambda _: "",
+        branch_name: Callable[[BranchSummaryEntry], str] = lambda _: "",
+    ) -> None:
+        """`card`: how the tool itself shows a call and its result; `next_step`: what helps where an answer failed;
+        `branch_name`: what the branch was about that is summed up."""
         self._card = card
+        self.branch_name = branch_name
+        self.next_step = next_step
         self._key_told = key_told
         self.retry_key = ""
         """The key that asks again, as it is in force."""

@@ -28,6 +28,7 @@ from app.values.entries import (
     UnknownEntry,
     UsageEntry,
 )
+from app.values.events import CompactionResult
 from app.values.messages import (
     AssistantMessage,
     BashExecutionMessage,
@@ -123,9 +124,9 @@ def _followed_failures(entries: Iterable[Entry], *, goes_on: bool) -> dict[str, 
 
 
 def passed_over(block: ReplyBlock, *, is_tried_again: bool) -> ReplyBlock | None:
-    """A failed answer that is not the last word has no key to press. What was tried again keeps only what it said."""
+    """A failed answer that is not the last word has nothing to press. What was tried again keeps only what it said."""
     if not is_tried_again:
-        failure = msgspec.structs.replace(block.failure, retry_key="") if block.failure else None
+        failure = ShownFailure(message=block.failure.message) if block.failure else None
         return msgspec.structs.replace(block, failure=failure)
     return msgspec.structs.replace(block, state=ReplyState.ABORTED, failure=None) if block.parts else None
 
@@ -155,19 +156,13 @@ def _blocks_of_entry(entry: Entry, renderers: Renderers) -> Iterator[Block]:
             if (block := renderers.entry(entry)) is not None:
                 yield block
         case CompactionEntry():
-            yield summary_block(
-                entry.id,
-                CustomKind.COMPACTION,
-                entry.summary,
-                f"from {entry.tokens_before:,} tokens",
-                renderers,
-            )
+            yield compaction_block(entry.id, entry, renderers)
         case BranchSummaryEntry():
             yield summary_block(
                 entry.id,
                 CustomKind.BRANCH_SUMMARY,
                 entry.summary.removeprefix(BRANCH_PREAMBLE),
-                "of another branch",
+                f"of {renderers.branch_name(entry) or 'another branch'}",
                 renderers,
             )
         case (
@@ -217,7 +212,7 @@ def _assistant_blocks(block_id: str, message: AssistantMessage, renderers: Rende
 def reply_block(block_id: str, message: AssistantMessage, renderers: Renderers) -> ReplyBlock | None:
     """None for an answer that only calls tools."""
     parts = tuple(part for block in message.content if (part := _part(block, renderers)) is not None)
-    state, failure = reply_state(message, renderers.retry_key)
+    state, failure = reply_state(message, renderers)
     if not parts and state is ReplyState.DONE:
         return None
     return ReplyBlock(id=block_id, parts=parts, state=state, failure=failure)
@@ -231,11 +226,13 @@ def _part(block: Content, renderers: Renderers) -> Thought | Prose | None:
     return None
 
 
-def reply_state(message: AssistantMessage, retry_key: str) -> tuple[ReplyState, ShownFailure | None]:
+def reply_state(message: AssistantMessage, renderers: Renderers) -> tuple[ReplyState, ShownFailure | None]:
     match message.stop_reason:
         case "error":
             text = message.error_message or "The request failed."
-            return ReplyState.ERROR, ShownFailure(message=text, retry_key=retry_key)
+            return ReplyState.ERROR, ShownFailure(
+                message=text, next_step=renderers.next_step(message), retry_key=renderers.retry_key
+            )
         case "aborted":
             return ReplyState.ABORTED, None
         case "length":
@@ -370,6 +367,13 @@ def _map_card(text: str, details: dict[str, object]) -> Card:
         summary=f"{lines:,} lines, {details.get('symbolCount', 0)} symbols, {language}",
         blocks=(MapBlock(path=path, text=text, language=language, total_lines=lines),),
     )
+
+
+def compaction_block(
+    block_id: str, made: CompactionEntry | CompactionResult, renderers: Renderers, *, hint: str = ""
+) -> CustomBlock:
+    about = f"from {made.tokens_before:,} tokens"
+    return summary_block(block_id, CustomKind.COMPACTION, made.summary, about, renderers, hint=hint)
 
 
 def summary_block(

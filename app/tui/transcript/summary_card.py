@@ -1,9 +1,40 @@
-"""The card of a summary that is being written: its text as it arrives, and how far it is."""
+"""The card of a summary that is being written: its text as it arrives, and how far it is; of which branch it is."""
 
+from collections.abc import Callable
+
+from app.engine.session import Session
+from app.sessions.log import SessionLog
 from app.tui.handed import KeyTold, stoppable
+from app.values.content import text_of
+from app.values.entries import BranchSummaryEntry, MessageEntry
+from app.values.messages import UserMessage
 from tools.results import Card, TextBlock
 from widgets.transcript.blocks import CardState, CustomBlock, CustomKind
 from widgets.transcript.view import Transcript
+
+_MOST = 60
+"""Characters of a branch's first prompt."""
+
+
+def branch_names(session: Session) -> Callable[[BranchSummaryEntry], str]:
+    """What the branch was about that a summary stands for."""
+    return lambda summary: _branch_name(session.log, summary)
+
+
+def _branch_name(log: SessionLog, summary: BranchSummaryEntry) -> str:
+    """The label of the branch that was left, else the first prompt that is its own; nothing when it has none."""
+    if summary.from_id not in log:
+        return ""
+    if label := log.label(summary.from_id):
+        return label
+    shared = log.common_ancestor(summary.from_id, summary.parent_id)
+    path = log.path_to(summary.from_id)
+    own = path[next((at + 1 for at, entry in enumerate(path) if entry.id == shared), 0) :]
+    for entry in own:
+        if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
+            words = " ".join(text_of(entry.message.content).split())
+            return f"“{words if len(words) <= _MOST else words[: _MOST - 1] + '…'}”" if words else ""
+    return ""
 
 
 class SummaryCard:

@@ -1,0 +1,151 @@
+"""What a person can do about an answer that failed: one sentence, with the keys or commands of the face it stands in.
+
+What went wrong is told by the message itself; what kind of failure it is, by `providers.classify`.
+"""
+
+import math
+import time
+from collections.abc import Mapping
+from typing import Protocol, assert_never
+
+from app.engine.choice import ModelChoice
+from app.providers.classify import Failure, classify
+from app.providers.credentials import Source
+from app.providers.known import key_variable
+from app.values.messages import AssistantMessage, now_ms
+from tools.amounts import elapsed
+from tools.patterns import late
+
+_LONG_MS = 10_000
+"""A wait that is worth telling the hour of its end."""
+_DAY_MS = 86_400_000
+_OWN_MACHINE = late(r"\b(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)(?::\d+)?\b")
+_NOT_REACHED = late(
+    r"name or service not known|name resolution|nodename nor servname|no address|unreachable|getaddrinfo|enotfound"
+    r"|eai_again"
+)
+
+
+class Ways(Protocol):
+    """How one face does what helps. Each is the beginning of a sentence; empty: this face has no such way."""
+
+    def log_in(self, provider: str) -> str: ...
+    def choose_model(self) -> str: ...
+    def look_at_window(self) -> str: ...
+
+
+class NextSteps:
+    def __init__(self, choice: ModelChoice, ways: Ways, env: Mapping[str, str]) -> None:
+        self._choice = choice
+        self._ways = ways
+        self._env = env
+
+    def of(self, message: AssistantMessage) -> str:
+        """Nothing where what went wrong says all that there is to say."""
+        failure = classify(message, self._choice.model)
+        text, provider = message.error_message or "", message.provider
+        match failure.kind:
+            case "none" | "aborted":
+                return ""
+            case "auth":
+                return self._about_key(provider)
+            case "overflow":
+                return _sentences(self._ways.look_at_window(), self._model("a model with a larger window"))
+            case "rate_limit" | "quota":
+                return self._about_limit(failure, message)
+            case "network":
+                return _about_network(text, self._model("another model"))
+            case "model":
+                return _sentences(
+                    f"{provider} no longer has {message.model}, or not for this key", self._model("another")
+                )
+            case "server":
+                return _sentences(f"The trouble is at {provider}", self._model("a model of another provider"))
+            case "other":
+                return _sentences(self._model("another model")) if not _has_advice(text) else ""
+            case _:
+                assert_never(failure.kind)
+
+    def _model(self, which: str) -> str:
+        way = self._ways.choose_model()
+        return f"{way} {which}" if way else ""
+
+    def _about_key(self, provider: str) -> str:
+        credentials = self._choice.credentials
+        source = credentials.source(provider)
+        way = self._ways.log_in(provider)
+        if source is None:
+            return _sentences(f"There is no key for {provider} now", f"{way} gives one")
+        origin = key_origin(source, key_variable(provider, self._env))
+        if source == "run":
+            return _sentences(
+                f"The key is {origin}: start with another", self._model("a model of another provider")
+            )
+        does = "signs in again" if source == "sign-in" else "gives another, which goes before it"
+        return _sentences(f"The key is {origin}", f"{way} {does}")
+
+    def _about_limit(self, failure: Failure, message: AssistantMessage) -> str:
+        other = self._model("a model of another provider")
+        free = message.timestamp + (failure.retry_after_ms or 0)
+        if (failure.retry_after_ms or 0) >= _LONG_MS:
+            return _sentences(f"{message.provider} is free again {when(free)}", other)
+        if failure.kind == "quota":
+            way = self._ways.log_in(message.provider)
+            return _sentences(
+                f"Waiting does not help: {message.provider} wants to be paid",
+                other,
+                f"{way} takes another account",
+            )
+        return _sentences(f"In a moment {message.provider} is free again", other)
+
+
+def key_origin(source: Source, variable: str) -> str:
+    """Where the key came from, in words that lead a person there."""
+    match source:
+        case "run":
+            return "the one of --api-key"
+        case "stored":
+            return "the one stored in auth.json"
+        case "sign-in":
+            return "that of your account"
+        case "extension":
+            return "an extension's"
+        case "models.json":
+            return "the one in models.json"
+        case "environment":
+            return f"{variable} of the environment"
+        case "surroundings":
+            return "what this machine holds for its cloud"
+        case _:
+            assert_never(source)
+
+
+def when(free_ms: float, now: float | None = None) -> str:
+    """`in 2 h 5 m, at 14:32`; as what is past, `since 14:32`."""
+    now = now_ms() if now is None else now
+    moment = time.localtime(free_ms / 1000)
+    hour = time.strftime("%H:%M", moment)
+    if free_ms <= now:
+        return f"since {hour}" if now - free_ms < _DAY_MS else "by now"
+    if free_ms - now >= _DAY_MS:
+        return time.strftime("on %d %B at %H:%M", moment).replace(" 0", " ")
+    seconds = (free_ms - now) / 1000
+    return f"in {elapsed(seconds if seconds < 60 else 60 * math.ceil(seconds / 60))}, at {hour}"
+
+
+def _about_network(text: str, other: str) -> str:
+    if own := _OWN_MACHINE.search(text):
+        return _sentences(f"Is the server at {own[0]} running?", other)
+    if _NOT_REACHED.search(text.lower()):
+        return _sentences(
+            "Is this machine on the network, and does it need a proxy (the setting httpProxy)?", other
+        )
+    return _sentences("The connection did not hold: nothing of the conversation is lost", other)
+
+
+def _has_advice(text: str) -> bool:
+    return "/login" in text or "/model" in text or "bayou auth" in text
+
+
+def _sentences(*parts: str) -> str:
+    return " ".join(part if part.endswith("?") else f"{part}." for part in parts if part)

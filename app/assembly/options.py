@@ -40,6 +40,7 @@ def said_in(options: "Options", folder: Path) -> "Options":
         skill=tuple(map(placed, options.skill)),
         theme=tuple(map(placed, options.theme)),
         prompt_template=tuple(map(placed, options.prompt_template)),
+        mcp_config=placed(options.mcp_config) if options.mcp_config else options.mcp_config,
         session_dir=placed(options.session_dir) if options.session_dir else options.session_dir,
         system_prompt=text_or_file(options.system_prompt) if options.system_prompt else options.system_prompt,
         append_system_prompt=tuple(map(text_or_file, options.append_system_prompt)),
@@ -86,6 +87,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     theme: tuple[str, ...] = ()
     use_theme: str | None = None
     no_themes: bool = False
+    mcp_config: str | None = None
+    no_mcp: bool = False
     approve: bool = False
     no_approve: bool = False
     permissions: str | None = None

@@ -127,6 +127,8 @@ GROUPS: tuple[FlagGroup, ...] = (
             Flag(name="theme", value="PATH", is_repeatable=True, help="load a theme file or folder"),
             Flag(name="use-theme", value="NAME", help="begin with this theme"),
             Flag(name="no-themes", help="load none but bayou's own and those named"),
+            Flag(name="mcp-config", value="FILE", help="use the MCP servers in this file too"),
+            Flag(name="no-mcp", help="no MCP servers"),
             Flag(name="approve", short="a", help="trust this project for this run"),
             Flag(name="no-approve", short="na", help="do not trust this project for this run"),
         ),

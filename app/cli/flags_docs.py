@@ -18,8 +18,8 @@ terminal, it answers and ends. What is piped in goes before the files' texts and
 each further message is a prompt of its own. `--` ends the options. A value follows as the next word or after `=`.
 
 Exit codes: 0 done, 1 failed or (as in pi) not understood, 70 an internal error, 128 and the signal's number when
-stopped. Beyond pi there are `--cwd`, `--safe`, `--no-merge-deltas` and `--rpc-ready`; pi's `--no-mcp` and `--tui-mode`
-are unknown here, there being no MCP and one screen.
+stopped. Beyond pi there are `--cwd`, `--safe`, `--no-merge-deltas` and `--rpc-ready`; pi's `--tui-mode` is
+unknown here, there being one screen.
 
 A session that another process is writing is not opened a second time, and one whose folder is gone is not continued
 elsewhere: bayou says who holds it or what is missing, and `--fork` makes a copy to go on with.

@@ -40,6 +40,12 @@ def _import_pi(words: list[str]) -> int:
     return run(words)
 
 
+def _mcp(words: list[str]) -> int:
+    from app.cli.mcp_command import run  # noqa: PLC0415
+
+    return run(words)
+
+
 def _undo(words: list[str]) -> int:
     from app.cli.undo_command import run  # noqa: PLC0415
 
@@ -90,6 +96,7 @@ SUBCOMMANDS: dict[str, Subcommand] = {
     "install": _packages("install"),
     "list": _packages("list"),
     "map": _map,
+    "mcp": _mcp,
     "permissions": _permissions,
     "remove": _packages("remove"),
     "sandbox": _sandbox,
@@ -104,6 +111,7 @@ HELP = {
     "install": "SOURCE: install a package of extensions, skills, prompts, themes",
     "list": "the installed packages",
     "map": "FILE…|FOLDER [--about TEXT] [--json]: outlines of files and folders",
+    "mcp": "list|get|add|remove|enable|disable|import …: MCP servers",
     "permissions": "check [--json] [COMMAND …]: what commands may do here, running nothing",
     "remove": "NAME: remove a package",
     "sandbox": "[--json] | explain PATH … | try COMMAND: what the agent's commands can do here",

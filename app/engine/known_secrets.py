@@ -9,6 +9,7 @@ from typing import Any, cast
 import msgspec
 
 from app.values.codec import decode_json
+from app.values.json_comments import JsonFault, parse
 from tools.masking.assigned import assigned, holds_secrets, known_in
 from tools.masking.known import KnownValue, is_telling
 from tools.masking.pem import ENCODED, LITERAL, key_lines
@@ -20,6 +21,7 @@ _MOST_FILES = 200
 _MOST_NAMED = 40
 _KEPT_LINES = 4_000
 _LOGIN = late(r"://[^\s/:@]*:([^\s/@]{3,})@")
+_SERVER_FILES = ("mcp.json", ".mcp.json", ".bayou/mcp.json")
 _PATHS = late(
     r"[\w./~@+-]*(?:\.env(?:\.[\w.-]+)?|\.envrc|\.netrc|\.npmrc|\.pypirc|\.pgpass|\.git-credentials|\.aws/credentials)"
     r"(?![\w-])"
@@ -63,9 +65,17 @@ class KnownSecrets:
         """At bayou's own files, at those of the folder, and at those that the texts name. Without a folder: what is
         worked with is on another machine."""
         if self._places.agent_dir is not None:
-            for name, read in (("auth.json", _of_auth), ("models.json", _of_models)):
+            own: tuple[tuple[str, Reader], ...] = (
+                ("auth.json", _of_auth),
+                ("models.json", _of_models),
+                ("mcp.json", _of_servers),
+                ("mcp-auth.json", _of_sign_ins),
+            )
+            for name, read in own:
                 self._take(self._places.agent_dir / name, read)
         if cwd is not None:
+            for name in _SERVER_FILES:
+                self._take(cwd / name, _of_servers)
             for path in (*_env_files(cwd), *self._named(cwd, texts)):
                 self.look_into(path)
 
@@ -146,6 +156,30 @@ def _of_models(path: str, text: str) -> Read:
     return tuple(found), ()
 
 
+def _of_servers(path: str, text: str) -> Read:
+    """What MCP servers are handed: headers and variables that sound secret, and a client's own secret."""
+    found: list[KnownValue] = []
+    for server, entry in _fields(_edited(text).get("mcpServers")).items():
+        said = {**_fields(_fields(entry).get("env")), **_fields(_fields(entry).get("headers"))}
+        for name, each in said.items():
+            value = "" if "${" in str(each) else _written_out(each)
+            if value and (name.lower() == "authorization" or looks_secret(name.replace("-", "_"), value)):
+                found.append(KnownValue(f"{server}-{name}", value.rpartition(" ")[2]))
+        if secret := _written_out(_fields(_fields(entry).get("oauth")).get("clientSecret")):
+            found.append(KnownValue(f"{server}-client-secret", secret))
+    return tuple(found), ()
+
+
+def _of_sign_ins(path: str, text: str) -> Read:
+    return tuple(
+        KnownValue(f"{server.partition(' ')[0]}-{field}", value)
+        for server, entry in _object(text).items()
+        for part in ("tokens", "client")
+        for field in ("access_token", "refresh_token", "client_secret")
+        if (value := _written_out(_fields(_fields(entry).get(part)).get(field)))
+    ), ()
+
+
 def _of_assignments(path: str, text: str) -> Read:
     named = tuple(
         KnownValue(one.name, one.value) for one in assigned(path, text) if not is_telling(one.value)
@@ -165,6 +199,14 @@ def _object(text: str) -> dict[str, Any]:
     try:
         return _fields(decode_json(text))
     except (ValueError, msgspec.DecodeError):
+        return {}
+
+
+def _edited(text: str) -> dict[str, Any]:
+    """Of a file that people edit, comments and all."""
+    try:
+        return _fields(parse(text))
+    except JsonFault:
         return {}
 
 

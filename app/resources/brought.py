@@ -14,6 +14,7 @@ import msgspec
 from app.resources.files import read_text
 from app.resources.fingerprint import MOST_FILES, TooMuch, fingerprint, text_fingerprint
 from app.resources.paths import Paths, between
+from app.resources.server_files import project_server_files, read_servers, user_servers_file
 from app.values.json_comments import JsonFault, parse
 from app.values.unable import FileFault
 from tools.files.presence import exists, is_dir, is_file
@@ -90,10 +91,10 @@ class _Look:
         for name in ("SYSTEM.md", "APPEND_SYSTEM.md"):
             if is_file(self._project / name):
                 yield self._item("prompt", self._project / name, "replaces or extends the system prompt")
-        configured: tuple[tuple[str, Kind], ...] = (("models.json", "models"), ("mcp.json", "server"))
-        for name, kind in configured:
-            if is_file(self._project / name):
-                yield self._item(kind, self._project / name, _programs_and_addresses(self._project / name))
+        models = self._project / "models.json"
+        if is_file(models):
+            yield self._item("models", models, _programs_and_addresses(models))
+        yield from self._servers()
         for name in ("skills", "prompts", "rules", "themes"):
             if _has_something(self._project / name):
                 own: Kind = "rules" if name == "rules" else "prompt"
@@ -182,6 +183,25 @@ class _Look:
         is_program = setting in ("shellPath", "externalEditor", "eval.python")
         if exists(path) and not (is_program and not path.is_relative_to(self._top)):
             yield self._item("command" if is_program else "extension", path, f"named by {setting}")
+
+    def _servers(self) -> Iterator[BroughtItem]:
+        """One item a server, so that a later question names those that changed."""
+        files = [path for path in project_server_files(self._paths) if exists(path)]
+        if not files:
+            return
+        from app.resources.brought_servers import servers_brought  # noqa: PLC0415  (most projects bring none)
+
+        for file in files:
+            if file == user_servers_file(self._paths) or self._paths.way_out(file):
+                continue  # the person's own, and what is not read anyway
+            for each in servers_brought(read_servers(file)):
+                yield BroughtItem(
+                    kind="server",
+                    path=self._shown(file),
+                    detail=each.detail,
+                    fingerprint=text_fingerprint(each.content),
+                    too_much=each.too_much,
+                )
 
     def _rules_of_others(self) -> Iterator[BroughtItem]:
         cwd = self._paths.cwd

@@ -1,9 +1,11 @@
 """Trusting a project: what is asked, in which order it is decided, and when the question comes back."""
 
+import json
+
 import pytest
 
 from app.resources.paths import Paths
-from app.resources.trust import decide, forget, question_for, remember
+from app.resources.trust import decide, forget, new_in, question_for, remember
 
 
 @pytest.fixture
@@ -25,7 +27,7 @@ def test_the_question_lists_exactly_what_would_run(risky: Paths, put):
         '{"shellCommandPrefix": "source evil.sh;", "extensions": ["~/x.py"], "theme": "x"}',
     )
     put(risky.project_dir / "models.json", '{"providers": {"p": {"apiKey": "!pass show key"}}} // mine')
-    put(risky.project_dir / "mcp.json", '{"servers": {"s": {"command": "npx", "args": ["-y", "thing"]}}}')
+    put(risky.project_dir / "mcp.json", '{"mcpServers": {"s": {"command": "npx", "args": ["-y", "thing"]}}}')
     put(risky.project_dir / "APPEND_SYSTEM.md", "be kind")
     found = question_for(risky).items
     items = {(item.kind, item.path): item.detail for item in reversed(found)}
@@ -33,7 +35,7 @@ def test_the_question_lists_exactly_what_would_run(risky: Paths, put):
     assert items["extension", ".bayou/extensions/gate.py"] == "Python code"
     assert items["command", ".bayou/settings.json"] == 'shellCommandPrefix = "source evil.sh;"'
     assert items["models", ".bayou/models.json"] == "!pass show key"
-    assert items["server", ".bayou/mcp.json"] == "npx -y thing"
+    assert items["server", ".bayou/mcp.json"] == "s: npx -y thing"
     assert ("prompt", ".bayou/APPEND_SYSTEM.md") in items
 
 
@@ -86,3 +88,39 @@ def test_a_broken_file_of_answers_trusts_nobody(risky: Paths, put):
 def test_the_answers_are_for_their_owner_only(risky: Paths):
     remember(risky, question_for(risky), is_trusted=True)
     assert risky.trust_file.stat().st_mode & 0o777 == 0o600
+
+
+def test_each_server_is_asked_about_by_what_it_starts_and_the_names_of_its_variables(paths: Paths, put):
+    put(
+        paths.cwd / ".mcp.json",
+        """{"mcpServers": {
+            "docs": {"url": "https://docs.example/mcp", "headers": {"Authorization": "Bearer ${DOCS_TOKEN}"}},
+            "files": {"command": "npx", "args": ["a b"], "env": {"KEY": "hunter2", "B": "!pass show b"}}}}""",
+    )
+    put(paths.cwd / "mcp.json", '{"mcpServers": {"docs": {"enabled": false}}}')
+    question = question_for(paths)
+    assert [item.line for item in question.items] == [
+        'server mcp.json docs: changes {"enabled": false}',
+        "server .mcp.json docs: https://docs.example/mcp; sends Authorization; reads $DOCS_TOKEN",
+        "server .mcp.json files: npx 'a b'; sets KEY, B; runs !pass show b",
+    ]
+    remember(paths, question, is_trusted=True)
+    assert decide(paths).is_trusted
+    text = (paths.cwd / ".mcp.json").read_text(encoding="utf-8")
+    put(paths.cwd / ".mcp.json", text.replace("hunter2", "hunter3"))
+    again = decide(paths, can_ask=True)
+    assert again.needs_answer
+    assert [item.detail.split(":")[0] for item in new_in(again.question, question)] == ["files"]
+
+
+def test_more_servers_than_anybody_reads_cannot_be_vouched_for(paths: Paths, put):
+    put(
+        paths.cwd / ".mcp.json",
+        json.dumps({"mcpServers": {f"s{n}": {"command": "x"} for n in range(10_000)}}),
+    )
+    assert [item.too_much for item in question_for(paths).too_much] == ["10,000 servers"]
+
+
+def test_a_file_that_says_nothing_of_servers_is_not_asked_about(paths: Paths, put):
+    put(paths.cwd / "mcp.json", '{"name": "a server that is developed here"}')
+    assert question_for(paths).is_empty

@@ -1,0 +1,199 @@
+"""`bayou mcp …`: the servers that are configured, from outside of any session. What contacts one is `mcp_contact`'s."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from app.assembly.opened import settings_of
+from app.assembly.options import Options, UsageError
+from app.assembly.server_options import servers_for
+from app.cli.folder import current_folder
+from app.cli.mcp_words import USAGE, added_server
+from app.mcp.config import ConfiguredServers
+from app.mcp.entries import ServerConfig, checked_entry
+from app.mcp.imports import PROGRAMS, FoundServer, servers_of
+from app.mcp.shown import shown_address, shown_lines
+from app.mcp.writing import add_server, name_in, remove_server, say_of
+from app.resources.paths import Paths
+from app.resources.server_files import user_servers_file
+from app.values.unable import Unable
+from tools.text import visible
+
+
+def run(words: list[str]) -> int:
+    if not words or {"-h", "--help"} & set(words[:2]):
+        sys.stdout.write(USAGE)
+        return 0
+    verb, rest = words[0], words[1:]
+    servers = _Servers(Paths.from_env(os.environ, current_folder()))
+    match verb:
+        case "list" if rest in ([], ["--json"]):
+            return servers.tell(is_json=bool(rest))
+        case "add":
+            return servers.add(rest)
+        case "import":
+            return servers.take_over(rest)
+        case "get" | "remove" | "enable" | "disable":
+            return getattr(servers, verb)(_one_name(verb, rest))
+        case _:
+            raise UsageError(f"bayou mcp {' '.join(words)} is not known. There is:\n{USAGE}")
+
+
+class _Servers:
+    """What is configured for one folder, and the verbs on it."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._paths = paths
+        _, project = settings_of(Options(), paths, can_ask=False)
+        self._found: ConfiguredServers = servers_for(Options(), paths, is_trusted=project.counts())
+
+    def tell(self, *, is_json: bool) -> int:
+        rows = [(server, self._state(server)) for server in self._all()]
+        if is_json:
+            told = [
+                {
+                    "name": server.name,
+                    "state": state,
+                    "reason": server.problem,
+                    "type": server.type,
+                    "address": shown_address(server),
+                    "exposure": server.exposure or "auto",
+                    "file": str(server.file),
+                }
+                for server, state in rows
+            ]
+            sys.stdout.write(json.dumps(told, ensure_ascii=True, indent=2) + "\n")
+        elif not rows:
+            sys.stdout.write(
+                "No servers. Add one: bayou mcp add NAME -- COMMAND, or bayou mcp import PROGRAM\n"
+            )
+        else:
+            wide = max(len(server.name) for server, _ in rows)
+            for server, state in rows:
+                file = self._paths.shown(server.file) if server.file else server.origin
+                name = visible(server.name)
+                _say(f"{name:{wide}}  {state:9}  {shown_address(server) or server.problem}  ({file})")
+        for problem in self._found.problems:
+            _complain(str(problem))
+        if self._found.untrusted and not is_json:
+            _say("Untrusted ones are not used: open bayou here and answer, or /trust.")
+        return 0
+
+    def get(self, name: str) -> int:
+        server = self._named(name)
+        _say(f"{visible(server.name)}  {self._state(server)}")
+        for what, value in shown_lines(server):
+            _say(f"  {what:11}  {value}")
+        for problem in self._found.problems:
+            if problem.server and self._found.named(problem.server) is server:
+                _complain(str(problem))
+        return 0
+
+    def add(self, words: list[str]) -> int:
+        added = added_server(words)
+        file = self._file(is_local=added.is_local)
+        add_server(file, added.name, added.entry)
+        _say(f'Added "{added.name}" to {file}. Try it: bayou mcp test {added.name}')
+        return 0
+
+    def remove(self, name: str) -> int:
+        server = self._named(name)
+        if server.file is None or (there := name_in(server.file, name)) is None:
+            raise Unable(f'Server "{name}" stands in no file.')
+        remove_server(server.file, there)
+        own = user_servers_file(self._paths)
+        if server.file != own and (wish := name_in(own, name)) is not None:
+            remove_server(own, wish)
+        _say(f'Removed "{there}" from {server.file}.')
+        return 0
+
+    def enable(self, name: str) -> int:
+        return self._switch(name, is_on=True)
+
+    def disable(self, name: str) -> int:
+        return self._switch(name, is_on=False)
+
+    def take_over(self, words: list[str]) -> int:
+        flags = {word for word in words if word.startswith("-")}
+        programs = [word for word in words if word not in flags]
+        if len(programs) != 1 or flags - {"-l", "--yes"}:
+            raise UsageError(f"usage: bayou mcp import {'|'.join(PROGRAMS)} [-l] [--yes]")
+        found = servers_of(programs[0], self._paths.home, self._paths.cwd, os.environ)
+        for problem in found.problems:
+            _complain(problem)
+        if not found.servers:
+            looked = "\n".join(f"  {self._paths.shown(file)}" for file in found.files)
+            raise Unable(f"There are no servers of {programs[0]} in:\n{looked}")
+        file = self._file(is_local="-l" in flags)
+        new = [each for each in found.servers if self._shown_import(each, file)]
+        if not new:
+            _say("There is nothing to take over.")
+            return 0
+        if "--yes" not in flags and not _agreed(f"Take over {len(new)} into {file}?"):
+            return 1
+        for each in new:
+            add_server(file, each.name, each.entry)
+        _say(f"Taken over into {file}: {', '.join(each.name for each in new)}.")
+        return 0
+
+    def _shown_import(self, found: FoundServer, file: Path) -> bool:
+        """Tells of one, and whether it can be taken."""
+        there = name_in(file, found.name) if not found.problem else None
+        why = found.problem or (f"{file} has a server of that name" if there is not None else "")
+        server, _ = checked_entry(found.name, dict(found.entry), origin="user")
+        mark = "not" if why else "+"
+        _say(
+            f"{mark:3} {visible(found.name)}: {why or shown_address(server)}  ({self._paths.shown(found.file)})"
+        )
+        for note in found.notes if not why else ():
+            _say(f"      {visible(note)}")
+        return not why
+
+    def _switch(self, name: str, *, is_on: bool) -> int:
+        server = self._named(name)
+        file = say_of(self._paths, server, "enabled", is_on)
+        _say(f'Server "{server.name}" is {"enabled" if is_on else "disabled"} ({file}).')
+        return 0
+
+    def _named(self, name: str) -> ServerConfig:
+        server = self._found.named(name)
+        if server is None:
+            raise Unable(
+                f'Server "{visible(name)}" not found.\nTip: Run bayou mcp list to see available servers.'
+            )
+        return server
+
+    def _all(self) -> tuple[ServerConfig, ...]:
+        both = (*self._found.servers, *self._found.untrusted)
+        return tuple(sorted(both, key=lambda server: server.key))
+
+    def _state(self, server: ServerConfig) -> str:
+        if server in self._found.untrusted:
+            return "untrusted"
+        if server.problem:
+            return "error"
+        return "on" if server.enabled else "off"
+
+    def _file(self, *, is_local: bool) -> Path:
+        return self._paths.project_dir / "mcp.json" if is_local else user_servers_file(self._paths)
+
+
+def _one_name(verb: str, words: list[str]) -> str:
+    if len(words) != 1 or words[0].startswith("-"):
+        raise UsageError(f"Server name required. Usage: bayou mcp {verb} NAME")
+    return words[0]
+
+
+def _agreed(question: str) -> bool:
+    sys.stdout.write(f"{question} [y/N] ")
+    sys.stdout.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(visible(text) + "\n")
+
+
+def _complain(text: str) -> None:
+    sys.stderr.write(f"bayou: {visible(text)}\n")

@@ -1,0 +1,93 @@
+"""What a project's files of MCP servers would start or reach, one line a server: for the question of trust.
+
+The command line or address stands there whole, for that is what is said yes to; of variables and headers only the
+names, for their values may be secrets. What runs to get a value is shown, and which variables are read.
+"""
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from app.resources.server_files import KEY, WrittenServers
+
+_MOST_SERVERS = 100
+_READ = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)")
+
+
+class BroughtServer(msgspec.Struct, frozen=True, kw_only=True):
+    detail: str
+    content: str
+    """All that the entry says, for its fingerprint."""
+    too_much: str = ""
+
+
+def servers_brought(written: WrittenServers) -> Iterator[BroughtServer]:
+    """Each server of a file; a file that cannot be used, as that."""
+    if written.fault:
+        yield BroughtServer(detail=f"cannot be used: {written.fault}", content=written.text)
+        return
+    if len(written.entries) > _MOST_SERVERS:
+        count = f"{len(written.entries):,} servers"
+        yield BroughtServer(detail=f"{KEY} …", content=written.text, too_much=count)
+        return
+    for name, entry in written.entries.items():
+        content = json.dumps([name, entry], ensure_ascii=False, sort_keys=True)
+        yield BroughtServer(detail=f"{name}: {_told(entry)}", content=content)
+
+
+def _told(entry: Any) -> str:
+    if not isinstance(entry, dict):
+        return "is no server"
+    parts = [_way(entry)]
+    if entry.get("cwd"):
+        parts.append(f"in {entry['cwd']}")
+    for key, words in (("env", "sets"), ("headers", "sends")):
+        values = entry.get(key)
+        if isinstance(values, dict) and values:
+            parts.append(f"{words} {', '.join(map(str, values))}")
+    reads = sorted({name for text in _texts(entry) for name in _READ.findall(text)})
+    if reads:
+        parts.append(f"reads {', '.join(f'${name}' for name in reads)}")
+    commands = sorted({text for text in _runnable(entry) if text.startswith("!")})
+    if commands:
+        parts.append(f"runs {', '.join(commands)}")
+    if entry.get("trustHints"):
+        parts.append("what it says of its tools is believed")
+    return "; ".join(part for part in parts if part)
+
+
+def _way(entry: dict[str, Any]) -> str:
+    command, url = entry.get("command"), entry.get("url")
+    if command:
+        arguments = entry.get("args")
+        words = [command, *arguments] if isinstance(arguments, list) else [command]
+        return " ".join(map(_word, words))
+    if url:
+        return str(url)
+    changes = {key: entry[key] for key in ("enabled", "exposure", "tools") if key in entry}
+    return f"changes {json.dumps(changes, ensure_ascii=False)}" if changes else "says nothing"
+
+
+def _word(word: Any) -> str:
+    """As it would be typed: two words are not taken for one."""
+    return shlex.quote(str(word))
+
+
+def _runnable(entry: dict[str, Any]) -> Iterator[str]:
+    for key in ("env", "headers", "url", "oauth"):
+        yield from _texts(entry.get(key))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from _texts(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each)

@@ -1,0 +1,164 @@
+"""`bayou mcp`: what is configured is shown, changed in the file it stands in, and taken over from others."""
+
+import io
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from app.assembly.options import Options, UsageError
+from app.assembly.server_options import servers_for
+from app.cli.mcp_command import run
+from app.resources.paths import Paths
+from app.resources.trust import question_for, remember
+from app.values.unable import Unable
+
+
+@pytest.fixture
+def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
+    folder = tmp_path / "home" / "project"
+    folder.mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("BAYOU_AGENT_DIR", raising=False)
+    monkeypatch.chdir(folder)
+    return Paths.from_env(os.environ, folder)
+
+
+def own(paths: Paths) -> Path:
+    return paths.agent_dir / "mcp.json"
+
+
+def test_a_server_is_added_shown_without_its_secrets_and_removed(paths: Paths, capsys):
+    assert (
+        run(["add", "docs", "--url", "https://me:pw@docs.example/mcp?key=hunter2", "--bearer-env", "DOCS"])
+        == 0
+    )
+    assert (
+        run(
+            [
+                "add",
+                "files",
+                "--env",
+                "TOKEN=hunter2",
+                "--exposure",
+                "direct",
+                "--",
+                "srv",
+                "--api-key",
+                "hunter2",
+            ]
+        )
+        == 0
+    )
+    assert own(paths).stat().st_mode & 0o777 == 0o600
+    assert json.loads(own(paths).read_text())["mcpServers"]["files"] == {
+        "env": {"TOKEN": "hunter2"},
+        "exposure": "direct",
+        "command": "srv",
+        "args": ["--api-key", "hunter2"],
+    }
+    capsys.readouterr()
+    for words in (["list"], ["list", "--json"], ["get", "docs"], ["get", "files"]):
+        assert run(words) == 0
+    told = capsys.readouterr()
+    assert "hunter2" not in told.out + told.err
+    assert "pw" not in told.out
+    assert "Authorization=Bearer ${DOCS}" in told.out
+    assert "srv --api-key •••" in told.out
+    assert run(["remove", "docs"]) == 0
+    assert list(json.loads(own(paths).read_text())["mcpServers"]) == ["files"]
+
+
+def test_a_projects_server_is_switched_off_in_the_persons_own_file(paths: Paths, capsys):
+    theirs = '{"mcpServers": {"my_docs": {"command": "d"}}}'
+    Path(".mcp.json").write_text(theirs)
+    remember(paths, question_for(paths), is_trusted=True)
+    own(paths).parent.mkdir(parents=True, exist_ok=True)
+    own(paths).write_text('{\n  // mine\n  "other": 1\n}\n')
+    assert run(["disable", "my-docs"]) == 0
+    assert Path(".mcp.json").read_text() == theirs
+    assert "// mine" in own(paths).read_text()
+    assert run(["list"]) == 0
+    assert "my_docs  off" in capsys.readouterr().out
+    assert run(["enable", "my_docs"]) == 0
+    assert run(["list"]) == 0
+    assert "my_docs  on" in capsys.readouterr().out
+
+
+def test_untrusted_servers_are_told_as_that(paths: Paths, capsys):
+    Path(".mcp.json").write_text('{"mcpServers": {"theirs": {"command": "evil"}}}')
+    assert run(["list"]) == 0
+    assert "theirs  untrusted  evil  (.mcp.json)" in capsys.readouterr().out
+
+
+def test_taking_over_shows_asks_and_leaves_what_is_there(
+    paths: Paths, capsys, monkeypatch: pytest.MonkeyPatch
+):
+    (paths.home / ".cursor").mkdir()
+    (paths.home / ".cursor" / "mcp.json").write_text(
+        '{"mcpServers": {"a": {"command": "a", "env": {"KEY": "hunter2"}}, "b": {"command": "b"}, "bad": 1}}'
+    )
+    assert run(["add", "b", "--", "mine"]) == 0
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    assert run(["import", "cursor"]) == 1
+    assert list(json.loads(own(paths).read_text())["mcpServers"]) == ["b"]
+    assert run(["import", "cursor", "--yes"]) == 0
+    told = capsys.readouterr().out
+    assert "has a server of that name" in told
+    assert "not bad: is no server that bayou could use" in told
+    assert "hunter2" not in told
+    assert json.loads(own(paths).read_text())["mcpServers"] == {
+        "b": {"command": "mine", "args": []},
+        "a": {"command": "a", "args": [], "env": {"KEY": "hunter2"}},
+    }
+    with pytest.raises(Unable, match="no servers of codex in"):
+        run(["import", "codex"])
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["add"], "Server name required"),
+        (["add", "x"], "a command .behind --. or an address"),
+        (["add", "x", "npx"], "a command stands behind --"),
+        (["add", "a b", "--", "x"], "is no name for a server"),
+        (["add", "x", "--url", "https://x.example", "--", "x"], "one of them"),
+        (["add", "x", "--url"], "--url needs a value"),
+        (["add", "x", "--header", "A", "--url", "https://x.example"], "needs NAME=VALUE"),
+        (["add", "x", "--env", "A=1", "--url", "https://x.example"], "--env is for a command"),
+        (["add", "x", "--exposure", "loud", "--", "x"], "--exposure is one of auto"),
+        (["add", "x", "--frob", "--", "x"], "--frob is not known"),
+        (["get"], "Server name required. Usage: bayou mcp get NAME"),
+        (["frob"], "is not known"),
+        (["import", "--yes"], "usage: bayou mcp import"),
+    ],
+)
+def test_words_that_make_no_sense_are_told(paths: Paths, words, told):
+    with pytest.raises(UsageError, match=told):
+        run(words)
+
+
+def test_what_cannot_be_done_says_why_and_changes_nothing(paths: Paths):
+    with pytest.raises(Unable, match="must be an address"):
+        run(["add", "x", "--url", "docs.example"])
+    with pytest.raises(Unable, match='Server "x" not found'):
+        run(["disable", "x"])
+    own(paths).parent.mkdir(parents=True, exist_ok=True)
+    own(paths).write_text('{"mcpServers": {')
+    with pytest.raises(Unable, match="Mend the file first"):
+        run(["add", "x", "--", "y"])
+    assert own(paths).read_text() == '{"mcpServers": {'
+
+
+def test_the_command_line_adds_a_file_or_leaves_all_out(paths: Paths):
+    run(["add", "x", "--", "y"])
+    Path("more.json").write_text('{"mcpServers": {"x": {"exposure": "hidden"}, "z": {"command": "z"}}}')
+    found = servers_for(Options(mcp_config="more.json"), paths, is_trusted=False)
+    assert [(each.name, each.exposure, each.origin) for each in found.servers] == [
+        ("x", "hidden", "user"),
+        ("z", None, "flag"),
+    ]
+    assert servers_for(Options(no_mcp=True), paths, is_trusted=True).servers == ()
+    with pytest.raises(UsageError, match="no such file"):
+        servers_for(Options(mcp_config="none.json"), paths, is_trusted=False)

@@ -115,8 +115,8 @@ class Files:
         opened = self._opened
         if opened is None or change.by != "tool" or not self._workspace.is_here:
             return
-        name, image = opened.recorder.happened(change)
-        opened.watch.learn(name, image)
+        for name, image in opened.recorder.happened(change):
+            opened.watch.learn(name, image)
         self._told_later(change.call_id, "")
 
     def _told_later(self, call_id: str, tool: str) -> None:

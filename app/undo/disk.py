@@ -143,20 +143,24 @@ def _read(place: str) -> tuple[bytes, os.stat_result]:
         return file.read(), found
 
 
-def is_untouched(place: str, signature: Signature | None) -> bool:
-    """Whether a name is still what it was when it was looked at."""
+def is_untouched(place: str, signature: Signature | None, *, but_for_names: bool = False) -> bool:
+    """Whether a name is still what it was when it was looked at. `but_for_names`: the file may have fewer names."""
     try:
-        return signature == signature_of(os.lstat(place))
+        now = signature_of(os.lstat(place))
     except OSError:
         return signature is None
+    if but_for_names and signature is not None:
+        now = (*now[:3], signature[3], now[4])
+    return signature == now
 
 
 def make(
-    place: str, wanted: FileImage | None, data: bytes, *, now: FoundName, keeps_names: bool = True
+    place: str, wanted: FileImage | None, data: bytes, *, now: FoundName, keeps_names: bool
 ) -> list[str]:
     """Makes a name what it should be; returns folders that it made. Raises `OSError` with everything as it was.
 
-    `data`: the content, or where a link leads. `keeps_names`: a file with several names stays one.
+    `data`: the content, or where a link leads. `keeps_names`: a file with several names stays one, and changes under
+    all of them.
     """
     if wanted is None:
         if now.image is not None:
@@ -168,7 +172,9 @@ def make(
             swap_in_link(place, os.fsdecode(data))
         elif keeps_names and now.image is not None and now.image.kind == "file" and now.links > 1:
             overwrite(place, data, mode=wanted.mode)
-        elif is_same(now.image, msgspec.structs.replace(wanted, mode=now.image.mode if now.image else -1)):
+        elif now.links == 1 and is_same(
+            now.image, msgspec.structs.replace(wanted, mode=now.image.mode if now.image else -1)
+        ):
             os.chmod(place, wanted.mode)  # noqa: PTH101  (as above)
         else:
             _swap_in_file(place, data, wanted.mode, now)
@@ -176,6 +182,10 @@ def make(
         remove_empty(made)
         raise
     return made
+
+
+def _differs_in_mode(now: FileImage | None, wanted: FileImage) -> bool:
+    return now is not None and (now.kind, now.hash) == (wanted.kind, wanted.hash)
 
 
 def remove_empty(folders: "list[str] | tuple[str, ...]") -> None:

@@ -48,8 +48,8 @@ class FileWay(msgspec.Struct, kw_only=True):
     """What had changed it, in words, oldest first."""
     folders: tuple[str, ...] = ()
     """Made for it by what is taken back."""
-    is_by_command: bool = False
-    """A command changed it, which may have made it another name of a file that is not on the way."""
+    is_shared: bool = False
+    """Only tools changed it, and with it names that are not known: they go back with it."""
 
     @property
     def expected(self) -> FileImage | None:
@@ -142,12 +142,12 @@ def _lengthen(ways: dict[str, FileWay], change: Change, leg: Leg, label: str, *,
         return
     way = ways.get(change.name)
     if way is None:
-        way = ways[change.name] = FileWay(name=change.name, legs=[leg], by=[])
+        way = ways[change.name] = FileWay(name=change.name, legs=[leg], by=[], is_shared=True)
     elif is_same(way.wanted, leg.expected):
         way.legs[-1] = Leg(expected=way.legs[-1].expected, wanted=leg.wanted)
     else:
         way.legs.append(leg)
-    way.is_by_command = way.is_by_command or change.by == "command"
+    way.is_shared = way.is_shared and change.is_shared
     if label and label != "restored":
         way.by.insert(0 if is_back else len(way.by), label)
     if is_back:

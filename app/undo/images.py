@@ -64,6 +64,8 @@ class Change(_Said, frozen=True, kw_only=True):
     removed: int = 0
     folders: tuple[str, ...] = ()
     """Folders that were made for it, outermost first."""
+    is_shared: bool = False
+    """The file had further names that are not known here; what it holds changed under all of them."""
 
     @property
     def name(self) -> str:

@@ -121,6 +121,7 @@ def plan(
     real: dict[str, str] = {}
     counts = len(journey.ways) <= _MOST_COUNTED
     alike = folding(way.name for way in journey.ways)
+    _give_way(journey.ways, root)
     freed = frozenset(folder for way in journey.ways if way.wanted is None for folder in way.folders)
     steps = [
         _step(way, root, contents, real, counts=counts, is_exact=way.name in alike, freed=freed)
@@ -144,6 +145,25 @@ def plan(
         is_move=is_move,
         contents=contents,
     )
+
+
+def _give_way(ways: tuple[FileWay, ...], root: Path) -> None:
+    """Where a file comes back under a folder's name, the folders of what is removed below it go, too."""
+    coming = {way.name for way in ways if way.wanted is not None}
+    for way in ways:
+        if way.wanted is not None:
+            continue
+        above = _folders_above(way.name)
+        at = next((place for place, name in enumerate(above) if name in coming), None)
+        if at is not None:
+            gone = (os.path.join(root, name) for name in above[at:])  # noqa: PTH118  (an absolute name stays)
+            way.folders = tuple(dict.fromkeys((*way.folders, *gone)))
+
+
+def _folders_above(name: str) -> list[str]:
+    """Outermost first."""
+    parts = name.split("/")
+    return ["/".join(parts[:end]) for end in range(1, len(parts))]
 
 
 def _step(

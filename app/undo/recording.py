@@ -21,6 +21,7 @@ from app.undo.images import (
     packed,
 )
 from app.undo.ledger import Ledger, LedgerLine
+from app.undo.names import other_names
 from app.undo.needed import Needed
 from app.undo.plan import HeldContents
 from app.undo.watching import Happened
@@ -44,7 +45,7 @@ class Recorder:
         self.ledger = ledger
         self.root = root
         self._needed = needed
-        self._announced: dict[tuple[str, str], Change | Uncovered] = {}
+        self._announced: dict[tuple[str, str], list[Change] | Uncovered] = {}
         self._calls: dict[str, _Call] = {}
         self._lock = threading.Lock()
 
@@ -63,14 +64,26 @@ class Recorder:
         """A tool is going to write a file; from its thread. Never raises: what cannot be held is told."""
         name = self.name_of(intent.real_path)
         try:
-            change = self._change(intent, name)
-            self.ledger.begin(LedgerLine(kind="change", id=intent.call_id, change=change))
-            found: Change | Uncovered = change
+            found: list[Change] | Uncovered = self._changes(intent, name)
+            for change in found:
+                self.ledger.begin(LedgerLine(kind="change", id=intent.call_id, change=change))
         except OSError as problem:
             why = f"it could not be kept first: {problem.strerror or problem}"
             found = Uncovered(path=named(name)["path"], why=why)
         with self._lock:
             self._announced[intent.call_id, intent.path] = found
+
+    def _changes(self, intent: Intent, name: str) -> list[Change]:
+        """Of the file by the name that was meant, and by the others that it has."""
+        change = self._change(intent, name)
+        if change.before is None or change.after is None:
+            return [change]  # a new file has no other name, and what is removed is one name
+        others, is_all = other_names(intent.real_path, str(self.root))
+        change = msgspec.structs.replace(change, is_shared=not is_all)
+        return [
+            change,
+            *(msgspec.structs.replace(change, **named(self.name_of(other)), folders=()) for other in others),
+        ]
 
     def _change(self, intent: Intent, name: str) -> Change:
         limit = self.contents.max_bytes
@@ -91,24 +104,25 @@ class Recorder:
         folders = tuple(folder for folder in intent.new_folders if _is_text(folder))
         return Change(**named(name), before=before, after=after, folders=folders)
 
-    def happened(self, change: FileChange) -> tuple[str, FileImage | None]:
-        """It was written; which file that is, and what it is now."""
+    def happened(self, change: FileChange) -> list[tuple[str, FileImage | None]]:
+        """It was written; which file that is, by all its names, and what it is now."""
         with self._lock:
             found = self._announced.pop((change.call_id, change.path), None)
             call = self._calls.setdefault(change.call_id, _Call())
             if isinstance(found, Uncovered):
                 call.uncovered.append(found)
-            if not isinstance(found, Change):
-                return self.name_of(os.path.realpath(change.path)), None
-            after = found.after
-            if after is None:  # it was removed
-                call.changes.append(msgspec.structs.replace(found, removed=change.removed))
-                return found.name, None
-            if change.mode_after is not None:
-                after = msgspec.structs.replace(after, mode=change.mode_after)
-            done = msgspec.structs.replace(found, after=after, added=change.added, removed=change.removed)
-            call.changes.append(done)
-            return done.name, after
+            if not isinstance(found, list):
+                return [(self.name_of(os.path.realpath(change.path)), None)]
+            for number, one in enumerate(found):
+                after = one.after
+                if after is not None and change.mode_after is not None:
+                    after = msgspec.structs.replace(after, mode=change.mode_after)
+                done = msgspec.structs.replace(one, after=after)
+                if number == 0:  # the others are the same lines
+                    done = msgspec.structs.replace(done, added=change.added, removed=change.removed)
+                call.changes.append(done)
+                found[number] = done
+            return [(one.name, one.after) for one in found]
 
     def command_ended(self, call_id: str, happened: Happened) -> None:
         with self._lock:

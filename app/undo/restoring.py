@@ -31,6 +31,8 @@ class WantedStep(msgspec.Struct, frozen=True, kw_only=True):
     step: Step
     image: FileImage | None
     data: bytes
+    keeps_names: bool = False
+    """It is written in place, so that it goes back under all its names."""
 
 
 class Restored(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +61,40 @@ def prepared(
                 kept.append(Uncovered(path=step.row.path, why=str(problem)))
             except OSError as problem:
                 kept.append(Uncovered(path=step.row.path, why=f"cannot be kept first: {problem.strerror}"))
-    return wanted, kept
+    return _with_names(wanted, plan), kept
+
+
+def _with_names(wanted: list[WantedStep], plan: Plan) -> list[WantedStep]:
+    """Files with several names are written in place where that makes each of the names what it should be."""
+    goals: dict[int, set[tuple[str, str, int] | str | None]] = {}
+    meant: dict[int, int] = {}
+    shared: dict[int, bool] = {}
+    by_name = {one.step.name: one for one in wanted}
+    for step in plan.steps:
+        inode = _inode_with_names(step)
+        if inode is None:
+            continue
+        one = by_name.get(step.name)
+        goal = "stays" if one is None else one.image.identity if one.image is not None else None
+        goals.setdefault(inode, set()).add(goal)
+        meant[inode] = meant.get(inode, 0) + 1
+        is_shared = step.way is not None and step.way.is_shared
+        shared[inode] = shared.get(inode, True) and is_shared
+    found: list[WantedStep] = []
+    for one in wanted:
+        inode = _inode_with_names(one.step)
+        is_whole = inode is not None and (meant[inode] == one.step.now.links or shared[inode])
+        is_file = one.image is not None and one.image.kind == "file"
+        keeps = inode is not None and is_whole and is_file and len(goals[inode]) == 1
+        found.append(msgspec.structs.replace(one, keeps_names=keeps))
+    return found
+
+
+def _inode_with_names(step: Step) -> int | None:
+    now = step.now
+    if now.signature is None or now.links <= 1 or now.image is None or now.image.kind != "file":
+        return None
+    return now.signature[0]
 
 
 def _wanted(step: Step, choice: Choice, contents: HeldContents) -> WantedStep:
@@ -95,7 +130,7 @@ def carry_out(wanted: list[WantedStep], *, after_each: Callable[[], None] = lamb
     """Removals first, so that a name that only changed its case is free. Blocks."""
     done: dict[str, Change] = {}
     kept: list[Uncovered] = []
-    real: dict[str, str] = {}
+    doing = _Doing()
     removed = False
     for one in sorted(wanted, key=lambda one: (one.image is not None, one.step.name)):
         step = one.step
@@ -103,7 +138,7 @@ def carry_out(wanted: list[WantedStep], *, after_each: Callable[[], None] = lamb
             removed = True
             _remove_folders(wanted, done)
         try:
-            made = _do(one, real)
+            made = doing.do(one)
         except LeftAlone as problem:
             kept.append(Uncovered(path=step.row.path, why=str(problem)))
             continue
@@ -134,16 +169,31 @@ def _remove_folders(wanted: list[WantedStep], done: Mapping[str, Change]) -> Non
             remove_empty(one.step.way.folders)
 
 
-def _do(one: WantedStep, real: dict[str, str]) -> list[str]:
-    step = one.step
-    folder = os.path.dirname(step.place)  # noqa: PTH120  (bytes of the name as they are)
-    if real_folder(folder, real) != folder:
-        raise LeftAlone("its folder is a link to another one now")
-    if not is_untouched(step.place, step.now.signature):
-        is_folder = os.path.isdir(step.place)  # noqa: PTH112  (as above)
-        raise LeftAlone("is a folder now" if is_folder else "it changed just now")
-    is_by_command = step.way is not None and step.way.is_by_command
-    return make(step.place, one.image, one.data, now=step.now, keeps_names=not is_by_command)
+class _Doing:
+    """One restore while it goes on: what it did to a file is seen under the file's other names, too."""
+
+    def __init__(self) -> None:
+        self._real: dict[str, str] = {}
+        self._touched: set[int] = set()
+
+    def do(self, one: WantedStep) -> list[str]:
+        step = one.step
+        folder = os.path.dirname(step.place)  # noqa: PTH120  (bytes of the name as they are)
+        if real_folder(folder, self._real) != folder:
+            raise LeftAlone("its folder is a link to another one now")
+        inode = _inode_with_names(step)
+        is_ours = inode in self._touched
+        if is_ours and one.keeps_names:
+            if is_same(look(step.place, 1 << 62, reads=False).image, one.image):
+                return []  # written under another of its names
+            raise LeftAlone("it changed just now")
+        if not is_untouched(step.place, step.now.signature, but_for_names=is_ours):
+            is_folder = os.path.isdir(step.place)  # noqa: PTH112  (as above)
+            raise LeftAlone("is a folder now" if is_folder else "it changed just now")
+        made = make(step.place, one.image, one.data, now=step.now, keeps_names=one.keeps_names)
+        if inode is not None:
+            self._touched.add(inode)
+        return made
 
 
 def how_far(changes: tuple[Change, ...], places: Callable[[str], str], root: str) -> Restored:

@@ -64,7 +64,8 @@ class World:
         )
 
     def _changed(self, change: FileChange) -> None:
-        self.watch.learn(*self.recorder.happened(change))
+        for name, image in self.recorder.happened(change):
+            self.watch.learn(name, image)
 
     def _shell(self, command: str) -> None:
         environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "GIT_CONFIG_NOSYSTEM": "1"}

@@ -1,5 +1,6 @@
 """A folder and a session over it, whose entries are written as the program writes them, without a model."""
 
+import asyncio
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +17,8 @@ from app.undo.restores import Restores
 from app.values.entries import CustomEntry, MessageEntry
 from app.values.messages import user_message
 from app.values.wire import new_id
+from tools.files.mutations import MutationQueue, NewContent
+from tools.operations import LocalFiles
 
 LIMIT = 32 << 20
 
@@ -46,6 +49,18 @@ class Stage:
             place.write_bytes(text.encode() if isinstance(text, str) else text)
             place.chmod(mode)
         return Change(**named(name), before=before, after=self._held(place))
+
+    def write_through(self, name: str, text: str) -> str:
+        """As a tool does it, by the queue of changes, which tells the recorder."""
+        queue = MutationQueue(LocalFiles())
+        queue.before_change = self.recorder.about_to
+        queue.subscribe(lambda change: self.recorder.happened(change) and None)
+        call_id = new_id()
+        content = NewContent(data=text.encode())
+        asyncio.run(queue.change(str(self.root / name), call_id, lambda state: content))
+        data = self.recorder.take(call_id, "write")
+        assert data is not None
+        return self.log.append(CustomEntry(parent_id=None, custom_type=FILES, data=as_data(data))).id
 
     def _held(self, place: Path):
         found = look(str(place), LIMIT)

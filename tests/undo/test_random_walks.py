@@ -30,6 +30,8 @@ COMMANDS = (
     "printf changed > {0}; touch -d 2020-01-01 {0}",
     "true",
     "mv sub moved && mv moved sub",
+    "ln -f {0} {1}",
+    "rm -f {0}; mkdir -p {0} && echo in > {0}/in",
 )
 WITH_GIT = (
     "git add -A",

@@ -153,15 +153,71 @@ def test_links_are_put_back_and_never_followed(stage: Stage, tmp_path: Path) -> 
     assert (outside / "file").read_text() == "theirs"
 
 
+def test_a_file_comes_back_where_a_folder_is_going_forward_too(stage: Stage) -> None:
+    stage.prompt("make")
+    stage.record(stage.write("a", "a file"))
+    first = stage.prompt("a folder")
+    gone = stage.write("a", None)
+    made = msgspec.structs.replace(stage.write("a/in", "in"), folders=(str(stage.root / "a"),))
+    folder = stage.record(gone, made, tool="bash")
+    stage.restore(stage.restores.to_entry(first))
+    file_again = stage.log.leaf_id
+    stage.restore(stage.redo())
+    stage.log.move_leaf(folder)
+    stage.restore(stage.restores.to_entry(file_again))
+    assert stage.files() == {"a": "a file"}
+
+
 def test_a_file_with_two_names_stays_one_file(stage: Stage) -> None:
     stage.prompt("do")
-    stage.record(stage.write("a", "old"))
+    stage.write_through("a", "old")
     os.link(stage.root / "a", stage.root / "b")
     stage.prompt("change")
-    stage.record(stage.write("a", "new"))
-    stage.restore(stage.undo())
+    stage.write_through("a", "new")
+    plan = stage.undo()
+    assert [row.path for row in plan.rows] == ["a", "b"]
+    stage.restore(plan)
     assert (stage.root / "b").read_text() == "old"
     assert (stage.root / "a").stat().st_ino == (stage.root / "b").stat().st_ino
+    stage.restore(stage.redo())
+    assert stage.files() == {"a": "new", "b": "new"}
+
+
+def test_a_name_outside_of_the_folder_goes_back_with_its_file(stage: Stage, tmp_path: Path) -> None:
+    stage.prompt("do")
+    stage.write_through("a", "old")
+    os.link(stage.root / "a", tmp_path / "elsewhere")
+    stage.prompt("change")
+    stage.write_through("a", "new")
+    stage.restore(stage.undo())
+    assert (tmp_path / "elsewhere").read_text() == "old"
+
+
+def test_of_two_names_one_may_stay_as_it_is(stage: Stage) -> None:
+    stage.prompt("do")
+    stage.write_through("a", "old")
+    os.link(stage.root / "a", stage.root / "b")
+    stage.prompt("change")
+    stage.write_through("a", "new")
+    stage.restore(stage.undo(), {"b": "keep"})
+    assert stage.files() == {"a": "old", "b": "new"}
+
+
+def test_names_that_were_given_to_one_file_are_two_files_again(stage: Stage) -> None:
+    stage.prompt("do")
+    stage.write_through("a", "")
+    before = stage.prompt("link")
+    stage.record(stage.write("a", "one"), stage.write("b", "two"))
+    stage.prompt("link")
+    old = [stage.write(name, text) for name, text in (("a", "one"), ("b", "two"))]
+    (stage.root / "b").unlink()
+    os.link(stage.root / "a", stage.root / "b")
+    one = old[0].after
+    stage.record(Change(path="b", before=old[1].after, after=one, by="command"), tool="bash")
+    stage.restore(stage.restores.to_entry(before))
+    assert stage.files() == {"a": ""}
+    stage.restore(stage.redo())
+    assert stage.files() == {"a": "one", "b": "one"}
 
 
 def test_a_name_that_a_command_gave_to_another_file_leaves_that_one_alone(stage: Stage) -> None:

@@ -3,11 +3,13 @@
 import posixpath
 import re
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
-from app.permits.calls import Call, Feed, Usual, judge_usual, runs_file
+from app.permits.calls import Call, Feed, Usual, judge_usual, runs_file, written
 from app.permits.letters import Finding
 from app.permits.programs.all import BUILTINS, PROGRAMS
+from app.permits.programs.by_file import beyond_running
 from app.permits.scope import ShellScope
 from app.permits.variables import judge_variable
 from app.permits.words import UNKNOWN, Word, literal, names
@@ -35,9 +37,11 @@ def judge_words(reading: "ShellReading", simple: Simple) -> Feed | None:
     if not reading.step():
         return None
     findings = [*simple.redirected]
+    is_declared = bool(simple.words) and simple.words[0].text in BUILTINS["declarations"]
     for name, value in simple.assigned:
-        findings += judge_variable(name, value, simple.scope, is_kept=not simple.words)
-        if not simple.words or simple.words[0].text in BUILTINS["declarations"]:
+        is_kept = is_declared or not simple.words
+        findings += judge_variable(name, value, simple.scope, is_kept=is_kept, is_exported=is_declared)
+        if is_kept:
             simple.scope.variables[name] = value
     if not simple.words:
         if findings or simple.assigned:
@@ -95,11 +99,12 @@ def _program(reading: "ShellReading", simple: Simple, findings: list[Finding]) -
     short = _short_name(name.text)
     if short is None:
         findings.append(runs_file(call, name, f"runs {name.text}"))
+        findings += beyond_running(call, name, rest)
     else:
         row = PROGRAMS.get(short)
         if row is None:
             findings.append(Finding("X", f"runs {short}, a program of its own"))
-            findings += _floor_of_tail(call)
+            findings += [*_floor_of_tail(call), *_said_by_its_words(call)]
         elif isinstance(row, Usual):
             findings += judge_usual(call, row)
         else:
@@ -166,3 +171,26 @@ def _floor_of_tail(call: Call) -> list[Finding]:
             call.run(call.words[place:], None)
             break
     return []
+
+
+_TO_A_FILE = re.compile(r"(?:-o|--out|--output|--outfile|--out-file|--output-file)(?:=(.+))?")
+_FOR_OTHERS = names("publish unpublish deploy")
+
+
+def _said_by_its_words(call: Call) -> list[Finding]:
+    """Where a program that nobody knows writes, if it is outside, and that it acts on others."""
+    found: list[Finding] = []
+    verb = next((word for word in call.words if not word.text.startswith("-")), None)
+    if verb is not None and verb.text in _FOR_OTHERS:
+        found.append(Finding("F", f"{call.name} {verb.text} acts on others"))
+    for option, value in zip_longest(call.words, call.words[1:]):
+        matched = _TO_A_FILE.fullmatch(option.text)
+        if matched is None:
+            continue
+        place = literal(matched[1]) if matched[1] else value
+        if place is None or not place.is_literal or place.text.startswith("-"):
+            continue
+        told = written(call, place)
+        if told.letter == "F":
+            found.append(told)
+    return found

@@ -29,8 +29,10 @@ def is_powerful(name: str) -> bool:
     return name in POWERFUL or (_POWERFUL_FORM.fullmatch(name) is not None and name not in HARMLESS)
 
 
-def judge_variable(name: str, value: str, scope: ShellScope, *, is_kept: bool) -> list[Finding]:
-    """An assignment; `is_kept`: of the shell, and not for one command."""
+def judge_variable(
+    name: str, value: str, scope: ShellScope, *, is_kept: bool, is_exported: bool = False
+) -> list[Finding]:
+    """An assignment; `is_kept`: of the shell, and not for one command. `is_exported`: programs see it."""
     if name in HARMLESS or name.startswith("LC_"):
         return []
     if name == "IFS":
@@ -41,5 +43,7 @@ def judge_variable(name: str, value: str, scope: ShellScope, *, is_kept: bool) -
             scope.runs_elsewhere = f"{name} was changed, so that programs may do something else"
         return [Finding("X", f"{name} changes what programs do")]
     if is_kept:
+        if is_exported and not scope.runs_elsewhere:
+            scope.runs_elsewhere = f"{name} was set, so that programs may do something else"
         return []
     return [Finding("X", f"{name} may change what the program does")]

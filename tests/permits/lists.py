@@ -14,9 +14,12 @@ def listed(name: str) -> list[tuple[str, str]]:
 
 
 def public() -> list[tuple[str, str, str]]:
-    """Letter, command, and where it stands: the workflows, package scripts and pages of public projects."""
+    """Letter, command and where it stands in a public project; `¶` is a line feed."""
     rows = (HERE / "public.tsv").read_text(encoding="utf-8").splitlines()
-    return [(letter, command, place) for letter, command, place in (row.split("\t") for row in rows)]
+    return [
+        (letter, command.replace("¶", "\n"), place)
+        for letter, command, place in (row.split("\t") for row in rows)
+    ]
 
 
 PLACE = CommandPlace(

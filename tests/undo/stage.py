@@ -17,6 +17,7 @@ from app.undo.restores import Restores
 from app.values.entries import CustomEntry, MessageEntry
 from app.values.messages import user_message
 from app.values.wire import new_id
+from tools.base import FileChange
 from tools.files.mutations import MutationQueue, NewContent
 from tools.operations import LocalFiles
 
@@ -54,7 +55,11 @@ class Stage:
         """As a tool does it, by the queue of changes, which tells the recorder."""
         queue = MutationQueue(LocalFiles())
         queue.before_change = self.recorder.about_to
-        queue.subscribe(lambda change: self.recorder.happened(change) and None)
+
+        def happened(change: FileChange) -> None:
+            self.recorder.happened(change)
+
+        queue.subscribe(happened)
         call_id = new_id()
         content = NewContent(data=text.encode())
         asyncio.run(queue.change(str(self.root / name), call_id, lambda state: content))

@@ -5,6 +5,7 @@ import re
 from app.permits.calls import Call, Judge, Table, Usual, asks_for_help, runs_file, table
 from app.permits.letters import Finding
 from app.permits.options import row, take
+from app.permits.programs.by_file import beyond_running
 from app.permits.programs.packages import named_script, pip_like, words_of
 
 _VERSION = frozenset({"--version", "-V", "-VV", "-v", "--help", "-h", "version"})
@@ -26,6 +27,9 @@ def _interpreter(valued: str, code: str) -> Judge:
         operands = taken.operands
         if operands and operands[0].text != "-":
             found = runs_file(call, operands[0], f"runs {operands[0].text}")
+            more = beyond_running(call, operands[0], operands[1:])
+            if more:
+                return more
             if found.letter == "U" and not call.ground.was(call.scope.written, operands[0]):
                 return [Finding("X", f"runs {call.name} code")]  # whichever file it is
             return [found]
@@ -61,6 +65,9 @@ def _python(call: Call) -> list[Finding]:
             found = pip_like(inner)
             # A folder of the project may be the module that is meant.
             return [one if one.letter != "R" else Finding("X", "runs a module of Python") for one in found]
+        if name in ("venv", "virtualenv"):
+            places = [call.ground.write(word) for word in taken.operands if not word.text.startswith("-")]
+            return [Finding("X", f"runs the module {name}"), *(one for one in places if one.letter in "UF")]
         if name == "twine" and taken.operands and taken.operands[0].text == "upload":
             return [Finding("F", "publishes")]
         return [Finding("X", f"runs the module {name}")]

@@ -292,7 +292,10 @@ PACKAGES: Table = table(
             grave="deploy release:perform release:prepare", reads="", bare=Finding("X", "Maven runs plugins")
         ),
     ),
-    ("gradle", _verbs(grave="publish release", grave_scripts=True, bare=Finding("X", "gradle runs tasks"))),
+    (
+        "gradle gradlew",
+        _verbs(grave="publish release", grave_scripts=True, bare=Finding("X", "gradle runs tasks")),
+    ),
     (
         "rustup",
         _verbs(

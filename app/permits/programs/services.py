@@ -248,6 +248,8 @@ def _service(
     return judge
 
 
+_KEYS = re.compile(r"secret|delete|^--(import|edit|gen|full-gen|quick|recv|refresh|change|fast-import|trust)")
+"""Words of gpg that change the person's keys, or tell them."""
 _CLOUD_READ = re.compile(
     r"(list|ls|get|describe|show|head|view|status|whoami|search|lookup|batch-get|scan|query|filter|tail|presign|info)(-.*|s)?"
 )
@@ -328,7 +330,7 @@ SERVICES: Table = table(
         "gpg gpg2",
         lambda call: (
             [Finding("F", "says or changes secret keys")]
-            if any("secret" in w.text or "delete" in w.text for w in call.words)
+            if any(_KEYS.search(w.text) for w in call.words)
             else [Finding("X", "works with keys")]
         ),
     ),

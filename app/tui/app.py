@@ -54,6 +54,7 @@ from app.tui.terminal.programs import TerminalHost
 from app.tui.terminal.title import TerminalTitle
 from app.tui.theme_in_force import ThemeInForce
 from app.tui.transcript.presenter import Presenter
+from app.tui.transcript.welcome import FirstScreen
 from app.values.events import AgentSettled, Event, ModelChanged, QuestionAsked, QueueUpdate, SessionReplaced
 from tools.running.browser import open_page
 from tools.running.own_programs import find_own_program
@@ -126,6 +127,7 @@ class BayouApp(App[int]):
         self.todo_list = TodoList(self.session, self.todo_view)
         self.search_bar = SearchBar(self.transcript, id="search")
         self.approval_bar = ApprovalBar(clock=self.clock, id="approval")
+        self.first_screen = FirstScreen(self.session, key_told)
         next_step = next_steps(self.models, self.action_table.key_of, self.env)
         self.presenter = Presenter(
             self.session, self.transcript, self.note_event, key_told, self.clock, next_step
@@ -181,6 +183,7 @@ class BayouApp(App[int]):
         self.remembered = Remembered(paths, most_prompts=lambda: settings().editor.history_size)
         self.key_texts = KeyTexts(
             self.action_table.key_of,
+            is_read_only=lambda: self.session.state.is_read_only,
             editor=self.editor,
             queue_view=self.queue_view,
             todo_view=self.todo_view,
@@ -208,6 +211,7 @@ class BayouApp(App[int]):
             self.status,
             settings=settings,
             may_begin=self.is_ready.wait,
+            meant=self.first_screen.meant,
             run_slash=lambda text: self.pages.run_slash(text),
             note=lambda text: self.pages.notes.note(text),
             key_told=self.action_table.key_told,
@@ -301,8 +305,10 @@ class BayouApp(App[int]):
             warm_up(self)
         elif isinstance(event, AgentSettled):
             self.tasks.spawn(self.status.look_at_git())
-        elif isinstance(event, SessionReplaced) and (left := self.unsent.session_replaced()) is not None:
-            self.editor.restore(left if self.editor.is_blank else joined([self.editor.draft, left]))
+        elif isinstance(event, SessionReplaced):
+            self.key_texts.tell_of_session()
+            if (left := self.unsent.session_replaced()) is not None:
+                self.editor.restore(left if self.editor.is_blank else joined([self.editor.draft, left]))
         self.status.note(event)
 
     @on(Passed)

@@ -20,7 +20,6 @@ from app.tui.extensions.shortcuts import bind_shortcuts
 from app.tui.handed import KeyTold
 from app.tui.launch_page import frame_to_keep
 from app.tui.status import bars
-from app.tui.transcript.welcome import welcome
 from app.values.content import Image
 from widgets.transcript.blocks import NoteKind
 
@@ -59,7 +58,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         app.session.subscribe(app.presenter.show)
         app.presenter.show_all()
         if not app.assembled.settings.display.quiet_startup and bars.is_offline_session(app.session):
-            app.transcript.add(welcome(app.session.cwd, app.action_table.key_told))
+            app.transcript.add(app.first_screen.block(app.assembled.places.folder))
         if app.size.width < LEAST.width or app.size.height < LEAST.height:
             app.presenter.note(SMALL.format(size=app.size), NoteKind.WARNING)
         for text in (*app.assembled.problems, *key_problems):

@@ -353,7 +353,7 @@ async def test_tools_and_jobs(screen: Screen, photographs: Photographs) -> None:
     app = screen.app(theme=photographs.theme, script=script)
     async with photographs.of(app) as tour:
         await tour.say("build it")
-        await tour.until("building")
+        await tour.until("│ building")  # the command's name says it too
         await tour.photograph("running")
         await tour.press("ctrl+b")
         await tour.idle()

@@ -20,7 +20,7 @@ EntryKind = Literal[
 TreeFilter = Literal["default", "no-tools", "user-only", "labeled-only", "all"]
 FILTERS: tuple[TreeFilter, ...] = ("default", "no-tools", "user-only", "labeled-only", "all")
 FILTER_NAMES: dict[TreeFilter, str] = {
-    "default": "default",
+    "default": "prompts, answers and tools",
     "no-tools": "no tools",
     "user-only": "prompts only",
     "labeled-only": "labelled",

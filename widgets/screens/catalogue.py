@@ -50,11 +50,10 @@ def hotkeys_screen(
             ListRow(
                 id=action.id,
                 title=action.title,
-                detail=action.id,
                 right=", ".join(map(key_name, action.keys)) or "no key",
                 right_tone="accent" if action.keys else "dim",
                 badges=tuple(badges),
-                words=f"{action.group} {' '.join(action.keys)}",
+                words=f"{action.group} {action.id} {' '.join(action.keys)}",
             )
         )
     return PickerScreen(
@@ -121,7 +120,9 @@ class KeyScreen(DialogScreen[str | None]):
 
     def __init__(self, action: ActionRow) -> None:
         keys = ", ".join(map(key_name, action.keys)) or "no key"
-        super().__init__(f"A key for: {action.title}", f"Press it now. So far: {keys}.")
+        super().__init__(
+            f"A key for: {action.title}", f"Press it now. So far: {keys}. In keybindings.json: {action.id}"
+        )
 
     def hints(self) -> Sequence[KeyHint]:
         return (KeyHint("delete", "the default again", 7), KeyHint("escape", "leave it", 8))

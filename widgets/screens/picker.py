@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 import msgspec
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
@@ -27,6 +28,8 @@ WIDE = 100
 """From this width on a preview has room beside the list."""
 LONGEST_TITLE = 40
 """Cells up to which titles push what stands behind them to the right."""
+MOST_NUMBERED = 9
+"""Rows of a sheet that are chosen by their number: so few need no line to filter them."""
 
 
 class PickerAction(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,6 +143,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         self._filters = filters
         self._filter = Filter(self._rows, order)
         self._order: Order = order
+        self._may_be_brief = self.IS_SEARCHED and filters and not query and not is_full_height
 
     # -- verbs ---------------------------------------------------------------------------------------------
 
@@ -150,7 +154,16 @@ class PickerScreen(SheetScreen[Picked | None]):
 
     @property
     def row(self) -> ListRow | None:
-        return self.query_one(RowList).current if self.is_there else None
+        current = self.query_one(RowList).current if self.is_there else None
+        if current is None or not self._is_brief:
+            return current
+        return next((row for row in self._rows if row.id == current.id), current)  # without its number
+
+    @property
+    def _is_brief(self) -> bool:
+        """So few rows that each has a number, and the filter comes with the first letter."""
+        count = sum(not row.is_heading for row in self._rows)
+        return self._may_be_brief and 0 < count <= MOST_NUMBERED
 
     @property
     def typed(self) -> str:
@@ -203,7 +216,8 @@ class PickerScreen(SheetScreen[Picked | None]):
 
     def _title_cells(self) -> int:
         widths = (cells(row.title) + len(row.prefix) for row in self._rows if not row.is_heading)
-        return min(LONGEST_TITLE, max(widths, default=0)) if self.IS_ALIGNED else 0
+        number = 2 if self._may_be_brief else 0
+        return min(LONGEST_TITLE, number + max(widths, default=0)) if self.IS_ALIGNED else 0
 
     def hints(self) -> list[KeyHint]:
         own = [
@@ -217,13 +231,28 @@ class PickerScreen(SheetScreen[Picked | None]):
         ]
 
     def on_mount(self) -> None:
-        line = self.query_one("#filter", LineInput)
-        if self.IS_SEARCHED:
-            line.focus()
-        else:
-            line.display = False
         self._fit()
         self._apply(self._current)
+        if not self._is_brief and self.IS_SEARCHED:
+            self.query_one("#filter", LineInput).focus()
+
+    def on_key(self, event: events.Key) -> None:
+        """Where no line takes what is typed: a number chooses, a letter brings the line."""
+        if not self._is_brief or event.character is None or not event.is_printable:
+            return
+        event.stop()
+        event.prevent_default()
+        if event.character.isdecimal():
+            rows = [row for row in self._rows if not row.is_heading]
+            at = int(event.character) - 1
+            if 0 <= at < len(rows) and not rows[at].is_disabled:
+                self.dismiss(Picked(row=rows[at]))
+            return
+        self._may_be_brief = False  # the line stays, also when it is emptied
+        line = self.query_one("#filter", LineInput)
+        line.display = True
+        line.focus()
+        line.set_text(event.character)
 
     def on_resize(self) -> None:
         self._fit()
@@ -239,9 +268,10 @@ class PickerScreen(SheetScreen[Picked | None]):
             self.query_one("#body").styles.height = max(1, min(most, max(len(self._rows), 5)))
 
     def _apply(self, keep: str = "") -> None:
-        query = self.typed
-        shown = self._filter.apply(query if self._filters else "")
-        self.query_one(RowList).show(self.told(shown), query=query, keep=keep)
+        query, is_brief = self.typed, self._is_brief
+        shown = self.told(self._filter.apply(query if self._filters else ""))
+        self.query_one("#filter", LineInput).display = self.IS_SEARCHED and not is_brief
+        self.query_one(RowList).show(numbered(shown) if is_brief else shown, query=query, keep=keep)
         self._fit()
         self._tell_count()
 
@@ -253,6 +283,8 @@ class PickerScreen(SheetScreen[Picked | None]):
         shown = sum(not item.row.is_heading for item in self.query_one(RowList).shown)
         total = sum(not row.is_heading for row in self._rows)
         count = f"{total:,}" if shown == total else f"{shown:,} of {total:,}"
+        if self._is_brief:
+            count = ""
         note = self._filter.problem or self._note
         self.query_one(RuleTitle).show(title=self._title, note=" · ".join(filter(None, (note, count))))
 
@@ -298,3 +330,15 @@ class PickerScreen(SheetScreen[Picked | None]):
 
     def action_edge(self, is_end: bool) -> None:
         self.query_one(RowList).action_edge(is_end)
+
+
+def numbered(shown: Sequence[Shown]) -> list[Shown]:
+    out: list[Shown] = []
+    number = 0
+    for item in shown:
+        if item.row.is_heading:
+            out.append(item)
+            continue
+        number += 1
+        out.append(item._replace(row=msgspec.structs.replace(item.row, prefix=f"{number} {item.row.prefix}")))
+    return out

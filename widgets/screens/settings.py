@@ -15,7 +15,8 @@ from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import PreviewPart, PreviewText
 from widgets.screens.requests import ScreenRequest
 
-_NOTHING = "—"
+_WORDS = {"": "—", "true": "on", "false": "off", "{}": "none", "[]": "none"}
+"""What a person reads instead of JSON."""
 _VALUE_CELLS = 13
 """Most values are no longer, so what they are for begins in one column."""
 
@@ -96,8 +97,13 @@ class SettingsScreen(PickerScreen):
             self.action_cycle(1)
             return
         check = self._check or (lambda _key, _text: "")
+        is_told = self.has_class("beside") or self.has_class("below")  # in its pane, above the question
         screen = InputScreen(
-            setting.id, setting.help, prefill=setting.value, check=lambda text: check(setting.id, text)
+            label_of(setting.id),
+            "" if is_told else setting.help,
+            placeholder=f"default: {in_words(setting.default)}",
+            prefill=setting.value,
+            check=lambda text: check(setting.id, text),
         )
 
         def take(text: str | None) -> None:
@@ -133,9 +139,9 @@ class SettingsScreen(PickerScreen):
         setting = self._settings.get(row.id)
         if setting is None:
             return PreviewText()
-        facts = [f"default: {setting.default or _NOTHING}"]
+        facts = [f"default: {in_words(setting.default)}"]
         if setting.choices:
-            facts.append("one of: " + ", ".join(setting.choices))
+            facts.append("one of: " + ", ".join(map(in_words, setting.choices)))
         if setting.source:
             facts.append(f"from: {setting.source}")
         parts = (PreviewPart(text=setting.help), *(PreviewPart(text=fact, tone="muted") for fact in facts))
@@ -143,6 +149,10 @@ class SettingsScreen(PickerScreen):
 
 
 _HUMP = late(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def in_words(value: str) -> str:
+    return _WORDS.get(value, value)
 
 
 def label_of(key: str) -> str:
@@ -161,9 +171,7 @@ def _rows(settings: Sequence[SettingRow]) -> list[ListRow]:
             group = setting.group
             rows.append(ListRow(id=f"#{group}", title=group, is_heading=True))
         is_own = setting.value != setting.default
-        value = Badge(
-            text=(setting.value or _NOTHING).ljust(_VALUE_CELLS), tone="accent" if is_own else "text"
-        )
+        value = Badge(text=in_words(setting.value).ljust(_VALUE_CELLS), tone="accent" if is_own else "text")
         rows.append(
             ListRow(
                 id=setting.id,

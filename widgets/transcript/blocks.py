@@ -111,10 +111,12 @@ class NoteBlock(_Value, frozen=True, kw_only=True):
     next_step: str = ""
     """What can be done about it."""
     title: str = ""
+    mark: str = ""
+    """Before the title, instead of the kind's."""
     tries: tuple[tuple[str, str], ...] = ()
-    """What one can type, and what that shows."""
-    after: str = ""
-    """Behind those."""
+    """What one can ask for by its number, and what that shows."""
+    hints: tuple[tuple[str, str], ...] = ()
+    """What else one can press or type, and what it does."""
 
 
 Block = UserBlock | ReplyBlock | CardBlock | CustomBlock | NoteBlock

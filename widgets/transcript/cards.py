@@ -256,8 +256,8 @@ def _command(block: CommandBlock, limit: Limit) -> list[Leaf]:
     ending = []
     if block.exit_code is not None:
         ending.append(f"exit {block.exit_code}")
-    if block.note:
-        ending.append(clean(block.note))
+    if block.note and block.note != f"Command exited with code {block.exit_code}":
+        ending.append(clean(block.note))  # the model's words for it are the person's figure
     if ending:
         leaves.append(Leaf(" · ".join(ending), key="note-error" if block.exit_code else "hint"))
     return leaves

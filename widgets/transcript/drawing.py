@@ -302,23 +302,36 @@ def draw_note(block: NoteBlock) -> list[Leaf]:
     if not block.title:
         return [text, *_next_step(block.next_step)]
     text.first = GUTTER
+    glyph = f"{block.mark} " if block.mark else glyph
     title = Leaf(clean(block.title), key="accent+b", first=glyph, rest=GUTTER, prefix_key="accent")
-    return [title, text, *_tries(block, key)]
+    return [title, text, *_tries(block, key), *_hints(block, key)]
 
 
 def _tries(block: NoteBlock, key: str) -> list[Leaf]:
-    """What to type in one column, what comes of it in the next."""
+    """Numbers in one column, what they ask for in the next, what comes of it in the third."""
     width = max((len(typed) for typed, _ in block.tries), default=0) + 3
-    leaves: list[Leaf] = [
-        OneLine([(f"{GUTTER}{GUTTER}{clean(typed):<{width}}", "path"), (clean(shows), key)], flexible=1)
-        for typed, shows in block.tries
+    return [
+        OneLine(
+            [(f"{number}  ", "accent"), (f"{clean(typed):<{width}}", "text"), (clean(shows), key)],
+            flexible=2,
+            first=GUTTER,
+            blank=int(number == 1),
+        )
+        for number, (typed, shows) in enumerate(block.tries, 1)
     ]
-    if block.after:
-        leaves.append(_told(block.after, key, GUTTER, GUTTER))
-    for first in (leaves[:1], leaves[-1:] if block.after else []):
-        for leaf in first:
-            leaf.blank = 1
-    return leaves
+
+
+def _hints(block: NoteBlock, key: str) -> list[Leaf]:
+    width = max((len(pressed) for pressed, _ in block.hints), default=0) + 2
+    return [
+        OneLine(
+            [(f"{clean(pressed):<{width}}", "accent"), (clean(does), key)],
+            flexible=1,
+            first=GUTTER,
+            blank=int(number == 0),
+        )
+        for number, (pressed, does) in enumerate(block.hints)
+    ]
 
 
 def raw_text(block: Block) -> str:
@@ -354,8 +367,8 @@ def search_text(block: Block) -> str:
 
 
 def _noted(block: NoteBlock) -> str:
-    tries = (f"{typed}  {shows}" for typed, shows in block.tries)
-    return "\n".join(filter(None, (block.title, block.text, *tries, block.after)))
+    rows = (f"{typed}  {shows}" for typed, shows in (*block.tries, *block.hints))
+    return "\n".join(filter(None, (block.title, block.text, *rows)))
 
 
 def _raw_part(part: CardPart) -> str:
@@ -394,7 +407,7 @@ def size(block: Block, extent: Extent) -> Size:
         case UserBlock():
             return _sum(sum(map(_image_rows, block.images)), [block.text])
         case NoteBlock():
-            return _sum(2 if block.tries else 0, [_noted(block)])
+            return _sum(bool(block.tries) + bool(block.hints), [_noted(block)])
         case ReplyBlock():
             texts = [part.text for part in block.parts if extent or isinstance(part, Prose)]
             return _sum(2 * len(block.parts) - 1 - len(texts), texts)

@@ -10,6 +10,7 @@ from widgets.status.queue import QueueView
 from widgets.status.todos import TodoView
 
 PLACEHOLDER = "Ask anything · / commands · @ files · ! shell"
+READ_ONLY = "Read-only: nothing is sent from here · /clone goes on in a copy"
 KeyOf = Callable[[str], str]
 """The key of an action, as it is written for a person; nothing when it has none."""
 _WAITING = (("app.message.dequeue", "takes them back"), ("app.queue.focus", "edits and moves them"))
@@ -30,12 +31,14 @@ class KeyTexts:
         self,
         key_of: KeyOf,
         *,
+        is_read_only: Callable[[], bool],
         editor: PromptEditor,
         queue_view: QueueView,
         todo_view: TodoView,
         presenter: Presenter,
     ) -> None:
         self._key_of = key_of
+        self._is_read_only = is_read_only
         self._editor = editor
         self._queue_view = queue_view
         self._todo_view = todo_view
@@ -46,8 +49,7 @@ class KeyTexts:
     def tell(self) -> None:
         """At the start, and whenever keys have changed."""
         key, presenter = self._key_of, self._presenter
-        palette = key("app.palette")
-        self._editor.surface.placeholder = f"{PLACEHOLDER} · {palette} everything" if palette else PLACEHOLDER
+        self.tell_of_session()
         presenter.renderers.retry_key = key("app.retry")
         self._queue_view.hint = self._hint(_WAITING)
         self._todo_view.hint = self._hint((("app.todos.fold", "folds"),))
@@ -57,6 +59,13 @@ class KeyTexts:
             "contextFull": f"{full} writes the summary for you to read and change first." if full else "",
             "compacted": f"{compacted} goes back to the full history" if compacted else "",
         }
+
+    def tell_of_session(self) -> None:
+        """Whenever another session has come to the page: what one can write here."""
+        palette = self._key_of("app.palette")
+        invites = READ_ONLY if self._is_read_only() else PLACEHOLDER
+        self._editor.surface.placeholder = f"{invites} · {palette} everything" if palette else invites
+        self._editor.refresh()
 
     def _hint(self, actions: Sequence[tuple[str, str]]) -> str:
         """`alt+up takes them back · …`; what has no key is left out."""

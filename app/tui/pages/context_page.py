@@ -155,7 +155,7 @@ def context_view(contents: Contents) -> ContextView:
         ),
         window=contents.window,
         reserve=contents.reserve,
-        total=f"{about}{used} · {_percent(contents.tokens, whole)}",
+        total=" · ".join(filter(None, (f"{about}{used}", _percent(contents.tokens, whole)))),
         advice=f"/compact would free about {tokens(contents.freed)}"
         if contents.freed
         else "nothing to compact yet",
@@ -200,4 +200,6 @@ def _large(contents: Contents, whole: int) -> list[ContextLine]:
 
 
 def _percent(tokens: int, whole: int) -> str:
-    return share(100 * tokens / whole if whole else 0)
+    """Nothing where it would be nought: the eye finds what counts."""
+    percent = 100 * tokens / whole if whole else 0
+    return share(percent) if percent >= 0.05 else ""

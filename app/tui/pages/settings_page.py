@@ -8,7 +8,6 @@ from app.resources.in_force import InForce, Origin
 from app.resources.settings import (
     SettingKey,
     SettingRefused,
-    Settings,
     check_value,
     choices,
     find_key,
@@ -29,7 +28,11 @@ _STILL: dict[Origin, str] = {
 }
 
 
-def setting_rows(settings: Settings) -> list[SettingRow]:
+_FROM: dict[Origin | None, str] = {"project": "project", "flags": "command line"}
+
+
+def setting_rows(in_force: InForce) -> list[SettingRow]:
+    settings = in_force.settings
     return [
         SettingRow(
             id=key.name,
@@ -38,6 +41,7 @@ def setting_rows(settings: Settings) -> list[SettingRow]:
             default=shown(key.default),
             choices=tuple(shown(choice) for choice in choices(key) or ()),
             help=key.description,
+            source=_FROM.get(in_force.origin(key.name), ""),
         )
         for key in keys()
     ]
@@ -75,7 +79,7 @@ class SettingsPage:
         def check(name: str, text: str) -> str:
             return check_value(by_name[name], typed(by_name[name], text)) or ""
 
-        screen = SettingsScreen(setting_rows(self._in_force.settings), check=check)
+        screen = SettingsScreen(setting_rows(self._in_force), check=check)
         await self._ask(screen, on_request=self._change)
 
     def _change(self, request: SettingsScreen.Changed) -> None:
@@ -86,7 +90,7 @@ class SettingsPage:
             told = self._write(key.name, value, is_default=request.value is None)
         except SettingRefused as problem:
             told = str(problem)
-        request.screen.show_settings(setting_rows(self._in_force.settings), told)
+        request.screen.show_settings(setting_rows(self._in_force), told)
 
     def keep(self, name: str, value: Any) -> None:
         """What a screen offers to make the default. Raises `SettingRefused`."""

@@ -46,13 +46,14 @@ class Sending:
         *,
         settings: Callable[[], Settings],
         may_begin: Callable[[], Awaitable[object]],
+        meant: Callable[[str], str],
         run_slash: Callable[[str], Awaitable[bool]],
         note: Callable[[str], Awaitable[str]],
         command_names: Callable[[], Sequence[tuple[str, str]]],
         key_told: KeyTold,
     ) -> None:
-        """`may_begin` waits until extensions are there; `run_slash` carries out bayou's own commands, if it is one;
-        `note` asks where a `# line` goes."""
+        """`may_begin` waits until extensions are there; `meant` says what a number of the first screen asks for;
+        `run_slash` carries out bayou's own commands, if it is one; `note` asks where a `# line` goes."""
         self._session = session
         self._cells = session.cells
         self._editor = editor
@@ -61,6 +62,7 @@ class Sending:
         self._status = status
         self._settings = settings
         self._may_begin = may_begin
+        self._meant = meant
         self._run_slash = run_slash
         self._note = note
         self._command_names = command_names
@@ -71,6 +73,7 @@ class Sending:
     ) -> None:
         """What was sent before the extensions were there waits for them: they may have a say in it."""
         await self._may_begin()
+        text = self._meant(text)
         if text.startswith("!"):
             await self._shell(text)
             return

@@ -1,44 +1,80 @@
-"""What the first screen says while the offline guide answers: what works, how to connect a model, what to try here."""
+"""The first screen, while the offline guide answers: what works, how to connect a model, what to try here."""
 
 import os
 from pathlib import Path
 
+from app.engine.session import Session
 from app.tui.handed import KeyTold
+from tools.amounts import counted
 from widgets.transcript.blocks import NoteBlock
 
 _TEXT = (
-    "The offline guide answers. It reads, searches, changes and runs what is in\n"
-    "this folder, but it is no language model: /login connects one, or a key in\n"
-    "the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, …). Then /model chooses.\n"
+    "The offline guide reads, searches, changes and runs what is in this folder. It is no language model: "
+    "/login connects one, as does a key in the environment.\n"
     "\n"
-    "Three things to try:"
+    "Three things to try, by number and enter:"
 )
-_AFTER = "/help lists the commands, /hotkeys the keys"
 _SOURCES = (".py", ".ts", ".js", ".go", ".rs", ".java", ".c", ".cpp", ".rb", ".md")
 _MOST_LOOKED_AT = 200
 
 
-def welcome(cwd: Path, key_told: KeyTold) -> NoteBlock:
+class FirstScreen:
+    """What one page offers before anything was said."""
+
+    def __init__(self, session: Session, key_told: KeyTold) -> None:
+        self._session = session
+        self._key_told = key_told
+        self._tries: tuple[tuple[str, str], ...] = ()
+
+    def block(self, sessions: Path) -> NoteBlock:
+        """`sessions`: where those of this folder are kept."""
+        self._tries = _tries(self._session.cwd)
+        return NoteBlock(
+            id="welcome",
+            mark="≈",
+            title="Welcome to bayou",
+            text=_TEXT,
+            tries=self._tries,
+            hints=self._hints(sessions),
+        )
+
+    def meant(self, text: str) -> str:
+        """What is sent: what stands behind the number, as long as that is all there is to see."""
+        number = text.strip()
+        if not (number.isdecimal() and 1 <= int(number) <= len(self._tries)) or self._session.messages:
+            return text
+        return self._tries[int(number) - 1][0]
+
+    def _hints(self, sessions: Path) -> tuple[tuple[str, str], ...]:
+        kept = _count(sessions)
+        tree, everything = self._key_told("app.interrupt", "Escape"), self._key_told("app.palette", "Ctrl+K")
+        hints = (
+            ("/login", "connect a model"),
+            ("/resume" if kept else "", counted(kept, "earlier session") + " here"),
+            (everything, "everything, by name"),
+            (f"{tree} {tree}" if tree else "", "the tree of the session"),
+        )
+        return tuple((pressed, does) for pressed, does in hints if pressed)
+
+
+def _tries(cwd: Path) -> tuple[tuple[str, str], ...]:
     """Three requests that work in this very folder."""
     names = _names(cwd)
-    key = key_told("app.interrupt", "Escape")
-    after = f"{_AFTER}; {key} twice is the tree." if key else f"{_AFTER}."
     readable = next((name for name in names if name.lower().startswith("readme")), names[0] if names else "")
     source = next((name for end in _SOURCES for name in names if name.endswith(end) and name != readable), "")
-    tries = (
-        (f"read {readable}", "a file, as far as it is asked for")
-        if readable
-        else ("list", "what is in this folder"),
-        (f"map {source}", "its outline, with the lines") if source else ("find *.py", "files by name"),
-        ("run git status", "any command"),
+    return (
+        (f"read {readable}", "a file") if readable else ("list", "what is in this folder"),
+        (f"map {source}", "its outline") if source else ("find *.py", "files by name"),
+        ("run git status", "a command"),
     )
-    return NoteBlock(
-        id="welcome",
-        title="Welcome to bayou",
-        text=_TEXT,
-        tries=tries,
-        after=after,
-    )
+
+
+def _count(sessions: Path) -> int:
+    try:
+        with os.scandir(sessions) as entries:
+            return sum(entry.name.endswith(".jsonl") for entry in entries)
+    except OSError:
+        return 0
 
 
 def _names(cwd: Path) -> list[str]:

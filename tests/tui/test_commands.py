@@ -5,12 +5,14 @@ from pathlib import Path
 import pytest
 
 from app.providers.scripted import fail, say
-from app.tui.transcript.welcome import welcome
+from app.sessions.log import SessionLog
+from app.tui.transcript.welcome import tries_in
+from app.values.messages import UserMessage
+from tests.agent.stage import plain
+from tests.sessions.say import answer
+from tests.sessions.say import say as said
+from tests.support.screens import Screen
 from tests.tui.stage import make_app, settled, submit
-
-
-def usual(action: str, key: str) -> str:
-    return key
 
 
 @pytest.fixture
@@ -84,12 +86,41 @@ async def test_an_answer_that_is_tried_again_leaves_one_line(home: Path) -> None
 
 
 def test_what_is_proposed_at_first_works_in_this_folder(tmp_path: Path) -> None:
-    assert [typed for typed, _ in welcome(tmp_path, usual).tries] == ["list", "find *.py", "run git status"]
+    assert [typed for typed, _ in tries_in(tmp_path)] == ["list", "find *.py", "run git status"]
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "main.go").write_text("package main\n", encoding="utf-8")
     (tmp_path / "README.rst").write_text("x", encoding="utf-8")
-    assert [typed for typed, _ in welcome(tmp_path, usual).tries][:2] == [
-        "read README.rst",
-        "map src/main.go",
-    ]
-    assert welcome(tmp_path / "nowhere", usual).tries
+    assert [typed for typed, _ in tries_in(tmp_path)][:2] == ["read README.rst", "map src/main.go"]
+    assert tries_in(tmp_path / "nowhere")
+
+
+async def test_a_number_asks_for_what_the_first_screen_proposes(screen: Screen) -> None:
+    app = screen.app("--offline")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.is_ready.wait()
+        app.editor.set_text("1")
+        await pilot.press("enter")
+        await app.session.wait_until_idle()
+        await app.session.prompt("thanks")
+        await app.session.wait_until_idle()
+        app.editor.set_text("1")
+        await pilot.press("enter")
+        await app.session.wait_until_idle()
+        asked = [plain(one) for one in app.session.messages if isinstance(one, UserMessage)]
+    assert asked == ["read README.md", "thanks", "1"]
+
+
+async def test_where_nothing_can_be_sent_the_editor_says_so(home: Path, screen: Screen) -> None:
+    written = SessionLog.create(home, screen.project)
+    written.append(said("how deep?"))
+    written.append(answer("Four fathoms."))
+    written.close()
+    app = screen.app("--offline", is_kept=True)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.is_ready.wait()
+        await app.session.open(SessionLog.open(written.path, read_only=True), "resume")
+        await pilot.pause()
+        assert "Read-only" in app.editor.surface.placeholder
+        await app.session.begin()
+        await pilot.pause()
+        assert "Ask anything" in app.editor.surface.placeholder

@@ -8,6 +8,8 @@ from textual.pilot import Pilot
 
 async def type_text(pilot: Pilot[Any], text: str) -> None:
     for char in text:
-        assert pilot.app.focused is not None
-        pilot.app.focused.post_message(Key(char, char))
+        if pilot.app.focused is None:  # the first letter brings the line that takes it
+            await pilot.press(char)
+        else:
+            pilot.app.focused.post_message(Key(char, char))
     await pilot.pause()

@@ -40,7 +40,6 @@ class ChangeRow(msgspec.Struct, frozen=True, kw_only=True):
 class ChangesScreen(PickerScreen):
     """Ends with a row when something is to be done; then `choices` says what."""
 
-    AUTO_FOCUS: ClassVar[str | None] = ""
     IS_SEARCHED: ClassVar[bool] = False  # keys are letters
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "cycle(1)", "Put back or keep", show=False, id="app.files.choose"),

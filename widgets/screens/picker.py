@@ -15,6 +15,7 @@ from textual.message import Message
 
 from widgets.editor.line_input import LineInput
 from widgets.line import cells
+from widgets.lists.few_rows import FewRows, numbered
 from widgets.lists.filtering import Filter, Order, Shown
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow, spaced
@@ -28,8 +29,6 @@ WIDE = 100
 """From this width on a preview has room beside the list."""
 LONGEST_TITLE = 40
 """Cells up to which titles push what stands behind them to the right."""
-MOST_NUMBERED = 9
-"""Rows of a sheet that are chosen by their number: so few need no line to filter them."""
 
 
 class PickerAction(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +69,7 @@ class Picked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PickerScreen(SheetScreen[Picked | None]):
+    AUTO_FOCUS: ClassVar[str | None] = ""
     ACTIONS: ClassVar[tuple[PickerAction, ...]] = ()
     """Of a subclass, which binds them with `bindings_of`."""
     IS_ALIGNED: ClassVar[bool] = True
@@ -143,7 +143,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         self._filters = filters
         self._filter = Filter(self._rows, order)
         self._order: Order = order
-        self._may_be_brief = self.IS_SEARCHED and filters and not query and not is_full_height
+        self._few = FewRows(may_be=self.IS_SEARCHED and filters and not query and not is_full_height)
 
     # -- verbs ---------------------------------------------------------------------------------------------
 
@@ -155,15 +155,9 @@ class PickerScreen(SheetScreen[Picked | None]):
     @property
     def row(self) -> ListRow | None:
         current = self.query_one(RowList).current if self.is_there else None
-        if current is None or not self._is_brief:
+        if current is None or not self._few.are(self._rows):
             return current
         return next((row for row in self._rows if row.id == current.id), current)  # without its number
-
-    @property
-    def _is_brief(self) -> bool:
-        """So few rows that each has a number, and the filter comes with the first letter."""
-        count = sum(not row.is_heading for row in self._rows)
-        return self._may_be_brief and 0 < count <= MOST_NUMBERED
 
     @property
     def typed(self) -> str:
@@ -216,7 +210,7 @@ class PickerScreen(SheetScreen[Picked | None]):
 
     def _title_cells(self) -> int:
         widths = (cells(row.title) + len(row.prefix) for row in self._rows if not row.is_heading)
-        number = 2 if self._may_be_brief else 0
+        number = 2 if self._few.may_be else 0
         return min(LONGEST_TITLE, number + max(widths, default=0)) if self.IS_ALIGNED else 0
 
     def hints(self) -> list[KeyHint]:
@@ -233,22 +227,20 @@ class PickerScreen(SheetScreen[Picked | None]):
     def on_mount(self) -> None:
         self._fit()
         self._apply(self._current)
-        if not self._is_brief and self.IS_SEARCHED:
+        if not self._few.are(self._rows) and self.IS_SEARCHED:
             self.query_one("#filter", LineInput).focus()
 
     def on_key(self, event: events.Key) -> None:
         """Where no line takes what is typed: a number chooses, a letter brings the line."""
-        if not self._is_brief or event.character is None or not event.is_printable:
+        if not self._few.are(self._rows) or event.character is None or not event.is_printable:
             return
         event.stop()
         event.prevent_default()
         if event.character.isdecimal():
-            rows = [row for row in self._rows if not row.is_heading]
-            at = int(event.character) - 1
-            if 0 <= at < len(rows) and not rows[at].is_disabled:
-                self.dismiss(Picked(row=rows[at]))
+            if (row := self._few.called(event.character, self._rows)) is not None:
+                self.dismiss(Picked(row=row))
             return
-        self._may_be_brief = False  # the line stays, also when it is emptied
+        self._few.may_be = False  # the line stays, also when it is emptied
         line = self.query_one("#filter", LineInput)
         line.display = True
         line.focus()
@@ -268,7 +260,7 @@ class PickerScreen(SheetScreen[Picked | None]):
             self.query_one("#body").styles.height = max(1, min(most, max(len(self._rows), 5)))
 
     def _apply(self, keep: str = "") -> None:
-        query, is_brief = self.typed, self._is_brief
+        query, is_brief = self.typed, self._few.are(self._rows)
         shown = self.told(self._filter.apply(query if self._filters else ""))
         self.query_one("#filter", LineInput).display = self.IS_SEARCHED and not is_brief
         self.query_one(RowList).show(numbered(shown) if is_brief else shown, query=query, keep=keep)
@@ -283,7 +275,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         shown = sum(not item.row.is_heading for item in self.query_one(RowList).shown)
         total = sum(not row.is_heading for row in self._rows)
         count = f"{total:,}" if shown == total else f"{shown:,} of {total:,}"
-        if self._is_brief:
+        if self._few.are(self._rows):
             count = ""
         note = self._filter.problem or self._note
         self.query_one(RuleTitle).show(title=self._title, note=" · ".join(filter(None, (note, count))))
@@ -330,15 +322,3 @@ class PickerScreen(SheetScreen[Picked | None]):
 
     def action_edge(self, is_end: bool) -> None:
         self.query_one(RowList).action_edge(is_end)
-
-
-def numbered(shown: Sequence[Shown]) -> list[Shown]:
-    out: list[Shown] = []
-    number = 0
-    for item in shown:
-        if item.row.is_heading:
-            out.append(item)
-            continue
-        number += 1
-        out.append(item._replace(row=msgspec.structs.replace(item.row, prefix=f"{number} {item.row.prefix}")))
-    return out

@@ -32,7 +32,6 @@ class TodoEntry(msgspec.Struct, frozen=True, kw_only=True):
 class TodosScreen(PickerScreen):
     """Each key asks the application, which answers with `show_entries`."""
 
-    AUTO_FOCUS: ClassVar[str | None] = ""
     IS_SEARCHED: ClassVar[bool] = False  # keys are letters
     ACTIONS = (
         PickerAction(id="app.todos.cycle", keys="space", label="state", closes=False, importance=8),

@@ -28,7 +28,7 @@ class FirstScreen:
 
     def block(self, sessions: Path) -> NoteBlock:
         """`sessions`: where those of this folder are kept."""
-        self._tries = _tries(self._session.cwd)
+        self._tries = tries_in(self._session.cwd)
         return NoteBlock(
             id="welcome",
             mark="≈",
@@ -57,7 +57,7 @@ class FirstScreen:
         return tuple((pressed, does) for pressed, does in hints if pressed)
 
 
-def _tries(cwd: Path) -> tuple[tuple[str, str], ...]:
+def tries_in(cwd: Path) -> tuple[tuple[str, str], ...]:
     """Three requests that work in this very folder."""
     names = _names(cwd)
     readable = next((name for name in names if name.lower().startswith("readme")), names[0] if names else "")

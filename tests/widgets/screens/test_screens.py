@@ -137,6 +137,32 @@ async def test_the_filter_is_edited_with_the_editors_keys() -> None:
         assert app.shown.query_one(LineInput).text == "one "
 
 
+async def test_few_rows_are_chosen_by_number_and_the_filter_comes_with_a_letter() -> None:
+    rows = [ListRow(id=name, title=name) for name in ("off", "low", "high")]
+    app = ScreenHost(PickerScreen("Thinking", rows))
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        assert "type to filter" not in screen_text(app) and "3 high" in screen_text(app)
+        await press(pilot, "9")
+        assert app.result is NOTHING
+        await press(pilot, "3")
+        assert app.result.row == rows[2]
+
+    app = ScreenHost(PickerScreen("Thinking", rows))
+    async with app.run_test() as pilot:
+        await type_text(pilot, "ow")
+        assert "1 of 3" in screen_text(app) and "1 off" not in screen_text(app)
+        await press(pilot, "enter")
+        assert app.result.row == rows[1] and app.result.query == "ow"
+
+
+async def test_more_rows_than_digits_have_a_filter_at_once() -> None:
+    app = ScreenHost(PickerScreen("Ten", [ListRow(id=str(at), title=f"row {at}") for at in range(10)]))
+    async with app.run_test() as pilot:
+        await press(pilot, "7")
+        assert app.result is NOTHING and "1 of 10" in screen_text(app)
+
+
 # -- tree ----------------------------------------------------------------------------------------------------
 
 

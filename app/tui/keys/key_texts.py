@@ -10,7 +10,7 @@ from widgets.status.queue import QueueView
 from widgets.status.todos import TodoView
 
 PLACEHOLDER = "Ask anything · / commands · @ files · ! shell"
-READ_ONLY = "Read-only: nothing is sent from here · /clone goes on in a copy"
+READ_ONLY = "Read-only · /clone goes on in a copy"
 KeyOf = Callable[[str], str]
 """The key of an action, as it is written for a person; nothing when it has none."""
 _WAITING = (("app.message.dequeue", "takes them back"), ("app.queue.focus", "edits and moves them"))

@@ -48,7 +48,7 @@ async def test_the_editor(screen: Screen, photographs: Photographs) -> None:
         await tour.press("escape", "ctrl+u", *"/theme ")
         await tour.photograph("arguments")
         await tour.press("escape", "ctrl+u", *"see @fl")
-        await tour.until("fleet.py")
+        await tour.until("› boats/fleet.py")  # the first screen names it too
         await tour.photograph("files")
         await tour.press("escape", "ctrl+u", *"@boats/fleet.py:")
         await tour.until("launch")

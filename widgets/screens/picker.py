@@ -257,7 +257,8 @@ class PickerScreen(SheetScreen[Picked | None]):
         self._arrange_panes()
         if not self.has_class("full-height"):
             most = max(3, self.app.size.height * 3 // 5 - 3)
-            self.query_one("#body").styles.height = max(1, min(most, max(len(self._rows), 5)))
+            least = 2 if self._few.are(self._rows) and self._preview is None else 5
+            self.query_one("#body").styles.height = max(1, min(most, max(len(self._rows), least)))
 
     def _apply(self, keep: str = "") -> None:
         query, is_brief = self.typed, self._few.are(self._rows)

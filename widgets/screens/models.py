@@ -81,7 +81,7 @@ class LevelScreen(PickerScreen):
     """How hard to think: now, or from now on."""
 
     ACTIONS = (
-        PickerAction(id="app.thinking.save", keys="ctrl+s", label="use and make default", importance=7),
+        PickerAction(id="app.thinking.save", keys="ctrl+s", label="make default", importance=7),
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
 

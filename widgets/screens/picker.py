@@ -218,8 +218,11 @@ class PickerScreen(SheetScreen[Picked | None]):
             KeyHint(action.keys.split(",")[0], action.label, action.importance, action.id)
             for action in self.ACTIONS
         ]
+        count = sum(not row.is_heading for row in self._rows)
+        number = [KeyHint(f"1-{count}", "at once", 3)] if count > 1 and self._few.are(self._rows) else []
         return [
             KeyHint("enter", self._choose, 9, "tui.select.confirm"),
+            *number,
             *own,
             KeyHint("escape", "close", 8, "tui.select.cancel"),
         ]

@@ -16,7 +16,7 @@ async def pick(ask: AskPerson, title: str, rows: Sequence[ListRow], **options: A
 
 async def pick_or_keep(ask: AskPerson, title: str, rows: Sequence[ListRow], *, current: str) -> Picked | None:
     """One for this session, or also for those to come."""
-    return await ask(LevelScreen(title, rows, current=current, choose="use in this session"))
+    return await ask(LevelScreen(title, rows, current=current, choose="use now"))
 
 
 async def select(ask: AskPerson, title: str, options: Sequence[str]) -> str | None:

@@ -80,9 +80,7 @@ class ModelScreen(PickerScreen):
 class LevelScreen(PickerScreen):
     """How hard to think: now, or from now on."""
 
-    ACTIONS = (
-        PickerAction(id="app.thinking.save", keys="ctrl+s", label="make default", importance=7),
-    )
+    ACTIONS = (PickerAction(id="app.thinking.save", keys="ctrl+s", label="make default", importance=7),)
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
 
 

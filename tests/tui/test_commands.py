@@ -118,6 +118,7 @@ async def test_where_nothing_can_be_sent_the_editor_says_so(home: Path, screen: 
     app = screen.app("--offline", is_kept=True)
     async with app.run_test(size=(80, 24)) as pilot:
         await app.is_ready.wait()
+        assert written.path is not None
         await app.session.open(SessionLog.open(written.path, read_only=True), "resume")
         await pilot.pause()
         assert "Read-only" in app.editor.surface.placeholder

@@ -75,6 +75,8 @@ def take(
             index += _take_long(word, text.lstrip("-"), known, words[index : index + 1], options)
         else:
             index += _take_bundle(word, known, words[index : index + 1], options)
+    values = (option.value for option in options if option.value is not None)
+    is_sure = is_sure and not any(value.may_split and UNKNOWN in value.text for value in values)
     return Taken(options, operands, is_sure)
 
 

@@ -117,6 +117,9 @@ class PathGround:
         if why is not None:
             return Finding("F", f"writes {self.shown(path)}: {why}")
         if UNKNOWN in path:
+            known = path[: path.index(UNKNOWN)].rpartition("/")[0]
+            if is_real and known and not self.is_inside(known):
+                return Finding("F", f"writes below {self.shown(known)}, outside the workspace")
             return Finding("U", "writes a file that only the run will tell")
         if self._is_linked(path):
             return Finding("U", f"writes {self.shown(path)} through a link that this command makes")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
-from app.permits.calls import Call, Feed, Usual, judge_usual, runs_file, written
-from app.permits.letters import Finding
+from app.permits.calls import Call, Feed, Usual, judge_usual, runs_file
+from app.permits.letters import Finding, strictest
 from app.permits.programs.all import BUILTINS, PROGRAMS
 from app.permits.programs.by_file import beyond_running
 from app.permits.scope import ShellScope
@@ -104,11 +104,13 @@ def _program(reading: "ShellReading", simple: Simple, findings: list[Finding]) -
         row = PROGRAMS.get(short)
         if row is None:
             findings.append(Finding("X", f"runs {short}, a program of its own"))
-            findings += [*_floor_of_tail(call), *_said_by_its_words(call)]
+            findings += [*_floor_of_tail(call), *_acts_on_others(call)]
         elif isinstance(row, Usual):
             findings += judge_usual(call, row)
         else:
             findings += row(call)
+        if strictest(one.letter for one in findings) == "X":
+            findings += _written_by_its_words(call)
         if simple.scope.runs_elsewhere and short not in BUILTINS["all"]:
             findings.append(Finding("X", simple.scope.runs_elsewhere))
     if findings or not call.has_inner:
@@ -173,24 +175,29 @@ def _floor_of_tail(call: Call) -> list[Finding]:
     return []
 
 
-_TO_A_FILE = re.compile(r"(?:-o|--out|--output|--outfile|--out-file|--output-file)(?:=(.+))?")
+_TO_A_PLACE = re.compile(r"(?:-o|--(?:out|output)(?:-?(?:file|dir))?)(?:=(.+))?")
 _FOR_OTHERS = names("publish unpublish deploy")
 
 
-def _said_by_its_words(call: Call) -> list[Finding]:
-    """Where a program that nobody knows writes, if it is outside, and that it acts on others."""
-    found: list[Finding] = []
+def _acts_on_others(call: Call) -> list[Finding]:
+    """As words say everywhere, whatever program it is."""
     verb = next((word for word in call.words if not word.text.startswith("-")), None)
-    if verb is not None and verb.text in _FOR_OTHERS:
-        found.append(Finding("F", f"{call.name} {verb.text} acts on others"))
+    if verb is None or verb.text not in _FOR_OTHERS:
+        return []
+    return [Finding("F", f"{call.name} {verb.text} acts on others")]
+
+
+def _written_by_its_words(call: Call) -> list[Finding]:
+    """Where a program that runs code is told to write, if that is outside."""
+    found: list[Finding] = []
     for option, value in zip_longest(call.words, call.words[1:]):
-        matched = _TO_A_FILE.fullmatch(option.text)
+        matched = _TO_A_PLACE.fullmatch(option.text)
         if matched is None:
             continue
         place = literal(matched[1]) if matched[1] else value
-        if place is None or not place.is_literal or place.text.startswith("-"):
+        if place is None or place.text.startswith("-"):
             continue
-        told = written(call, place)
-        if told.letter == "F":
+        told = call.ground.write(place)
+        if told.letter in "UF":
             found.append(told)
     return found

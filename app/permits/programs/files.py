@@ -196,6 +196,8 @@ def _tar(call: Call) -> list[Finding]:
     )
     taken = take(words, row(options.replace(":archive", "")))
     found = judge_options(call, taken)
+    if not taken.is_sure:
+        found.append(Finding("U", "a word that only the run will tell may be an option"))
     archives, folders = taken.values("f", "file"), taken.values("C", "directory")
     for archive in archives:
         if ":" in archive.text:
@@ -220,8 +222,6 @@ def _tar(call: Call) -> list[Finding]:
     found += [written(call, word) for word in archives if word.text != "-"]
     if taken.has("remove-files"):
         found += [call.ground.remove(word, deeply=True) for word in taken.operands]
-    if not taken.is_sure:
-        found.append(Finding("U", "a word that only the run will tell may be an option"))
     return [*found, Finding("R", "packs files")]
 
 
@@ -299,6 +299,7 @@ FILES: Table = table(
         Usual(operands="write", options="s= size= r=:read reference=:read l= o= length= offset="),
     ),
     ("chmod chown chgrp", _rights),
+    ("xattr", Usual(letter="E", why="changes files", options="r s l x d= w= p=", operands="write")),
     (
         "setfacl chattr",
         Usual(letter="E", why="changes rights", operands="write", options="m= x= M=:read", first="text"),

@@ -126,6 +126,8 @@ def judge_tag(git: GitCall) -> list[Finding]:
     )
     if taken.has("d", "delete"):
         return [Finding("F", "removes a tag")]
+    if taken.has("f", "force"):
+        return [Finding("F", "moves a tag, and what it named is forgotten")]
     if taken.has("l", "list", "contains", "n", "v", "points-at", "merged") or not taken.operands:
         return [Finding("R", "lists tags")]
     if taken.has("a", "s") and not taken.has("m", "F"):

@@ -1,6 +1,7 @@
 """Package managers: what they ask the network for, what they run, what they publish."""
 
 import re
+from collections.abc import Callable
 
 from app.permits.calls import Call, Judge, Table, asks_for_help, table
 from app.permits.letters import Finding
@@ -37,7 +38,7 @@ def named_script(name: Word | None, tool: str) -> Finding:
 
 
 _NPM_NETWORK = names(
-    "i install in ins inst add ci cit clean-install it install-test install-ci-test update up "
+    "i install link ln in ins inst add ci cit clean-install it install-test install-ci-test update up "
     "upgrade udpate audit outdated view info show v search s se find whoami ping fund login adduser "
     "logout dedupe ddp pack-nothing docs repo bugs profile doctor query-nothing create init-nothing "
     "dlx exec x import patch-nothing why-nothing un uninstall remove rm r unlink prune"
@@ -211,6 +212,63 @@ def pip_like(call: Call) -> list[Finding]:
 
 _PIP = _verbs(network="install download wheel uninstall index search", reads=_PIP_READS, bare=_READ)
 
+_MIX = _verbs(
+    network="deps.get deps.update local.hex local.rebar archive.install escript.install hex.audit",
+    grave="hex.publish hex.user",
+    reads="help",
+)
+
+
+def _mix(call: Call) -> list[Finding]:
+    """`mix do a + b, c`: each task for itself."""
+    if not call.words or call.words[0].text != "do":
+        return _MIX(call)
+    tasks: list[list[Word]] = [[]]
+    for word in call.words[1:]:
+        if word.text == "+":
+            tasks.append([])
+            continue
+        ends = word.text.endswith(",")
+        tasks[-1].append(literal(word.text[:-1]) if ends else word)
+        if ends:
+            tasks.append([])
+    inner = (
+        Call(call.name, words, call.ground, call.feed, call.run, call.script) for words in tasks if words
+    )
+    return [one for task in inner for one in _MIX(task)] or [Finding("X", "mix runs tasks")]
+
+
+_POETRY = _verbs(
+    network="install add update lock remove sync self",
+    grave="publish",
+    runs="run",
+    reads="show env-info env-list check version-nothing config-nothing about list",
+)
+_COMPOSER = _verbs(
+    network="install update require remove create-project global outdated audit",
+    reads="show licenses validate",
+    scripts="run-script run",
+    grave_scripts=True,
+)
+
+
+def _keeps_settings(judge: Judge, *, is_outside: Callable[[set[str]], bool]) -> Judge:
+    """`config KEY VALUE` of a tool; `is_outside`: by its words, whether it changes the person's own settings."""
+
+    def with_settings(call: Call) -> list[Finding]:
+        words = words_of(call)
+        if (
+            words
+            and words[0].text == "config"
+            and len(words) > 1
+            and is_outside({w.text for w in call.words})
+        ):
+            return [Finding("F", "changes settings outside the workspace")]
+        return judge(call)
+
+    return with_settings
+
+
 PACKAGES: Table = table(
     ("npm pnpm yarn bun cnpm", _npm),
     ("npx bunx pnpx", _package_runner),
@@ -228,14 +286,10 @@ PACKAGES: Table = table(
     ),
     ("uvx", _package_runner),
     (
-        "poetry pdm hatch rye pixi",
-        _verbs(
-            network="install add update lock remove sync self",
-            grave="publish",
-            runs="run",
-            reads="show env-info env-list check version-nothing config-nothing about list",
-        ),
+        "poetry",
+        _keeps_settings(_POETRY, is_outside=lambda words: not words & {"--list", "--local"}),
     ),
+    ("pdm hatch rye pixi", _POETRY),
     ("pipenv", _verbs(network="install update lock sync uninstall", runs="run", reads="graph")),
     (
         "conda mamba micromamba",
@@ -263,12 +317,7 @@ PACKAGES: Table = table(
     ),
     (
         "composer",
-        _verbs(
-            network="install update require remove create-project global outdated audit",
-            reads="show licenses validate",
-            scripts="run-script run",
-            grave_scripts=True,
-        ),
+        _keeps_settings(_COMPOSER, is_outside=lambda words: bool(words & {"-g", "--global"})),
     ),
     (
         "cargo",
@@ -311,7 +360,7 @@ PACKAGES: Table = table(
         ),
     ),
     ("nuget", _verbs(network="install restore", grave="push")),
-    ("mix rebar3", _verbs(network="deps.get deps.update hex-nothing", grave="hex.publish", reads="help")),
+    ("mix rebar3", _mix),
     (
         "brew",
         _verbs(
@@ -325,7 +374,7 @@ PACKAGES: Table = table(
     (
         "apt apt-get aptitude yum dnf zypper pacman apk emerge snap flatpak dpkg rpm apt-cache dpkg-query port "
         "pkg nix-env yay paru "
-        "apt-key add-apt-repository apt-mark softwareupdate chocolatey choco winget xbps-install",
+        "cave eopkg apt-key add-apt-repository apt-mark softwareupdate chocolatey choco winget xbps-install",
         _system,
     ),
 )

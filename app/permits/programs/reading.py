@@ -155,7 +155,12 @@ READING: Table = table(
     ("colordiff", Usual()),
     ("look", Usual(first="text")),
     ("iconv", Usual(options="f= t= from-code= to-code= o=:write output=:write")),
-    ("bat batcat", Usual(options="pager=:X l= language= r= line-range= theme= style= paging= color=")),
+    (
+        "bat batcat",
+        Usual(
+            options="generate-config-file:F pager=:X l= language= r= line-range= theme= style= paging= color="
+        ),
+    ),
     ("cut", Usual(options="d= f= c= b= output-delimiter= delimiter= fields= bytes= characters=")),
     ("paste", Usual(options="d= delimiters=")),
     ("join", Usual(options="t= o= e= a= v= j= 1= 2=")),

@@ -88,6 +88,7 @@ _DOCKER_GRAVE = names(
     "network-prune builder-prune swarm secret config stack service node plugin buildx-prune "
     "compose-push image-push"
 )
+_AFAR = re.compile(r"^(?:-f|--file=)?(?:oci|https?|git|ssh)://|^git@")
 _DOCKER_RUN = (
     "v=:mount volume=:mount mount=:mount e= env= p= publish= w= workdir= name= u= user= network= net= "
     "entrypoint= env-file= h= hostname= "
@@ -131,6 +132,10 @@ def _docker(call: Call) -> list[Finding]:
     if verb == "rm" and any(re.fullmatch(r"-\w*v\w*|--volumes", word.text) for word in call.words):
         return [Finding("F", "removes volumes, which nothing holds")]
     found = [Finding("X", f"{call.name} {verb} works outside the box")]
+    if verb == "buildx" and ("--push" in (word.text for word in call.words) or pair == "buildx-imagetools"):
+        found.append(Finding("F", "pushes to a registry"))
+    if verb == "compose" and any(_AFAR.search(word.text) for word in call.words):
+        found.append(Finding("N", "its services are described elsewhere"))
     if (
         verb in ("run", "create")
         or pair in ("container-run", "container-create", "compose-run", "container-exec")

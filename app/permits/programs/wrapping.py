@@ -341,7 +341,10 @@ WRAPPERS: Table = table(
     ("ionice", _wrapper("c= n= p= class= classdata=", also=_FLOCK)),
     ("chrt taskset", _wrapper("p= c=", operands=1, also=_FLOCK)),
     ("strace ltrace", _wrapper("o= e= s= p= E= u=", also=_FLOCK)),
-    ("busybox toybox catchsegv caffeinate dbus-run-session faketime rlwrap", _wrapper("", also=_FLOCK)),
+    (
+        "busybox toybox catchsegv fakeroot caffeinate dbus-run-session faketime rlwrap",
+        _wrapper("", also=_FLOCK),
+    ),
     ("watch", _watch),
 )
 SHELLS: Table = table(

@@ -13,6 +13,8 @@ from app.assembly.mapping import Repositories
 from app.assembly.model_wishes import ModelWishes
 from app.assembly.opened import opened
 from app.assembly.options import Options, UsageError
+from app.assembly.servers import server_places
+from app.assembly.tool_names import tool_choice
 from app.assembly.trusting import TrustInProject, is_accepted
 from app.engine.choice import ModelChoice
 from app.engine.edit_way import edit_mode
@@ -28,7 +30,7 @@ from app.engine.standing import GateStanding, rules_in
 from app.engine.summariser import summary_model
 from app.engine.todo_tool import todo_tool
 from app.engine.todos import is_wanted
-from app.engine.toolbox import Toolbox, ToolChoice
+from app.engine.toolbox import Toolbox
 from app.extensions.choosing import Asked, Chosen, choose
 from app.extensions.guard import limits_in_force
 from app.extensions.runner import Extensions
@@ -46,6 +48,7 @@ from app.sessions.errors import SessionLocked
 from app.sessions.log import SessionLog
 from app.sessions.old_outputs import drop_old_outputs, outputs_of
 from app.undo.place import UndoPlace
+from tools.base import Tool
 from tools.builtin.mermaid import mermaid_tool
 from tools.files.artifacts import Artifacts
 from tools.files.presence import is_file
@@ -119,8 +122,7 @@ def assemble(
     hooks = ExtensionHooks(extensions)
     workspace = _workspace(paths, in_force, project, log, hooks, choice)
     ground = Ground(options, paths, begun, workspace, can_ask=can_ask)
-    tools = () if options.no_builtin_tools else builtin_tools()
-    toolbox = Toolbox(tools, workspace, model=lambda: choice.model)
+    toolbox = Toolbox(_own_tools(options), workspace, model=lambda: choice.model)
     workspace.active_tools = toolbox.active
     prompt = PromptSource(paths, toolbox, _prompt_choice(options, trust, chosen))
     session = Session(
@@ -136,6 +138,7 @@ def assemble(
             enter=ground.enter,
             secrets=SecretPlaces(agent_dir=paths.agent_dir, home=paths.home, env=env),
             undo=_undo_place(paths, project),
+            servers=server_places(paths, project, in_force, options),
             standing=_standing(paths, project, can_ask, ends_with_answer),
             options=_session_options(options, in_force, can_ask, ends_with_answer),
         )
@@ -176,6 +179,10 @@ def assemble(
     )
     ground.subscribe(partial(_follow, assembled, options, paths))
     return assembled
+
+
+def _own_tools(options: Options) -> tuple[Tool, ...]:
+    return () if options.no_builtin_tools else builtin_tools()
 
 
 def _add_own_tools(session: Session, toolbox: Toolbox, in_force: InForce, choice: ModelChoice) -> None:
@@ -278,18 +285,6 @@ def _is_harmless(project: TrustInProject) -> bool:
 
 def _undo_place(paths: Paths, project: TrustInProject) -> UndoPlace:
     return UndoPlace(store=paths.agent_dir / "blobs", home=paths.home, may_ask_git=project.seems_to_count)
-
-
-def tool_choice(options: Options, settings: Settings) -> ToolChoice:
-    if options.no_tools:
-        return ToolChoice(only=())
-    names = options.tools.split(",") if options.tools else settings.tools.default_tools or ()
-    try:
-        choice = ToolChoice.parse([name.strip() for name in names if name.strip()])
-    except ValueError as problem:
-        raise UsageError(f"--tools: {problem}") from None
-    excluded = tuple(name.strip() for name in (options.exclude_tools or "").split(",") if name.strip())
-    return msgspec.structs.replace(choice, remove=(*choice.remove, *excluded))
 
 
 def _prompt_choice(options: Options, trust: Decision, chosen: Chosen) -> PromptChoice:

@@ -6,10 +6,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.assembly.build import Assembled, asked_of, tool_choice
+from app.assembly.build import Assembled, asked_of
 from app.assembly.options import Options, UsageError
 from app.assembly.resources import Resources
 from app.assembly.summary import summary
+from app.assembly.tool_names import tool_choice
 from app.assembly.trusting import unasked
 from app.extensions.bound import Bound, Brought
 from app.extensions.catalogue import Catalogue

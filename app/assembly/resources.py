@@ -33,6 +33,7 @@ class Resources:
         here.chosen = choose(
             self._paths, here.settings, asked_of(self._options), is_trusted=here.trust.is_trusted
         )
+        here.session.mcp.follow()
 
     async def discover(self, extensions: Extensions, reason: Literal["startup", "reload"]) -> None:
         """Reads the files, those included that extensions name."""

@@ -27,6 +27,7 @@ from app.engine.jobs import Job, JobTable
 from app.engine.known_secrets import SecretPlaces
 from app.engine.masked_calls import MaskedCalls
 from app.engine.masking import Masking
+from app.engine.mcp_servers import McpServers, ServerPlaces
 from app.engine.models import Models
 from app.engine.navigation import Navigation
 from app.engine.nested import NestedCalls
@@ -86,6 +87,8 @@ class Parts(msgspec.Struct, kw_only=True):
     """Makes a folder the one that the session works in."""
     secrets: SecretPlaces = msgspec.field(default_factory=SecretPlaces)
     """Where what is known to be secret comes from."""
+    servers: ServerPlaces | None = None
+    """Where MCP servers are found; None: there are none."""
     undo: UndoPlace | None = None
     """Where what happens to files is kept; None: nowhere."""
 
@@ -137,6 +140,7 @@ class Machinery:
         self.brancher = self._brancher(parts)
         self.masking = self._masking(parts)
         self._masks = MaskedCalls(self.masking)
+        self.servers = self._mcp_servers(parts)
         self.shell = UserShell(parts.toolbox.workspace, self.conversation, hooks, self.masking, self.telling)
         self.jobs = JobTable(
             self._job_ended, self.telling.publish_now, is_waited_for=options.ends_with_answer
@@ -157,6 +161,7 @@ class Machinery:
             models=self.models,
             masking=self.masking,
             telling=self.telling,
+            servers=self.servers,
             first_question=FirstQuestion(self.conversation, parts.toolbox.workspace, parts.options),
         )
         self.repository = RepositoryMaps(parts.toolbox.workspace)
@@ -166,6 +171,16 @@ class Machinery:
         )
         self.navigation = self._navigation(parts)
         parts.toolbox.workspace.mutations.subscribe(self._file_changed)
+
+    def _mcp_servers(self, parts: Parts) -> McpServers:
+        return McpServers(
+            parts.servers,
+            toolbox=parts.toolbox,
+            boxes=self.permits.boxes,
+            masking=self.masking,
+            telling=self.telling,
+            options=parts.options,
+        )
 
     def _nested(self, parts: Parts) -> NestedCalls:
         return NestedCalls(
@@ -216,7 +231,7 @@ class Machinery:
             conversation=self.conversation,
             choice=parts.choice,
             toolbox=parts.toolbox,
-            sections=lambda: {**parts.sections(), **self.planning.section()},
+            sections=lambda: {**parts.sections(), **self.planning.section(), **self.servers.section()},
             options=parts.options,
             hooks=parts.hooks,
             deliveries=self.deliveries,
@@ -297,6 +312,7 @@ class Machinery:
         self.prompts.close()
         await self.stop()
         await self.jobs.close()
+        await self.servers.end()
         await asyncio.wait([asyncio.ensure_future(self.telling.drain())], timeout=LAST_WORDS_SECONDS)
         self.telling.close()
         self.todos.close()

@@ -12,6 +12,7 @@ from app.engine.first_question import FirstQuestion
 from app.engine.hooks import Hooks
 from app.engine.intake import Refused, Words, require_content
 from app.engine.masking import Masking
+from app.engine.mcp_servers import McpServers
 from app.engine.models import Models
 from app.engine.readiness import Readiness
 from app.engine.runner import Runner
@@ -38,6 +39,7 @@ class Prompts:
         models: Models,
         masking: Masking,
         telling: Telling,
+        servers: McpServers,
         first_question: FirstQuestion,
     ) -> None:
         self._queues = queues
@@ -50,6 +52,7 @@ class Prompts:
         self._telling = telling
         self._masked: Words | None = None
         """The last words in which something was masked, as they were."""
+        self._servers = servers
         self._first_question = first_question
         self._waking: asyncio.Task[None] | None = None
 
@@ -72,6 +75,7 @@ class Prompts:
                 "Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry."
             )
         self._readiness.require_model()
+        await self._servers.before_prompt()
         asides = await self._first_question.asides(taken.text)
         companions = [
             *(self._masking.said(one, "an extension") for one in await self._hooks.companions(taken)),

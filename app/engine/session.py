@@ -18,7 +18,7 @@ What there is for faces, and nothing else of it:
 - todos: `todos`, `change_todos`, `set_todos`; plan mode: `set_plan_mode`, `propose_plan`.
 - the record: `rename`, `note`, `edit_context`, `change_context`, `set_label`, `write_kept`, `export`.
 - other places: `go_to`, `merge`, `begin`, `switch_to`, `fork`, `open`. Files: `preview_files`, `put_files_back`,
-  `differences`. Gathered by subject: `permissions`, `secrets`, `cells`, `repository`, its map.
+  `differences`. Gathered by subject: `permissions`, `secrets`, `cells`, `repository`, its map, `mcp`, its servers.
   Settings: `keep_setting`, `follow_settings`.
 
 Its parts and how they meet are in `machinery`; it is put together in `assembly`.
@@ -38,6 +38,7 @@ from app.engine.files import Compared
 from app.engine.intake import Source, WhileRunning, Words
 from app.engine.jobs import Job, JobTable
 from app.engine.machinery import Machinery, Parts
+from app.engine.mcp_verbs import McpVerbs
 from app.engine.models import ModelSource
 from app.engine.navigation import Arrival, SwitchReason
 from app.engine.opinions import Wish
@@ -79,6 +80,7 @@ class Session:
         self.permissions = PermissionVerbs(self._made.permits)
         self.secrets = SecretVerbs(self._made.masking, self._made.prompts)
         self.repository = self._made.repository
+        self.mcp = McpVerbs(self._made.servers)
         self.cells = CellVerbs(
             self._made.cells, parts.toolbox.workspace, self._made.shell, lambda: self.is_running
         )

@@ -1,7 +1,7 @@
 """The tools of a session: which exist, which are active, and what a call of one is given."""
 
 import fnmatch
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -36,6 +36,23 @@ class ToolChoice(msgspec.Struct, frozen=True, kw_only=True):
         return cls(only=plain or None, add=add, remove=remove)
 
 
+class ToldTools(Mapping[str, Tool]):
+    """Finds more than it lists: whoever asks for a name that is not there is told of the listed ones."""
+
+    def __init__(self, told: Mapping[str, Tool], reached: Mapping[str, Tool]) -> None:
+        self._told = told
+        self._reached = reached
+
+    def __getitem__(self, name: str) -> Tool:
+        return self._told[name] if name in self._told else self._reached[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._told)
+
+    def __len__(self) -> int:
+        return len(self._told)
+
+
 class Toolbox:
     """All tools by name, the later registration winning, and the active ones."""
 
@@ -56,6 +73,7 @@ class Toolbox:
         self._active: list[str] = [name for name, tool in self._all.items() if tool.is_active]
         self._withheld: list[Callable[[Tool], bool]] = []
         self._to_background: set[str] = set()
+        self._reached: Callable[[], Mapping[str, Tool]] = dict
 
     @property
     def cwd(self) -> Path:
@@ -102,13 +120,19 @@ class Toolbox:
         told = (self._in_its_mode(tool) for tool in there if not any(rule(tool) for rule in self._withheld))
         return {tool.name: tool for tool in told}
 
-    def callable(self) -> dict[str, Tool]:
-        """Those, and what models call by habit: the other name of the tool that edits."""
+    def reach(self, source: Callable[[], Mapping[str, Tool]]) -> None:
+        """Tools that can be called by who knows their names, and that nobody is told of; asked for each time."""
+        self._reached = source
+
+    def callable(self) -> Mapping[str, Tool]:
+        """Those that are told of, what models call by habit (the other name of the tool that edits), and what can be
+        reached besides."""
         active = self.active()
         names = [name for name in EDITING if name in active]
-        if len(names) != 1 or active[names[0]].run is not run_edit:
-            return active
-        return dict.fromkeys(EDITING, active[names[0]]) | active
+        if len(names) == 1 and active[names[0]].run is run_edit:
+            active = dict.fromkeys(EDITING, active[names[0]]) | active
+        reached = self._reached()
+        return ToldTools(active, reached) if reached else active
 
     def _in_its_mode(self, tool: Tool) -> Tool:
         mode = self.workspace.edit_mode()
@@ -148,7 +172,7 @@ class Toolbox:
 
     def card(self, call: ToolCall, result: ToolResult | None = None) -> Card:
         """How people see a call. A tool that cannot draw these arguments is drawn plainly."""
-        tool = self._all.get(call.name)
+        tool = self._all.get(call.name) or self._reached().get(call.name)
         if tool is None:
             return plain_card(call.name, call.arguments, result)
         try:

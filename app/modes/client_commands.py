@@ -17,6 +17,7 @@ from app.values.events import CompactionResult
 from app.values.messages import Message
 from app.values.models import Model, ThinkingLevel
 from app.values.pending import PendingAction
+from app.values.servers import ServerView, ToolExposure
 from app.values.todos import TodoPhase
 
 
@@ -395,3 +396,21 @@ class ClientCommands:
     ) -> results.PendingResolved:
         """Apply or discard staged changes. Without `id` the only one. All is written as staged, or nothing."""
         return await self._ask("resolve_pending", action=action, reason=reason)
+
+    async def get_mcp_servers(self) -> Sequence[ServerView]:
+        """MCP servers, with their tools and how they stand. As far as is known: none is contacted."""
+        return await self._ask("get_mcp_servers")
+
+    async def mcp_test(self, name: str) -> ServerView:
+        """Connect to an MCP server anew and ask for everything that it offers."""
+        return await self._ask("mcp_test", name=name)
+
+    async def mcp_set(
+        self, name: str, enabled: bool | None = None, exposure: ToolExposure | None = None
+    ) -> ServerView:
+        """Switch an MCP server on or off, or choose how the model reaches its tools. For this session."""
+        return await self._ask("mcp_set", name=name, enabled=enabled, exposure=exposure)
+
+    async def mcp_restart(self, name: str) -> ServerView:
+        """Disconnect an MCP server and forget its failures; it starts again when it is needed."""
+        return await self._ask("mcp_restart", name=name)

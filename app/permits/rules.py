@@ -237,6 +237,9 @@ def offered(part: CallPart, tool: str, place: CommandPlace) -> tuple[str, ...]:
         return _offered_paths(tool, part.words[1], place)
     if tool == "network":
         return _offered_hosts(part)
+    if tool.startswith("mcp__"):
+        server, _, name = tool.removeprefix("mcp__").partition("__")
+        return (f"tool: {tool}", f"tool: mcp__{server}__*") if name else (f"tool: {tool}",)
     if tool != "bash":
         return (f"tool: {tool}",)
     if (

@@ -1,6 +1,7 @@
 """What a call of a tool does: its command is judged as a shell reads it, its paths as the tool means them."""
 
 import itertools
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -127,4 +128,8 @@ def _searched(request: CallRequest, ground: PathGround, path: str) -> Finding:
 def _other(request: CallRequest) -> Judgement:
     if request.is_read_only:
         return verdict_of([CallPart(text=request.tool, letter="R", why="says that it only reads", words=())])
+    if request.tool.startswith("mcp__"):
+        said = json.dumps(request.arguments, ensure_ascii=False, default=repr)
+        why = "a tool of an MCP server, which acts where no sandbox of bayou's reaches"
+        return verdict_of([CallPart(text=f"{request.tool} {said}", letter="N", why=why, words=())])
     return verdict_of([CallPart(text=request.tool, letter="X", why="a tool that may do anything", words=())])

@@ -27,6 +27,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     edit: agent.EditSettings = agent.EditSettings()
     bash: agent.BashSettings = agent.BashSettings()
     eval: single.EvalSettings = single.EvalSettings()
+    mcp: single.McpSettings = single.McpSettings()
     render_mermaid: single.MermaidSettings = single.MermaidSettings()
     background: agent.BackgroundSettings = agent.BackgroundSettings()
     file_maps: agent.FileMapSettings = agent.FileMapSettings()

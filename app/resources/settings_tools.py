@@ -1,6 +1,6 @@
 """The settings of single tools that have more than a switch. Like those beside it, composed in `settings`."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
@@ -32,3 +32,26 @@ class MermaidSettings(Group, frozen=True, kw_only=True):
     enabled: Annotated[
         bool, Meta(description="Give the model the tool `render_mermaid`, which draws Mermaid as text.")
     ] = False
+
+
+class McpSettings(Group, frozen=True, kw_only=True):
+    """Servers with tools of other people's (MCP)."""
+
+    enabled: Annotated[bool, Meta(description="Use MCP servers that are configured.")] = True
+    exposure: Annotated[
+        Literal["auto", "direct", "search", "hidden"],
+        Meta(
+            description="How the model reaches tools of servers that say nothing of it: each declared, found by "
+            "mcp_search, not at all; auto declares them while they are few."
+        ),
+    ] = "auto"
+    direct_tokens: Annotated[
+        int, Meta(ge=0, le=100_000, description="What auto may declare of all servers together, in tokens.")
+    ] = 3_000
+    sandbox: Annotated[
+        Literal["auto", "off"],
+        Meta(
+            description="Where servers that are programs run: auto in the sandbox of commands, with the network open; "
+            "off as you would run them."
+        ),
+    ] = "auto"

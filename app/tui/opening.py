@@ -100,6 +100,8 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         app.title_line.show()
         app.tasks.spawn(app.status.look_at_git())
         app.is_ready.set()
+        servers = app.session.mcp
+        servers.begin()
         if self.indexes and not self.opens_sessions:  # the list does, behind its first rows
             app.session_texts.read()
         if app.assembled.trust.needs_answer:

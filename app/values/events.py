@@ -17,6 +17,7 @@ from app.values.entries import Entry
 from app.values.messages import AssistantMessage, Message, ToolResultMessage
 from app.values.models import Model
 from app.values.pending import PendingChanged
+from app.values.servers import McpServersChange
 from app.values.stream import BlockEvent
 from app.values.todos import TodoItem, TodoPhase
 from app.values.usage import Usage
@@ -439,6 +440,7 @@ Event = (
     | TodoAutoClear
     | PendingChanged
     | PlanModeChanged
+    | McpServersChange
     | FileChanged
     | Notice
     | ExtensionError

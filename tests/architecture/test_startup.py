@@ -21,8 +21,12 @@ HEAVY = (
     "pygments",
     "yaml",
     "PIL",
+    "mcp",
+    "mcp_types",
+    "httpx2",
+    "anyio",
 )
-NETWORK = ("httpcore2", "anthropic", "openai", "pydantic")
+NETWORK = ("httpcore2", "anthropic", "openai", "pydantic", "mcp", "mcp_types", "httpx2")
 PARSERS = ("tree_sitter", "tree_sitter_language_pack")
 
 ENTRIES: dict[str, tuple[str, ...]] = {
@@ -51,6 +55,9 @@ ENTRIES: dict[str, tuple[str, ...]] = {
 DEFERRED = {
     "anthropic": "the first request of a model whose transport is its SDK",
     "openai": "the first request of a model whose transport is its SDK",
+    "mcp": "the first contact with a server",
+    "mcp_types": "the first contact with a server",
+    "anyio": "the first contact with a server",
     "certifi": "the first encrypted connection",
     "jiter": "the first tool call that streams in",
     "yaml": "the first file with front matter",

@@ -96,7 +96,7 @@ SELDOM = {
     "auto_retry_start", "auto_retry_end", "summarization_retry_scheduled", "summarization_retry_attempt_start",
     "summarization_retry_finished", "provider_waiting", "provider_request_failed", "session_compact_failed",
     "compaction_progress", "tool_execution_update", "bash_execution_update", "answer_interrupted",
-    "todo_reminder", "todo_auto_clear", "pending_changed",
+    "todo_reminder", "todo_auto_clear", "pending_changed", "mcp_servers_change",
 }  # fmt: skip
 """What comes of failures and of time: `tests/engine` brings each about, `test_with_session` what a rule does."""
 

@@ -8,12 +8,12 @@ from tests.support.sessions import parts_of
 from tools.box.plan import Abilities
 from tools.box.policy import Box
 
-_ALL = Abilities(has_mounts=True, has_networks=True, has_filter=True, landlock=7)
+EVERYTHING = Abilities(has_mounts=True, has_networks=True, has_filter=True, landlock=7)
 _BASE = {"permissions.mode": "auto-edit"}
 
 
 async def box_of(scene: Scene) -> Box | None:
-    scene.assembled.workspace.abilities = lambda: _ALL
+    scene.assembled.workspace.abilities = lambda: EVERYTHING
     return await parts_of(scene.session).permits.boxes.of_call("call")
 
 

@@ -22,6 +22,7 @@ from tests.settings.on_screen import ON_SCREEN, Seat
 from tests.settings.permission_cases import LIVE as WITH_PERMISSIONS
 from tests.settings.sandbox_cases import LIVE as WITH_SANDBOX
 from tests.settings.secret_cases import LIVE as WITH_SECRETS
+from tests.settings.server_cases import LIVE as WITH_SERVERS
 from tests.support.terminals import Terminal, terminal
 from tests.tui.stage import StageApp, make_app
 
@@ -34,7 +35,7 @@ MODELS = {
     }
     for name in ("one", "two")
 }
-assert WITH_EDITS is WITH_PERMISSIONS is WITH_SANDBOX is WITH_SECRETS is LIVE
+assert WITH_EDITS is WITH_PERMISSIONS is WITH_SANDBOX is WITH_SECRETS is WITH_SERVERS is LIVE
 AT_START: dict[str, tuple[Any, Any]] = {
     "defaultProvider": ("one", "two"),
     "defaultModel": ("one/m", "two/m"),

@@ -198,6 +198,10 @@ class LocalProcesses:
         """One that is talked to: its stdin is `link`, a socket."""
         return await self._started(command, b"p", [link, output, output])
 
+    async def start_piped(self, command: CommandLine, stdin: int, output: int, errors: int) -> LocalProcess:
+        """One that is talked to by pipes."""
+        return await self._started(command, b"p", [stdin, output, errors])
+
     async def _started(self, command: CommandLine, kind: bytes, streams: list[int]) -> LocalProcess:
         box = command.box
         abilities = self._abilities() if box is not None else None

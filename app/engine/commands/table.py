@@ -6,6 +6,7 @@ from app.engine.commands import (
     cells,
     files,
     jobs,
+    mcp,
     own_prompts,
     pending,
     permissions,
@@ -18,7 +19,19 @@ from app.engine.commands.base import Command
 
 COMMANDS: dict[str, Command[Any, Any]] = {
     command.name: command
-    for module in (talking, cells, own_prompts, state, permissions, secrets, jobs, places, files, pending)
+    for module in (
+        talking,
+        cells,
+        own_prompts,
+        state,
+        permissions,
+        secrets,
+        jobs,
+        places,
+        files,
+        pending,
+        mcp,
+    )
     for command in vars(module).values()
     if isinstance(command, Command)
 }

@@ -71,6 +71,7 @@ from app.values.messages import (
     ToolResultMessage,
     UserMessage,
 )
+from app.values.servers import McpServersChange
 from app.values.stream import (
     BlockEvent,
     TextDelta,
@@ -112,16 +113,14 @@ class Presenter:
         clock: Callable[[], float] = time.monotonic,
         next_step: Callable[[AssistantMessage], str] = lambda _: "",
     ) -> None:
-        self._session = session
-        self._transcript = transcript
+        self._session, self._transcript = session, transcript
         self._on_other = on_other
         self._clock = clock
-        self._reply_id = ""
         self._calls: dict[str, ShownCall] = {}
         self._by_index: dict[int, ShownCall] = {}
         self._untold: dict[str, CustomBlock] = {}
         """Results of jobs that the model has not been told of, by job."""
-        self._notes = 0
+        self._reply_id, self._notes = "", 0
         self._retry_note: str | None = None
         self._failed: AssistantMessage | None = None
         """The last answer, if it ended in an error."""
@@ -210,6 +209,7 @@ class Presenter:
                 | TodoReminder()
                 | TodoAutoClear()
                 | PendingChanged()
+                | McpServersChange()
                 | PlanModeChanged()
                 | QuestionAsked()
             ):

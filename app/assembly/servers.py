@@ -1,0 +1,45 @@
+"""Which MCP servers a session has: what files, command line and extensions say, as far as the project is trusted."""
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from app.assembly.options import Options
+from app.assembly.tool_names import tool_choice
+from app.assembly.trusting import TrustInProject
+from app.engine.mcp_servers import ServerPlaces
+from app.resources.in_force import InForce
+from app.resources.paths import Paths
+
+if TYPE_CHECKING:
+    from app.mcp.config import ConfiguredServers
+
+_FILES = ("mcp.json", ".mcp.json")
+
+
+def server_places(
+    paths: Paths,
+    project: TrustInProject,
+    in_force: InForce,
+    options: Options,
+    env: Mapping[str, str] = os.environ,
+) -> ServerPlaces | None:
+    def are_written() -> bool:
+        """Two folders and one: whoever has no servers pays for three looks."""
+        own = (paths.agent_dir / "mcp.json", paths.project_dir / "mcp.json")
+        return any(os.path.lexists(path) for path in (*own, *(paths.cwd / name for name in _FILES)))
+
+    def find(brought: Mapping[str, Mapping[str, Any]]) -> "ConfiguredServers":
+        # Sessions without servers begin without it.
+        from app.mcp.config import GivenServer, configured  # noqa: PLC0415
+
+        given = [GivenServer(name, entry) for name, entry in brought.items()]
+        return configured(paths, is_trusted=project.counts(), given=given)
+
+    return ServerPlaces(
+        paths=paths,
+        are_written=are_written,
+        find=find,
+        choice=lambda: tool_choice(options, in_force.settings),
+        env=env,
+    )

@@ -1,0 +1,310 @@
+"""A session's MCP servers: read when they are first needed, given to the model as tools, told of when they change.
+
+Nothing of `app.mcp` is imported before: a session without servers does not pay for them, and one with servers not
+before the first paint. What a server is, and how it is reached, is `app.mcp`'s business.
+"""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from app.engine.boxes import Boxes
+from app.engine.masking import Masking
+from app.engine.options import SessionOptions
+from app.engine.telling import Telling
+from app.engine.toolbox import Toolbox, ToolChoice
+from app.resources.paths import Paths
+from app.values.servers import McpServersChange, McpServerState
+from app.values.unable import Unable
+
+if TYPE_CHECKING:
+    from app.mcp.config import ConfiguredServers
+    from app.mcp.entries import Exposure, ServerConfig
+    from app.mcp.hub import Hub
+    from app.mcp.link import Transport
+    from app.mcp.server_log import ServerLog
+    from app.mcp.tools import McpTools
+    from tools.box.policy import Box
+    from tools.running.process import LocalProcesses
+
+FIRST_PROMPT_SECONDS = 10.0
+"""A first prompt waits so long for servers whose tools are declared and that nobody has asked yet."""
+_JOIN_SECONDS = 0.05
+OWNER = "mcp"
+
+Remote = Callable[["ServerConfig", "ServerLog"], Callable[[], "Transport"]]
+Elicit = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
+
+
+class ServerPlaces(msgspec.Struct, frozen=True, kw_only=True):
+    """Where servers are found, and what is handed to them."""
+
+    paths: Paths
+    are_written: Callable[[], bool]
+    """Whether a file names any; looked at without reading them."""
+    find: Callable[[Mapping[str, Mapping[str, Any]]], "ConfiguredServers"]
+    """Those that the files say, with those that extensions bring."""
+    choice: Callable[[], ToolChoice] = ToolChoice
+    """What command line and settings say of tools."""
+    env: Mapping[str, str] = os.environ
+    remote: Remote | None = None
+
+
+class McpServers:
+    """Those of one session."""
+
+    def __init__(
+        self,
+        places: ServerPlaces | None,
+        *,
+        toolbox: Toolbox,
+        boxes: Boxes,
+        masking: Masking,
+        telling: Telling,
+        options: SessionOptions,
+        elicit: Elicit | None = None,
+    ) -> None:
+        self._places = places
+        self._toolbox = toolbox
+        self._boxes = boxes
+        self._masking = masking
+        self._telling = telling
+        self._options = options
+        self._elicit = elicit
+        self._hub: Hub | None = None
+        self._tools: McpTools | None = None
+        self._section: dict[str, str] = {}
+        self._declared: set[str] = set()
+        self._brought: dict[str, Mapping[str, Any]] = {}
+        self._said: dict[str, dict[str, Any]] = {}
+        """What a person said of servers in this session."""
+        self._problems: tuple[str, ...] = ()
+        self._processes: LocalProcesses | None = None
+        self._telling_soon: asyncio.TimerHandle | None = None
+
+    @property
+    def is_on(self) -> bool:
+        return self._places is not None and self._options.in_force.settings.mcp.enabled
+
+    def hub(self) -> "Hub | None":
+        """None where there are no servers. Reads the files the first time."""
+        if self._hub is None and self.is_on and (self._brought or self._are_written()):
+            self._make()
+        return self._hub if self.is_on else None
+
+    def _are_written(self) -> bool:
+        return self._places is not None and self._places.are_written()
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with the files as they were read last."""
+        return self._problems
+
+    # Beginning
+
+    def begin(self) -> None:
+        """Behind the first paint, or with the first prompt: those that nobody has asked yet are asked now."""
+        hub = self.hub()
+        if hub is not None:
+            hub.meet_new()
+
+    async def before_prompt(self) -> None:
+        """How servers are reached is decided with the first prompt, and stays so."""
+        hub = self.hub()
+        if hub is None:
+            return
+        hub.meet_new()
+        if not hub.is_decided:
+            from app.mcp.exposure import wish  # noqa: PLC0415  (see above)
+
+            await hub.met(FIRST_PROMPT_SECONDS, lambda life: wish(life.config, self._wishes()) == "direct")
+            self._decide(hub)
+        self._declare()
+
+    def follow(self) -> None:
+        """Files, trust or extensions have changed: connections of servers that did not change stay."""
+        if self._hub is None:
+            self.hub()
+        elif self._places is not None:
+            self._use(self._hub)
+
+    def _make(self) -> None:
+        from app.mcp.hub import Hub  # noqa: PLC0415  (most sessions have no servers)
+        from app.mcp.tools import SEARCH, McpTools  # noqa: PLC0415  (as above)
+
+        assert self._places is not None
+        hub = Hub(self._ground(self._places), self._wishes, self._changed)
+        self._hub, self._tools = hub, McpTools(hub)
+        for tool in self._tools.own():
+            self._toolbox.register(tool, owner=OWNER)
+        own = {tool.name for tool in self._tools.own()}
+        self._toolbox.withhold(lambda tool: tool.name in own and not self._section)
+        self._toolbox.reach(lambda: self._reachable(SEARCH))
+        self._toolbox.choose(self._places.choice())
+        self._use(hub)
+        self._draft(hub)
+
+    def _ground(self, places: ServerPlaces) -> Any:
+        from app.mcp.contact import ServerGround  # noqa: PLC0415  (as above)
+        from app.mcp.manifest import Manifests  # noqa: PLC0415  (as above)
+        from app.mcp.process import server_variables  # noqa: PLC0415  (as above)
+        from app.mcp.server_values import ServerValues  # noqa: PLC0415  (as above)
+
+        return ServerGround(
+            processes=self._local_processes,
+            folder=lambda: self._toolbox.cwd,
+            environment=lambda: server_variables(places.env),
+            # Anew each time: what a command printed, a token say, may be outdated.
+            resolved=lambda config: ServerValues(places.env).resolved(config),
+            remote=places.remote,
+            box=self.box,
+            elicit=self._elicit,
+            manifests=Manifests(places.paths.cache_dir / "mcp"),
+            logs=places.paths.agent_dir / "mcp-logs",
+            mask=lambda text: self._masking.text(text, ""),
+        )
+
+    def _wishes(self) -> Any:
+        from app.mcp.exposure import Wishes  # noqa: PLC0415  (as above)
+
+        said = self._options.in_force.settings.mcp
+        return Wishes(exposure=said.exposure, direct_tokens=said.direct_tokens)
+
+    async def box(self, config: "ServerConfig") -> "Box | None":
+        """Servers speak to whom they like: that is what most of them are for."""
+        if self._options.in_force.settings.mcp.sandbox == "off":
+            return None
+        return await self._boxes.of_program(network="open")
+
+    def _local_processes(self) -> "LocalProcesses":
+        """Servers run on this machine, also where an extension has commands run elsewhere."""
+        local = self._toolbox.workspace.local_processes
+        if local is not None:
+            return local
+        if self._processes is None:
+            from tools.running.process import LocalProcesses  # noqa: PLC0415  (seldom)
+
+            self._processes = LocalProcesses(self._toolbox.workspace.abilities)
+        return self._processes
+
+    def _use(self, hub: "Hub") -> None:
+        assert self._places is not None
+        found = self._places.find(self._brought)
+        told = tuple(str(problem) for problem in found.problems)
+        for text in told:
+            if text not in self._problems:
+                self._telling.warn(text)
+        self._problems = told
+        servers = [
+            msgspec.structs.replace(config, **self._said.get(config.name, {})) for config in found.servers
+        ]
+        hub.use(servers, found.untrusted)
+
+    # For the model
+
+    def section(self) -> Mapping[str, str]:
+        return self._section if self.is_on else {}
+
+    def _draft(self, hub: "Hub") -> None:
+        from app.mcp.section import section  # noqa: PLC0415  (as above)
+
+        if not hub.is_decided:
+            self._section = section(hub)
+
+    def _decide(self, hub: "Hub") -> None:
+        self._draft(hub)
+        hub.decide()
+        self._declare()
+
+    def _declare(self) -> None:
+        """The tools that are declared one by one: as they are now."""
+        if self._tools is None or self._places is None:
+            return
+        wanted = {tool.name: tool for tool in self._tools.direct()} if self.is_on else {}
+        known = {tool.name: tool for tool in self._toolbox.all() if tool.name in self._declared}
+        for name in self._declared - wanted.keys():
+            self._toolbox.unregister(name)
+        for name, tool in wanted.items():
+            if known.get(name) != tool:
+                if name in self._declared:
+                    self._toolbox.unregister(name)
+                self._toolbox.register(tool, owner=OWNER)
+        if self._declared != wanted.keys():
+            self._toolbox.choose(self._places.choice())
+        self._declared = set(wanted)
+
+    def _reachable(self, search: str) -> Mapping[str, Any]:
+        if self._tools is None or not self.is_on or search not in self._toolbox.active():
+            return {}
+        return self._tools.reachable()
+
+    # For people
+
+    def say(self, name: str, *, enabled: bool | None = None, exposure: "Exposure | None" = None) -> None:
+        """For this session. Raises `Unable`."""
+        hub = self.hub()
+        if hub is None:
+            raise no_server(name)
+        name = hub.server(name).config.name
+        said = self._said.setdefault(name, {})
+        if enabled is not None:
+            said["enabled"] = enabled
+        if exposure is not None:
+            said["exposure"] = exposure
+        self._use(hub)
+        if exposure is not None:
+            hub.decide_anew()
+        if enabled:
+            hub.meet_new()
+
+    def bring(self, name: str, entry: Mapping[str, Any] | None) -> None:
+        """An extension's server; None: it takes it away again."""
+        if entry is None:
+            self._brought.pop(name, None)
+        else:
+            self._brought[name] = entry
+        if self._hub is not None:
+            self._use(self._hub)
+
+    def _changed(self) -> None:
+        hub = self._hub
+        if hub is None:
+            return
+        self._draft(hub)
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return  # Nobody listens yet.
+        if self._telling_soon is None:
+            self._telling_soon = loop.call_later(_JOIN_SECONDS, self._tell)
+
+    def _tell(self) -> None:
+        self._telling_soon = None
+        if self._hub is None:
+            return
+        views = map(self._hub.view, self._hub.servers)
+        self._telling.publish_now(
+            McpServersChange(
+                servers=tuple(
+                    McpServerState(
+                        name=view.name, state=view.state, reason=view.reason, tool_count=len(view.tools)
+                    )
+                    for view in views
+                )
+            )
+        )
+
+    async def end(self) -> None:
+        if self._telling_soon is not None:
+            self._telling_soon.cancel()
+        if self._hub is not None:
+            await self._hub.end()
+        if self._processes is not None:
+            self._processes.close()
+
+
+def no_server(name: str) -> Unable:
+    return Unable(f'Server "{name}" not found.\nTip: Run /mcp list to see available servers.')

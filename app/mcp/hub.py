@@ -1,0 +1,288 @@
+"""The servers of a session: which there are, how each is reached, and their end. What a tool is made of is `tools`'."""
+
+import asyncio
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+
+import msgspec
+
+from app.mcp.contact import LEAVE_SECONDS, ServerGround
+from app.mcp.entries import ServerConfig
+from app.mcp.exposure import Wishes, automatic, reach_of, wish
+from app.mcp.faults import ServerFault
+from app.mcp.manifest import KnownTool
+from app.mcp.naming import full_names
+from app.mcp.server import ServerLife, way_of
+from app.values.servers import PromptView, ServerView, ToolReach, ToolView
+from app.values.unable import Unable
+
+AT_ONCE = 4
+"""New servers that are asked at the same time."""
+
+
+class OfferedTool(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool of a server, and how the model reaches it."""
+
+    life: ServerLife
+    tool: KnownTool
+    full_name: str
+    reach: ToolReach
+
+    @property
+    def server(self) -> str:
+        return self.life.config.name
+
+
+class Hub:
+    def __init__(
+        self,
+        ground: ServerGround,
+        wishes: Callable[[], Wishes] = Wishes,
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._ground = ground
+        self._wishes = wishes
+        self._tell = changed
+        self._lives: dict[str, ServerLife] = {}
+        self._auto: ToolReach | None = None
+        """What `auto` means, once that was decided."""
+        self._reaches: dict[str, ToolReach] = {}
+        self._entries: dict[str, OfferedTool] | None = None
+        self._contacts: dict[str, asyncio.Task[None]] = {}
+        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._leaving: set[asyncio.Task[None]] = set()
+
+    # Which there are
+
+    def use(self, configs: Iterable[ServerConfig], untrusted: Iterable[ServerConfig] = ()) -> None:
+        """These, from now on. Connections of those that did not change stay."""
+        wanted = {config.name: config for config in configs}
+        before, self._lives = self._lives, {}
+        for name, config in wanted.items():
+            life = before.get(name)
+            if life is not None and life.is_trusted and way_of(config) == way_of(life.config):
+                life.config = config
+                self._lives[name] = before.pop(name)
+            else:
+                self._lives[name] = ServerLife(config, self._ground, self._changed)
+        for config in untrusted:
+            if config.name not in self._lives:
+                self._lives[config.name] = ServerLife(config, self._ground, self._changed, is_trusted=False)
+        leaving = list(before.values())
+        for life in self._lives.values():
+            if not life.config.enabled:
+                leaving.append(life)
+        for life in leaving:
+            if life.pid is not None or life.state in ("ready", "starting"):
+                stopped = life.restart() if self._lives.get(life.config.name) is life else life.end()
+                task = asyncio.ensure_future(stopped)
+                self._leaving.add(task)
+                task.add_done_callback(self._leaving.discard)
+        self._changed()
+
+    @property
+    def servers(self) -> tuple[ServerLife, ...]:
+        return tuple(self._lives[name] for name in sorted(self._lives))
+
+    @property
+    def usable(self) -> tuple[ServerLife, ...]:
+        return tuple(life for life in self.servers if life.is_usable)
+
+    def server(self, name: str) -> ServerLife:
+        """Raises `Unable`."""
+        found = self._lives.get(name)
+        if found is None:
+            close = difflib.get_close_matches(name, self._lives, n=1)
+            hint = f" Did you mean {close[0]}?" if close else ""
+            raise Unable(f'Server "{name}" not found.{hint}\nTip: Run /mcp list to see available servers.')
+        return found
+
+    # How they are reached
+
+    def decide(self) -> None:
+        """From here on it stays as it is, for the tools that there are and those that come."""
+        if self._auto is None:
+            self._auto = self._now()
+            self._reaches = {life.config.name: self._meant(life, self._auto) for life in self.usable}
+        self._entries = None
+
+    @property
+    def is_decided(self) -> bool:
+        return self._auto is not None
+
+    def decide_anew(self) -> None:
+        """A person wishes it otherwise."""
+        self._auto, self._entries = None, None
+        self._changed()
+
+    def _now(self) -> ToolReach:
+        return automatic(((life.config, life.manifest) for life in self.usable), self._wishes())
+
+    def _meant(self, life: ServerLife, auto: ToolReach) -> ToolReach:
+        wished = wish(life.config, self._wishes())
+        return auto if wished == "auto" else wished
+
+    def reach(self, life: ServerLife) -> ToolReach:
+        """Who came later is found by a search, unless its person wants otherwise."""
+        auto: ToolReach = self._auto or self._now()
+        late: ToolReach = "search" if self._auto is not None and auto == "direct" else auto
+        return self._reaches.get(life.config.name) or self._meant(life, late)
+
+    def entries(self) -> Mapping[str, OfferedTool]:
+        """By full name, those too that are hidden."""
+        if self._entries is None:
+            self._entries = {
+                entry.full_name: entry for life in self.usable for entry in self._entries_of(life)
+            }
+        return self._entries
+
+    def _entries_of(self, life: ServerLife) -> list[OfferedTool]:
+        if life.manifest is None:
+            return []
+        names = full_names(life.config.name, (tool.name for tool in life.manifest.tools))
+        server, auto = self.reach(life), self._auto or self._now()
+        return [
+            OfferedTool(
+                life=life,
+                tool=tool,
+                full_name=names[tool.name],
+                reach=reach_of(tool, life.config, server, auto),
+            )
+            for tool in life.manifest.tools
+        ]
+
+    def reachable(self) -> Mapping[str, OfferedTool]:
+        return {name: entry for name, entry in self.entries().items() if entry.reach != "hidden"}
+
+    def entry(self, server: str, tool: str) -> OfferedTool | None:
+        """By the server's own name of it or the full one."""
+        for entry in self.reachable().values():
+            if entry.server == server and tool in (entry.tool.name, entry.full_name):
+                return entry
+        return None
+
+    # Contact
+
+    def meet_new(self) -> None:
+        """Asks those that nobody has asked yet, beside whatever goes on. Once."""
+        for life in self.usable:
+            name = life.config.name
+            if life.state == "new" and name not in self._contacts:
+                self._contacts[name] = asyncio.ensure_future(self._meet(life))
+
+    async def _meet(self, life: ServerLife) -> None:
+        async with self._turns:
+            try:
+                await life.link()
+            except ServerFault:
+                pass  # How it stands says so.
+
+    async def met(self, seconds: float, only: Callable[[ServerLife], bool] = lambda life: True) -> None:
+        """Until those that are being asked for the first time have answered, or time is up."""
+        waiting = [
+            task
+            for name, task in self._contacts.items()
+            if not task.done() and (life := self._lives.get(name)) is not None and only(life)
+        ]
+        if waiting:
+            await asyncio.wait(waiting, timeout=seconds)
+
+    async def test(self, name: str) -> ServerView:
+        """A new connection, and everything asked anew. Raises `Unable` in words for the person."""
+        life = self.server(name)
+        if not life.config.enabled:
+            raise Unable(f'Server "{name}" is disabled. Run /mcp enable {name} first.')
+        await life.restart()
+        life.manifest = None
+        await life.link()
+        return self.view(life)
+
+    async def end(self) -> None:
+        for task in self._contacts.values():
+            task.cancel()
+        ending = [asyncio.ensure_future(life.end()) for life in self._lives.values()]
+        ending += self._leaving
+        if ending:
+            await asyncio.wait(ending, timeout=2 * LEAVE_SECONDS)
+
+    # How it looks
+
+    def view(self, life: ServerLife) -> ServerView:
+        config, manifest = life.config, life.manifest
+        entries = self._entries_of(life)
+        tools = tuple(
+            ToolView(
+                name=entry.tool.name,
+                full_name=entry.full_name,
+                reach=entry.reach,
+                title=entry.tool.title,
+                description=entry.tool.description,
+                tokens=entry.tool.tokens,
+                says_read_only=entry.tool.says_read_only,
+                says_destructive=entry.tool.says_destructive,
+            )
+            for entry in entries
+        )
+        return ServerView(
+            name=config.name,
+            state=life.state,
+            reason=self._ground.mask(reason_of(life)),
+            exposure=wish(config, self._wishes()),
+            reach=self.reach(life),
+            origin=str(config.file) if config.file else config.origin,
+            address=self._ground.mask(address_of(config)),
+            description=line_of(life),
+            era=manifest.greeting.era if manifest else "",
+            version=manifest.greeting.version if manifest else "",
+            tools=tools,
+            prompt_count=len(manifest.prompts) if manifest else 0,
+            resource_count=len(manifest.resources) + len(manifest.templates) if manifest else 0,
+            tokens=sum(tool.tokens for tool in tools if tool.reach == "direct"),
+            stderr=life.log.last_lines(),
+            log=str(life.log.path or ""),
+            process=life.pid,
+        )
+
+    def prompts(self) -> tuple[PromptView, ...]:
+        return tuple(
+            PromptView(
+                server=life.config.name,
+                name=prompt.name,
+                title=prompt.title,
+                description=prompt.description,
+                arguments=tuple(one.name for one in prompt.arguments),
+                required=tuple(one.name for one in prompt.arguments if one.required),
+            )
+            for life in self.usable
+            if life.manifest is not None
+            for prompt in life.manifest.prompts
+        )
+
+    def _changed(self) -> None:
+        self._entries = None
+        self._tell()
+
+
+def address_of(config: ServerConfig) -> str:
+    """As it is written, with names in the place of values that are secret; a query may hold one."""
+    if config.url is not None:
+        return config.url.partition("?")[0]
+    return " ".join((config.command or "", *config.args))
+
+
+def line_of(life: ServerLife) -> str:
+    """What a server is for, in one line."""
+    said = life.config.description
+    if not said and life.manifest is not None:
+        said = life.manifest.instructions.strip().split("\n", 1)[0]
+    return said.strip()[:160]
+
+
+def reason_of(life: ServerLife) -> str:
+    if life.config.problem:
+        return life.config.problem
+    if life.state == "untrusted":
+        return "the project is not trusted: /trust"
+    if life.state == "failed" and life.wait_seconds > 0:
+        return f"{life.reason}; tried again in {round(life.wait_seconds)} s"
+    return life.reason

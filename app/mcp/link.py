@@ -1,0 +1,442 @@
+"""One connection to a server, on the official SDK, which is imported here and in `http` and `oauth` alone: on a thread,
+at the first contact.
+
+A connection lives in one task of its own, since what the SDK opens has to be left in the task that entered it; what is
+asked of it runs in the task of whoever asks, and ends with that. Values go in and out as the JSON that they are on the
+wire, so that nobody else needs the SDK's types. When to connect, and what of a failure, is `server`'s business.
+"""
+
+import asyncio
+import importlib
+import logging
+import warnings
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import msgspec
+
+from app.mcp.faults import CallRefused, CallTimedOut, ConnectionLost, ServerFault, SignInNeeded
+from app.mcp.process import ServerProcess
+from app.version import VERSION
+from tools.text import one_line
+
+if TYPE_CHECKING:
+    from mcp.client.client import Client
+
+Kind = Literal["tools", "prompts", "resources"]
+Transport = AbstractAsyncContextManager[Any]
+MOST_LISTED: Final = 20_000
+"""Of one kind; a server that never stops listing is not listened to for ever."""
+MOST_SECONDS: Final = 30 * 60.0
+"""For one request, however lively it is."""
+_NOISE_SHOWN = 300
+_CONNECTION_CLOSED = -32000
+_LOGGERS = ("mcp", "client", "httpx2")
+
+
+async def load_sdk() -> None:
+    """Beside the loop: it takes longer than a key may wait."""
+    await asyncio.to_thread(_load)
+
+
+def _load() -> None:
+    for name in _LOGGERS:
+        logger = logging.getLogger(name)
+        if not logger.handlers:  # else the last resort writes tracebacks over the full screen
+            logger.addHandler(logging.NullHandler())
+            logger.propagate = False
+    # Costs more than a start may take, and most sessions never speak to a server.
+    importlib.import_module("mcp.client.client")
+    from mcp.shared.exceptions import MCPDeprecationWarning  # noqa: PLC0415  (as above)
+
+    warnings.filterwarnings("ignore", category=MCPDeprecationWarning)
+
+
+async def _declined(params: dict[str, Any]) -> dict[str, Any]:
+    return {"action": "decline"}
+
+
+class Listeners(msgspec.Struct, frozen=True, kw_only=True):
+    """What a server may ask, and who is told what it says by itself."""
+
+    elicit: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]] = _declined
+    """A question to the person: the parameters as they are on the wire, and the result."""
+    roots: Callable[[], list[dict[str, str]]] = list
+    logged: Callable[[str, str], None] = lambda level, text: None
+    changed: Callable[[Kind], None] = lambda kind: None
+    lost: Callable[[], None] = lambda: None
+
+
+class Greeting(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Who is there, and what they can do."""
+
+    era: str
+    """The version of the protocol."""
+    name: str = ""
+    version: str = ""
+    instructions: str = ""
+    capabilities: dict[str, Any] = {}
+    discover: dict[str, Any] | None = None
+    """What a server of the newer era said of itself: with it the next connection needs no question."""
+
+
+class StdioTransport:
+    """The SDK's streams over a process."""
+
+    def __init__(self, process: ServerProcess) -> None:
+        self.process = process
+        self.ended = asyncio.Event()
+        """It says nothing any more."""
+
+    def __call__(self) -> Transport:
+        return self._open()
+
+    @asynccontextmanager
+    async def _open(self) -> AsyncGenerator[Any]:
+        import anyio  # noqa: PLC0415  (with the SDK)
+        from mcp.shared.message import SessionMessage  # noqa: PLC0415  (as above)
+        from mcp_types import jsonrpc_message_adapter  # noqa: PLC0415  (as above)
+
+        process = self.process
+        told, heard = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        said, asked = anyio.create_memory_object_stream[SessionMessage](0)
+
+        async def hear() -> None:
+            async with told:
+                while (line := await process.line()) is not None:
+                    try:
+                        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                    except ValueError:
+                        noise = line[:_NOISE_SHOWN].decode("utf-8", "replace")
+                        process.log.note(f"[not of the protocol, on standard output] {noise}")
+                        continue
+                    try:
+                        await told.send(SessionMessage(message))
+                    except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+                        return
+            self.ended.set()
+
+        async def speak() -> None:
+            async with asked:
+                async for message in asked:
+                    text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+                    try:
+                        await process.write(text.encode() + b"\n")
+                    except OSError:
+                        await told.aclose()  # Whoever waits for an answer waits in vain.
+                        self.ended.set()
+                        return
+
+        async with anyio.create_task_group() as both:
+            both.start_soon(hear)
+            both.start_soon(speak)
+            try:
+                yield heard, said
+            finally:
+                both.cancel_scope.cancel()
+
+
+class ServerLink:
+    """A connection that stands, until it is lost or closed."""
+
+    def __init__(
+        self,
+        transport: Callable[[], Transport],
+        listeners: Listeners,
+        *,
+        known: Greeting | None = None,
+        ended: asyncio.Event | None = None,
+    ) -> None:
+        """`known`: what it said the last time. `ended`: set by a transport that knows when nothing comes any more."""
+        self._transport = transport
+        self._listeners = listeners
+        self._known = known
+        self._ended = ended or asyncio.Event()
+        self._stop = asyncio.Event()
+        self._client: Client | None = None
+        self._greeted: asyncio.Future[Greeting] = asyncio.get_running_loop().create_future()
+        self._task: asyncio.Task[None] | None = None
+        self._questions = 0
+        """Open ones: as long as a person thinks, nobody is late."""
+
+    @property
+    def is_open(self) -> bool:
+        return self._client is not None and not self._stop.is_set() and not self._ended.is_set()
+
+    async def open(self) -> Greeting:
+        """Raises `ServerFault`. Whoever does not want to wait any longer cancels it, and closes the link."""
+        self._task = asyncio.ensure_future(self._live())
+        return await asyncio.shield(self._greeted)
+
+    async def close(self) -> None:
+        self._stop.set()
+        if self._task is not None and not self._greeted.done():
+            self._task.cancel()
+        if self._task is not None:
+            await asyncio.wait({self._task})
+        if self._greeted.done() and not self._greeted.cancelled():
+            self._greeted.exception()  # Nobody may have waited for it to the end.
+
+    async def _live(self) -> None:
+        try:
+            async with self._made() as client:
+                greeting = _greeting(client)
+                self._client = client
+                self._greeted.set_result(greeting)
+                await self._until_end(client, greeting)
+        except asyncio.CancelledError:
+            self._fail(ServerFault("it was no longer waited for"))
+        except BaseException as problem:  # noqa: BLE001  (whatever the SDK raises, in groups too, ends this alone)
+            self._fail(as_fault(problem))
+        finally:
+            self._client = None
+            self._listeners.lost()
+
+    def _fail(self, fault: ServerFault) -> None:
+        if not self._greeted.done():
+            self._greeted.set_exception(fault)
+
+    def _made(self) -> "Client":
+        from mcp.client.client import Client  # noqa: PLC0415  (see `load_sdk`)
+        from mcp_types import DiscoverResult, Implementation  # noqa: PLC0415  (as above)
+
+        known = self._known
+        mode, prior = "auto", None
+        if known is not None and known.discover is not None:
+            mode, prior = known.era, DiscoverResult.model_validate(known.discover)
+        elif known is not None:
+            mode = "legacy"
+        return Client(
+            self._transport(),  # pyright: ignore[reportArgumentType]  (its protocol, without its types)
+            mode=mode,
+            prior_discover=prior,
+            client_info=Implementation(name="bayou", version=VERSION),
+            elicitation_callback=self._elicit,  # pyright: ignore[reportArgumentType]  (late types)
+            list_roots_callback=self._roots,  # pyright: ignore[reportArgumentType]  (as above)
+            logging_callback=self._logged,  # pyright: ignore[reportArgumentType]  (as above)
+            message_handler=self._said,  # pyright: ignore[reportArgumentType]  (as above)
+            log_level="warning",
+            cache=None,
+        )
+
+    async def _until_end(self, client: "Client", greeting: Greeting) -> None:
+        waiting = [asyncio.ensure_future(event.wait()) for event in (self._stop, self._ended)]
+        listening = None
+        if greeting.discover is not None and (kinds := _changing(greeting.capabilities)):
+            listening = asyncio.ensure_future(self._listen(client, kinds))
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (*waiting, *([listening] if listening else [])):
+                task.cancel()
+            if listening is not None:
+                await asyncio.wait({listening})
+
+    # What it says by itself
+
+    async def _listen(self, client: "Client", kinds: set[Kind]) -> None:
+        """Of the newer era: changes of its lists. A server that cannot do it after all changes nothing."""
+        from mcp.shared.subscriptions import (  # noqa: PLC0415  (see `load_sdk`)
+            PromptsListChanged,
+            ResourcesListChanged,
+            ToolsListChanged,
+        )
+
+        names: dict[type, Kind] = {
+            ToolsListChanged: "tools",
+            PromptsListChanged: "prompts",
+            ResourcesListChanged: "resources",
+        }
+        try:
+            async with client.listen(
+                tools_list_changed="tools" in kinds,
+                prompts_list_changed="prompts" in kinds,
+                resources_list_changed="resources" in kinds,
+            ) as changes:
+                async for change in changes:
+                    if (kind := names.get(type(change))) is not None:
+                        self._listeners.changed(kind)
+        except Exception as problem:  # noqa: BLE001  (what it says of itself is not worth the connection)
+            self._listeners.logged("warning", f"its changes are not heard of: {as_fault(problem)}")
+
+    async def _said(self, message: Any) -> None:
+        names: dict[str, Kind] = {
+            "notifications/tools/list_changed": "tools",
+            "notifications/prompts/list_changed": "prompts",
+            "notifications/resources/list_changed": "resources",
+        }
+        if (kind := names.get(getattr(message, "method", ""))) is not None:
+            self._listeners.changed(kind)
+
+    async def _logged(self, params: Any) -> None:
+        data = params.data if isinstance(params.data, str) else msgspec.json.encode(params.data).decode()
+        self._listeners.logged(params.level, data)
+
+    async def _roots(self, context: Any) -> Any:
+        from mcp_types import ListRootsResult  # noqa: PLC0415  (see `load_sdk`)
+
+        return ListRootsResult.model_validate({"roots": self._listeners.roots()})
+
+    async def _elicit(self, context: Any, params: Any) -> Any:
+        from mcp_types import ElicitResult  # noqa: PLC0415  (see `load_sdk`)
+
+        self._questions += 1
+        try:
+            answer = await self._listeners.elicit(_json(params))
+        finally:
+            self._questions -= 1
+        return ElicitResult.model_validate(answer)
+
+    # What is asked of it
+
+    async def everything(self, kind: Literal["tools", "prompts", "resources", "templates"]) -> list[Any]:
+        """All that it lists of a kind. Raises `ServerFault` and `CallRefused`."""
+        client = self._opened()
+        ask = {
+            "tools": client.list_tools,
+            "prompts": client.list_prompts,
+            "resources": client.list_resources,
+            "templates": client.list_resource_templates,
+        }[kind]
+        field = "resourceTemplates" if kind == "templates" else kind
+        found: list[Any] = []
+        cursor, seen = None, set[str]()
+        while len(found) < MOST_LISTED:
+            page = _json(await self._answered(ask(cursor=cursor)))
+            found += page.get(field, [])
+            cursor = page.get("nextCursor")
+            if not cursor or cursor in seen:
+                break
+            seen.add(cursor)
+        return found[:MOST_LISTED]
+
+    async def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        silence: float,
+        progressed: Callable[[float, float | None, str | None], None],
+    ) -> dict[str, Any]:
+        """`silence`: how many seconds may pass without a sign of life. Raises `ConnectionLost`, `CallTimedOut` and
+        `CallRefused`; cancelling it is told to the server."""
+        client, patience = self._opened(), _Patience(silence)
+
+        async def hear(progress: float, total: float | None, message: str | None) -> None:
+            patience.renew()
+            progressed(progress, total, message)
+
+        work = client.call_tool(tool, dict(arguments), progress_callback=hear)
+        return _json(await self._answered(patience.hold(work, lambda: self._questions > 0)))
+
+    async def read(self, uri: str, *, silence: float) -> dict[str, Any]:
+        work = self._opened().read_resource(uri)
+        return _json(await self._answered(_Patience(silence).hold(work, lambda: self._questions > 0)))
+
+    async def prompt(self, name: str, arguments: Mapping[str, str], *, silence: float) -> dict[str, Any]:
+        work = self._opened().get_prompt(name, dict(arguments))
+        return _json(await self._answered(_Patience(silence).hold(work, lambda: self._questions > 0)))
+
+    async def complete(
+        self, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str], *, silence: float
+    ) -> dict[str, Any]:
+        from mcp_types import PromptReference, ResourceTemplateReference  # noqa: PLC0415  (see `load_sdk`)
+
+        kind = PromptReference if ref.get("type") == "ref/prompt" else ResourceTemplateReference
+        asked = {"name": argument, "value": value}
+        work = self._opened().complete(kind.model_validate(dict(ref)), asked, dict(context) or None)
+        return _json(await self._answered(_Patience(silence).hold(work, lambda: False)))
+
+    def _opened(self) -> "Client":
+        if self._client is None or not self.is_open:
+            raise ConnectionLost("the connection is closed")
+        return self._client
+
+    async def _answered(self, work: Awaitable[Any]) -> Any:
+        """In the words of `faults`, whatever the SDK raises."""
+        from mcp.shared.exceptions import MCPError  # noqa: PLC0415  (see `load_sdk`)
+
+        try:
+            return await work
+        except (asyncio.CancelledError, CallTimedOut):
+            raise
+        except MCPError as problem:
+            if problem.code == _CONNECTION_CLOSED:
+                self._stop.set()
+                raise ConnectionLost("the connection was closed") from None
+            raise CallRefused(one_line(problem.message), problem.code) from None
+        except SignInNeeded:
+            raise
+        except BaseException as problem:  # noqa: BLE001  (as in `_live`)
+            fault = as_fault(problem)
+            if not self.is_open:
+                raise ConnectionLost(str(fault)) from None
+            raise CallRefused(str(fault)) from None
+
+
+class _Patience:
+    """How long an answer is waited for: from the last sign of life."""
+
+    def __init__(self, silence: float) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._silence = silence
+        self._most = self._loop.time() + MOST_SECONDS
+        self._until = 0.0
+        self.renew()
+
+    def renew(self) -> None:
+        self._until = min(self._loop.time() + self._silence, self._most)
+
+    async def hold(self, work: Any, is_asking: Callable[[], bool]) -> Any:
+        task = asyncio.ensure_future(work)
+        try:
+            while not task.done():
+                await asyncio.wait({task}, timeout=max(0.0, self._until - self._loop.time()))
+                if not task.done() and is_asking():
+                    self.renew()
+                elif not task.done() and self._loop.time() >= self._until:
+                    raise CallTimedOut(f"no answer and no sign of life for {self._silence:g} s")
+            return task.result()
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait({task}, timeout=1)
+
+
+def _json(value: Any) -> dict[str, Any]:
+    return value.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _greeting(client: "Client") -> Greeting:
+    discover, about = client.session.discover_result, client.server_info
+    return Greeting(
+        era=client.protocol_version,
+        name=one_line((about.title or about.name) if about else "")[:100],
+        version=one_line(about.version if about else "")[:40],
+        instructions=client.instructions or "",
+        capabilities=_json(client.server_capabilities),
+        discover=_json(discover) if discover is not None else None,
+    )
+
+
+def _changing(capabilities: Mapping[str, Any]) -> set[Kind]:
+    kinds: tuple[Kind, ...] = ("tools", "prompts", "resources")
+    return {kind for kind in kinds if (capabilities.get(kind) or {}).get("listChanged")}
+
+
+def as_fault(problem: BaseException) -> ServerFault:
+    """The one thing that went wrong, out of the groups in which it comes."""
+    while isinstance(problem, BaseExceptionGroup):
+        problem = problem.exceptions[0]
+    if isinstance(problem, ServerFault):
+        return problem
+    if type(problem).__name__ == "ValidationError":
+        first = problem.errors()[0]  # pyright: ignore[reportAttributeAccessIssue]  (pydantic's, whose type comes late)
+        place = ".".join(map(str, first["loc"]))
+        return ServerFault(f"what it says does not follow the protocol: {place}: {first['msg']}"[:300])
+    if type(problem).__name__ == "MCPError":
+        return ServerFault(one_line(str(problem.args[1]))[:500])
+    if isinstance(problem, OSError):
+        return ServerFault(problem.strerror or str(problem))
+    return ServerFault(one_line(f"{problem or type(problem).__name__}")[:500])

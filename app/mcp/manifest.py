@@ -1,0 +1,231 @@
+"""What is known of a server without asking it: its tools, prompts, resources and what it says of itself, on disk.
+
+One file for each way to reach a server, with no secret in it. All that foreign words may do here is be shown: they are
+cleaned when they come in, and schemas are made such that whoever checks arguments by them can rely on their shape.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from app.mcp.link import Greeting
+from app.version import VERSION
+from tools.patterns import late
+from tools.text import one_line, visible
+
+CAPABILITIES: Final = "elicitation.form elicitation.url roots.listChanged"
+"""What bayou declares: what a server offers depends on it."""
+_UNSEEN = late(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+_NAME_CHARS, _DESCRIPTION_CHARS, _INSTRUCTION_CHARS, _URI_CHARS = 200, 8_000, 8_000, 2_000
+_SCHEMA_DEPTH, _SCHEMA_BYTES = 40, 200_000
+
+
+class KnownTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    name: str
+    title: str = ""
+    description: str = ""
+    schema: dict[str, Any] = {}
+    says_read_only: bool = False
+    says_destructive: bool = False
+
+    @property
+    def first_line(self) -> str:
+        return self.description.strip().split("\n", 1)[0].strip()
+
+    @property
+    def tokens(self) -> int:
+        """What its declaration takes of the window, about."""
+        return (len(msgspec.json.encode(self.schema)) + len(self.description) + len(self.name) + 60) // 4
+
+    @property
+    def digest(self) -> str:
+        """Of all that the model goes by."""
+        said = msgspec.json.encode((self.name, self.description, self.schema), order="sorted")
+        return hashlib.sha256(said).hexdigest()[:16]
+
+
+class PromptArgument(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    name: str
+    description: str = ""
+    required: bool = False
+
+
+class KnownPrompt(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    name: str
+    title: str = ""
+    description: str = ""
+    arguments: tuple[PromptArgument, ...] = ()
+
+
+class KnownResource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    uri: str
+    """With `{…}` in it where it is a template."""
+    name: str = ""
+    description: str = ""
+    mime_type: str = ""
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    greeting: Greeting
+    tools: tuple[KnownTool, ...] = ()
+    prompts: tuple[KnownPrompt, ...] = ()
+    resources: tuple[KnownResource, ...] = ()
+    templates: tuple[KnownResource, ...] = ()
+
+    @property
+    def instructions(self) -> str:
+        return self.greeting.instructions
+
+    def tool(self, name: str) -> KnownTool | None:
+        return next((tool for tool in self.tools if tool.name == name), None)
+
+
+class Manifests:
+    """Those on disk. One that cannot be read is one that is not known."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+
+    def load(self, key: str) -> Manifest | None:
+        if self._folder is None:
+            return None
+        try:
+            return msgspec.json.decode((self._folder / f"{key}.json").read_bytes(), type=Manifest)
+        except (OSError, msgspec.MsgspecError):
+            return None
+
+    def keep(self, key: str, manifest: Manifest) -> None:
+        if self._folder is None:
+            return
+        # The writer of files brings threads along, which a start without servers does not need.
+        from tools.files.replacing import replace  # noqa: PLC0415
+
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            replace(self._folder / f"{key}.json", msgspec.json.encode(manifest), durable=False)
+        except OSError:
+            pass  # It is asked again in the next session.
+
+
+def manifest_key(way: Mapping[str, Any]) -> str:
+    """`way`: how the server is reached, as it is written."""
+    said = msgspec.json.encode((way, CAPABILITIES, VERSION), order="deterministic")
+    return hashlib.sha256(said).hexdigest()[:32]
+
+
+def manifest_of(greeting: Greeting, listed: Mapping[str, list[Any]]) -> Manifest:
+    """What a server says, cleaned; what has no name, or one for the second time, is left out."""
+    return Manifest(
+        greeting=msgspec.structs.replace(
+            greeting, instructions=cleaned(greeting.instructions, _INSTRUCTION_CHARS)
+        ),
+        tools=tuple(_once([_tool(raw) for raw in listed.get("tools", ())])),
+        prompts=tuple(_once([_prompt(raw) for raw in listed.get("prompts", ())])),
+        resources=tuple(_resource(raw, "uri") for raw in listed.get("resources", ())),
+        templates=tuple(_resource(raw, "uriTemplate") for raw in listed.get("templates", ())),
+    )
+
+
+def cleaned(text: Any, most: int) -> str:
+    """Without what acts on a terminal, hides, or turns the direction of writing."""
+    if not isinstance(text, str):
+        return ""
+    text = visible(_UNSEEN.sub("", text.replace("\r\n", "\n"))).strip()
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _once(found: list[Any]) -> list[Any]:
+    return list({one.name: one for one in reversed(found) if one.name}.values())[::-1]
+
+
+def _tool(raw: Mapping[str, Any]) -> KnownTool:
+    hints = raw.get("annotations") or {}
+    return KnownTool(
+        name=str(raw.get("name") or "")[:_NAME_CHARS],
+        title=one_line(cleaned(raw.get("title") or hints.get("title"), _NAME_CHARS)),
+        description=cleaned(raw.get("description"), _DESCRIPTION_CHARS),
+        schema=sound_schema(raw.get("inputSchema")),
+        says_read_only=hints.get("readOnlyHint") is True,
+        says_destructive=hints.get("destructiveHint") is True,
+    )
+
+
+def _prompt(raw: Mapping[str, Any]) -> KnownPrompt:
+    return KnownPrompt(
+        name=str(raw.get("name") or "")[:_NAME_CHARS],
+        title=one_line(cleaned(raw.get("title"), _NAME_CHARS)),
+        description=cleaned(raw.get("description"), _DESCRIPTION_CHARS),
+        arguments=tuple(
+            PromptArgument(
+                name=str(one.get("name") or ""),
+                description=cleaned(one.get("description"), _DESCRIPTION_CHARS),
+                required=one.get("required") is True,
+            )
+            for one in raw.get("arguments") or ()
+        ),
+    )
+
+
+def _resource(raw: Mapping[str, Any], field: str) -> KnownResource:
+    return KnownResource(
+        uri=one_line(str(raw.get(field) or ""))[:_URI_CHARS],
+        name=one_line(cleaned(raw.get("title") or raw.get("name"), _NAME_CHARS)),
+        description=cleaned(raw.get("description"), _DESCRIPTION_CHARS),
+        mime_type=one_line(str(raw.get("mimeType") or ""))[:100],
+    )
+
+
+def sound_schema(raw: Any) -> dict[str, Any]:
+    """An object's schema whose keywords have the shapes that they must have; what has another is left out."""
+    if not isinstance(raw, dict) or len(msgspec.json.encode(raw)) > _SCHEMA_BYTES:
+        raw = {}
+    found = _sound(raw, 0)
+    return {**found, "type": "object", "properties": found.get("properties", {})}
+
+
+def _sound(node: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for key, value in node.items():
+        if key in ("properties", "$defs", "definitions", "patternProperties"):
+            fits = isinstance(value, dict) and depth < _SCHEMA_DEPTH
+            value = (
+                {k: _sound(v, depth + 1) for k, v in value.items() if isinstance(v, dict)} if fits else None
+            )
+        elif key in ("anyOf", "oneOf", "allOf"):
+            fits = isinstance(value, list) and depth < _SCHEMA_DEPTH
+            value = [_sound(one, depth + 1) for one in value if isinstance(one, dict)] if fits else None
+        elif key == "items":
+            fits = isinstance(value, dict) and depth < _SCHEMA_DEPTH
+            value = _sound(value, depth + 1) if fits else None
+        elif key == "additionalProperties":
+            fits = isinstance(value, dict | bool)
+            value = _sound(value, depth + 1) if isinstance(value, dict) else value
+        else:
+            fits, value = _plain(key, value)
+        if fits:
+            out[key] = value
+    return out
+
+
+def _plain(key: str, value: Any) -> tuple[bool, Any]:
+    """Keywords without schemas in them."""
+    if key == "required":
+        return isinstance(value, list), [one for one in value if isinstance(one, str)] if isinstance(
+            value, list
+        ) else None
+    if key == "enum":
+        return isinstance(value, list), value
+    if key == "type":
+        return isinstance(value, str) or (
+            isinstance(value, list) and all(isinstance(one, str) for one in value)
+        ), value
+    if key in ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"):
+        return isinstance(value, int | float) and not isinstance(value, bool), value
+    if key in ("title", "description", "format", "pattern", "$ref"):
+        return isinstance(value, str), cleaned(value, _DESCRIPTION_CHARS)
+    return key not in ("$schema", "$id", "$comment"), value

@@ -1,0 +1,192 @@
+"""A server that is a program of this machine: its lines, what it says beside them, its end.
+
+It runs under the keeper (`tools.running.keeper`), which ends it with all that it started, whatever becomes of bayou.
+Nothing of the protocol is known here.
+"""
+
+import asyncio
+import os
+from collections import deque
+from collections.abc import Callable, Mapping
+
+from app.mcp.server_log import ServerLog
+from tools.operations import CommandLine, RunningProcess
+from tools.running.process import LocalProcesses, pipe
+
+LINE_BYTES = 64 * 1024 * 1024
+WAITING_BYTES = 8 * 1024 * 1024
+"""So much is read ahead of who takes the lines."""
+PATIENCE_SECONDS = 0.3
+"""For a server to end by itself, once nobody speaks to it any more."""
+_PASSED = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TMPDIR", "TZ")
+_PASSED_KINDS = ("LC_", "XDG_")
+_ROUTES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
+
+
+def server_variables(env: Mapping[str, str]) -> dict[str, str]:
+    """What every server gets of bayou's own variables: no key of a provider is among them."""
+    return {
+        name: value
+        for name, value in env.items()
+        if name in (*_PASSED, *_CERTIFICATES) or name.startswith(_PASSED_KINDS) or name.upper() in _ROUTES
+    }
+
+
+class ServerProcess:
+    """One that runs, or has run."""
+
+    def __init__(self, process: RunningProcess, log: ServerLog) -> None:
+        self.log = log
+        self.fault = ""
+        """Why it was not listened to any longer, where that was its own doing."""
+        self.exit_code: int | None = None
+        self._process = process
+        self._lines = _Lines(self._too_long)
+        self._errors = _Errors(log)
+        self._stdin: asyncio.StreamWriter | None = None
+        self._watching = asyncio.ensure_future(self._watch())
+
+    @staticmethod
+    async def start(processes: LocalProcesses, command: CommandLine, log: ServerLog) -> "ServerProcess":
+        """Raises `OSError`, and `BoxFailed` among them."""
+        ends = [*os.pipe(), *pipe(), *os.pipe()]
+        his_in, my_in, my_out, his_out, my_errors, his_errors = ends
+        try:
+            process = await processes.start_piped(command, his_in, his_out, his_errors)
+        except BaseException:
+            for end in (my_in, my_out, my_errors):
+                os.close(end)
+            raise
+        finally:
+            for end in (his_in, his_out, his_errors):
+                os.close(end)
+        server = ServerProcess(process, log)
+        await server._connect(my_in, my_out, my_errors)
+        return server
+
+    async def _connect(self, stdin: int, output: int, errors: int) -> None:
+        loop = asyncio.get_running_loop()
+        opened = [os.fdopen(descriptor, mode, 0) for descriptor, mode in ((output, "rb"), (errors, "rb"))]
+        await loop.connect_read_pipe(lambda: self._lines, opened[0])
+        await loop.connect_read_pipe(lambda: self._errors, opened[1])
+        transport, protocol = await loop.connect_write_pipe(
+            asyncio.streams.FlowControlMixin, os.fdopen(stdin, "wb", 0)
+        )
+        self._stdin = asyncio.StreamWriter(transport, protocol, None, loop)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    async def line(self) -> bytes | None:
+        """The next one it says; None: it says nothing any more."""
+        return await self._lines.take()
+
+    async def write(self, line: bytes) -> None:
+        """Raises `OSError` when it does not listen any longer."""
+        assert self._stdin is not None
+        self._stdin.write(line)
+        await self._stdin.drain()
+
+    async def end(self) -> None:
+        """Asks by falling silent, then the keeper ends it, with all that it started."""
+        self._hang_up()
+        await asyncio.wait({self._watching}, timeout=PATIENCE_SECONDS)
+        await self._process.end()
+        await asyncio.wait({self._watching}, timeout=PATIENCE_SECONDS)
+        self._lines.close()
+        self._errors.close()
+
+    def _hang_up(self) -> None:
+        if self._stdin is not None and not self._stdin.transport.is_closing():
+            self._stdin.transport.abort()
+
+    async def _watch(self) -> None:
+        self.exit_code = await self._process.wait()
+
+    async def exited(self, seconds: float) -> int | None:
+        """Its exit code, if it has one by then."""
+        await asyncio.wait({self._watching}, timeout=seconds)
+        return self.exit_code
+
+    def _too_long(self) -> None:
+        self.fault = f"it sent a line of more than {LINE_BYTES // 1024 // 1024} MB"
+
+
+class _Lines(asyncio.Protocol):
+    """Cuts what comes at its line feeds. Pieces of a line are joined once, at its end."""
+
+    def __init__(self, too_long: Callable[[], None]) -> None:
+        self._too_long = too_long
+        self._pieces: list[bytes] = []
+        self._size = self._waiting = 0
+        self._whole: deque[bytes] = deque()
+        self._news = asyncio.Event()
+        self._has_ended = False
+        self._pipe: asyncio.ReadTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.ReadTransport)
+        self._pipe = transport
+
+    def data_received(self, data: bytes) -> None:
+        *ends, rest = data.split(b"\n")
+        for end in ends:
+            self._pieces.append(end)
+            whole = b"".join(self._pieces)
+            self._pieces, self._size = [], 0
+            if whole.strip():
+                self._whole.append(whole)
+                self._waiting += len(whole)
+        if rest:
+            self._pieces.append(rest)
+            self._size += len(rest)
+        if self._size > LINE_BYTES:
+            self._too_long()
+            self._pieces = []
+            self.close()
+        self._news.set()
+        if self._waiting > WAITING_BYTES and self._pipe is not None:
+            self._pipe.pause_reading()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._has_ended = True
+        self._news.set()
+
+    async def take(self) -> bytes | None:
+        while not self._whole:
+            if self._has_ended:
+                return None
+            self._news.clear()
+            await self._news.wait()
+        line = self._whole.popleft()
+        self._waiting -= len(line)
+        if self._waiting <= WAITING_BYTES // 2 and self._pipe is not None and not self._pipe.is_closing():
+            self._pipe.resume_reading()
+        return line
+
+    def close(self) -> None:
+        self._has_ended = True
+        self._news.set()
+        if self._pipe is not None:
+            self._pipe.close()
+
+
+class _Errors(asyncio.Protocol):
+    def __init__(self, log: ServerLog) -> None:
+        self._log = log
+        self._pipe: asyncio.BaseTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._pipe = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._log.feed(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._log.end()
+
+    def close(self) -> None:
+        if self._pipe is not None:
+            self._pipe.close()

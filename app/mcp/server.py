@@ -1,0 +1,301 @@
+"""One server of a session: how it stands, when it is connected to, and what is asked of it.
+
+A connection is made when something is asked, once for all who ask at the same time. One that was lost is made anew by
+whoever asks next; one that fails again and again is left alone for a while. What was sent is never sent twice.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any
+
+from app.mcp.contact import LEAVE_SECONDS, Contact, Pauses, ServerGround, offers_of
+from app.mcp.entries import ServerConfig
+from app.mcp.faults import CallRefused, CallTimedOut, ConnectionLost, ServerFault, SignInNeeded
+from app.mcp.link import Kind, Listeners, ServerLink, load_sdk
+from app.mcp.manifest import Manifest, manifest_key
+from app.mcp.server_log import ServerLog
+from app.values.servers import ServerState
+from app.values.unable import Unable
+
+_LIST_SECONDS = 30.0
+_JOIN_SECONDS = 0.3
+"""Changes that come in quick succession are one."""
+_SILENT_LEVELS = frozenset({"debug"})
+
+
+class ServerLife:
+    """Those who ask for something do not mind how it stands: what can be done is done, else they are told."""
+
+    def __init__(
+        self,
+        config: ServerConfig,
+        ground: ServerGround,
+        changed: Callable[[], None],
+        *,
+        is_trusted: bool = True,
+    ) -> None:
+        self.config = config
+        self.is_trusted = is_trusted
+        """Whoever wrote it may have programs started here."""
+        self._ground = ground
+        self._changed = changed
+        self.key = manifest_key(way_of(config))
+        self.manifest: Manifest | None = ground.manifests.load(self.key)
+        path = ground.logs / f"{config.name}.log" if ground.logs is not None else None
+        self.log = ServerLog(path, ground.mask)
+        self.reason = ""
+        """Of the last failure, until it works again."""
+        self._needs_sign_in = False
+        self._contact: Contact | None = None
+        self._starting: asyncio.Task[ServerLink] | None = None
+        self._listing: asyncio.Task[None] | None = None
+        self._changes: set[Kind] = set()
+        self._pauses = Pauses(ground.now)
+        self._is_ending = False
+
+    # How it stands
+
+    @property
+    def state(self) -> ServerState:
+        if self.config.problem:
+            return "error"
+        if not self.config.enabled:
+            return "off"
+        if not self.is_trusted:
+            return "untrusted"
+        if self._starting is not None and not self._starting.done():
+            return "starting"
+        if self._contact is not None and self._contact.is_open:
+            return "ready"
+        if self._needs_sign_in:
+            return "sign-in"
+        if self.reason and (self.wait_seconds > 0 or self.manifest is None):
+            return "failed"
+        return "known" if self.manifest is not None else "new"
+
+    @property
+    def is_usable(self) -> bool:
+        """Its person wants it, and nothing in the way it is written stands against that."""
+        return self.config.enabled and self.is_trusted and not self.config.problem
+
+    @property
+    def wait_seconds(self) -> float:
+        """Until it is tried again by itself."""
+        return self._pauses.seconds
+
+    @property
+    def pid(self) -> int | None:
+        return self._contact.pid if self._contact is not None else None
+
+    # Connecting
+
+    async def link(self) -> ServerLink:
+        """The connection, made if there is none. Raises `ServerFault` in words for the model."""
+        self._require_usable()
+        if self._contact is not None and self._contact.is_open and self._contact.link is not None:
+            return self._contact.link
+        if self._starting is None or self._starting.done():
+            if self.wait_seconds > 0:
+                raise ServerFault(self.told_failure())
+            self._starting = asyncio.ensure_future(self._start())
+            self._changed()
+        try:
+            return await asyncio.shield(self._starting)
+        except SignInNeeded:
+            raise
+        except ServerFault:
+            raise ServerFault(self.told_failure()) from None
+
+    def told_failure(self) -> str:
+        """`docs is not available: it exited with 3 ("no config"). Tried again in 28 s.`"""
+        again = f" Tried again in {round(self.wait_seconds)} s." if self.wait_seconds > 0 else ""
+        return f"{self.config.name} is not available: {self.reason or 'it could not be started'}.{again}"
+
+    def _require_usable(self) -> None:
+        name = self.config.name
+        if self._is_ending:
+            raise ServerFault(f"{name} is not available: the session ends.")
+        match self.state:
+            case "off":
+                raise ServerFault(f'Server "{name}" is disabled. Run /mcp enable {name} first.')
+            case "untrusted":
+                raise ServerFault(
+                    f'Server "{name}" is of this project, which is not trusted. The user can run /trust.'
+                )
+            case "error":
+                raise ServerFault(f"{name} is not available: {self.config.problem}")
+            case _:
+                pass
+
+    async def _start(self) -> ServerLink:
+        try:
+            link, manifest = await self._connected()
+        except Unable as problem:
+            self._failed(problem)
+            raise problem if isinstance(problem, ServerFault) else ServerFault(str(problem)) from None
+        finally:
+            asyncio.get_running_loop().call_soon(self._changed)
+        self.reason, self._needs_sign_in = "", False
+        self._pauses.forget()
+        self._know(manifest)
+        return link
+
+    async def _connected(self) -> tuple[ServerLink, Manifest]:
+        await self._leave()
+        await load_sdk()
+        config = await self._ground.resolved(self.config)
+        try:
+            return await self._met(config, self.manifest)
+        except SignInNeeded:
+            raise
+        except ServerFault:
+            if self.manifest is None:
+                raise
+        return await self._met(config, None)  # It may be another one by now, which has to be asked who it is.
+
+    async def _met(self, config: ServerConfig, known: Manifest | None) -> tuple[ServerLink, Manifest]:
+        self._contact = Contact(config, self._ground, self.log)
+        return await self._contact.meet(self._listeners(), known)
+
+    def _listeners(self) -> Listeners:
+        def roots() -> list[dict[str, str]]:
+            folder = self._ground.folder()
+            return [{"uri": folder.as_uri(), "name": folder.name}]
+
+        def logged(level: str, text: str) -> None:
+            if level not in _SILENT_LEVELS:
+                self.log.note(f"[{level}] {text}")
+
+        def lost() -> None:
+            if not self._is_ending:
+                self._changed()
+
+        elicit = partial(self._ground.elicit, self.config.name) if self._ground.elicit else Listeners().elicit
+        return Listeners(elicit=elicit, roots=roots, logged=logged, changed=self._list_changed, lost=lost)
+
+    def _failed(self, problem: Unable) -> None:
+        self.reason = str(problem).rstrip(".")
+        self._needs_sign_in = isinstance(problem, SignInNeeded)
+        self.log.note(f"[bayou] {self.reason}")
+        if not self._needs_sign_in:
+            self._pauses.failed()
+
+    # What it offers
+
+    def _know(self, manifest: Manifest) -> None:
+        if manifest != self.manifest:
+            self.manifest = manifest
+            self._ground.manifests.keep(self.key, manifest)
+            self._changed()
+
+    def _list_changed(self, kind: Kind) -> None:
+        self._changes.add(kind)
+        if self._listing is None or self._listing.done():
+            self._listing = asyncio.ensure_future(self._list_again())
+
+    async def _list_again(self) -> None:
+        await asyncio.sleep(_JOIN_SECONDS)
+        while (
+            self._changes
+            and self._contact is not None
+            and self._contact.is_open
+            and self.manifest is not None
+        ):
+            self._changes.clear()
+            link = self._contact.link
+            assert link is not None
+            try:
+                async with asyncio.timeout(_LIST_SECONDS):
+                    self._know(await offers_of(link, self.manifest.greeting))
+            except (TimeoutError, Unable) as problem:
+                self.log.note(f"[bayou] its lists changed and could not be read: {problem}")
+                return
+
+    # What is asked of it
+
+    async def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        progressed: Callable[[float, float | None, str | None], None] = lambda done, total, message: None,
+    ) -> dict[str, Any]:
+        """Raises `Unable`. Never sent a second time: what was lost on the way may have been done."""
+        link = await self.link()
+        try:
+            return await link.call(tool, arguments, silence=self.config.timeout, progressed=progressed)
+        except ConnectionLost as problem:
+            raise ConnectionLost(await self._while_asked(str(problem))) from None
+        except CallTimedOut as problem:
+            raise CallTimedOut(f"{self.config.name} gave {problem}; the call was cancelled.") from None
+        except CallRefused as problem:
+            raise CallRefused(f"{self.config.name}: {problem}", problem.code) from None
+
+    async def read(self, uri: str) -> dict[str, Any]:
+        return await self._asked(lambda link: link.read(uri, silence=self.config.timeout))
+
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> dict[str, Any]:
+        return await self._asked(lambda link: link.prompt(name, arguments, silence=self.config.timeout))
+
+    async def complete(
+        self, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str]
+    ) -> dict[str, Any]:
+        return await self._asked(lambda link: link.complete(ref, argument, value, context, silence=10))
+
+    async def _asked(self, work: Callable[[ServerLink], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
+        """What only reads is asked again, once, over a new connection."""
+        name = self.config.name
+        for is_last in (False, True):
+            link = await self.link()
+            try:
+                return await work(link)
+            except ConnectionLost as problem:
+                if is_last:
+                    raise ConnectionLost(await self._while_asked(str(problem))) from None
+            except CallTimedOut as problem:
+                raise CallTimedOut(f"{name} gave {problem}.") from None
+            except CallRefused as problem:
+                raise CallRefused(f"{name}: {problem}", problem.code) from None
+        raise AssertionError("unreachable")
+
+    async def _while_asked(self, said: str) -> str:
+        why = await self._contact.why(said) if self._contact is not None else said
+        self._failed(ConnectionLost(why))
+        return (
+            f"{self.config.name} went away during the call: {why}. Whether it was carried out is not known; "
+            "look before you call again."
+        )
+
+    # The end
+
+    async def restart(self) -> None:
+        """Forgets failures, too: the next who asks finds it as if it had never been tried."""
+        self._pauses.forget()
+        self.reason, self._needs_sign_in = "", False
+        await self._leave()
+        self._changed()
+
+    async def end(self) -> None:
+        self._is_ending = True
+        for task in (self._starting, self._listing):
+            if task is not None and not task.done():
+                task.cancel()
+                await asyncio.wait({task}, timeout=LEAVE_SECONDS)
+        await self._leave()
+
+    async def _leave(self) -> None:
+        contact, self._contact = self._contact, None
+        if contact is not None:
+            await contact.leave()
+
+
+def way_of(config: ServerConfig) -> Mapping[str, Any]:
+    """How it is reached, as it is written."""
+    return {
+        "command": config.command,
+        "args": config.args,
+        "cwd": config.cwd,
+        "url": config.url,
+        "env": config.env,
+        "headers": config.headers,
+    }

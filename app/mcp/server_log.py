@@ -1,0 +1,69 @@
+"""What a server says beside the protocol: its last words in memory, all of them in a file that stays small."""
+
+import os
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+from tools.text import plain
+
+KEPT_BYTES = 20 * 1024
+FILE_BYTES = 1_000_000
+"""Then the file becomes `NAME.log.1`, in place of the one that was so before."""
+_LINE_BYTES = 4_000
+
+
+class ServerLog:
+    def __init__(self, path: Path | None = None, mask: Callable[[str], str] = str) -> None:
+        """`path`: None keeps nothing on disk. `mask`: makes secrets in a text unreadable."""
+        self.path = path
+        self._mask = mask
+        self._lines: deque[str] = deque()
+        self._size = 0
+        self._rest = b""
+
+    def feed(self, data: bytes) -> None:
+        """Of its standard error, as it comes."""
+        *lines, rest = (self._rest + data).split(b"\n")
+        if len(rest) > _LINE_BYTES:
+            lines, rest = [*lines, rest], b""
+        self._rest = rest
+        for line in lines:
+            self.note(line.decode("utf-8", "replace"))
+
+    def end(self) -> None:
+        """What stands in the last line counts, though it has no end."""
+        rest, self._rest = self._rest, b""
+        if rest:
+            self.note(rest.decode("utf-8", "replace"))
+
+    def note(self, text: str) -> None:
+        line = self._mask(plain(text).rstrip())[:_LINE_BYTES]
+        if not line.strip():
+            return
+        self._lines.append(line)
+        self._size += len(line)
+        while self._size > KEPT_BYTES and len(self._lines) > 1:
+            self._size -= len(self._lines.popleft())
+        self._write(line)
+
+    def last_lines(self, most: int = 20) -> tuple[str, ...]:
+        return tuple(self._lines)[-most:]
+
+    @property
+    def last_line(self) -> str:
+        return self._lines[-1].strip()[:300] if self._lines else ""
+
+    def _write(self, line: str) -> None:
+        if self.path is None:
+            return
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            with os.fdopen(descriptor, "ab") as file:
+                is_full = file.tell() > FILE_BYTES
+                file.write(line.encode("utf-8", "replace") + b"\n")
+            if is_full:
+                self.path.replace(self.path.with_name(self.path.name + ".1"))
+        except OSError:
+            pass  # A log that cannot be written is no reason to stop; the last lines are here.

@@ -1,0 +1,344 @@
+"""The three tools by which the model reaches servers, and each of a server's own under its full name.
+
+`mcp_call` is a call within which the real one is made: hooks, approvals and records see `mcp__server__tool` with its
+arguments, whichever way it was come by.
+"""
+
+import asyncio
+import difflib
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+
+from app.mcp.cards import show_call, show_resource, show_search, shown_as
+from app.mcp.hub import Hub, OfferedTool
+from app.mcp.results import resource_result, tool_result
+from app.mcp.search import Candidate, ranked
+from app.values.unable import Unable
+from tools.base import Tool, ToolContext, ToolError
+from tools.results import ToolResult, text_result
+from tools.schema import schema_of
+from tools.text import one_line, visible
+from tools.workspace import workspace_of
+
+SEARCH, CALL, RESOURCE = "mcp_search", "mcp_call", "mcp_resource"
+OWN = (SEARCH, CALL, RESOURCE)
+_FULL, _NAMES, _PAGE = 5, 60, 200
+_FIRST_SECONDS = 15.0
+"""For servers that are being asked for the first time."""
+_INSTRUCTION_CHARS = 2_000
+_LOOK_SECONDS = 0.1
+
+
+class McpSearchArguments(msgspec.Struct, frozen=True, kw_only=True):
+    query: Annotated[str, msgspec.Meta(description="Words, or a tool's exact name; empty lists names")]
+    server: str | None = None
+
+
+class McpCallArguments(msgspec.Struct, frozen=True, kw_only=True):
+    server: str
+    tool: str
+    arguments: Annotated[dict[str, Any], msgspec.Meta(description="As the tool's schema wants them")] = {}
+
+
+class McpResourceArguments(msgspec.Struct, frozen=True, kw_only=True):
+    server: str
+    uri: Annotated[str | None, msgspec.Meta(description="Without it: a list")] = None
+    offset: int = 0
+
+
+class McpTools:
+    """Those of one session."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._instructed: set[str] = set()
+        """Servers whose instructions the model has read."""
+        self._outer: dict[str, ToolContext] = {}
+        """Calls of `mcp_call` that are under way: what is told of the real call shows there."""
+
+    def own(self) -> tuple[Tool, ...]:
+        return (self._search_tool(), self._call_tool(), self._resource_tool())
+
+    def direct(self) -> tuple[Tool, ...]:
+        return tuple(
+            self.tool_of(entry) for entry in self._hub.reachable().values() if entry.reach == "direct"
+        )
+
+    def reachable(self) -> Mapping[str, Tool]:
+        """Under their full names, also those that are not declared."""
+        return {name: self.tool_of(entry) for name, entry in self._hub.reachable().items()}
+
+    # Finding
+
+    def _search_tool(self) -> Tool:
+        return Tool(
+            name=SEARCH,
+            label="mcp search",
+            description="Find tools of MCP servers by what they do; shows their arguments. Starts no server.",
+            schema=schema_of(McpSearchArguments),
+            arguments=McpSearchArguments,
+            run=self._search,
+            show=show_search,
+            is_read_only=True,
+        )
+
+    async def _search(self, arguments: McpSearchArguments, context: ToolContext) -> ToolResult:
+        await self._hub.met(_FIRST_SECONDS)
+        if arguments.server is not None:
+            self._require(arguments.server)
+        entries = [
+            entry for entry in self._hub.reachable().values() if arguments.server in (None, entry.server)
+        ]
+        if not arguments.query.strip():
+            return text_result("\n".join([_names(entries), *self._absent()]).strip() or "There are no tools.")
+        found = ranked(arguments.query, [_candidate(entry) for entry in entries])
+        by_name = {(entry.server, entry.tool.name): entry for entry in entries}
+        hits = [by_name[one.server, one.name] for one in found]
+        if not hits:
+            text = f"Nothing found for {arguments.query!r} among {len(entries)} tools."
+            return text_result("\n".join([text, _names(entries), *self._absent()]).strip())
+        parts = [_in_full(entry) for entry in hits[:_FULL]]
+        if len(hits) > _FULL:
+            parts.append("Also: " + _listed(hits[_FULL:]))
+        parts += self._instructions({entry.server for entry in hits[:_FULL]})
+        return text_result(
+            "\n\n".join([*parts, *self._absent()]),
+            details={"found": [entry.full_name for entry in hits[:_FULL]], "count": len(hits)},
+        )
+
+    def _instructions(self, servers: set[str]) -> list[str]:
+        """Each server's, the first time that something of it was found."""
+        told: list[str] = []
+        for name in sorted(servers - self._instructed):
+            self._instructed.add(name)
+            manifest = self._hub.server(name).manifest
+            if manifest is not None and manifest.instructions:
+                told.append(f"{name} says of itself:\n{manifest.instructions[:_INSTRUCTION_CHARS]}")
+        return told
+
+    def _absent(self) -> list[str]:
+        """Servers of which nothing is known, and why."""
+        missing = [life for life in self._hub.usable if life.manifest is None]
+        return [
+            life.told_failure() if life.reason else f"{life.config.name} has not answered yet."
+            for life in missing
+        ]
+
+    def _require(self, server: str) -> None:
+        try:
+            life = self._hub.server(server)
+        except Unable:
+            known = ", ".join(life.config.name for life in self._hub.usable) or "none"
+            raise ToolError(f'There is no MCP server "{server}". Servers: {known}.') from None
+        if not life.is_usable:
+            raise ToolError(f'The MCP server "{server}" is not available: it is {life.state}.')
+
+    # Calling
+
+    def _call_tool(self) -> Tool:
+        return Tool(
+            name=CALL,
+            label="mcp",
+            description="Call a tool of an MCP server, as mcp_search shows it.",
+            schema=schema_of(McpCallArguments),
+            arguments=McpCallArguments,
+            run=self._call,
+            show=show_call,
+            is_read_only=True,  # by itself: the call within is judged under its own name
+        )
+
+    async def _call(self, arguments: McpCallArguments, context: ToolContext) -> ToolResult:
+        self._require(arguments.server)
+        entry = self._hub.entry(arguments.server, arguments.tool)
+        if entry is None:
+            await self._hub.met(_FIRST_SECONDS)
+            entry = self._hub.entry(arguments.server, arguments.tool)
+        if entry is None:
+            raise ToolError(self._no_such(arguments))
+        if context.caller is None:
+            raise ToolError(f"{entry.full_name} cannot be called here.")
+        self._outer[context.call_id] = context
+        work = asyncio.ensure_future(context.caller.call(entry.full_name, arguments.arguments))
+        try:
+            return await _until_background(context, f"{entry.server} · {entry.tool.name}", work)
+        finally:
+            if work.done():
+                self._outer.pop(context.call_id, None)
+            else:
+                work.add_done_callback(lambda _: self._outer.pop(context.call_id, None))
+
+    def _no_such(self, arguments: McpCallArguments) -> str:
+        life = self._hub.server(arguments.server)
+        if life.manifest is None:
+            return life.told_failure() if life.reason else f"{arguments.server} has not answered yet."
+        names = [
+            entry.tool.name for entry in self._hub.reachable().values() if entry.server == arguments.server
+        ]
+        close = difflib.get_close_matches(arguments.tool, names, n=3)
+        hint = (
+            f"Did you mean {', '.join(close)}?" if close else f"It has {', '.join(names[:_NAMES]) or 'none'}."
+        )
+        return f'{arguments.server} has no tool "{arguments.tool}". {hint}'
+
+    def tool_of(self, entry: OfferedTool) -> Tool:
+        tool, life = entry.tool, entry.life
+
+        async def run(arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+            outer = self._outer.get(context.call_id.rpartition("/")[0])
+            work = asyncio.ensure_future(self._called(entry, arguments, context, outer))
+            return await _until_background(context, f"{entry.server} · {tool.name}", work)
+
+        return Tool(
+            name=entry.full_name,
+            label=f"{entry.server} · {tool.title or tool.name}",
+            description=tool.description or tool.title or tool.name,
+            schema=tool.schema,
+            run=run,
+            show=shown_as(entry.server, tool.title or tool.name),
+            is_read_only=tool.says_read_only and life.config.trust_hints,
+        )
+
+    async def _called(
+        self,
+        entry: OfferedTool,
+        arguments: Mapping[str, Any],
+        context: ToolContext,
+        outer: ToolContext | None,
+    ) -> ToolResult:
+        def progressed(done: float, total: float | None, message: str | None) -> None:
+            told = text_result(_progress(done, total, message))
+            context.progress(told)
+            if outer is not None:
+                outer.progress(told)
+
+        try:
+            answer = await entry.life.call(entry.tool.name, arguments, progressed)
+        except Unable as problem:
+            raise ToolError(visible(str(problem))) from None
+        return await asyncio.to_thread(
+            tool_result,
+            answer,
+            server=entry.server,
+            artifacts=workspace_of(context).artifacts,
+            reads_images=context.model_reads_images,
+        )
+
+    # Resources
+
+    def _resource_tool(self) -> Tool:
+        return Tool(
+            name=RESOURCE,
+            label="mcp resource",
+            description="Read a resource of an MCP server by its URI, or list what it has.",
+            schema=schema_of(McpResourceArguments),
+            arguments=McpResourceArguments,
+            run=self._resource,
+            show=show_resource,
+        )
+
+    async def _resource(self, arguments: McpResourceArguments, context: ToolContext) -> ToolResult:
+        self._require(arguments.server)
+        life = self._hub.server(arguments.server)
+        try:
+            if arguments.uri is None:
+                if life.manifest is None:
+                    await life.link()
+                return text_result(_resource_list(self._hub, arguments))
+            answer = await life.read(arguments.uri)
+        except Unable as problem:
+            raise ToolError(visible(str(problem))) from None
+        return await asyncio.to_thread(
+            resource_result,
+            answer,
+            server=arguments.server,
+            artifacts=workspace_of(context).artifacts,
+            reads_images=context.model_reads_images,
+        )
+
+
+async def _until_background(context: ToolContext, title: str, work: "asyncio.Task[ToolResult]") -> ToolResult:
+    """Its result, or word of the job that it became because a person did not want to wait."""
+
+    def kill() -> None:
+        work.cancel()
+
+    try:
+        while not work.done():
+            await asyncio.wait({work}, timeout=_LOOK_SECONDS)
+            if not work.done() and context.jobs is not None and context.background_requested():
+                job = context.jobs.adopt(
+                    call_id=context.call_id, title=title, work=work, tail=lambda: "", kill=kill
+                )
+                return text_result(
+                    f"Background job {job} started: {visible(title)}\n"
+                    "Its result arrives by itself when it ends; go on with other work."
+                )
+        return work.result()
+    except asyncio.CancelledError:
+        work.cancel()
+        await asyncio.wait({work}, timeout=1)
+        raise
+
+
+def _candidate(entry: OfferedTool) -> Candidate:
+    properties: Mapping[str, Any] = entry.tool.schema.get("properties", {})
+    said = " ".join(f"{name} {node.get('description', '')}" for name, node in properties.items())
+    return Candidate(
+        server=entry.server,
+        name=entry.tool.name,
+        description=f"{entry.tool.title} {entry.tool.description}",
+        parameters=said,
+    )
+
+
+def _in_full(entry: OfferedTool) -> str:
+    hints = [
+        word
+        for word, is_said in (
+            ("says it only reads", entry.tool.says_read_only),
+            ("says it may destroy", entry.tool.says_destructive),
+        )
+        if is_said
+    ]
+    head = f"{entry.server} {entry.tool.name}" + (f" ({', '.join(hints)})" if hints else "")
+    schema = msgspec.json.encode(entry.tool.schema).decode()
+    return f"{head}\n{entry.tool.description}\narguments: {schema}".replace("\n\n", "\n")
+
+
+def _names(entries: list[OfferedTool]) -> str:
+    servers = sorted({entry.server for entry in entries})
+    return "\n".join(
+        f"{server}: {_listed([entry for entry in entries if entry.server == server], with_server=False)}"
+        for server in servers
+    )
+
+
+def _listed(entries: list[OfferedTool], *, with_server: bool = True) -> str:
+    names = [f"{entry.server} {entry.tool.name}" if with_server else entry.tool.name for entry in entries]
+    more = f", and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    return one_line(", ".join(names[:_NAMES])) + more
+
+
+def _resource_list(hub: Hub, arguments: McpResourceArguments) -> str:
+    manifest = hub.server(arguments.server).manifest
+    if manifest is None or not (manifest.resources or manifest.templates):
+        return f"{arguments.server} lists no resources."
+    found = [*manifest.resources, *manifest.templates]
+    page = found[arguments.offset : arguments.offset + _PAGE]
+    lines = [
+        " – ".join(filter(None, (one.uri, one.name, one.mime_type, one.description.split("\n", 1)[0][:120])))
+        for one in page
+    ]
+    left = len(found) - arguments.offset - len(page)
+    if left > 0:
+        lines.append(f"[{left} more: offset {arguments.offset + len(page)}]")
+    return (
+        "\n".join(lines) or f"{arguments.server} lists {len(found)} resources; there are none at that offset."
+    )
+
+
+def _progress(done: float, total: float | None, message: str | None) -> str:
+    count = f"{done:g}/{total:g}" if total else f"{done:g}"
+    return f"{count} {one_line(message or '')[:300]}".strip()

@@ -1,0 +1,143 @@
+"""An MCP server of the older era, on nothing but Python's own library, with every fault that a test asks for by a word.
+
+faulty.py WORD…: noise, exit-in-start, hang-in-start, hang-at-end, many, liar, broken-list, hostile
+"""
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+
+WORDS = set(sys.argv[1:])
+TOOL = {"name": "echo", "description": "Says it again", "inputSchema": {"type": "object"}}
+renamed = threading.Event()
+lock = threading.Lock()
+
+
+def say(**message):
+    with lock:
+        sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        sys.stdout.flush()
+
+
+def tools():
+    text = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+    number = {"type": "object", "properties": {"count": {"type": "integer"}}}
+    if "many" in WORDS:
+        return [{**TOOL, "name": f"tool_{number}"} for number in range(10_000)]
+    if "liar" in WORDS:
+        bad = {"type": 5, "properties": 3, "required": "text", "anyOf": {"a": 1}, "enum": 1, "items": []}
+        deep = {"type": "object", "properties": {"it": bad}}
+        return [{**TOOL, "inputSchema": deep}, {**TOOL, "name": "echo"}, {**TOOL, "name": "echo x"}]
+    if "broken-list" in WORDS:
+        return [{**TOOL, "inputSchema": {"type": "object", "properties": 3}}]
+    if "hostile" in WORDS:
+        return [{**TOOL, "name": "\x1b[2Jevil\u202e", "description": "[red]\x1b]52;c;AAAA\x07 \u200bhidden"}]
+    first = {**TOOL, "inputSchema": text, "annotations": {"readOnlyHint": True}}
+    if renamed.is_set():
+        first = {**first, "name": "repeat"}
+    names = ["slow", "structured", "image", "for_user", "fails", "big", "rename", "die", "ask", "roots"]
+    return [first, *({**TOOL, "name": name, "inputSchema": number} for name in names)]
+
+
+def call(number, name, arguments, token):
+    def answer(*content, **more):
+        say(id=number, result={"content": list(content), **more})
+
+    def text(words):
+        return {"type": "text", "text": words}
+
+    if name in ("echo", "repeat") or name.startswith("tool_"):
+        answer(text(arguments.get("text", "")))
+    elif name == "slow":
+        for step in range(arguments.get("count", 6)):
+            time.sleep(0.4)
+            progress = {"progressToken": token, "progress": step + 1, "total": 6, "message": "on it"}
+            say(method="notifications/progress", params=progress)
+        answer(text("slowly done"))
+    elif name == "structured":
+        answer(structuredContent={"degrees": 21})
+    elif name == "image":
+        answer({"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}, text("a picture"))
+    elif name == "for_user":
+        answer({**text("only for you"), "annotations": {"audience": ["user"]}}, text("for both"))
+    elif name == "fails":
+        answer(text("no such \x1b[31mthing\x1b[0m"), isError=True)
+    elif name == "big":
+        answer(text("x" * arguments["count"]))
+    elif name == "rename":
+        renamed.set()
+        for _ in range(5):
+            say(method="notifications/tools/list_changed")
+        answer(text("renamed"))
+    elif name == "die":
+        sys.stderr.write("out of memory\n")
+        sys.stderr.flush()
+        os._exit(7)
+    elif name == "roots":
+        say(id="r1", method="roots/list")
+        answer(text(json.dumps(replies.get())))
+    elif name == "ask":
+        schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+        say(id="e1", method="elicitation/create", params={"message": "Who?", "requestedSchema": schema})
+        answer(text(json.dumps(replies.get())))
+
+
+def handle(message):
+    number, method, params = message.get("id"), message.get("method"), message.get("params") or {}
+    if method is None:
+        replies.put(message.get("result"))
+    elif method == "initialize":
+        if "hang-in-start" in WORDS:
+            return
+        about = {"name": "faulty", "version": "1"}
+        offered = {"tools": {"listChanged": True}, "resources": {}, "prompts": {}}
+        result = {"protocolVersion": "2025-11-25", "capabilities": offered, "serverInfo": about}
+        say(id=number, result={**result, "instructions": "Breaks in every way.\nAsk it nothing twice."})
+    elif method == "tools/list":
+        say(id=number, result={"tools": tools()})
+    elif method == "resources/list":
+        say(id=number, result={"resources": [{"uri": "note://1", "name": "a note"}]})
+    elif method == "prompts/list":
+        say(
+            id=number,
+            result={"prompts": [{"name": "greet", "arguments": [{"name": "who", "required": True}]}]},
+        )
+    elif method == "resources/read":
+        say(id=number, result={"contents": [{"uri": params["uri"], "text": "written down"}]})
+    elif method == "prompts/get":
+        said = {"role": "user", "content": {"type": "text", "text": "Greet " + params["arguments"]["who"]}}
+        say(id=number, result={"messages": [said]})
+    elif method == "tools/call":
+        token = (params.get("_meta") or {}).get("progressToken")
+        arguments = (number, params["name"], params.get("arguments") or {}, token)
+        threading.Thread(target=call, args=arguments, daemon=True).start()
+    elif method == "notifications/cancelled":
+        sys.stderr.write("was cancelled\n")
+        sys.stderr.flush()
+    elif number is not None:
+        say(id=number, error={"code": -32601, "message": "no such method"})
+
+
+if __name__ == "__main__":
+    import queue
+
+    replies = queue.Queue()
+    sys.stderr.write("starting up\n")
+    sys.stderr.flush()
+    if "exit-in-start" in WORDS:
+        sys.stderr.write("no config\n")
+        sys.exit(3)
+    if "hang-at-end" in WORDS:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if os.fork() == 0:
+            time.sleep(1000)
+    if "noise" in WORDS:
+        print("Hello from a chatty \x1b[2J library")
+        print("{not json", flush=True)
+    for line in sys.stdin:
+        handle(json.loads(line))
+    if "hang-at-end" in WORDS:
+        time.sleep(1000)

@@ -1,0 +1,250 @@
+"""What a session makes of its servers: tools for the model, judged under their own names; the list of them stands."""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.assembly.build import Assembled, assemble
+from app.assembly.options import Options
+from app.providers.scripted import Scripted, call, say
+from app.resources.paths import Paths
+from app.values.content import text_of
+from app.values.events import ToolExecutionStart
+from app.values.messages import ToolResultMessage
+from app.values.servers import McpServersChange
+from tests.mcp.test_servers import FAULTY, is_alive
+
+
+class Desk:
+    """A person's session with servers, and a model that does what it is told."""
+
+    def __init__(self, paths: Paths, **options: Any) -> None:
+        self.paths = paths
+        self.options = Options(**{"permissions": "full", **options})
+        self.assembled: Assembled | None = None
+        self.script = Scripted()
+        self.events: list[Any] = []
+
+    def configure(self, **servers: Any) -> None:
+        self.paths.agent_dir.mkdir(parents=True, exist_ok=True)
+        written = {
+            name: {"command": sys.executable, "args": [FAULTY, *more.pop("words", ())], **more}
+            for name, more in servers.items()
+        }
+        (self.paths.agent_dir / "mcp.json").write_text(json.dumps({"mcpServers": written}))
+
+    def open(self) -> Any:
+        self.assembled = assemble(self.options, self.paths, {}, ends_with_answer=True)
+        self.assembled.choice.set(self.script.register(self.assembled.registry))
+        self.assembled.session.subscribe(self.events.append)
+        return self.assembled.session
+
+    @property
+    def session(self) -> Any:
+        assert self.assembled is not None
+        return self.assembled.session
+
+    async def say(self, *responses: Any) -> list[ToolResultMessage]:
+        """What came of the calls."""
+        before = len(self.session.messages)
+        self.script.responses.extend(responses)
+        await self.session.prompt("go")
+        await self.session.wait_until_idle()
+        return [one for one in self.session.messages[before:] if isinstance(one, ToolResultMessage)]
+
+    async def result(self, name: str, **arguments: Any) -> str:
+        (result,) = await self.say(call(name, **arguments), say("done"))
+        return text_of(result.content)
+
+    async def known(self) -> None:
+        """All servers have been asked once, in an earlier session."""
+        session = self.open()
+        for view in session.mcp.servers():
+            await session.mcp.test(view.name)
+        await self.close()
+
+    async def until(self, fits: Callable[[Any], bool]) -> Any:
+        """The first event that fits, from here on."""
+        found: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        stop = self.session.subscribe(lambda event: found.done() or (fits(event) and found.set_result(event)))
+        try:
+            return await asyncio.wait_for(found, 20)
+        finally:
+            stop()
+
+    async def close(self) -> None:
+        if self.assembled is not None:
+            await self.session.close()
+            self.assembled = None
+
+
+@pytest.fixture
+async def desk(paths: Paths) -> AsyncIterator[Desk]:
+    made = Desk(paths)
+    yield made
+    await made.close()
+
+
+async def test_a_session_without_servers_has_no_tools_for_them(desk: Desk):
+    session = desk.open()
+    await desk.say(say("hello"))
+    assert not [name for name in session.active_tools() if name.startswith("mcp")]
+    assert "mcp_servers" not in session.sections()
+
+
+async def test_few_tools_are_declared_and_run_as_they_are(desk: Desk):
+    desk.configure(docs={})
+    await desk.known()
+    session = desk.open()
+    assert await desk.result("mcp__docs__echo", text="hi") == "hi"
+    assert "mcp_call" not in session.active_tools() or "mcp_servers" in session.sections()
+
+
+async def test_many_tools_are_found_and_called_under_their_real_names(desk: Desk):
+    desk.configure(docs={"exposure": "search"})
+    await desk.known()
+    session = desk.open()
+    found = await desk.result("mcp_search", query="say again")
+    assert found.startswith("docs echo (says it only reads)") and '"required":["text"]' in found
+    assert "Breaks in every way." in found
+    assert await desk.result("mcp_call", server="docs", tool="echo", arguments={"text": "hi"}) == "hi"
+    names = [event.tool_name for event in desk.events if isinstance(event, ToolExecutionStart)]
+    assert names == ["mcp_search", "mcp_call", "mcp__docs__echo"]
+    assert session.sections()["mcp_servers"].endswith("- docs: Breaks in every way.")
+
+
+async def test_arguments_are_checked_before_anything_starts(desk: Desk):
+    desk.configure(docs={"exposure": "search"})
+    await desk.known()
+    session = desk.open()
+    told = await desk.result("mcp_call", server="docs", tool="echo", arguments={"txt": "hi"})
+    assert "text: missing" in told
+    assert session.mcp.server("docs").state == "known"
+    assert "Did you mean echo?" in await desk.result("mcp_call", server="docs", tool="ecko")
+    assert "Servers: docs" in await desk.result("mcp_call", server="doc", tool="echo")
+
+
+async def test_hidden_tools_cannot_be_reached(desk: Desk):
+    desk.configure(docs={"exposure": "search", "tools": {"d*": "hidden", "echo": "direct"}})
+    await desk.known()
+    session = desk.open()
+    assert "no tool" in await desk.result("mcp_call", server="docs", tool="die")
+    assert "not found" in await desk.result("mcp__docs__die")
+    assert await desk.result("mcp__docs__echo", text="declared") == "declared"
+    assert [name for name in session.active_tools() if name.startswith("mcp__")] == ["mcp__docs__echo"]
+
+
+async def test_the_model_is_told_what_became_of_a_call(desk: Desk):
+    desk.configure(docs={"exposure": "search"})
+    await desk.known()
+    session = desk.open()
+    ask = {"server": "docs"}
+    assert await desk.result("mcp_call", **ask, tool="fails") == "docs: no such ␛[31mthing␛[0m"
+    assert '"degrees": 21' in await desk.result("mcp_call", **ask, tool="structured")
+    assert await desk.result("mcp_call", **ask, tool="for_user") == "for both"
+    assert "out of memory" in await desk.result("mcp_call", **ask, tool="die")
+    assert await desk.result("mcp_call", **ask, tool="echo", arguments={"text": "on"}) == "on"
+    long = await desk.result("mcp_call", **ask, tool="big", arguments={"count": 200_000})
+    assert len(long) < 60_000 and "All of it: " in long
+    kept = Path(long.rsplit("All of it: ", 1)[1].rstrip("]"))
+    assert len(kept.read_text()) == 200_000
+    assert "note://1" in await desk.result("mcp_resource", server="docs")
+    read = await desk.result("mcp_resource", server="docs", uri="note://1")
+    assert read == "note://1:\nwritten down"
+    assert session.mcp.server("docs").state == "ready"
+
+
+async def test_the_list_of_tools_is_the_same_over_thirty_turns(desk: Desk):
+    """Two servers die, one changes its list, one comes late."""
+    desk.configure(a={"exposure": "search"}, b={"exposure": "search"}, c={})
+    await desk.known()
+    desk.configure(a={"exposure": "search"}, b={"exposure": "search"}, c={}, late={"words": ["noise"]})
+    session = desk.open()
+    heads: set[bytes] = set()
+    events = {3: ("a", "die"), 7: ("b", "rename"), 11: ("b", "die"), 15: ("late", "echo")}
+    for turn in range(30):
+        if turn in events:
+            server, tool = events[turn]
+            await desk.result("mcp_call", server=server, tool=tool, arguments={"text": "x"})
+        else:
+            await desk.say(say("on"))
+        head = session.request_head()
+        heads.add(bytes(head.tools) + bytes(head.prompt))
+    assert len(heads) == 1
+    assert session.mcp.server("late").state == "ready"
+
+
+async def test_plan_mode_lets_only_trusted_readers_run(desk: Desk):
+    desk.configure(docs={"exposure": "search"}, own={"exposure": "search", "trustHints": True})
+    await desk.known()
+    session = desk.open()
+    session.set_plan_mode(True)
+    refused = await desk.result("mcp_call", server="docs", tool="echo", arguments={"text": "x"})
+    assert "read-only" in refused
+    assert session.mcp.server("docs").state == "known"
+    assert await desk.result("mcp_call", server="own", tool="echo", arguments={"text": "x"}) == "x"
+    assert "read-only" in await desk.result("mcp_call", server="own", tool="die")
+
+
+async def test_a_rule_for_a_server_lets_its_calls_run(paths: Paths):
+    desk = Desk(paths, permissions="ask")
+    desk.configure(docs={"exposure": "search"})
+    await desk.known()
+    session = desk.open()
+    refused = await desk.result("mcp_call", server="docs", tool="echo", arguments={"text": "x"})
+    assert "Needs approval" in refused
+    session.permissions.allow("tool: mcp__docs__*")
+    assert await desk.result("mcp_call", server="docs", tool="echo", arguments={"text": "x"}) == "x"
+    await desk.close()
+
+
+async def test_nothing_runs_and_nothing_is_named_before_it_is_needed(desk: Desk):
+    desk.configure(docs={"exposure": "search"})
+    await desk.known()
+    session = desk.open()
+    await desk.say(say("hello"))
+    await desk.result("mcp_search", query="echo")
+    assert session.mcp.server("docs").process is None
+
+
+async def test_the_end_of_a_session_is_the_end_of_its_servers(desk: Desk):
+    desk.configure(docs={"exposure": "search", "words": ["hang-at-end"]})
+    session = desk.open()
+    await session.mcp.test("docs")
+    pid = session.mcp.server("docs").process
+    await desk.close()
+    assert not is_alive(pid)
+
+
+async def test_faces_are_told_how_servers_stand(desk: Desk):
+    desk.configure(docs={}, broken={"words": ["exit-in-start"]})
+    session = desk.open()
+    session.mcp.begin()
+    wanted = {"docs": "ready", "broken": "failed"}
+    told = await desk.until(
+        lambda event: (
+            isinstance(event, McpServersChange) and {one.name: one.state for one in event.servers} == wanted
+        )
+    )
+    assert {view.name: view.state for view in session.mcp.servers()} == wanted
+    assert "no config" in told.servers[0].reason
+    answer = await desk.result("mcp_search", query="echo")
+    assert "docs echo" in answer and "broken is not available" in answer
+
+
+async def test_a_person_switches_a_server_off_and_on_again(desk: Desk):
+    desk.configure(docs={"exposure": "search"})
+    await desk.known()
+    session = desk.open()
+    await desk.result("mcp_call", server="docs", tool="echo", arguments={"text": "x"})
+    session.mcp.set_enabled("docs", False)
+    assert session.mcp.server("docs").state == "off"
+    refused = await desk.result("mcp_call", server="docs", tool="echo", arguments={"text": "x"})
+    assert "it is off" in refused or "not found" in refused
+    session.mcp.set_enabled("docs", True)
+    assert await desk.result("mcp_call", server="docs", tool="echo", arguments={"text": "x"}) == "x"

@@ -1,0 +1,275 @@
+"""Servers as processes: what is known of them, how calls go, and that their faults stay their own."""
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from app.mcp.contact import ServerGround
+from app.mcp.entries import ServerConfig
+from app.mcp.faults import CallRefused, CallTimedOut, ConnectionLost, ServerFault
+from app.mcp.hub import Hub
+from app.mcp.manifest import Manifests
+from app.mcp.process import server_variables
+from app.mcp.server import ServerLife
+from tools.running.process import LocalProcesses
+
+FAULTY = str(Path(__file__).with_name("faulty.py"))
+
+
+class Place:
+    """Where servers of a test run: their ground, and what is told of them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.processes = LocalProcesses()
+        self.now: float | None = None
+        self.asked: list[Any] = []
+        self.lives: list[ServerLife] = []
+        self.changed = asyncio.Event()
+        self.ground = ServerGround(
+            processes=lambda: self.processes,
+            folder=lambda: folder,
+            environment=lambda: server_variables(os.environ),
+            elicit=self._elicit,
+            manifests=Manifests(folder / "manifests"),
+            logs=folder / "logs",
+            now=lambda: time.monotonic() if self.now is None else self.now,
+        )
+
+    async def _elicit(self, server: str, params: dict[str, Any]) -> dict[str, Any]:
+        self.asked.append((server, params["message"]))
+        return {"action": "accept", "content": {"name": "Ada"}}
+
+    def life(self, *words: str, **more: Any) -> ServerLife:
+        config = ServerConfig(name="docs", command=sys.executable, args=(FAULTY, *words), **more)
+        life = ServerLife(config, self.ground, self.changed.set)
+        self.lives.append(life)
+        return life
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        async with asyncio.timeout(20):
+            while not holds():
+                self.changed.clear()
+                if not holds():
+                    await self.changed.wait()
+
+
+@pytest.fixture
+async def place(tmp_path: Path) -> AsyncIterator[Place]:
+    made = Place(tmp_path)
+    yield made
+    for life in made.lives:
+        await life.end()
+    made.processes.close()
+
+
+def is_alive(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
+
+
+@asynccontextmanager
+async def ended_within(seconds: float, *pids: int) -> AsyncIterator[None]:
+    began = time.monotonic()
+    yield
+    while any(is_alive(pid) for pid in pids):
+        assert time.monotonic() - began < seconds + 2  # The machine may be busy; the order of it counts.
+        await asyncio.sleep(0.02)
+
+
+async def test_what_a_server_offers_is_known_the_next_time_without_asking(place: Place):
+    life = place.life()
+    assert life.state == "new"
+    await life.link()
+    assert life.state == "ready"
+    again = place.life()
+    assert again.state == "known"
+    assert again.manifest == life.manifest
+    assert again.manifest is not None and again.manifest.tools[0].says_read_only
+    assert [one.name for one in again.manifest.prompts] == ["greet"]
+    assert [one.uri for one in again.manifest.resources] == ["note://1"]
+    assert again.manifest.greeting.era == "2025-11-25"
+
+
+async def test_one_start_for_all_who_ask_at_the_same_time(place: Place):
+    life = place.life()
+    links = await asyncio.gather(*(life.link() for _ in range(5)))
+    assert len({id(link) for link in links}) == 1
+
+
+async def test_calls_go_and_come_back(place: Place):
+    life = place.life()
+    answer = await life.call("echo", {"text": "hello"})
+    assert answer["content"] == [{"type": "text", "text": "hello"}]
+    assert (await life.call("structured", {}))["structuredContent"] == {"degrees": 21}
+    assert (await life.read("note://1"))["contents"][0]["text"] == "written down"
+    assert (await life.prompt("greet", {"who": "Ada"}))["messages"][0]["content"]["text"] == "Greet Ada"
+
+
+async def test_a_server_is_told_the_folder_and_may_ask_the_person(place: Place):
+    life = place.life()
+    assert place.folder.as_uri() in (await life.call("roots", {}))["content"][0]["text"]
+    assert "Ada" in (await life.call("ask", {}))["content"][0]["text"]
+    assert place.asked == [("docs", "Who?")]
+
+
+async def test_progress_is_a_sign_of_life(place: Place):
+    told: list[Any] = []
+    life = place.life(timeout=1.0)
+    answer = await life.call("slow", {"count": 6}, lambda *progress: told.append(progress))
+    assert answer["content"][0]["text"] == "slowly done"
+    assert told[0] == (1, 6, "on it")
+
+
+async def test_a_call_without_any_ends_at_its_limit(place: Place):
+    life = place.life(timeout=0.3)
+    with pytest.raises(CallTimedOut, match=r"no sign of life for 0\.3 s"):
+        await life.call("slow", {"count": 3})
+
+
+async def test_a_call_that_is_cancelled_is_told_to_the_server(place: Place):
+    life = place.life()
+    await life.link()
+    begun = asyncio.Event()
+    task = asyncio.ensure_future(life.call("slow", {"count": 50}, lambda *_: begun.set()))
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await life.call("echo", {"text": "what was said before it has been heard"})
+    assert "was cancelled" in life.log.last_lines()
+    assert life.state == "ready"
+
+
+async def test_lists_that_change_in_a_burst_are_read_once_more(place: Place):
+    life = place.life()
+    await life.call("rename", {})
+    await place.until(lambda: life.manifest is not None and life.manifest.tools[0].name == "repeat")
+
+
+async def test_noise_is_kept_apart(place: Place):
+    life = place.life("noise")
+    assert (await life.call("echo", {"text": "fine"}))["content"][0]["text"] == "fine"
+    lines = "\n".join(life.log.last_lines())
+    assert "Hello from a chatty  library" in lines and "\x1b" not in lines
+
+
+async def test_a_server_that_exits_says_why(place: Place):
+    life = place.life("exit-in-start")
+    with pytest.raises(ServerFault, match=r'docs is not available: it exited with 3 \("no config"\)\.'):
+        await life.link()
+    assert life.state == "failed"
+
+
+async def test_a_program_that_is_not_there(place: Place):
+    config = ServerConfig(name="docs", command="no-such-program")
+    life = ServerLife(config, place.ground, place.changed.set)
+    with pytest.raises(ServerFault, match="no-such-program: No such file or directory"):
+        await life.link()
+
+
+async def test_a_server_that_hangs_in_its_start_is_given_up_with_its_process(place: Place):
+    life = place.life("hang-in-start", start_timeout=0.8)
+    with pytest.raises(ServerFault, match=r"did not answer within 0\.8 s"):
+        await life.link()
+    assert life.pid is None
+
+
+async def test_a_server_that_dies_in_a_call_is_started_anew_and_the_call_is_not_repeated(place: Place):
+    life = place.life()
+    with pytest.raises(ConnectionLost, match=r'it exited with 7 \("out of memory"\).*not known'):
+        await life.call("die", {})
+    assert life.state == "known"
+    assert (await life.call("echo", {"text": "again"}))["content"][0]["text"] == "again"
+
+
+async def test_three_failures_in_a_minute_and_it_is_left_alone_for_a_while(place: Place):
+    place.now = 100.0
+    life = place.life("exit-in-start")
+    for _ in range(3):
+        with pytest.raises(ServerFault):
+            await life.link()
+    with pytest.raises(ServerFault, match=r"Tried again in 30 s\.$"):
+        await life.link()
+    place.now = 131.0
+    with pytest.raises(ServerFault, match=r"Tried again in 60 s\.$"):
+        await life.link()
+    await life.restart()
+    assert life.wait_seconds == 0
+
+
+async def test_nothing_is_left_of_a_server_that_does_not_want_to_end(place: Place):
+    life = place.life("hang-at-end")
+    await life.link()
+    pid = life.pid
+    assert pid is not None
+    async with ended_within(1.2, pid):
+        await life.end()
+
+
+async def test_a_line_of_twenty_megabytes_is_an_answer_and_one_of_65_is_none(place: Place):
+    life = place.life()
+    assert len((await life.call("big", {"count": 20_000_000}))["content"][0]["text"]) == 20_000_000
+    with pytest.raises(ConnectionLost, match="a line of more than 64 MB"):
+        await life.call("big", {"count": 68_000_000})
+    assert (await life.call("echo", {"text": "still here"}))["content"][0]["text"] == "still here"
+
+
+async def test_a_refusal_is_in_the_servers_words(place: Place):
+    life = place.life()
+    with pytest.raises(CallRefused, match="docs: no such method"):
+        await life.complete({"type": "ref/prompt", "name": "greet"}, "who", "", {})
+
+
+async def test_a_list_that_no_client_can_read_says_what_is_wrong_in_it(place: Place):
+    life = place.life("broken-list")
+    with pytest.raises(ServerFault, match=r"does not follow the protocol: tools\.0\.inputSchema\.properties"):
+        await life.link()
+    assert life.pid is None
+
+
+@pytest.mark.parametrize("words", [("liar",), ("hostile",), ("many",)])
+async def test_lists_that_lie_are_made_sound(place: Place, words: tuple[str, ...]):
+    life = place.life(*words)
+    hub = Hub(place.ground)
+    hub.use([life.config])
+    view = await hub.test("docs")
+    for tool in view.tools:
+        assert tool.full_name.replace("_", "a").replace("-", "a").isalnum() and len(tool.full_name) <= 64
+        assert "\x1b" not in tool.description and "\u202e" not in tool.description
+    assert len({tool.full_name for tool in view.tools}) == len(view.tools) == len(hub.entries())
+    for entry in hub.entries().values():
+        assert entry.tool.schema["type"] == "object" and isinstance(entry.tool.schema["properties"], dict)
+    await hub.end()
+
+
+async def test_servers_that_did_not_change_keep_their_connection(place: Place):
+    config = ServerConfig(name="docs", command=sys.executable, args=(FAULTY,))
+    hub = Hub(place.ground)
+    hub.use([config])
+    await hub.server("docs").link()
+    pid = hub.server("docs").pid
+    hub.use([msgspec.structs.replace(config, exposure="direct")])
+    assert hub.server("docs").pid == pid
+    hub.use([msgspec.structs.replace(config, args=(FAULTY, "noise"))])
+    assert hub.server("docs").pid is None
+    await hub.end()
+    assert pid is not None and not is_alive(pid)
+
+
+async def test_servers_of_a_folder_without_trust_are_neither_started_nor_named(place: Place):
+    config = ServerConfig(name="theirs", command=sys.executable, args=(FAULTY,), origin="project")
+    hub = Hub(place.ground)
+    hub.use([], [config])
+    hub.meet_new()
+    assert [life.state for life in hub.servers] == ["untrusted"]
+    assert hub.usable == () and hub.entries() == {} and hub.server("theirs").pid is None
+    with pytest.raises(ServerFault, match="not trusted"):
+        await hub.server("theirs").link()

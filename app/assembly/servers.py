@@ -23,18 +23,21 @@ def server_places(
     in_force: InForce,
     options: Options,
     env: Mapping[str, str] = os.environ,
-) -> ServerPlaces | None:
+) -> ServerPlaces:
     def are_written() -> bool:
         """Two folders and one: whoever has no servers pays for three looks."""
+        if options.no_mcp or options.mcp_config:
+            return not options.no_mcp
         own = (paths.agent_dir / "mcp.json", paths.project_dir / "mcp.json")
         return any(os.path.lexists(path) for path in (*own, *(paths.cwd / name for name in _FILES)))
 
     def find(brought: Mapping[str, Mapping[str, Any]]) -> "ConfiguredServers":
         # Sessions without servers begin without it.
-        from app.mcp.config import GivenServer, configured  # noqa: PLC0415
+        from app.assembly.server_options import servers_for  # noqa: PLC0415
+        from app.mcp.config import GivenServer  # noqa: PLC0415  (as above)
 
         given = [GivenServer(name, entry) for name, entry in brought.items()]
-        return configured(paths, is_trusted=project.counts(), given=given)
+        return servers_for(options, paths, is_trusted=project.counts(), given=given)
 
     return ServerPlaces(
         paths=paths,

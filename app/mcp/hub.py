@@ -13,6 +13,7 @@ from app.mcp.faults import ServerFault
 from app.mcp.manifest import KnownTool
 from app.mcp.naming import full_names
 from app.mcp.server import ServerLife, way_of
+from app.mcp.shown import shown_address
 from app.values.servers import PromptView, ServerView, ToolReach, ToolView
 from app.values.unable import Unable
 
@@ -230,7 +231,7 @@ class Hub:
             exposure=wish(config, self._wishes()),
             reach=self.reach(life),
             origin=str(config.file) if config.file else config.origin,
-            address=self._ground.mask(address_of(config)),
+            address=self._ground.mask(shown_address(config)),
             description=line_of(life),
             era=manifest.greeting.era if manifest else "",
             version=manifest.greeting.version if manifest else "",
@@ -261,13 +262,6 @@ class Hub:
     def _changed(self) -> None:
         self._entries = None
         self._tell()
-
-
-def address_of(config: ServerConfig) -> str:
-    """As it is written, with names in the place of values that are secret; a query may hold one."""
-    if config.url is not None:
-        return config.url.partition("?")[0]
-    return " ".join((config.command or "", *config.args))
 
 
 def line_of(life: ServerLife) -> str:

@@ -94,6 +94,17 @@ async def test_an_entry_stands_behind_each_result_and_undo_takes_it_back(page: P
     assert len(page.custom(RESTORED)) == 4
 
 
+async def test_what_a_cell_of_python_changes_goes_back(page: Page) -> None:
+    (page.project / "old.txt").write_text("old\n")
+    code = "open('old.txt', 'w').write('new')\nopen('made.txt', 'w').write('made')"
+    await page.prompt("compute", ToolCall(id="eval-1", name="eval", arguments={"code": code}))
+    assert (page.read("old.txt"), page.read("made.txt")) == ("new", "made")
+    await page.undo()
+    assert (page.read("old.txt"), page.read("made.txt")) == ("old\n", None)
+    await page.redo()
+    assert (page.read("old.txt"), page.read("made.txt")) == ("new", "made")
+
+
 async def test_the_model_is_told_and_has_to_read_again(page: Page) -> None:
     await page.prompt("make", write("a.txt", "one\n"))
     await page.prompt("change", write("a.txt", "two\n", 2))

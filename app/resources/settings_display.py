@@ -66,6 +66,10 @@ class DisplaySettings(Group, frozen=True, kw_only=True):
     fullscreen_wheel_scroll_lines: Annotated[
         int, Meta(ge=1, le=100, description="Lines per step of the wheel.")
     ] = 3
+    side_panel: Annotated[
+        bool,
+        Meta(description="Changed files, todos and jobs in the right third, from 120 columns on."),
+    ] = False
     expand_tools: Annotated[
         Literal["never", "errors", "edits", "always"],
         Meta(

@@ -45,6 +45,7 @@ from app.tui.session_texts import SessionTexts
 from app.tui.shown_settings import ShownSettings
 from app.tui.slash import command_names
 from app.tui.status.cache_misses import CacheMisses
+from app.tui.status.side_lists import SideLists
 from app.tui.status.status_lines import StatusLines
 from app.tui.status.todo_list import TodoList
 from app.tui.tasks import Tasks, words_of
@@ -66,6 +67,7 @@ from widgets.status.approval import ApprovalBar
 from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
 from widgets.status.queue import QueueView
+from widgets.status.side import SidePanel
 from widgets.status.todos import TodoView
 from widgets.terminal_driver import TerminalDriver
 from widgets.terminal_manners import write_to
@@ -132,6 +134,14 @@ class BayouApp(App[int]):
         self.presenter = Presenter(
             self.session, self.transcript, self.note_event, key_told, self.clock, next_step
         )
+        self.side_panel = SidePanel(id="side")
+        self.side_lists = SideLists(
+            self.session,
+            self.side_panel,
+            self.todo_list,
+            say=self.presenter.note,
+            spawn=lambda work: self.tasks.spawn(work),
+        )
         self.status = StatusLines(
             self.assembled,
             header=self.header,
@@ -147,6 +157,7 @@ class BayouApp(App[int]):
             transcript=self.transcript,
             editor=self.editor,
             status=self.status,
+            side_lists=self.side_lists,
             look=self.look,
             say=self.presenter.note,
             env=self.env,
@@ -238,11 +249,13 @@ class BayouApp(App[int]):
             queued=self.pages.queued,
             approvals=self.pages.approvals,
             status=self.status,
+            side_lists=self.side_lists,
             key_texts=self.key_texts,
             spawn=self.tasks.spawn,
         )
 
     def compose(self) -> ComposeResult:
+        yield self.side_panel
         yield self.header
         yield self.transcript
         yield self.search_bar
@@ -296,6 +309,7 @@ class BayouApp(App[int]):
         self.cache_misses.note(event)
         self.pages.approvals.note(event)
         self.todo_list.note(event)
+        self.side_lists.note(event)
         if isinstance(event, QuestionAsked) and event.plan is not None:
             self.tasks.spawn(self.pages.plans.answer(event))
         if isinstance(event, QueueUpdate):

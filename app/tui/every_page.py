@@ -77,7 +77,7 @@ class Pages:
             told=app.notifications.asked,
             key_told=self._key_told,
         )
-        self.todo_list = app.todo_list
+        self.todo_list, self.side_lists = app.todo_list, app.side_lists
         self.run = RunKeys(app.session, app.presenter, app.transcript, self._copy, self._key_told)
         self.leaving = StopOrLeave(
             app.session,

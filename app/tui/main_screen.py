@@ -15,6 +15,7 @@ from app.tui.prompt.queued_messages import QueuedMessages
 from app.tui.prompt.remembered import Remembered
 from app.tui.prompt.sending import Sending, While
 from app.tui.prompt.unsent import Unsent
+from app.tui.status.side_lists import SideLists
 from app.tui.status.status_lines import StatusLines
 from widgets.editor.prompt import PromptEditor
 from widgets.status.approval import ApprovalBar
@@ -45,6 +46,7 @@ class MainScreen(Screen[None]):
         queued: QueuedMessages,
         approvals: Approvals,
         status: StatusLines,
+        side_lists: SideLists,
         key_texts: KeyTexts,
         spawn: Spawn,
     ) -> None:
@@ -58,6 +60,7 @@ class MainScreen(Screen[None]):
         self._queued = queued
         self._approvals = approvals
         self._status = status
+        self._side_lists = side_lists
         self._key_texts = key_texts
         self._spawn = spawn
 
@@ -70,7 +73,9 @@ class MainScreen(Screen[None]):
     @on(events.Mount)
     @on(events.Resize)
     def _give_air(self) -> None:
-        """A blank row below the header and above the editor, where there are rows to spare; before the first paint."""
+        """A blank row below the header and above the editor, where there are rows to spare, a side where there are
+        columns; before the first paint."""
+        self._side_lists.fit(self.app.size.width)
         margin = int(self.app.size.height >= ROOMY)
         if self._transcript.styles.margin.top != margin:
             self._transcript.styles.margin = (margin, 0)

@@ -8,6 +8,7 @@ from textual.types import AnimationLevel
 from app.resources.in_force import InForce
 from app.resources.settings import Settings
 from app.tui.handed import TellPerson
+from app.tui.status.side_lists import SideLists
 from app.tui.status.status_lines import StatusLines
 from app.tui.theme_in_force import ThemeInForce
 from widgets.completion.popup import CompletionPopup
@@ -33,6 +34,7 @@ class ShownSettings:
         transcript: Transcript,
         editor: PromptEditor,
         status: StatusLines,
+        side_lists: SideLists,
         look: ThemeInForce,
         say: TellPerson,
         env: Mapping[str, str],
@@ -41,6 +43,7 @@ class ShownSettings:
         self._transcript = transcript
         self._editor = editor
         self._status = status
+        self._side_lists = side_lists
         self._look = look
         self._say = say
         self._env = env
@@ -62,6 +65,7 @@ class ShownSettings:
     def _show(self, settings: Settings) -> None:
         display = settings.display
         self._header.set_class(not settings.footer.header or display.quiet_startup == "header", "-off")
+        self._side_lists.wish(display.side_panel)
         self._transcript.mouse.wheel_rows = display.fullscreen_wheel_scroll_lines
         self._transcript.styles.scrollbar_size_vertical = 0 if display.fullscreen_scrollbar == "hidden" else 1
         self._transcript.show_as(cards=display.expand_tools, diagrams=settings.markdown.mermaid)

@@ -76,6 +76,13 @@ async def blinking(seat: Seat) -> Any:
     return seat.app.editor.surface._blinks
 
 
+@ON_SCREEN.add("sidePanel", False, True)
+async def right_third(seat: Seat) -> Any:
+    await seat.pilot.resize_terminal(120, 40)
+    await seat.pilot.pause()
+    return seat.app.side_panel.display
+
+
 @ON_SCREEN.add("fullscreenScrollbar", "auto", "hidden")
 async def scroll_bar(seat: Seat) -> Any:
     await seat.pilot.pause()

@@ -344,6 +344,7 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "search.previous": ("test_transcript", '"up"'),
     "search.accept": ("test_app:test_the_transcript_is_searched_from_the_keyboard", '"enter"'),
     "search.cancel": ("test_app:test_the_transcript_is_searched_from_the_keyboard", '"escape"'),
+    "app.side.toggle": ("tests.pictures.test_side", '"alt+i"'),
     "app.todos.fold": ("tests.pictures.test_todos", '"alt+l"'),
     "app.todos.cycle": ("tests.tui.pages.test_todos_page", '"space"'),
     "app.todos.edit": ("tests.tui.pages.test_todos_page", '"e"'),

@@ -46,7 +46,7 @@ class TodoView(Widget):
         super().__init__(id=id)
         self.head = TodoHead()
         self.rows: tuple[TodoRow, ...] = ()
-        self.is_folded = False
+        self.is_folded = self.is_hidden = False
         self.hint = ""
         """Which key folds it."""
         self.display = False
@@ -62,11 +62,15 @@ class TodoView(Widget):
         self.is_folded = not self.is_folded
         self._fit()
 
+    def hide(self, *, is_hidden: bool) -> None:
+        self.is_hidden = is_hidden
+        self._fit()
+
     def _fit(self) -> None:
         height = 0 if not self.rows else 1 if self.is_folded else min(len(self.rows) + 1, MOST_ROWS)
         if self.styles.height is None or self.styles.height.value != height:
             self.styles.height = height
-        self.display = bool(self.rows)
+        self.display = bool(self.rows) and not self.is_hidden
         self.refresh()
 
     def render_line(self, y: int) -> Strip:

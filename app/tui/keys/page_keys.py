@@ -179,6 +179,12 @@ PAGE_KEYS: tuple[PageKey, ...] = (
         do=lambda pages: pages.todo_list.fold(),
     ),
     PageKey(
+        id="app.side.toggle",
+        keys="alt+i",
+        help="Show or hide changed files, todos and jobs at the right",
+        do=lambda pages: pages.side_lists.toggle(pages.settings.keep),
+    ),
+    PageKey(
         id="app.message.copy",
         keys="ctrl+x",
         help="Copy the last answer",

@@ -37,6 +37,10 @@ class TodoList:
     def fold(self) -> None:
         self._view.fold()
 
+    def stand_elsewhere(self, is_elsewhere: bool) -> None:
+        """While all of the list stands beside the transcript, none of it stands above the editor."""
+        self._view.hide(is_hidden=is_elsewhere)
+
 
 def phase_at_hand(phases: Phases) -> TodoPhase | None:
     """Where the work is: that of the current item, else the first with something open, else the last."""

@@ -2,14 +2,16 @@
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.assembly.options import Options
+from app.assembly.options import Options, UsageError
 from app.assembly.tool_names import tool_choice
 from app.assembly.trusting import TrustInProject
 from app.engine.mcp_servers import ServerPlaces
 from app.resources.in_force import InForce
 from app.resources.paths import Paths
+from tools.files.presence import is_file
 
 if TYPE_CHECKING:
     from app.mcp.config import ConfiguredServers
@@ -24,6 +26,9 @@ def server_places(
     options: Options,
     env: Mapping[str, str] = os.environ,
 ) -> ServerPlaces:
+    if options.mcp_config and not options.no_mcp and not is_file(Path(options.mcp_config).expanduser()):
+        raise UsageError(f"--mcp-config {options.mcp_config}: there is no such file.")
+
     def are_written() -> bool:
         """Two folders and one: whoever has no servers pays for three looks."""
         if options.no_mcp or options.mcp_config:

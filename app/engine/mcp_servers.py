@@ -81,6 +81,8 @@ class McpServers:
         self._brought: dict[str, Mapping[str, Any]] = {}
         self._said: dict[str, dict[str, Any]] = {}
         """What a person said of servers in this session."""
+        self._is_stale = False
+        """Extensions brought or took away some since: looked at when they are needed, so that a reload ends none."""
         self._problems: tuple[str, ...] = ()
         self._processes: LocalProcesses | None = None
         self._telling_soon: asyncio.TimerHandle | None = None
@@ -93,6 +95,8 @@ class McpServers:
         """None where there are no servers. Reads the files the first time."""
         if self._hub is None and self.is_on and (self._brought or self._are_written()):
             self._make()
+        elif self._hub is not None and self._is_stale:
+            self._use(self._hub)
         return self._hub if self.is_on else None
 
     def _are_written(self) -> bool:
@@ -192,6 +196,7 @@ class McpServers:
 
     def _use(self, hub: "Hub") -> None:
         assert self._places is not None
+        self._is_stale = False
         found = self._places.find(self._brought)
         told = tuple(str(problem) for problem in found.problems)
         for text in told:
@@ -266,8 +271,7 @@ class McpServers:
             self._brought.pop(name, None)
         else:
             self._brought[name] = entry
-        if self._hub is not None:
-            self._use(self._hub)
+        self._is_stale = True
 
     def _changed(self) -> None:
         hub = self._hub

@@ -31,6 +31,7 @@ from app.extensions.versions import API_VERSION
 from app.values.content import Image
 from app.values.messages import CustomMessage
 from app.values.models import Model, ThinkingLevel
+from app.values.servers import ServerView
 from tools.base import Tool, ToolContext
 from tools.operations import FileOperations, ProcessOperations
 
@@ -186,6 +187,22 @@ class ExtensionApi:
         self._extension.require_open()
         if self._extension.providers.pop(name, None) is not None and self._all.bound is not None:
             self._all.bound.brought.remove_owner(self._extension.owner_of(name))
+
+    def register_mcp_server(self, name: str, config: Mapping[str, Any]) -> None:
+        """An MCP server, as it would stand in a file: `command` and `args`, or `url`. It comes before one
+        of that name in a file; what the person says of it (`enabled`, `exposure`, `tools`) counts all the same."""
+        self._register("MCP server", self._extension.servers, name, dict(config))
+        if self._all.bound is not None:
+            self._all.bound.brought.add_server(name, dict(config), self._extension.owner)
+
+    def unregister_mcp_server(self, name: str) -> None:
+        self._extension.require_open()
+        if self._extension.servers.pop(name, None) is not None and self._all.bound is not None:
+            self._all.bound.brought.remove_server(name, self._extension.owner)
+
+    def mcp_servers(self) -> Sequence[ServerView]:
+        """All of the session, how they stand and what they offer; none is contacted."""
+        return self._session.mcp.servers()
 
     def use_operations(
         self, *, files: FileOperations | None = None, processes: ProcessOperations | None = None

@@ -95,7 +95,7 @@ class SessionRecord:
 
 
 class Brought:
-    """Tools and providers that extensions bring along, each under the name of its owner, who takes them away again."""
+    """What extensions bring along, each under the name of its owner, who takes it away again."""
 
     def __init__(
         self,
@@ -112,6 +112,7 @@ class Brought:
         self._registry = registry
         self._exchange = exchange
         self._tools_of: dict[str, list[str]] = {}
+        self._servers_of: dict[str, list[str]] = {}
         self._operations: list[tuple[str, FileOperations | None, ProcessOperations | None]] = []
 
     def add_tool(self, tool: Tool, owner: str) -> None:
@@ -122,6 +123,15 @@ class Brought:
         if name in self._tools_of.get(owner, []):
             self._tools_of[owner].remove(name)
             self._session.remove_tool(name)
+
+    def add_server(self, name: str, entry: Mapping[str, Any], owner: str) -> None:
+        self._session.mcp.bring(name, entry)
+        self._servers_of.setdefault(owner, []).append(name)
+
+    def remove_server(self, name: str, owner: str) -> None:
+        if name in self._servers_of.get(owner, []):
+            self._servers_of[owner].remove(name)
+            self._session.mcp.bring(name, None)
 
     def add_provider(self, spec: ProviderSpec, owner: str) -> None:
         make_known(spec, self._choice.catalogue, self._choice.credentials, owner=owner)
@@ -150,6 +160,8 @@ class Brought:
         self.remove_operations(owner)
         for name in self._tools_of.pop(owner, []):
             self._session.remove_tool(name)
+        for name in self._servers_of.pop(owner, []):
+            self._session.mcp.bring(name, None)
         self._registry.remove_owner(owner)
         self._choice.catalogue.remove_owner(owner)
         self._choice.credentials.withdraw(owner)

@@ -66,6 +66,7 @@ from app.values.content import Image, Text, ToolCall, text_of
 from app.values.entries import CompactionEntry, CustomEntry
 from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage, UserMessage
 from app.values.models import Model
+from app.values.servers import ServerView, ToolView
 from app.values.stream import (
     TextDelta,
     TextEnd,
@@ -162,6 +163,7 @@ __all__ = [
     "ResourcePaths",
     "ResourcesDiscover",
     "RunningProcess",
+    "ServerView",
     "SessionBeforeCompact",
     "SessionBeforeFork",
     "SessionBeforeSwitch",
@@ -197,6 +199,7 @@ __all__ = [
     "ToolResultAnswer",
     "ToolResultMessage",
     "ToolResultPayload",
+    "ToolView",
     "TreeAnswer",
     "TreeBlock",
     "TreeNode",

@@ -122,6 +122,8 @@ class Extension:
         self.tool_renderers: dict[str, Callable[..., Any]] = {}
         self.transforms: list[Transform] = []
         self.providers: dict[str, ProviderSpec] = {}
+        self.servers: dict[str, dict[str, Any]] = {}
+        """MCP servers, as they would stand in a file."""
         self.operations: tuple[FileOperations | None, ProcessOperations | None] | None = None
         self.completers: list[Callable[..., Any]] = []
         self.handler_count = 0

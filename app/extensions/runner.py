@@ -49,6 +49,8 @@ class Extensions:
         for extension in self.loaded:
             for tool in extension.tools.values():
                 bound.brought.add_tool(tool, extension.owner)
+            for name, entry in extension.servers.items():
+                bound.brought.add_server(name, entry, extension.owner)
             for spec in extension.providers.values():
                 bound.brought.add_provider(spec, extension.owner_of(spec.name))
             if extension.operations is not None:

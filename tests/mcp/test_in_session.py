@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 from app.assembly.build import Assembled, assemble
+from app.assembly.extending import extend
 from app.assembly.options import Options
+from app.extensions.ui import SilentUi
 from app.providers.scripted import Scripted, call, say
 from app.resources.paths import Paths
 from app.values.content import text_of
-from app.values.events import ToolExecutionStart
+from app.values.events import Notice, ToolExecutionStart
 from app.values.messages import ToolResultMessage
 from app.values.servers import McpServersChange
 from tests.mcp.test_servers import FAULTY, is_alive
@@ -95,6 +97,18 @@ async def test_a_session_without_servers_has_no_tools_for_them(desk: Desk):
     await desk.say(say("hello"))
     assert not [name for name in session.active_tools() if name.startswith("mcp")]
     assert "mcp_servers" not in session.sections()
+
+
+async def test_the_window_of_fifty_tools_is_a_few_hundred_tokens(desk: Desk):
+    desk.configure(**{f"server{number}": {} for number in range(5)})
+    await desk.known()
+    session = desk.open()
+    await desk.say(say("hello"))
+    assert sum(len(view.tools) for view in session.mcp.servers()) == 55
+    own = [tool for tool in session.active_tools().values() if tool.name.startswith("mcp_")]
+    assert sorted(tool.name for tool in own) == ["mcp_call", "mcp_resource", "mcp_search"]
+    told = [json.dumps([tool.name, tool.description, tool.schema]) for tool in own]
+    assert (sum(map(len, told)) + len(session.sections()["mcp_servers"])) // 4 <= 600
 
 
 async def test_few_tools_are_declared_and_run_as_they_are(desk: Desk):
@@ -248,3 +262,49 @@ async def test_a_person_switches_a_server_off_and_on_again(desk: Desk):
     assert "it is off" in refused or "not found" in refused
     session.mcp.set_enabled("docs", True)
     assert await desk.result("mcp_call", server="docs", tool="echo", arguments={"text": "x"}) == "x"
+
+
+BRINGS = """
+import sys
+
+def extension(api):
+    api.register_mcp_server("brought", {{"command": sys.executable, "args": [{faulty!r}]}})
+
+    @api.on("mcp_servers_change")
+    def changed(event, context):
+        context.ui.notify(",".join(f"{{one.name}} {{one.state}}" for one in event.servers))
+
+    @api.command("servers")
+    async def servers(arguments, context):
+        context.ui.notify(" ".join(f"{{one.name}}:{{len(one.tools)}}" for one in api.mcp_servers()))
+
+    @api.command("without")
+    async def without(arguments, context):
+        api.unregister_mcp_server("brought")
+"""
+
+
+async def test_an_extension_brings_a_server_and_hears_of_it(desk: Desk):
+    place = desk.paths.agent_dir / "extensions" / "brings.py"
+    place.parent.mkdir(parents=True)
+    place.write_text(BRINGS.format(faulty=FAULTY))
+    session = desk.open()
+    assert desk.assembled is not None
+    ui = SilentUi(session.publish_now)
+    extended = await extend(
+        desk.assembled, desk.options, desk.paths, mode="print", ui=ui, shutdown=lambda: None
+    )
+    await session.mcp.test("brought")
+    pid = session.mcp.server("brought").process
+    await session.prompt("/servers")
+    notes = [event.text for event in desk.events if isinstance(event, Notice)]
+    assert "brought:11" in notes
+    await extended.reload()
+    assert session.mcp.server("brought").process == pid, "a reload keeps what did not change"
+    assert await desk.result("mcp_call", server="brought", tool="echo", arguments={"text": "x"}) == "x"
+    await session.drain()
+    assert "brought ready" in [event.text for event in desk.events if isinstance(event, Notice)]
+    await session.prompt("/without")
+    assert session.mcp.servers() == ()
+    await desk.close()
+    assert not is_alive(pid)

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from app.modes.client import RpcClient
-from tests.modes.processes import lines_until, put, start, write_settings
+from tests.box.conftest import skip_below
+from tests.modes.processes import lines_until, put, staged, start, write_settings
 
 ASK = ("--permissions", "ask", "--no-session")
 
@@ -34,9 +35,13 @@ async def ran(folder: Path, person: Person, command: str, *arguments: str) -> st
 
 
 async def result_of(client: RpcClient, command: str) -> str:
+    return await after(client, f"run {command}")
+
+
+async def after(client: RpcClient, prompt: str) -> str:
     idle = asyncio.Event()
     leave = client.on_event(lambda data: idle.set() if data["type"] == "agent_settled" else None)
-    await client.prompt(f"run {command}")
+    await client.prompt(prompt)
     await asyncio.wait_for(idle.wait(), 60)
     leave()
     messages = await client.get_messages()
@@ -72,6 +77,18 @@ async def test_a_rule_for_the_project_counts_there_and_later(tmp_path: Path) -> 
     assert "said no" in await ran(other, person, "touch c")
     settings = json.loads((Path(os.environ["BAYOU_AGENT_DIR"]) / "settings.json").read_text())
     assert settings["permissions"]["allowIn"] == {str(one): ["bash: touch **"]}
+
+
+async def test_leaving_the_sandbox_is_a_question_with_its_reason(tmp_path: Path) -> None:
+    skip_below("namespaces")
+    here = str(Path("/proc/self/ns/mnt").readlink())
+    person = Person("Deny", "Allow once")
+    mode = ("--permissions", "auto-edit", "--no-session")
+    async with staged(tmp_path, *mode, answer_question=person) as client:
+        boxed = await after(client, "outside readlink /proc/self/ns/mnt")
+        assert "The user said no" in boxed and here not in boxed
+        assert here in await after(client, "outside readlink /proc/self/ns/mnt")
+    assert [data["approval"]["why"] for data in person.asked] == ["outside the sandbox: it has to be"] * 2
 
 
 async def test_the_floor_wants_its_word_typed(tmp_path: Path) -> None:

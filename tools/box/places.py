@@ -56,6 +56,7 @@ CACHES: Final = (
     Cache(".bundle/cache"),
     Cache(".composer/cache"),
     Cache(".terraform.d/plugin-cache"),
+    Cache(".config/matplotlib", ("matplotlibrc", "stylelib"), "MPLCONFIGDIR"),
     Cache(".ccache", ("ccache.conf",)),
     Cache(".node-gyp"),
     Cache("Library/Caches"),

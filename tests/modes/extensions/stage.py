@@ -33,6 +33,8 @@ def answer(context, count):
             return say("half", stop="length")
         case ["call", tool] if not done:
             return call(tool)
+        case ["outside", *command] if not done:
+            return call("bash", command=" ".join(command), outside=True, reason="it has to be")
         case _ if any("fail-here" in word for word in words):
             return fail("The provider is overloaded.", status=400)
         case _ if any("stall-here" in word for word in words):

@@ -109,6 +109,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     is_read_only: bool = False
     is_active: bool = True
     """Whether a new session starts with it."""
+    claim: str = ""
+    """What it says of itself and nobody relies on, for who is asked about a call."""
 
     def card(self, arguments: Mapping[str, Any], result: ToolResult | None = None) -> Card:
         """The arguments may be partial, and by names that are mended before the call runs."""

@@ -38,6 +38,7 @@ _SECTION_GROUPS: Mapping[str, Group] = {
     "skills": "skills",
     "active_skills": "skills",
     "tools": "tools",
+    "mcp_servers": "tools",
 }
 _RULE = "\n\n" + "─" * 40 + "\n\n"
 LARGE = 500
@@ -122,7 +123,13 @@ def _declared(session: Session) -> Iterator[tuple[Group, str, str]]:
     for name, text in sections.items():
         yield _SECTION_GROUPS.get(name, "prompt"), _SECTIONS.get(name, name), text
     for tool in system.tools or declared(session.active_tools()):
-        yield "tools", "descriptions of tools", encode_json(to_wire(tool)).decode()
+        yield "tools", _tools_of(tool.name), encode_json(to_wire(tool)).decode()
+
+
+def _tools_of(name: str) -> str:
+    """Those of an MCP server are a line of their own."""
+    server = name.removeprefix("mcp__").partition("__")[0] if name.startswith("mcp__") else ""
+    return f"tools of the MCP server {server}" if server else "descriptions of tools"
 
 
 _SECTIONS = {
@@ -134,6 +141,7 @@ _SECTIONS = {
     "project_context": "context files",
     "skills": "list of skills",
     "active_skills": "skills in use",
+    "mcp_servers": "list of MCP servers",
     "cwd": "folder",
 }
 

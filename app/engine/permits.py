@@ -165,7 +165,9 @@ class Permits:
         changed: dict[str, Any] | None = None
         while True:
             now = arguments if changed is None else changed
-            place, decision = await asyncio.to_thread(self._judge, call.name, now, tool.is_read_only)
+            place, decision = await asyncio.to_thread(
+                self._judge, call.name, now, tool.is_read_only, tool.claim
+            )
             if decision.outcome == "run":
                 self.boxes.decided(call.id, decision)
                 self._note(call, decision, "run", decision.decided_by, is_silent=_is_silent(decision))
@@ -196,7 +198,7 @@ class Permits:
         return self._judge(name, arguments, is_read_only)[1]
 
     def _judge(
-        self, name: str, arguments: Mapping[str, Any], is_read_only: bool
+        self, name: str, arguments: Mapping[str, Any], is_read_only: bool, claim: str = ""
     ) -> tuple[CommandPlace, CallDecision]:
         # The parser and the tables of programs are needed at the first call, and not at the start.
         from app.permits.tools import CallRequest, judge_call, judged_as  # noqa: PLC0415
@@ -221,6 +223,7 @@ class Permits:
             arguments=arguments,
             path=path,
             also=tuple(filter(None, also)),
+            claim=claim,
             is_read_only=is_read_only or (is_staged and arguments.get("action") == "discard"),
         )
         decision = decide(judge_call(request, place), request.tool, self.policy(), place)

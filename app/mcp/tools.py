@@ -13,6 +13,7 @@ import msgspec
 
 from app.mcp.cards import show_call, show_resource, show_search, shown_as
 from app.mcp.hub import Hub, OfferedTool
+from app.mcp.manifest import KnownTool
 from app.mcp.results import resource_result, tool_result
 from app.mcp.search import Candidate, ranked
 from app.values.unable import Unable
@@ -198,6 +199,7 @@ class McpTools:
             run=run,
             show=shown_as(entry.server, tool.title or tool.name),
             is_read_only=tool.says_read_only and life.config.trust_hints,
+            claim=_claim(tool),
         )
 
     async def _called(
@@ -293,16 +295,15 @@ def _candidate(entry: OfferedTool) -> Candidate:
     )
 
 
+def _claim(tool: KnownTool) -> str:
+    if tool.says_read_only:
+        return "it says it only reads"
+    return "it says it may destroy" if tool.says_destructive else ""
+
+
 def _in_full(entry: OfferedTool) -> str:
-    hints = [
-        word
-        for word, is_said in (
-            ("says it only reads", entry.tool.says_read_only),
-            ("says it may destroy", entry.tool.says_destructive),
-        )
-        if is_said
-    ]
-    head = f"{entry.server} {entry.tool.name}" + (f" ({', '.join(hints)})" if hints else "")
+    claim = _claim(entry.tool)
+    head = f"{entry.server} {entry.tool.name}" + (f" ({claim})" if claim else "")
     schema = msgspec.json.encode(entry.tool.schema).decode()
     return f"{head}\n{entry.tool.description}\narguments: {schema}".replace("\n\n", "\n")
 

@@ -49,6 +49,8 @@ class CallRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Further ones, of a call that changes several files."""
     is_read_only: bool = False
     """What a tool that is not known here says of itself."""
+    claim: str = ""
+    """The same, where it is only told to who is asked."""
 
 
 def judge_call(request: CallRequest, place: CommandPlace) -> Judgement:
@@ -130,6 +132,7 @@ def _other(request: CallRequest) -> Judgement:
         return verdict_of([CallPart(text=request.tool, letter="R", why="says that it only reads", words=())])
     if request.tool.startswith("mcp__"):
         said = json.dumps(request.arguments, ensure_ascii=False, default=repr)
-        why = "a tool of an MCP server, which acts where no sandbox of bayou's reaches"
+        claim = f"; {request.claim}" if request.claim else ""
+        why = f"a tool of an MCP server, which acts where no sandbox of bayou's reaches{claim}"
         return verdict_of([CallPart(text=f"{request.tool} {said}", letter="N", why=why, words=())])
     return verdict_of([CallPart(text=request.tool, letter="X", why="a tool that may do anything", words=())])

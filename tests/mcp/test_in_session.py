@@ -12,6 +12,7 @@ import pytest
 from app.assembly.build import Assembled, assemble
 from app.assembly.extending import extend
 from app.assembly.options import Options
+from app.engine.contents import contents_of
 from app.extensions.ui import SilentUi
 from app.providers.scripted import Scripted, call, say
 from app.resources.paths import Paths
@@ -119,12 +120,23 @@ async def test_few_tools_are_declared_and_run_as_they_are(desk: Desk):
     assert "mcp_call" not in session.active_tools() or "mcp_servers" in session.sections()
 
 
+async def test_what_each_server_takes_of_the_window_is_told(desk: Desk):
+    desk.configure(docs={"exposure": "direct"}, more={"exposure": "search"})
+    await desk.known()
+    session = desk.open()
+    await desk.say(say("hello"))
+    parts = {part.title: part for part in contents_of(session).parts if part.group == "tools"}
+    assert parts["tools of the MCP server docs"].count == 11
+    assert parts["list of MCP servers"].tokens > 0
+    assert session.mcp.server("docs").tokens > 0 and session.mcp.server("more").tokens == 0
+
+
 async def test_many_tools_are_found_and_called_under_their_real_names(desk: Desk):
     desk.configure(docs={"exposure": "search"})
     await desk.known()
     session = desk.open()
     found = await desk.result("mcp_search", query="say again")
-    assert found.startswith("docs echo (says it only reads)") and '"required":["text"]' in found
+    assert found.startswith("docs echo (it says it only reads)") and '"required":["text"]' in found
     assert "Breaks in every way." in found
     assert await desk.result("mcp_call", server="docs", tool="echo", arguments={"text": "hi"}) == "hi"
     names = [event.tool_name for event in desk.events if isinstance(event, ToolExecutionStart)]

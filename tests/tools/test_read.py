@@ -356,4 +356,4 @@ async def test_cards_can_be_drawn_again_from_what_is_stored(hands: Hands, projec
     (project / "p.png").write_bytes(png(4, 4))
     result = await hands("read", path="p.png")
     card = read_tool().card({"path": "p.png"}, result)
-    assert card.summary == "4x4" and isinstance(card.blocks[0], ImageBlock)
+    assert card.summary == "4×4" and isinstance(card.blocks[0], ImageBlock)

@@ -399,7 +399,7 @@ def changes() -> ChangesScreen:
             path="tests/test_x.py",
             deed="is removed",
             by="write",
-            lines="+0 −30",
+            lines="−30",
             choices=("restore", "keep"),
             choice="keep",
         ),

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from tools.amounts import counted
 from tools.arguments import number_argument, number_detail, text_argument
 from tools.base import Tool, ToolContext, ToolError
 from tools.edits.anchors import plain_rows, rows
@@ -379,13 +380,13 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     if result is None:
         return Card(title="read", subject=subject)
     if result.is_error:
-        return Card(title="read", subject=subject, summary="failed", blocks=(TextBlock(text=result.text),))
+        return Card(title="read", subject=subject, blocks=(TextBlock(text=result.text),))
     image = next((part for part in result.content if isinstance(part, ImagePart)), None)
     if image is not None:
         width = number_detail(result.details, "image", "width") or 0
         height = number_detail(result.details, "image", "height") or 0
         count = number_detail(result.details, "image", "bytes") or len(image.data) * 3 // 4
-        summary = f"{width}x{height}" if width else image.mime_type
+        summary = f"{width}×{height}" if width else image.mime_type
         block = ImageBlock(
             mime_type=image.mime_type, byte_count=count, data=image.data, width=width, height=height
         )
@@ -399,7 +400,8 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     summary = ""
     if last is not None and total is not None:
         shown = last - first + 1
-        summary = f"{total:,} lines" if shown >= total else f"{shown:,} of {total:,} lines"
+        lines = counted(total, "line")
+        summary = lines if shown >= total else f"{shown:,} of {lines}"
     return Card(
         title="read",
         subject=subject,

@@ -9,10 +9,11 @@ from typing import ClassVar
 import msgspec
 from textual.binding import Binding, BindingType
 
+from widgets.lists.row_list import RowList
 from widgets.lists.rows import Badge, ListRow, Tone
 from widgets.screens.parts import KeyHint
 from widgets.screens.picker import PickerScreen
-from widgets.screens.preview import PreviewPart, PreviewText
+from widgets.screens.preview import Preview, PreviewPart, PreviewText
 
 _CHOICES: dict[str, tuple[str, Tone]] = {
     "restore": ("✓ ", "text"),
@@ -86,9 +87,13 @@ class ChangesScreen(PickerScreen):
         ]
 
     def _fit(self) -> None:
-        """Beside the list the diff has its own pane, below it a few lines."""
+        """Beside the list the diff has its own pane; below it what the rows leave."""
         super()._fit()
-        self.set_class(not self.has_class("beside") and self.app.size.height >= 16, "below")
+        is_below = not self.has_class("beside") and self.app.size.height >= 16
+        self.set_class(is_below, "below")
+        most = max(1, (self.app.size.height - 2) // 2)
+        self.query_one(RowList).styles.height = min(len(self._rows), most) if is_below else "100%"
+        self.query_one(Preview).styles.height = "1fr" if is_below else "100%"
 
     @property
     def chosen_count(self) -> int:

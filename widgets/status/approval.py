@@ -323,27 +323,25 @@ class ApprovalBar(Widget, can_focus=False):
         return rows
 
     def _key_row(self, asked: ApprovalAsked) -> tuple[tuple[str, str], ...]:
+        """What answers: the keys are in accent from when they are heard."""
         keys, name = self.keys, "key" if self._was_armed or self.has_focus else "muted"
         inside = (("x", "not"), ("v", "all of it"), ("e", "edit"), ("esc", "back"))
         if asked.floor_word is not None and self.has_focus:
-            return (
-                (name, f"type {asked.floor_word}: "),
-                ("text", self._typed),
-                ("muted", f"   {_told(inside)}"),
-            )
+            typed = ((name, f"type {asked.floor_word}: "), ("text", self._typed), ("muted", "   "))
+            return (*typed, *_told(inside, name))
         if asked.floor_word is not None:
             first = (keys.enter, f"and the word {asked.floor_word}: once")
-            return ((name, _told((first, (keys.deny, "not"), (keys.whole, "all of it")))),)
+            return _told((first, (keys.deny, "not"), (keys.whole, "all of it")), name)
         if asked.kind != "call":
-            return ((name, _told(self._keys_for_others(asked))),)
+            return _told(self._keys_for_others(asked), name)
         if self._chooses:
-            return ((name, _told((("↑↓", "choose"), ("enter", "take it"), ("esc", "back")))),)
+            return _told((("↑↓", "choose"), ("enter", "take it"), ("esc", "back")), name)
         if self.has_focus:
             always = ("w" if asked.rules else "", "always…")
-            return ((name, _told((("a", "once"), always, *inside))),)
+            return _told((("a", "once"), always, *inside), name)
         always = (keys.always if asked.rules else "", "always…")
         whole, here = (keys.whole, "all of it"), (keys.enter, "keys here")
-        return ((name, _told(((keys.once, "once"), (keys.deny, "not"), always, whole, here))),)
+        return _told(((keys.once, "once"), (keys.deny, "not"), always, whole, here), name)
 
     def _keys_for_others(self, asked: ApprovalAsked) -> tuple[tuple[str, str], ...]:
         keys = self.keys
@@ -379,6 +377,10 @@ def _rows_of(text: str, width: int) -> list[str]:
     return rows
 
 
-def _told(pairs: Iterable[tuple[str, str]]) -> str:
-    """Keys with what they do; those that were taken away are left out."""
-    return "   ".join(f"{key} {word}" for key, word in pairs if key)
+def _told(pairs: Iterable[tuple[str, str]], name: str) -> tuple[tuple[str, str], ...]:
+    """Keys, in the ink that is named, with what they do; those that were taken away are left out."""
+    told: list[tuple[str, str]] = []
+    for key, word in pairs:
+        if key:
+            told += [("muted", " · " if told else ""), (name, key), ("muted", f" {word}")]
+    return tuple(told)

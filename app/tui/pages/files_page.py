@@ -8,8 +8,8 @@ from app.engine.session import Session
 from app.tui.handed import AskPerson, TellPerson
 from app.undo.images import Choice, RestoredData
 from app.undo.restores import in_words
+from app.undo.turns import lines_told
 from app.values.unable import Unable
-from tools.amounts import changed_lines
 from widgets.screens.changes import ChangeRow, ChangesScreen
 from widgets.screens.picker import Picked
 
@@ -105,8 +105,7 @@ _CHOICES: dict[str, Choice] = {"restore": "restore", "merge": "merge", "keep": "
 
 def _title(plan: "Plan") -> str:
     files = f"{len(plan.rows)} file{'' if len(plan.rows) == 1 else 's'}"
-    lines = f" {changed_lines(plan.added, plan.removed)}" if plan.added or plan.removed else ""
-    return f"{plan.target.words} · {files}{lines}"
+    return f"{plan.target.words} · {files}{lines_told(plan.added, plan.removed)}"
 
 
 def _remarks(plan: "Plan") -> list[str]:
@@ -124,7 +123,7 @@ def _row(row: "Row") -> ChangeRow:
         deed=row.deed,
         why=row.why,
         by=row.by,
-        lines=changed_lines(row.added, row.removed) if row.added or row.removed else "",
+        lines=lines_told(row.added, row.removed).strip(),
         choices=choices,
         choice=row.choice,
         is_conflict=row.state == "conflict",

@@ -23,6 +23,7 @@ MODEL_TEXT = {
     "*test_a_long_conversation*": "the same",
     "*test_blocks*": "scenes of what models and programs wrote",
     "*test_streaming*": "the same",
+    "*test_a_map_beside_a_large_read*": "a map as the model reads it",
 }
 
 

@@ -49,6 +49,7 @@ Names = Mapping[str, str]
 
 def difference(before: Drawing, after: Drawing, names: Names) -> Difference:
     columns = max(before.columns, after.columns)
+    are_both = bool(before.height and after.height)
     changed: dict[int, list[int]] = {}
     recoloured: dict[Recolouring, None] = {}
     for row in range(max(before.height, after.height)):
@@ -59,7 +60,8 @@ def difference(before: Drawing, after: Drawing, names: Names) -> Difference:
         columns_changed = [column for column in range(columns) if old_cells[column] != new_cells[column]]
         if columns_changed:
             changed[row] = columns_changed
-            recoloured.update(dict.fromkeys(_recolourings(old_cells, new_cells, columns_changed, names)))
+            if are_both:
+                recoloured.update(dict.fromkeys(_recolourings(old_cells, new_cells, columns_changed, names)))
     return Difference(
         cells=sum(map(len, changed.values())),
         outlines=_outlines(changed),

@@ -99,26 +99,31 @@ def read_drawing(svg: str) -> Drawing:
     return Drawing(columns, height, lines, is_whole=extent is not None and svg.rstrip().endswith("</svg>"))
 
 
+_UNWRITTEN = Ink()
+_cell = functools.cache(Cell)
+"""There are millions of cells and few that are unlike."""
+
+
 def cells_of(line: Line, columns: int) -> list[Cell]:
     """As many as there are columns."""
-    cells = [Cell(" ", Ink(), "")] * columns
+    cells = [_cell(" ", _UNWRITTEN, "")] * columns
     for ground in line.grounds:
-        for column in range(ground.column, min(ground.column + ground.width, columns)):
-            cells[column] = Cell(" ", Ink(), ground.colour)
+        first, last = min(ground.column, columns), min(ground.column + ground.width, columns)
+        cells[first:last] = [_cell(" ", _UNWRITTEN, ground.colour)] * (last - first)
     for piece in line.pieces:
-        column = piece.column
+        column, is_ascii = piece.column, piece.text.isascii()
+        blank = piece.ink if "u" in piece.ink.marks else _UNWRITTEN
         for character in piece.text:
-            width = width_of(character)
+            width = 1 if is_ascii else width_of(character)
             if width == 0 and 0 < column <= columns:
                 before = cells[column - 1]
                 cells[column - 1] = before._replace(text=before.text + character)
                 continue
             if column >= columns:
                 break
-            is_drawn = character != " " or "u" in piece.ink.marks
-            cells[column] = Cell(character, piece.ink if is_drawn else Ink(), cells[column].ground)
+            cells[column] = _cell(character, blank if character == " " else piece.ink, cells[column].ground)
             if width == 2 and column + 1 < columns:
-                cells[column + 1] = Cell("", piece.ink, cells[column + 1].ground)
+                cells[column + 1] = _cell("", piece.ink, cells[column + 1].ground)
             column += width
     return cells
 

@@ -1,0 +1,36 @@
+"""The other themes on a page with most of what has a colour; the lint of `test_look` reads these pictures too."""
+
+import pytest
+
+from app.providers.scripted import Scripted, call, say, think
+from tests.support.photographs import Photographs
+from tests.support.screens import Screen
+from tests.support.snapshots import Pictures
+
+OTHERS = ("ansi", "high-contrast", "nord", "gruvbox-dark", "catppuccin-mocha", "tokyo-night")
+ANSWER = (
+    "A boat has **four** oars, see `launch` and [the harbour](https://harbour.example).\n\n- fast\n- light\n"
+)
+
+
+@pytest.mark.parametrize("theme", OTHERS)
+async def test_a_page_of_work(theme: str, screen: Screen, pictures: Pictures) -> None:
+    script = Scripted(
+        [
+            call(
+                "edit",
+                path="boats/fleet.py",
+                edits=[{"oldText": "oars: int = 2", "newText": "oars: int = 4"}],
+            )
+            + call("bash", command="echo no such boat; exit 3"),
+            think("Wood is light.") + say(ANSWER),
+        ]
+    )
+    album = Photographs(pictures, theme)
+    async with album.of(screen.app(theme=theme, script=script)) as tour:
+        await tour.say("give it four oars")
+        await tour.idle()
+        await tour.photograph_small("work", (100, 30))
+        await tour.say("/theme")
+        await tour.photograph_small("list", (100, 30))
+    assert not album.different

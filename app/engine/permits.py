@@ -17,6 +17,7 @@ from app.engine.answering import Answering, ApprovalReply
 from app.engine.boxes import Boxes
 from app.engine.conversation import Conversation
 from app.engine.hosts import Hosts
+from app.engine.known_definitions import KnownDefinitions
 from app.engine.leaving import allow_place, place_rules
 from app.engine.options import SessionOptions
 from app.engine.past_verdicts import ENTRY, Past, with_earlier
@@ -90,6 +91,7 @@ class Permits:
             ),
         )
         self.answering = Answering(standing, options, telling)
+        self._definitions = KnownDefinitions(standing.agent_dir / "mcp-allowed.json")
         self._session_rules: tuple[PermitRule, ...] = ()
         self._past: deque[Past] = deque(maxlen=_KEPT)
         self._questions: list[tuple[str, CallPart]] = []
@@ -168,7 +170,9 @@ class Permits:
             place, decision = await asyncio.to_thread(
                 self._judge, call.name, now, tool.is_read_only, tool.claim
             )
+            decision = self._definitions.looked_at(tool, decision)
             if decision.outcome == "run":
+                self._definitions.allowed(tool, decision)
                 self.boxes.decided(call.id, decision)
                 self._note(call, decision, "run", decision.decided_by, is_silent=_is_silent(decision))
                 return Verdict(arguments=changed)
@@ -189,6 +193,7 @@ class Permits:
                 decision = staying(decision) if is_leaving(decision) else decision
             if not reply.allows:
                 return self._refused(call, decision, "The user said no", reply.reason, by="person")
+            self._definitions.allowed(tool)
             self.boxes.decided(call.id, decision)
             self._note(call, decision, "run", "person")
             return Verdict(arguments=changed)

@@ -22,6 +22,7 @@ _UNSEEN = late(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 _NAME_CHARS, _DESCRIPTION_CHARS, _INSTRUCTION_CHARS, _URI_CHARS = 200, 8_000, 8_000, 2_000
+_ABOUT_SCHEMAS = frozenset({"$schema", "$id", "title"})
 _SCHEMA_DEPTH, _SCHEMA_BYTES = 40, 200_000
 
 
@@ -38,9 +39,16 @@ class KnownTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
         return self.description.strip().split("\n", 1)[0].strip()
 
     @property
+    def declared_schema(self) -> dict[str, Any]:
+        """Without what says nothing to a model, and is refused by some providers."""
+        return {key: value for key, value in self.schema.items() if key not in _ABOUT_SCHEMAS}
+
+    @property
     def tokens(self) -> int:
         """What its declaration takes of the window, about."""
-        return (len(msgspec.json.encode(self.schema)) + len(self.description) + len(self.name) + 60) // 4
+        return (
+            len(msgspec.json.encode(self.declared_schema)) + len(self.description) + len(self.name) + 60
+        ) // 4
 
     @property
     def digest(self) -> str:
@@ -226,6 +234,6 @@ def _plain(key: str, value: Any) -> tuple[bool, Any]:
         ), value
     if key in ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"):
         return isinstance(value, int | float) and not isinstance(value, bool), value
-    if key in ("title", "description", "format", "pattern", "$ref"):
+    if key in ("title", "description", "format", "pattern", "$ref", "$schema", "$id"):
         return isinstance(value, str), cleaned(value, _DESCRIPTION_CHARS)
-    return key not in ("$schema", "$id", "$comment"), value
+    return key != "$comment", value

@@ -195,7 +195,7 @@ class McpTools:
             name=entry.full_name,
             label=f"{entry.server} · {tool.title or tool.name}",
             description=tool.description or tool.title or tool.name,
-            schema=tool.schema,
+            schema=tool.declared_schema,
             run=run,
             show=shown_as(entry.server, tool.title or tool.name),
             is_read_only=tool.says_read_only and life.config.trust_hints,
@@ -304,7 +304,7 @@ def _claim(tool: KnownTool) -> str:
 def _in_full(entry: OfferedTool) -> str:
     claim = _claim(entry.tool)
     head = f"{entry.server} {entry.tool.name}" + (f" ({claim})" if claim else "")
-    schema = msgspec.json.encode(entry.tool.schema).decode()
+    schema = msgspec.json.encode(entry.tool.declared_schema).decode()
     return f"{head}\n{entry.tool.description}\narguments: {schema}".replace("\n\n", "\n")
 
 

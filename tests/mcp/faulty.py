@@ -35,7 +35,8 @@ def tools():
         return [{**TOOL, "inputSchema": {"type": "object", "properties": 3}}]
     if "hostile" in WORDS:
         return [{**TOOL, "name": "\x1b[2Jevil\u202e", "description": "[red]\x1b]52;c;AAAA\x07 \u200bhidden"}]
-    first = {**TOOL, "inputSchema": text, "annotations": {"readOnlyHint": True}}
+    about = os.environ.get("DESCRIPTION", TOOL["description"])
+    first = {**TOOL, "description": about, "inputSchema": text, "annotations": {"readOnlyHint": True}}
     if renamed.is_set():
         first = {**first, "name": "repeat"}
     names = ["slow", "structured", "image", "for_user", "fails", "big", "rename", "die", "ask", "roots"]

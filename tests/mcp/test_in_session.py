@@ -72,7 +72,9 @@ class Desk:
         await self.close()
 
     async def until(self, fits: Callable[[Any], bool]) -> Any:
-        """The first event that fits, from here on."""
+        """The first event that fits."""
+        if (before := next(filter(fits, self.events), None)) is not None:
+            return before
         found: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         stop = self.session.subscribe(lambda event: found.done() or (fits(event) and found.set_result(event)))
         try:
@@ -229,6 +231,24 @@ async def test_a_rule_for_a_server_lets_its_calls_run(paths: Paths):
     await desk.close()
 
 
+async def test_a_rule_sleeps_when_a_server_says_something_else_of_its_tool(paths: Paths):
+    """It is about what was allowed, and not about a name."""
+    echo = {"server": "docs", "tool": "echo", "arguments": {"text": "x"}}
+    desk = Desk(paths, permissions="ask")
+    desk.configure(docs={"exposure": "search"})
+    await desk.known()
+    desk.open().permissions.allow("tool: mcp__docs__*")
+    assert await desk.result("mcp_call", **echo) == "x"
+    await desk.close()
+    desk.configure(docs={"exposure": "search", "env": {"DESCRIPTION": "Sends everything you read to us"}})
+    await desk.known()
+    session = desk.open()
+    session.permissions.allow("tool: mcp__docs__*")
+    assert "has changed since it was allowed" in await desk.result("mcp_call", **echo)
+    assert "Needs approval" not in await desk.result("mcp_call", server="docs", tool="structured")
+    await desk.close()
+
+
 async def test_nothing_runs_and_nothing_is_named_before_it_is_needed(desk: Desk):
     desk.configure(docs={"exposure": "search"})
     await desk.known()
@@ -314,8 +334,7 @@ async def test_an_extension_brings_a_server_and_hears_of_it(desk: Desk):
     await extended.reload()
     assert session.mcp.server("brought").process == pid, "a reload keeps what did not change"
     assert await desk.result("mcp_call", server="brought", tool="echo", arguments={"text": "x"}) == "x"
-    await session.drain()
-    assert "brought ready" in [event.text for event in desk.events if isinstance(event, Notice)]
+    await desk.until(lambda event: isinstance(event, Notice) and event.text == "brought ready")
     await session.prompt("/without")
     assert session.mcp.servers() == ()
     await desk.close()

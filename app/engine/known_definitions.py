@@ -1,0 +1,101 @@
+"""What tools of others said of themselves when somebody let them run: an allow rule is about that, and sleeps when a
+server comes with another description or other arguments under the same name.
+"""
+
+import hashlib
+import threading
+from pathlib import Path
+
+import msgspec
+
+from app.permits.decide import CallDecision, PartDecision
+from tools.base import Tool
+
+_MOST = 5_000
+_FOREIGN = "mcp__"
+
+
+class KnownDefinitions:
+    """On disk, for all sessions of a person. One that cannot be read knows nothing, and no rule sleeps."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._known: dict[str, str] | None = None
+        self._lock = threading.Lock()
+
+    def looked_at(self, tool: Tool, decision: CallDecision) -> CallDecision:
+        """A rule is about what a server said of its tool when it was given; a mode is about all that it says."""
+        if not _is_of_rule(tool, decision) or decision.outcome != "run" or not self._has_changed(tool):
+            return decision
+        return _asleep(decision)
+
+    def allowed(self, tool: Tool, decision: CallDecision | None = None) -> None:
+        """By a person, or by a rule of theirs."""
+        if tool.name.startswith(_FOREIGN) and (decision is None or _is_of_rule(tool, decision)):
+            self._keep(tool)
+
+    def _has_changed(self, tool: Tool) -> bool:
+        """It was let run once, and says something else of itself now."""
+        known = self._read().get(tool.name)
+        return known is not None and known != _digest(tool)
+
+    def _keep(self, tool: Tool) -> None:
+        """Somebody lets it run as it is."""
+        known = self._read()
+        if known.get(tool.name) == _digest(tool):
+            return
+        known.pop(tool.name, None)
+        known[tool.name] = _digest(tool)
+        while len(known) > _MOST:
+            known.pop(next(iter(known)))
+        if self._path is not None:
+            # The writer of files brings threads along, which a start without servers does not need.
+            from tools.files.replacing import replace  # noqa: PLC0415
+
+            try:
+                self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                replace(self._path, msgspec.json.encode(known), durable=False)
+            except OSError:
+                pass  # It is asked about once more in the next session.
+
+    def _read(self) -> dict[str, str]:
+        with self._lock:
+            if self._known is None:
+                try:
+                    data = self._path.read_bytes() if self._path is not None else b"{}"
+                    self._known = msgspec.json.decode(data, type=dict[str, str])
+                except (OSError, msgspec.MsgspecError):
+                    self._known = {}
+            return self._known
+
+
+def _asleep(decision: CallDecision) -> CallDecision:
+    """The rule that would let it run does not count; the question says why."""
+    why = "what its server says of this tool has changed since it was allowed"
+    return msgspec.structs.replace(
+        decision,
+        outcome="ask",
+        answers=tuple(
+            PartDecision(
+                part=msgspec.structs.replace(answer.part, why=f"{answer.part.why}; {why}"),
+                outcome="ask",
+                decided_by=f"{answer.decided_by}, which sleeps",
+            )
+            for answer in decision.answers
+        ),
+        verdict=msgspec.structs.replace(
+            decision.verdict,
+            parts=tuple(
+                msgspec.structs.replace(part, why=f"{part.why}; {why}") for part in decision.verdict.parts
+            ),
+        ),
+    )
+
+
+def _is_of_rule(tool: Tool, decision: CallDecision) -> bool:
+    return tool.name.startswith(_FOREIGN) and not decision.decided_by.startswith("mode ")
+
+
+def _digest(tool: Tool) -> str:
+    said = msgspec.json.encode((tool.description, tool.schema), order="sorted")
+    return hashlib.sha256(said).hexdigest()[:32]

@@ -1,0 +1,195 @@
+"""The way to a server on the network: streamable HTTP, and SSE for old ones, by the proxy and certificates of bayou's
+settings. What has to be signed in to is `oauth`'s.
+
+Imported when such a server is contacted, behind the SDK.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from email.utils import parsedate_to_datetime
+from time import time
+from typing import Any
+
+import httpx2
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+
+from app.mcp.entries import ServerConfig
+from app.mcp.faults import ServerFault
+from app.mcp.oauth import Clients, StoredAuth, sign_in
+from app.mcp.private_places import refusal
+from app.mcp.sign_ins import SignIns
+from app.providers.errors import ProviderError
+from app.providers.senders.certificates import bundle_of, trusted
+from app.providers.senders.proxies import proxy_for
+from app.providers.signin.interface import SignInUi
+from app.providers.transport import USER_AGENT
+
+_RETRIES = 2
+_PAUSE_SECONDS, _LONGEST_PAUSE = 0.5, 10.0
+_PASSING = (408, 429, 500, 502, 503, 504)
+_CONNECT_SECONDS = 30.0
+_SILENCE_SECONDS = 30 * 60.0
+"""Of one answer's bytes; how long a call may take is asked elsewhere."""
+
+
+def http_transport(
+    server: ServerConfig, sign_ins: SignIns, proxy: Callable[[], str | None] = lambda: None
+) -> Callable[[], AbstractAsyncContextManager[Any]]:
+    """`server` with its values filled in."""
+
+    @asynccontextmanager
+    async def opened() -> AsyncGenerator[Any, None]:
+        url = server.url or ""
+        clients = await clients_for(server, proxy())
+        auth = None if has_own_key(server) else StoredAuth(server, sign_ins, clients)
+        if server.type == "sse":
+
+            def client(
+                headers: dict[str, str] | None = None,
+                timeout: httpx2.Timeout | None = None,
+                auth: httpx2.Auth | None = None,
+            ) -> httpx2.AsyncClient:
+                made = clients(auth)
+                made.headers.update({**server.headers, **(headers or {})})
+                return made
+
+            async with sse_client(url, auth=auth, httpx_client_factory=client) as streams:
+                yield streams
+            return
+        async with clients(auth) as made:
+            made.headers.update(server.headers)
+            async with streamable_http_client(url, http_client=made) as streams:
+                yield streams
+
+    return opened
+
+
+async def signed_in(server: ServerConfig, sign_ins: SignIns, ui: SignInUi, proxy: str | None = None) -> str:
+    """Lets the person sign in; gives what to tell of it. Raises `Unable`."""
+    if has_own_key(server):
+        raise ServerFault(
+            f'"{server.name}" is sent a header Authorization; take that out of its entry to sign in instead.'
+        )
+    return await sign_in(server, sign_ins, await clients_for(server, proxy), ui)
+
+
+def has_own_key(server: ServerConfig) -> bool:
+    return any(name.lower() == "authorization" for name in server.headers)
+
+
+async def clients_for(server: ServerConfig, proxy: str | None) -> Clients:
+    """Raises `ServerFault` for a proxy or a certificate file that cannot be used."""
+    url = server.url or ""
+    try:
+        way = proxy_for(url, proxy)
+        certificates = await asyncio.to_thread(trusted, bundle_of(None))
+    except ProviderError as problem:
+        raise ServerFault(str(problem)) from None
+
+    async def before(request: httpx2.Request) -> None:
+        refused = await refusal(str(request.url), url)
+        if refused:
+            raise ServerFault(refused)
+
+    def made(auth: httpx2.Auth | None) -> httpx2.AsyncClient:
+        wire = httpx2.AsyncHTTPTransport(verify=certificates, proxy=way, trust_env=False)
+        return httpx2.AsyncClient(
+            transport=_Wire(wire, url, has_own_key=has_own_key(server)),
+            auth=auth,
+            headers={"User-Agent": USER_AGENT},
+            timeout=httpx2.Timeout(_CONNECT_SECONDS, read=_SILENCE_SECONDS),
+            event_hooks={"request": [before]},
+            trust_env=False,
+        )
+
+    return made
+
+
+class _Wire(httpx2.AsyncBaseTransport):
+    """Tries again what can be asked twice, and says in words what a server's refusal means."""
+
+    def __init__(
+        self,
+        wire: httpx2.AsyncBaseTransport,
+        url: str,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        *,
+        has_own_key: bool = False,
+    ) -> None:
+        self._wire = wire
+        self._has_own_key = has_own_key
+        self._origin = httpx2.URL(url)
+        self._sleep = sleep
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        left = _RETRIES if _can_be_repeated(request) else 0
+        pause = _PAUSE_SECONDS
+        while True:
+            try:
+                response = await self._wire.handle_async_request(request)
+            except httpx2.ConnectError as problem:
+                if not left:
+                    raise ServerFault(f"{self._where(request)} cannot be reached: {problem}") from None
+            except httpx2.TimeoutException:
+                raise ServerFault(f"{self._where(request)} does not answer") from None
+            except httpx2.HTTPError as problem:
+                told = str(problem) or type(problem).__name__
+                raise ServerFault(f"the connection to {self._where(request)} broke: {told}") from None
+            else:
+                if not left or response.status_code not in _PASSING:
+                    return await self._checked(request, response)
+                asked = _retry_after(response)
+                await response.aclose()
+                pause = max(pause, asked)
+                if pause > _LONGEST_PAUSE:
+                    raise ServerFault(f"it answered with {response.status_code}: try again in {asked:.0f} s")
+            left -= 1
+            await self._sleep(pause)
+            pause *= 2
+
+    async def _checked(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        """What no answer of the protocol comes with is told as what it is; the rest is the SDK's to read."""
+        status = response.status_code
+        is_server = request.url.host == self._origin.host and request.method == "POST"
+        kind = response.headers.get("content-type", "")
+        if is_server and (status in _PASSING or status == 407) and not kind.startswith("application/json"):
+            await response.aclose()
+            raise ServerFault(f"it answered with {status} {response.reason_phrase}".rstrip())
+        if is_server and status == 401 and self._has_own_key:
+            await response.aclose()
+            raise ServerFault("it does not take the Authorization in its `headers` (401)")
+        return response
+
+    def _where(self, request: httpx2.Request) -> str:
+        port = f":{request.url.port}" if request.url.port else ""
+        return f"{request.url.host}{port}"
+
+    async def aclose(self) -> None:
+        await self._wire.aclose()
+
+
+def _can_be_repeated(request: httpx2.Request) -> bool:
+    """Greetings and lists; a call never, for it may have been done."""
+    if request.method != "POST":
+        return False
+    try:
+        message = json.loads(request.content)
+    except (ValueError, httpx2.RequestNotRead):
+        return False
+    method = message.get("method", "") if isinstance(message, dict) else ""
+    return method in ("initialize", "server/discover") or method.endswith("/list")
+
+
+def _retry_after(response: httpx2.Response) -> float:
+    said = response.headers.get("retry-after", "")
+    try:
+        return float(said)
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(said).timestamp() - time())
+    except (TypeError, ValueError):
+        return 0.0

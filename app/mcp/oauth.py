@@ -1,0 +1,305 @@
+"""Signing in to a server on the network: with the browser when a person asks for it, and with what is stored else.
+
+The flow is the SDK's (PKCE, discovery, registration, `state`, `iss` and resource checks). A session never opens a
+browser by itself: who needs a sign-in is told so.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncGenerator, Callable
+from urllib.parse import parse_qs, urlencode, urljoin, urlsplit, urlunsplit
+
+import httpx2
+from mcp.client.auth import OAuthClientProvider, OAuthFlowError
+from mcp.client.auth.oauth2 import OAuthContext
+from mcp.shared.auth import (
+    AuthorizationCodeResult,
+    OAuthClientInformationFull,
+    OAuthClientMetadata,
+    OAuthMetadata,
+    OAuthToken,
+    ProtectedResourceMetadata,
+)
+from pydantic import AnyUrl, ValidationError
+
+from app.mcp.entries import ServerConfig
+from app.mcp.faults import ServerFault, SignInNeeded
+from app.mcp.private_places import refusal
+from app.mcp.sign_ins import SignIns, StoredSignIn
+from app.providers.signin.interface import SignInUi
+from app.providers.signin.pkce import Callback, first_answer
+from app.values.unable import FileFault, Unable
+from app.version import VERSION
+from tools.text import one_line
+
+Clients = Callable[[httpx2.Auth | None], httpx2.AsyncClient]
+"""Makes what sends requests, with bayou's proxy and certificates."""
+_PATH = "/callback"
+_SHOWN = 300
+
+
+class StoredAuth(httpx2.Auth):
+    """Sends the stored token, makes it fresh when it has run out, and says so when somebody has to sign in."""
+
+    def __init__(self, server: ServerConfig, sign_ins: SignIns, clients: Clients) -> None:
+        self._server = server
+        self._url = server.url or ""
+        self._sign_ins = sign_ins
+        self._clients = clients
+        self._one_at_a_time = asyncio.Lock()
+
+    async def async_auth_flow(
+        self, request: httpx2.Request
+    ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        known = await self._stored()
+        if known is not None and known.has_run_out:
+            known = await self._fresh(known)
+        _authorize(request, known)
+        response = yield request
+        if response.status_code == 401:
+            if known is None:
+                raise self._needed("it wants to know who asks")
+            newer = await self._fresh(known)
+            _authorize(request, newer)
+            response = yield request
+            if response.status_code == 401:
+                raise self._needed("it does not take the sign-in")
+        challenge = response.headers.get("www-authenticate", "")
+        if response.status_code == 403 and "insufficient_scope" in challenge:
+            raise self._needed("it wants more rights than the sign-in has")
+
+    async def _stored(self) -> StoredSignIn | None:
+        try:
+            return await asyncio.to_thread(self._sign_ins.of, self._server.name, self._url)
+        except FileFault as problem:
+            raise ServerFault(str(problem)) from None
+
+    async def _fresh(self, known: StoredSignIn) -> StoredSignIn:
+        """What another process or a new sign-in has brought, else what the server gives for the old one."""
+        async with self._one_at_a_time, self._sign_ins.refreshing(self._server.name, self._url):
+            now = await self._stored()
+            if now is None:
+                raise self._needed("it was signed out")
+            if now.tokens != known.tokens:
+                return now
+            fresh = await self._refreshed(now)
+            await asyncio.to_thread(self._sign_ins.keep, self._server.name, self._url, fresh)
+            return fresh
+
+    async def _refreshed(self, known: StoredSignIn) -> StoredSignIn:
+        context = _context(self._server, known)
+        if context is None or not context.can_refresh_token():
+            raise self._needed("the sign-in ran out")
+        async with self._clients(None) as client:
+            try:
+                answer = await client.send(_refresh_request(context))
+            except httpx2.HTTPError as problem:
+                raise ServerFault(f"its sign-in server cannot be reached: {problem}") from None
+        if answer.status_code == 429 or answer.status_code >= 500:
+            raise ServerFault(f"its sign-in server answered with {answer.status_code}")
+        try:
+            token = OAuthToken.model_validate_json(answer.content) if answer.status_code == 200 else None
+        except ValidationError:
+            token = None
+        if token is None:
+            raise self._needed("the sign-in ran out")
+        said = token.model_dump(mode="json", exclude_none=True)
+        context.current_tokens = OAuthToken.model_validate({**known.tokens, **said})
+        return stored_of(context)
+
+    def _needed(self, why: str) -> SignInNeeded:
+        return SignInNeeded(f"{why}: /mcp login {self._server.name}")
+
+
+async def sign_in(server: ServerConfig, sign_ins: SignIns, clients: Clients, ui: SignInUi) -> str:
+    """With the person, from the first page to what is stored; gives what to tell of it. Raises `Unable`."""
+    port = server.oauth.callback_port if server.oauth is not None else 0
+    url = server.url or ""
+    async with Callback(port, _PATH, "") as callback:
+        flow = _Flow(server, callback, ui)
+        try:
+            async with clients(flow.provider) as client:
+                answer = await client.send(_first_request(url))
+        except Unable:
+            raise
+        except (OAuthFlowError, httpx2.HTTPError, ValidationError, ValueError) as problem:
+            said = one_line(str(problem))[:_SHOWN] or type(problem).__name__
+            raise ServerFault(f'The sign-in to "{server.name}" failed: {said}') from None
+    context = flow.provider.context
+    if context.current_tokens is None:
+        if answer.status_code < 400:
+            return f'"{server.name}" lets everybody in; there is nothing to sign in to.'
+        raise ServerFault(
+            f'"{server.name}" answered with {answer.status_code} and does not say how to sign in. '
+            "If it wants a key, put it into `headers`."
+        )
+    await asyncio.to_thread(sign_ins.keep, server.name, url, stored_of(context))
+    if answer.status_code >= 400:
+        return f'Signed in to "{server.name}", but it answered with {answer.status_code} after that.'
+    return f'Signed in to "{server.name}".'
+
+
+class _Flow:
+    """One sign-in: what the SDK asks of a person goes through their browser."""
+
+    def __init__(self, server: ServerConfig, callback: Callback, ui: SignInUi) -> None:
+        self._server = server
+        self._callback = callback
+        self._ui = ui
+        redirect = f"http://127.0.0.1:{callback.port}{_PATH}"
+        self.provider = OAuthClientProvider(
+            server.url or "",
+            _metadata(server, redirect),
+            _Memory(_given_client(server, redirect)),
+            redirect_handler=self._open,
+            callback_handler=self._answered,
+        )
+
+    async def _open(self, url: str) -> None:
+        parts = urlsplit(url)
+        fields = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        scope = self._server.oauth.scope if self._server.oauth is not None else ""
+        if scope:
+            fields["scope"] = scope
+        page = urlunsplit(parts._replace(query=urlencode(fields)))
+        refused = await refusal(page, self._server.url or "")
+        if refused or parts.scheme not in ("http", "https"):
+            raise ServerFault(f'"{self._server.name}": {refused or "its sign-in is no web page"}.')
+        self._callback.expect(fields.get("state", ""))
+        await self._ui.open_url(
+            page,
+            f'Sign in to "{self._server.name}" at {parts.hostname}. '
+            "If the last page cannot be reached, paste its address here.",
+        )
+
+    async def _answered(self) -> AuthorizationCodeResult:
+        answer = await first_answer(self._callback, self._ui)
+        query = urlsplit(answer.strip()).query or answer.strip()
+        fields = {name: values[0] for name, values in parse_qs(query).items()}
+        if "error" in fields:
+            told = one_line(fields.get("error_description") or fields["error"])[:_SHOWN]
+            raise ServerFault(f'The sign-in to "{self._server.name}" was refused: {told}.')
+        if not fields.get("code"):
+            raise ServerFault("The address holds no sign-in code. Start again.")
+        return AuthorizationCodeResult(code=fields["code"], state=fields.get("state"), iss=fields.get("iss"))
+
+
+class _Memory:
+    """What the SDK keeps of one sign-in, until all of it is stored at once."""
+
+    def __init__(self, client: OAuthClientInformationFull | None) -> None:
+        self._client = client
+        self._tokens: OAuthToken | None = None
+
+    async def get_tokens(self) -> OAuthToken | None:
+        return self._tokens
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        self._tokens = tokens
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        return self._client
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        self._client = client_info
+
+
+def stored_of(context: OAuthContext) -> StoredSignIn:
+    tokens = context.current_tokens
+    assert tokens is not None
+    resource = context.protected_resource_metadata
+
+    def plain(
+        value: OAuthToken | OAuthClientInformationFull | OAuthMetadata | ProtectedResourceMetadata | None,
+    ) -> dict[str, object]:
+        return value.model_dump(mode="json", exclude_none=True) if value is not None else {}
+
+    return StoredSignIn(
+        tokens=plain(tokens),
+        client=plain(context.client_info),
+        server=plain(context.oauth_metadata),
+        resource=plain(resource),
+        expires_at=time.time() + tokens.expires_in if tokens.expires_in else 0.0,
+    )
+
+
+def _context(server: ServerConfig, known: StoredSignIn) -> OAuthContext | None:
+    """What the SDK knew when it was stored; None if that makes no sense any more."""
+    try:
+        return OAuthContext(
+            server_url=server.url or "",
+            client_metadata=_metadata(server, f"http://127.0.0.1{_PATH}"),
+            storage=_Memory(None),
+            redirect_handler=None,
+            callback_handler=None,
+            current_tokens=OAuthToken.model_validate(known.tokens),
+            client_info=OAuthClientInformationFull.model_validate(known.client) if known.client else None,
+            oauth_metadata=OAuthMetadata.model_validate(known.server) if known.server else None,
+            protected_resource_metadata=(
+                ProtectedResourceMetadata.model_validate(known.resource) if known.resource else None
+            ),
+        )
+    except ValidationError:
+        return None
+
+
+def _refresh_request(context: OAuthContext) -> httpx2.Request:
+    tokens, client, said = context.current_tokens, context.client_info, context.oauth_metadata
+    assert tokens is not None and tokens.refresh_token is not None and client is not None
+    data = {
+        "grant_type": "refresh_token",
+        "refresh_token": tokens.refresh_token,
+        "client_id": client.client_id,
+    }
+    if context.should_include_resource_param():
+        data["resource"] = context.get_resource_url()
+    headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+    data, headers = context.prepare_token_auth(data, headers)
+    base = context.get_authorization_base_url(context.server_url)
+    url = str(said.token_endpoint) if said is not None else urljoin(base, "/token")
+    return httpx2.Request("POST", url, data=data, headers=headers)
+
+
+def _metadata(server: ServerConfig, redirect: str) -> OAuthClientMetadata:
+    return OAuthClientMetadata(
+        redirect_uris=[AnyUrl(redirect)],
+        client_name=(server.oauth.client_name if server.oauth is not None else "") or "bayou",
+        software_id="bayou",
+        software_version=VERSION,
+        token_endpoint_auth_method="none",
+    )
+
+
+def _given_client(server: ServerConfig, redirect: str) -> OAuthClientInformationFull | None:
+    """One that the person has registered: then none is asked for."""
+    given = server.oauth
+    if given is None or not given.client_id:
+        return None
+    return OAuthClientInformationFull(
+        client_id=given.client_id,
+        client_secret=given.client_secret or None,
+        redirect_uris=[AnyUrl(redirect)],
+        token_endpoint_auth_method="client_secret_post" if given.client_secret else "none",
+    )
+
+
+def _first_request(url: str) -> httpx2.Request:
+    """What a server that wants to know who asks refuses."""
+    greeting = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "bayou", "version": VERSION},
+        },
+    }
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    return httpx2.Request("POST", url, content=json.dumps(greeting).encode(), headers=headers)
+
+
+def _authorize(request: httpx2.Request, known: StoredSignIn | None) -> None:
+    if known is not None and known.tokens.get("access_token"):
+        request.headers["Authorization"] = f"Bearer {known.tokens['access_token']}"

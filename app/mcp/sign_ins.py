@@ -1,0 +1,119 @@
+"""`mcp-auth.json`: what sign-ins to servers gave. Mode 0600, written whole under a lock, left alone when it is broken.
+
+It is read anew for each connection, so that a sign-in in one process counts in all of them at once. A token that ran
+out is made fresh by one process at a time: a refresh token is often good for one use only.
+"""
+
+import asyncio
+import hashlib
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from app.resources.files import read_text, write_text
+from app.values.unable import FileFault, Unable
+
+_LOCK_SECONDS = 40.0
+_EARLY_SECONDS = 30.0
+"""A token that is about to run out is not sent any more."""
+
+
+class StoredSignIn(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """One server's, as OAuth has it: the SDK's values as plain JSON."""
+
+    tokens: dict[str, Any] = {}
+    client: dict[str, Any] = {}
+    server: dict[str, Any] = {}
+    """What the authorization server says of itself."""
+    resource: dict[str, Any] = {}
+    """What the server says of who may let people in."""
+    expires_at: float = 0.0
+    """Unix seconds; 0: it does not say."""
+
+    @property
+    def has_run_out(self) -> bool:
+        return 0 < self.expires_at < time.time() + _EARLY_SECONDS
+
+
+class SignIns:
+    """All servers', by name and address: who changes the address signs in anew."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def of(self, name: str, url: str) -> StoredSignIn | None:
+        """None: there is none, or it cannot be read. Raises `FileFault` for a broken file."""
+        entry = self._read().get(_key(name, url))
+        try:
+            return msgspec.convert(entry, StoredSignIn) if entry is not None else None
+        except msgspec.ValidationError:
+            return None
+
+    def keep(self, name: str, url: str, sign_in: StoredSignIn) -> None:
+        def put(table: dict[str, Any]) -> None:
+            table[_key(name, url)] = msgspec.to_builtins(sign_in)
+
+        self._change(put)
+
+    def forget(self, name: str, url: str) -> bool:
+        """False when there was none."""
+        found = _key(name, url) in self._read()
+        if found:
+            self._change(lambda table: table.pop(_key(name, url), None))
+        return found
+
+    @asynccontextmanager
+    async def refreshing(self, name: str, url: str) -> AsyncIterator[None]:
+        """Only one process at a time is here, for one server. Raises `Unable`."""
+        from filelock import FileLock, Timeout  # noqa: PLC0415  (only where a token has run out)
+
+        mark = hashlib.sha256(_key(name, url).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(f"{self.path}.{mark}.lock", timeout=_LOCK_SECONDS, mode=0o600, thread_local=False)
+        taking = asyncio.ensure_future(asyncio.to_thread(lock.acquire))
+        try:
+            await asyncio.shield(taking)
+        except Timeout:
+            raise Unable(f"another bayou has been refreshing the sign-in to {name} for too long") from None
+        except asyncio.CancelledError:
+            taking.add_done_callback(lambda done: None if done.exception() else lock.release(force=True))
+            raise
+        try:
+            yield
+        finally:
+            lock.release(force=True)
+
+    def _read(self) -> dict[str, Any]:
+        text = read_text(self.path)
+        if text is None or not text.strip():
+            return {}
+        try:
+            table = msgspec.json.decode(text)
+        except (msgspec.DecodeError, RecursionError):
+            table = None
+        if not isinstance(table, dict):
+            raise FileFault(self.path, "is broken and is left as it is; remove it and sign in again")
+        return table
+
+    def _change(self, edit: Any) -> None:
+        from filelock import FileLock, Timeout  # noqa: PLC0415  (only changes need it)
+
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with FileLock(f"{self.path}.lock", timeout=5, mode=0o600):
+                table = self._read()
+                edit(table)
+                text = msgspec.json.format(msgspec.json.encode(table), indent=2).decode()
+                write_text(self.path, text + "\n", mode=0o600)
+        except Timeout:
+            raise FileFault(self.path, "is locked by another process; try again") from None
+        except OSError as problem:
+            raise FileFault(self.path, f"cannot be written: {problem.strerror or problem}") from None
+
+
+def _key(name: str, url: str) -> str:
+    return f"{name.replace('-', '_')} {url.partition('?')[0]}"

@@ -1,0 +1,174 @@
+"""A server on the network that wants a sign-in, with its own authorization server: real sockets, PKCE and rotation."""
+
+import base64
+import hashlib
+import json
+import secrets
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+
+class GuardedServer:
+    """Knows what it gave out, and can let it run out."""
+
+    def __init__(self) -> None:
+        self.clients: dict[str, dict[str, Any]] = {}
+        self.codes: dict[str, dict[str, str]] = {}
+        self.valid: set[str] = set()
+        self.refresh: set[str] = set()
+        self.seconds = 3600
+        self.requests: list[str] = []
+        self.refreshes = 0
+        self.overrides: dict[str, Any] = {}
+        """Of what the authorization server says of itself."""
+        self.scopes_seen: list[str] = []
+        self.failures: list[int] = []
+        """Statuses that the next requests are answered with."""
+        self.needs_sign_in = True
+        self.lock = threading.Lock()
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _requests_of(self))
+        self._http.daemon_threads = True
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
+        self._thread.start()
+
+    @property
+    def base(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_port}"
+
+    @property
+    def url(self) -> str:
+        return f"{self.base}/mcp"
+
+    def close(self) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+
+    def metadata(self) -> dict[str, Any]:
+        return {
+            "issuer": self.base,
+            "authorization_endpoint": f"{self.base}/authorize",
+            "token_endpoint": f"{self.base}/token",
+            "registration_endpoint": f"{self.base}/register",
+            "response_types_supported": ["code"],
+            "code_challenge_methods_supported": ["S256"],
+            "authorization_response_iss_parameter_supported": True,
+            **self.overrides,
+        }
+
+    def redirect(self, query: dict[str, str]) -> str:
+        """Where the browser of a person who agrees is sent."""
+        self.scopes_seen.append(query.get("scope", ""))
+        code = secrets.token_urlsafe(8)
+        self.codes[code] = query
+        answer = {"code": code, "state": query["state"], "iss": self.base}
+        return f"{query['redirect_uri']}?{urlencode(answer)}"
+
+    def token(self, form: dict[str, str]) -> tuple[int, dict[str, Any]]:
+        with self.lock:
+            if form.get("client_id") not in self.clients:
+                return 401, {"error": "invalid_client"}
+            if form["grant_type"] == "authorization_code":
+                asked = self.codes.pop(form.get("code", ""), None)
+                digest = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
+                proof = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+                if asked is None or asked["code_challenge"] != proof:
+                    return 400, {"error": "invalid_grant"}
+            elif form.get("refresh_token") not in self.refresh:
+                return 400, {"error": "invalid_grant"}
+            else:
+                self.refresh.discard(form["refresh_token"])
+                self.refreshes += 1
+            access, fresh = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
+            self.valid.add(access)
+            self.refresh.add(fresh)
+            given = {"access_token": access, "refresh_token": fresh, "expires_in": self.seconds}
+            return 200, {**given, "token_type": "Bearer"}
+
+
+def _requests_of(server: GuardedServer) -> type[BaseHTTPRequestHandler]:
+    class Requests(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, format: str, *args: Any) -> None: ...
+
+        def do_GET(self) -> None:
+            parts = urlsplit(self.path)
+            server.requests.append(f"GET {parts.path}")
+            if parts.path.startswith("/.well-known/oauth-protected-resource"):
+                self._json(200, {"resource": server.url, "authorization_servers": [server.base]})
+            elif parts.path == "/.well-known/oauth-authorization-server":
+                self._json(200, server.metadata())
+            elif parts.path == "/authorize":
+                query = {name: values[0] for name, values in parse_qs(parts.query).items()}
+                self.send_response(302)
+                self.send_header("Location", server.redirect(query))
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+            else:
+                self._json(405 if parts.path == "/mcp" else 404, {})
+
+        def do_DELETE(self) -> None:
+            self._json(405, {})
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+            server.requests.append(f"POST {self.path}")
+            match self.path:
+                case "/register":
+                    asked = json.loads(body)
+                    client = {**asked, "client_id": secrets.token_urlsafe(6)}
+                    server.clients[client["client_id"]] = client
+                    self._json(201, client)
+                case "/token":
+                    form = {name: values[0] for name, values in parse_qs(body.decode()).items()}
+                    self._json(*server.token(form))
+                case _:
+                    self._mcp(json.loads(body))
+
+        def _mcp(self, message: dict[str, Any]) -> None:
+            if server.failures:
+                self._text(server.failures.pop(0), "busy")
+                return
+            bearer = self.headers.get("Authorization", "").removeprefix("Bearer ")
+            if server.needs_sign_in and bearer not in server.valid:
+                where = f"{server.base}/.well-known/oauth-protected-resource/mcp"
+                self._json(401, {}, {"WWW-Authenticate": f'Bearer resource_metadata="{where}"'})
+                return
+            match message.get("method"):
+                case "initialize":
+                    result: dict[str, Any] = {
+                        "protocolVersion": "2025-11-25",
+                        "capabilities": {"tools": {}},
+                        "serverInfo": {"name": "guarded", "version": "1"},
+                    }
+                case "tools/list":
+                    result = {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}
+                case "tools/call":
+                    result = {"content": [{"type": "text", "text": "heard"}]}
+                case "ping":
+                    result = {}
+                case _ if "id" not in message:
+                    self._text(202, "")
+                    return
+                case other:
+                    error = {"code": -32601, "message": f"no {other}"}
+                    self._json(200, {"jsonrpc": "2.0", "id": message["id"], "error": error})
+                    return
+            self._json(200, {"jsonrpc": "2.0", "id": message["id"], "result": result})
+
+        def _json(self, status: int, value: Any, headers: dict[str, str] | None = None) -> None:
+            self._send(status, json.dumps(value).encode(), "application/json", headers or {})
+
+        def _text(self, status: int, text: str) -> None:
+            self._send(status, text.encode(), "text/plain", {})
+
+        def _send(self, status: int, body: bytes, kind: str, headers: dict[str, str]) -> None:
+            self.send_response(status)
+            for name, value in {**headers, "Content-Type": kind, "Content-Length": str(len(body))}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+    return Requests

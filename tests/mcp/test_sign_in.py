@@ -1,0 +1,261 @@
+"""Signing in to servers on the network: once by a person, then by what is stored, for every process at once."""
+
+import asyncio
+import urllib.request
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from mcp.client.session import ClientSession
+
+from app.mcp.entries import OAuthConfig, ServerConfig
+from app.mcp.faults import ServerFault, SignInNeeded
+from app.mcp.http import http_transport, signed_in
+from app.mcp.private_places import is_private, refusal
+from app.mcp.sign_ins import SignIns
+from app.values.unable import FileFault
+from tests.mcp.guarded_server import GuardedServer
+
+
+class Browser:
+    """A person who agrees, on this machine or on another."""
+
+    def __init__(self, *, is_elsewhere: bool = False) -> None:
+        self.opened: list[str] = []
+        self._is_elsewhere = is_elsewhere
+        self._pasted: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    async def open_url(self, url: str, instructions: str) -> None:
+        self.opened.append(url)
+        if self._is_elsewhere:
+            self._pasted.set_result(await asyncio.to_thread(_last_page, url))
+        else:
+            self._page = asyncio.ensure_future(asyncio.to_thread(_fetch, url))
+
+    async def prompt(self, question: str) -> str:
+        return await self._pasted
+
+    async def show_code(self, code: str, url: str, seconds: float) -> None: ...
+
+    async def select(self, question: str, options: Sequence[tuple[str, str]]) -> str:
+        return ""
+
+    def progress(self, text: str) -> None: ...
+
+
+def _fetch(url: str) -> None:
+    urllib.request.urlopen(url, timeout=10).read()
+
+
+def _last_page(url: str) -> str:
+    parts = urlsplit(url)
+    connection = HTTPConnection(parts.netloc, timeout=10)
+    connection.request("GET", f"{parts.path}?{parts.query}")
+    return connection.getresponse().headers["Location"]
+
+
+@pytest.fixture
+def server() -> Iterator[GuardedServer]:
+    guarded = GuardedServer()
+    yield guarded
+    guarded.close()
+
+
+@pytest.fixture
+def sign_ins(tmp_path: Path) -> SignIns:
+    return SignIns(tmp_path / "agent" / "mcp-auth.json")
+
+
+def config_of(server: GuardedServer, **more) -> ServerConfig:
+    return ServerConfig(name="docs", type="http", url=server.url, **more)
+
+
+@asynccontextmanager
+async def connected(config: ServerConfig, sign_ins: SignIns) -> AsyncIterator[ClientSession]:
+    try:
+        async with (
+            http_transport(config, sign_ins)() as (reading, writing, *_),
+            ClientSession(reading, writing) as session,
+        ):
+            await session.initialize()
+            yield session
+    except BaseExceptionGroup as problems:
+        raise _first(problems) from None
+
+
+def _first(problem: BaseException) -> BaseException:
+    while isinstance(problem, BaseExceptionGroup):
+        problem = problem.exceptions[0]
+    return problem
+
+
+async def heard(config: ServerConfig, sign_ins: SignIns) -> str:
+    async with connected(config, sign_ins) as session:
+        return (await session.call_tool("echo", {})).content[0].text  # type: ignore[union-attr]
+
+
+async def test_a_person_signs_in_once_and_it_counts_from_then_on(server: GuardedServer, sign_ins: SignIns):
+    config = config_of(server)
+    with pytest.raises(SignInNeeded, match="it wants to know who asks: /mcp login docs"):
+        await heard(config, sign_ins)
+    browser = Browser()
+    assert await signed_in(config, sign_ins, browser) == 'Signed in to "docs".'
+    assert "code_challenge_method=S256" in browser.opened[0]
+    assert sign_ins.path.stat().st_mode & 0o777 == 0o600
+    assert await heard(config, sign_ins) == "heard"
+    (client,) = server.clients.values()
+    assert client["client_name"] == "bayou"
+    assert sign_ins.forget("docs", server.url)
+    with pytest.raises(SignInNeeded):
+        await heard(config, sign_ins)
+
+
+async def test_where_the_browser_is_elsewhere_the_last_address_is_pasted(
+    server: GuardedServer, sign_ins: SignIns
+):
+    await signed_in(config_of(server), sign_ins, Browser(is_elsewhere=True))
+    assert await heard(config_of(server), sign_ins) == "heard"
+
+
+async def test_a_client_of_ones_own_is_not_registered_and_names_its_scope(
+    server: GuardedServer, sign_ins: SignIns
+):
+    server.clients["mine"] = {}
+    config = config_of(server, oauth=OAuthConfig(client_id="mine", scope="read"))
+    await signed_in(config, sign_ins, Browser())
+    assert "POST /register" not in server.requests
+    assert server.scopes_seen == ["read"]
+    assert await heard(config, sign_ins) == "heard"
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["it says when", "it does not"])
+async def test_a_token_that_runs_out_is_made_fresh(server: GuardedServer, sign_ins: SignIns, is_known: bool):
+    server.seconds = 1 if is_known else 3600
+    config = config_of(server)
+    await signed_in(config, sign_ins, Browser())
+    server.valid.clear()
+    server.seconds = 3600
+    assert await heard(config, sign_ins) == "heard"
+    assert server.refreshes == 1
+
+
+async def test_a_token_that_expires_in_the_middle_is_made_fresh_and_the_call_comes_through(
+    server: GuardedServer, sign_ins: SignIns
+):
+    config = config_of(server)
+    await signed_in(config, sign_ins, Browser())
+    async with connected(config, sign_ins) as session:
+        server.valid.clear()
+        assert not (await session.call_tool("echo", {})).is_error
+    assert server.refreshes == 1
+
+
+async def test_many_who_need_a_fresh_token_ask_for_one(server: GuardedServer, sign_ins: SignIns):
+    """A refresh token is good once: the second would end the sign-in of both."""
+    config = config_of(server)
+    await signed_in(config, sign_ins, Browser())
+    server.valid.clear()
+    others = [SignIns(sign_ins.path) for _ in range(4)]
+    assert await asyncio.gather(*(heard(config, each) for each in others)) == ["heard"] * 4
+    assert server.refreshes == 1
+
+
+async def test_a_new_sign_in_counts_in_a_connection_that_is_open(server: GuardedServer, sign_ins: SignIns):
+    config = config_of(server)
+    await signed_in(config, sign_ins, Browser())
+    async with connected(config, sign_ins) as session:
+        old = set(server.valid)
+        await signed_in(config, SignIns(sign_ins.path), Browser())
+        server.valid -= old
+        assert not (await session.call_tool("echo", {})).is_error
+    assert server.refreshes == 0
+
+
+async def test_who_is_not_taken_back_signs_in_anew(server: GuardedServer, sign_ins: SignIns):
+    config = config_of(server)
+    await signed_in(config, sign_ins, Browser())
+    server.valid.clear()
+    server.refresh.clear()
+    with pytest.raises(SignInNeeded, match="the sign-in ran out: /mcp login docs"):
+        await heard(config, sign_ins)
+
+
+async def test_a_sign_in_that_names_another_issuer_or_no_proof_is_refused(
+    server: GuardedServer, sign_ins: SignIns
+):
+    server.overrides = {"issuer": "https://elsewhere.example"}
+    with pytest.raises(ServerFault, match='The sign-in to "docs" failed'):
+        await signed_in(config_of(server), sign_ins, Browser())
+    assert sign_ins.of("docs", server.url) is None
+
+
+async def test_a_server_for_everybody_needs_none(server: GuardedServer, sign_ins: SignIns):
+    server.needs_sign_in = False
+    assert "nothing to sign in to" in await signed_in(config_of(server), sign_ins, Browser())
+
+
+async def test_a_key_of_ones_own_is_sent_and_told_when_it_is_refused(
+    server: GuardedServer, sign_ins: SignIns
+):
+    config = config_of(server, headers={"authorization": "Bearer hunter2"})
+    with pytest.raises(
+        ServerFault, match=r"does not take the Authorization in its `headers` \(401\)"
+    ) as told:
+        await heard(config, sign_ins)
+    assert not isinstance(told.value, SignInNeeded)
+    server.valid.add("hunter2")
+    assert await heard(config, sign_ins) == "heard"
+
+
+async def test_a_greeting_is_tried_again_and_a_call_never(server: GuardedServer, sign_ins: SignIns):
+    server.needs_sign_in = False
+    server.failures = [503, 429]
+    before = 0
+    with pytest.raises(ServerFault, match="it answered with 503"):
+        async with connected(config_of(server), sign_ins) as session:
+            await session.call_tool("echo", {})
+            before = len(server.requests)
+            server.failures = [503]
+            await session.call_tool("echo", {})
+    assert server.requests[before:].count("POST /mcp") == 1
+
+
+async def test_nobody_there_is_told_in_words(sign_ins: SignIns):
+    with pytest.raises(ServerFault, match=r"127\.0\.0\.1:9 cannot be reached"):
+        await heard(ServerConfig(name="docs", type="http", url="http://127.0.0.1:9/mcp"), sign_ins)
+
+
+async def test_a_broken_store_is_left_alone_and_told(server: GuardedServer, sign_ins: SignIns):
+    sign_ins.path.parent.mkdir(parents=True)
+    sign_ins.path.write_text("{")
+    with pytest.raises(FileFault, match="is broken and is left as it is"):
+        sign_ins.of("docs", server.url)
+    with pytest.raises(ServerFault):
+        await heard(config_of(server), sign_ins)
+    assert sign_ins.path.read_text() == "{"
+
+
+@pytest.mark.parametrize(
+    ("url", "is_ours"),
+    [
+        ("http://127.0.0.1/x", True),
+        ("http://localhost:1/x", True),
+        ("https://[::1]/x", True),
+        ("https://[::ffff:10.0.0.1]/x", True),
+        ("https://169.254.169.254/latest", True),
+        ("https://192.168.1.1", True),
+        ("https://8.8.8.8", False),
+    ],
+)
+async def test_a_public_servers_sign_in_leads_nowhere_near(url: str, is_ours: bool):
+    assert await is_private(url) == is_ours
+    assert bool(await refusal(url, "https://9.9.9.9/mcp")) == is_ours
+    assert await refusal(url, "http://127.0.0.1:8000/mcp") == ""
+
+
+async def test_a_public_servers_sign_in_is_encrypted():
+    assert "without encryption" in await refusal("http://8.8.8.8/token", "https://9.9.9.9/mcp")
+    assert await refusal("https://9.9.9.9/anything", "https://9.9.9.9/mcp") == ""

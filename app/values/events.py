@@ -391,6 +391,8 @@ class QuestionAsked(Wire, frozen=True, kw_only=True, gc=True, tag_field="type", 
     """The question is whether a call may run."""
     plan: PlanProposed | None = None
     """The question is whether a plan is accepted."""
+    form: Any = msgspec.field(name=PRIVATE + "form", default=None)
+    """An `AskedForm`, for a face that shows all of its fields at once; others are asked one by one."""
     answer: Any = msgspec.field(name=PRIVATE + "answer", default=None)
     """An `asyncio.Future`, or None where nobody waits."""
 

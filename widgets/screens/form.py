@@ -1,0 +1,84 @@
+"""A form on one sheet: each field a row with what is in it; Enter fills in the current one."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import msgspec
+from textual.binding import BindingType
+
+from widgets.lists.rows import ListRow
+from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
+from widgets.screens.preview import PreviewPart, PreviewText
+
+
+class FilledField(msgspec.Struct, frozen=True, kw_only=True):
+    """A field as it stands."""
+
+    id: str
+    title: str
+    value: str = ""
+    about: str = ""
+    """What belongs there."""
+    wrong: str = ""
+    """Why it cannot be sent like that."""
+    is_required: bool = False
+
+
+class FormScreen(PickerScreen):
+    """Ends with a field to be filled in, or with `app.form.send` or `app.form.decline`."""
+
+    ACTIONS = (
+        PickerAction(id="app.form.send", keys="s", label="send", importance=8),
+        PickerAction(id="app.form.clear", keys="x", label="empty it"),
+        PickerAction(id="app.form.decline", keys="d", label="decline", importance=7),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+    IS_SEARCHED: ClassVar[bool] = False  # keys are letters
+
+    def __init__(self, title: str, message: str, fields: Sequence[FilledField], *, current: str = "") -> None:
+        self._fields = {field.id: field for field in fields}
+        self._message = message
+        super().__init__(
+            title,
+            _rows(fields),
+            order="given",
+            choose="fill in",
+            current=current,
+            empty="nothing is to be filled in",
+            preview=self._about,
+        )
+        self.add_class("below")
+
+    def show_fields(self, fields: Sequence[FilledField], *, current: str = "", note: str = "") -> None:
+        self._fields = {field.id: field for field in fields}
+        self.show_rows(_rows(fields), current=current, note=note)
+        self.refresh_preview()
+
+    def _fit(self) -> None:
+        super()._fit()
+        self.set_class(not self.has_class("beside"), "below")
+        most = max(3, self.app.size.height * 3 // 5)
+        self.query_one("#body").styles.height = min(most, len(self._fields) + 6)
+
+    def _about(self, row: ListRow) -> PreviewText:
+        field = self._fields.get(row.id)
+        if field is None:
+            return PreviewText(parts=(PreviewPart(text=self._message),))
+        parts = [PreviewPart(text=self._message)]
+        if field.about:
+            parts.append(PreviewPart(text=f"{field.title}: {field.about}", tone="muted"))
+        if field.wrong:
+            parts.append(PreviewPart(text=field.wrong, tone="error"))
+        return PreviewText(parts=tuple(parts))
+
+
+def _rows(fields: Sequence[FilledField]) -> list[ListRow]:
+    return [
+        ListRow(
+            id=field.id,
+            title=field.title,
+            detail=field.value or ("needed" if field.is_required else "empty"),
+            right=field.wrong and "does not fit",
+        )
+        for field in fields
+    ]

@@ -1,7 +1,7 @@
 """Which MCP servers a session has: what files, command line and extensions say, as far as the project is trusted."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,8 @@ from tools.files.presence import is_file
 
 if TYPE_CHECKING:
     from app.mcp.config import ConfiguredServers
+    from app.mcp.entries import ServerConfig
+    from app.mcp.link import Transport
 
 _FILES = ("mcp.json", ".mcp.json")
 
@@ -44,10 +46,18 @@ def server_places(
         given = [GivenServer(name, entry) for name, entry in brought.items()]
         return servers_for(options, paths, is_trusted=project.counts(), given=given)
 
+    def remote(config: "ServerConfig", log: object) -> "Callable[[], Transport]":
+        # Behind the SDK, which a first contact loads on a thread.
+        from app.mcp.http import http_transport  # noqa: PLC0415
+        from app.mcp.sign_ins import sign_ins_of  # noqa: PLC0415  (as above)
+
+        return http_transport(config, sign_ins_of(paths), lambda: in_force.settings.network.http_proxy)
+
     return ServerPlaces(
         paths=paths,
         are_written=are_written,
         find=find,
         choice=lambda: tool_choice(options, in_force.settings),
         env=env,
+        remote=remote,
     )

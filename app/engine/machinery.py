@@ -5,7 +5,9 @@ What faces may do is `session`'s, and nobody outside the engine reaches what is 
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -27,7 +29,7 @@ from app.engine.jobs import Job, JobTable
 from app.engine.known_secrets import SecretPlaces
 from app.engine.masked_calls import MaskedCalls
 from app.engine.masking import Masking
-from app.engine.mcp_servers import McpServers, ServerPlaces
+from app.engine.mcp_servers import Elicit, McpServers, ServerPlaces
 from app.engine.models import Models
 from app.engine.navigation import Navigation
 from app.engine.nested import NestedCalls
@@ -58,6 +60,9 @@ from app.values.events import FileChanged, QueueUpdate
 from app.values.messages import AssistantMessage
 from app.values.models import Model
 from tools.base import FileChange
+
+if TYPE_CHECKING:
+    from app.engine.server_questions import ServerQuestions
 
 LAST_WORDS_SECONDS = 3.0
 """How long the end of a session waits for listeners that are behind."""
@@ -180,7 +185,18 @@ class Machinery:
             masking=self.masking,
             telling=self.telling,
             options=parts.options,
+            elicit=self._server_asks(parts.standing),
         )
+
+    def _server_asks(self, standing: GateStanding) -> Elicit:
+        @cache
+        def questions() -> "ServerQuestions":
+            # Few servers ask anything.
+            from app.engine.server_questions import ServerQuestions  # noqa: PLC0415
+
+            return ServerQuestions(standing, self.telling)
+
+        return lambda server, params: questions().ask(server, params)
 
     def _nested(self, parts: Parts) -> NestedCalls:
         return NestedCalls(

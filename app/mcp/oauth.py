@@ -21,7 +21,6 @@ from mcp.shared.auth import (
     OAuthToken,
     ProtectedResourceMetadata,
 )
-from pydantic import AnyUrl, ValidationError
 
 from app.mcp.entries import ServerConfig
 from app.mcp.faults import ServerFault, SignInNeeded
@@ -100,7 +99,7 @@ class StoredAuth(httpx2.Auth):
             raise ServerFault(f"its sign-in server answered with {answer.status_code}")
         try:
             token = OAuthToken.model_validate_json(answer.content) if answer.status_code == 200 else None
-        except ValidationError:
+        except ValueError:  # of pydantic's: it is not what it should be
             token = None
         if token is None:
             raise self._needed("the sign-in ran out")
@@ -123,7 +122,7 @@ async def sign_in(server: ServerConfig, sign_ins: SignIns, clients: Clients, ui:
                 answer = await client.send(_first_request(url))
         except Unable:
             raise
-        except (OAuthFlowError, httpx2.HTTPError, ValidationError, ValueError) as problem:
+        except (OAuthFlowError, httpx2.HTTPError, ValueError) as problem:
             said = one_line(str(problem))[:_SHOWN] or type(problem).__name__
             raise ServerFault(f'The sign-in to "{server.name}" failed: {said}') from None
     context = flow.provider.context
@@ -240,7 +239,7 @@ def _context(server: ServerConfig, known: StoredSignIn) -> OAuthContext | None:
                 ProtectedResourceMetadata.model_validate(known.resource) if known.resource else None
             ),
         )
-    except ValidationError:
+    except ValueError:  # of pydantic's: it is not what it should be
         return None
 
 
@@ -262,12 +261,14 @@ def _refresh_request(context: OAuthContext) -> httpx2.Request:
 
 
 def _metadata(server: ServerConfig, redirect: str) -> OAuthClientMetadata:
-    return OAuthClientMetadata(
-        redirect_uris=[AnyUrl(redirect)],
-        client_name=(server.oauth.client_name if server.oauth is not None else "") or "bayou",
-        software_id="bayou",
-        software_version=VERSION,
-        token_endpoint_auth_method="none",
+    return OAuthClientMetadata.model_validate(
+        {
+            "redirect_uris": [redirect],
+            "client_name": (server.oauth.client_name if server.oauth is not None else "") or "bayou",
+            "software_id": "bayou",
+            "software_version": VERSION,
+            "token_endpoint_auth_method": "none",
+        }
     )
 
 
@@ -276,11 +277,13 @@ def _given_client(server: ServerConfig, redirect: str) -> OAuthClientInformation
     given = server.oauth
     if given is None or not given.client_id:
         return None
-    return OAuthClientInformationFull(
-        client_id=given.client_id,
-        client_secret=given.client_secret or None,
-        redirect_uris=[AnyUrl(redirect)],
-        token_endpoint_auth_method="client_secret_post" if given.client_secret else "none",
+    return OAuthClientInformationFull.model_validate(
+        {
+            "client_id": given.client_id,
+            "client_secret": given.client_secret or None,
+            "redirect_uris": [redirect],
+            "token_endpoint_auth_method": "client_secret_post" if given.client_secret else "none",
+        }
     )
 
 

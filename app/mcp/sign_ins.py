@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from app.resources.files import read_text, write_text
+from app.resources.paths import Paths
 from app.values.unable import FileFault, Unable
 
 _LOCK_SECONDS = 40.0
@@ -113,6 +114,10 @@ class SignIns:
             raise FileFault(self.path, "is locked by another process; try again") from None
         except OSError as problem:
             raise FileFault(self.path, f"cannot be written: {problem.strerror or problem}") from None
+
+
+def sign_ins_of(paths: Paths) -> SignIns:
+    return SignIns(paths.agent_dir / "mcp-auth.json")
 
 
 def _key(name: str, url: str) -> str:

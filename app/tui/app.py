@@ -312,6 +312,8 @@ class BayouApp(App[int]):
         self.side_lists.note(event)
         if isinstance(event, QuestionAsked) and event.plan is not None:
             self.tasks.spawn(self.pages.plans.answer(event))
+        if isinstance(event, QuestionAsked) and event.form is not None:
+            self.tasks.spawn(self.pages.forms.answer(event))
         if isinstance(event, QueueUpdate):
             self.pages.queued.show()
             self.unsent.save()

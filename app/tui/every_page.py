@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from app.tui.pages.context_page import ContextPage
     from app.tui.pages.diff_page import DiffPage
     from app.tui.pages.files_page import FilesPage
+    from app.tui.pages.form_page import FormPage
     from app.tui.pages.jobs_page import JobsPage
     from app.tui.pages.kernel_page import KernelPage
     from app.tui.pages.keys_page import KeysPage
@@ -290,6 +291,12 @@ class Pages:
         return PlansPage(
             self._session, self._ask, self._say, told=self._app.notifications.asked, clock=self._app.clock
         )
+
+    @cached_property
+    def forms(self) -> "FormPage":
+        from app.tui.pages.form_page import FormPage
+
+        return FormPage(self._ask, self._app.notifications.asked)
 
     @cached_property
     def permissions(self) -> "PermissionsPage":

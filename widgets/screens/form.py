@@ -1,9 +1,11 @@
 """A form on one sheet: each field a row with what is in it; Enter fills in the current one."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import msgspec
+from textual import events
 from textual.binding import BindingType
 
 from widgets.lists.rows import ListRow
@@ -35,7 +37,21 @@ class FormScreen(PickerScreen):
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
     IS_SEARCHED: ClassVar[bool] = False  # keys are letters
 
-    def __init__(self, title: str, message: str, fields: Sequence[FilledField], *, current: str = "") -> None:
+    def __init__(
+        self,
+        title: str,
+        message: str,
+        fields: Sequence[FilledField],
+        *,
+        current: str = "",
+        grace: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`grace`: for so long nothing may have been typed before keys are meant for the form: it comes by itself, and
+        whoever was typing something else has not seen it."""
+        self._grace = grace
+        self._clock = clock
+        self._armed_at = 0.0
         self._fields = {field.id: field for field in fields}
         self._message = message
         super().__init__(
@@ -49,10 +65,27 @@ class FormScreen(PickerScreen):
         )
         self.add_class("below")
 
-    def show_fields(self, fields: Sequence[FilledField], *, current: str = "", note: str = "") -> None:
-        self._fields = {field.id: field for field in fields}
-        self.show_rows(_rows(fields), current=current, note=note)
-        self.refresh_preview()
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._armed_at = self._clock() + self._grace
+
+    def action_act(self, action_id: str) -> None:
+        if self._is_meant():
+            super().action_act(action_id)
+
+    def action_choose(self) -> None:
+        if self._is_meant():
+            super().action_choose()
+
+    def on_key(self, event: events.Key) -> None:
+        self._is_meant()
+
+    def _is_meant(self) -> bool:
+        now = self._clock()
+        if now >= self._armed_at:
+            return True
+        self._armed_at = now + self._grace
+        return False
 
     def _fit(self) -> None:
         super()._fit()

@@ -1,6 +1,7 @@
 """What a server asks the person: one sheet with all fields, filled in and checked before it is sent."""
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,11 @@ from app.values.events import QuestionAsked
 from app.values.forms import AskedForm, FormField
 from tools.running.browser import open_page
 from widgets.lists.rows import ListRow
-from widgets.screens.dialogs import ConfirmScreen, InputScreen
+from widgets.screens.dialogs import InputScreen, QuestionScreen
 from widgets.screens.form import FilledField, FormScreen
 from widgets.screens.picker import Picked
 
+GRACE_SECONDS = 0.6
 Answers = Mapping[str, str] | str | None
 """Texts by field; `decline`; None: it was closed."""
 
@@ -26,10 +28,13 @@ class FormPage:
         self,
         ask: AskPerson,
         told: Callable[[str], object],
+        *,
+        clock: Callable[[], float] = time.monotonic,
         open_url: Callable[[str], object] = lambda url: open_page(url, outside=Path.cwd()),
     ) -> None:
         self._ask = ask
         self._told = told
+        self._clock = clock
         self._open_url = open_url
 
     async def answer(self, event: QuestionAsked) -> None:
@@ -51,30 +56,36 @@ class FormPage:
         if form.url:
             return await self._page(form)
         if not form.fields:
-            yes = await self._ask(ConfirmScreen(f"{form.server} asks", form.message, yes="yes", no="decline"))
-            return None if yes is None else {} if yes else "decline"
+            return await self._said(form, form.message, yes="Yes", no="No")
         return await self._filled(form)
 
     async def _page(self, form: AskedForm) -> Answers:
         host = urlsplit(form.url).hostname or "an address without a host"
         text = f"{form.message}\n\nIt wants to open a page at {host}:\n{form.url}"
-        yes = await self._ask(
-            ConfirmScreen(f"{form.server} asks", text, yes="open it", no="decline", is_dangerous=True)
-        )
-        if not yes:
-            return None if yes is None else "decline"
+        said = await self._said(form, text, yes="Open it", no="Do not open it")
+        if said != {}:
+            return said
         if urlsplit(form.url).scheme not in ("http", "https"):
             return "decline"
         await asyncio.to_thread(self._open_url, form.url)
         return {}
 
+    async def _said(self, form: AskedForm, text: str, *, yes: str, no: str) -> Answers:
+        rows = (ListRow(id="decline", title=no), ListRow(id="accept", title=yes))
+        screen = QuestionScreen(f"{form.server} asks", text, rows, grace=GRACE_SECONDS, clock=self._clock)
+        row: ListRow | None = await self._ask(screen)
+        return None if row is None else {} if row.id == "accept" else "decline"
+
     async def _filled(self, form: AskedForm) -> Answers:
-        values, wrong, current = defaults_of(form), dict[str, str](), ""
+        values, wrong, current, grace = defaults_of(form), dict[str, str](), "", GRACE_SECONDS
         message = "\n".join(filter(None, (form.message, WARNING)))
         while True:
             rows = [_filled_field(field, values, wrong) for field in form.fields]
-            screen = FormScreen(f"{form.server} asks", message, rows, current=current)
+            screen = FormScreen(
+                f"{form.server} asks", message, rows, current=current, grace=grace, clock=self._clock
+            )
             picked: Picked | None = await self._ask(screen)
+            grace = 0.0
             if picked is None:
                 return None
             current = picked.row.id

@@ -1,0 +1,90 @@
+"""What a server asks, filled in on one sheet."""
+
+import asyncio
+from typing import Any
+
+from app.mcp.asking import form_of
+from app.tui.pages.form_page import FormPage
+from app.values.events import QuestionAsked
+from tests.tui.pages.person import Person, at_the_keyboard
+
+SCHEMA: dict[str, Any] = {
+    "properties": {
+        "name": {"type": "string", "title": "Your name", "description": "as on the list"},
+        "oars": {"type": "integer", "title": "Oars", "default": 4, "maximum": 8},
+        "size": {"title": "Size", "enum": ["small", "large"]},
+    },
+    "required": ["name"],
+}
+
+
+def question(**params: Any) -> QuestionAsked:
+    form = form_of("docs", {"message": "Which [b]boat[/b]?", **params})
+    answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    return QuestionAsked(id="1", method="input", form=form, answer=answer)
+
+
+def page_of(person: Person, opened: list[str] | None = None) -> FormPage:
+    opens = opened if opened is not None else []
+    return FormPage(person.ask, person.copied.append, clock=person.clock, open_url=opens.append)
+
+
+async def armed(person: Person) -> None:
+    """Some time goes by without keys."""
+    person.clock.now += 1.0
+
+
+async def test_fields_are_filled_in_checked_and_sent() -> None:
+    asked = question(requestedSchema=SCHEMA)
+    async with at_the_keyboard() as person, person.asked(page_of(person).answer(asked)):
+        await person.sees_soon("docs asks", "Which [b]boat[/b]?", "Never give a password", "Your name")
+        await armed(person)
+        await person.press("s")
+        await person.sees_soon("does not fit")
+        await person.press("enter", *"Ada", "enter")
+        await person.sees_soon("Ada")
+        await person.press("enter", "backspace", *"99", "enter")
+        await person.sees_soon("at most 8")
+        await person.press("backspace", "backspace", *"6", "enter", "enter", "down", "enter", "s")
+    assert asked.answer.result() == {"name": "Ada", "oars": "6", "size": "large"}
+
+
+async def test_keys_that_were_meant_for_the_editor_answer_nothing() -> None:
+    asked = question(requestedSchema={"properties": {"name": {}}})
+    async with at_the_keyboard() as person, person.asked(page_of(person).answer(asked)):
+        await person.sees_soon("docs asks")
+        await person.press("d", "s", "enter")
+        assert not asked.answer.done()
+        await armed(person)
+        await person.press("d")
+    assert asked.answer.result() == "decline"
+
+
+async def test_escape_cancels_and_a_question_that_is_taken_back_closes() -> None:
+    asked = question(requestedSchema=SCHEMA)
+    async with at_the_keyboard() as person, person.asked(page_of(person).answer(asked)):
+        await person.sees_soon("docs asks")
+        await person.press("escape")
+    assert asked.answer.result() is None
+    again = question(requestedSchema=SCHEMA)
+    async with at_the_keyboard() as person, person.asked(page_of(person).answer(again)):
+        await person.sees_soon("docs asks")
+        again.answer.cancel()
+
+
+async def test_a_page_is_opened_by_a_yes_alone_with_its_host_in_sight() -> None:
+    opened: list[str] = []
+    asked = question(mode="url", url="https://pay.example/x?y=1")
+    async with at_the_keyboard() as person, person.asked(page_of(person, opened).answer(asked)):
+        await person.sees_soon("pay.example:", "https://pay.example/x?y=1")
+        await person.press("2")
+        assert not asked.answer.done()
+        await armed(person)
+        await person.press("enter")
+    assert (asked.answer.result(), opened) == ("decline", [])
+    asked = question(mode="url", url="https://pay.example/x?y=1")
+    async with at_the_keyboard() as person, person.asked(page_of(person, opened).answer(asked)):
+        await person.sees_soon("pay.example")
+        await armed(person)
+        await person.press("2")
+    assert (asked.answer.result(), opened) == ({}, ["https://pay.example/x?y=1"])

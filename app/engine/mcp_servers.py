@@ -107,6 +107,24 @@ class McpServers:
         """What is wrong with the files as they were read last."""
         return self._problems
 
+    @property
+    def paths(self) -> Paths:
+        return self._found_in.paths
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        return self._found_in.env
+
+    @property
+    def proxy(self) -> str | None:
+        return self._options.in_force.settings.network.http_proxy
+
+    @property
+    def _found_in(self) -> ServerPlaces:
+        if self._places is None:
+            raise Unable("This session has no MCP servers.")
+        return self._places
+
     # Beginning
 
     def begin(self) -> None:

@@ -7,6 +7,7 @@ from app.engine.mcp_servers import McpServers, no_server
 from app.values.servers import PromptView, ServerView
 
 if TYPE_CHECKING:
+    from app.engine.server_changes import ServerChanges
     from app.mcp.entries import Exposure
     from app.mcp.hub import Hub
     from app.mcp.server import ServerLife
@@ -95,6 +96,13 @@ class McpVerbs:
     def bring(self, name: str, entry: Mapping[str, Any] | None) -> None:
         """A server of an extension's, as it would stand in a file; None: it is taken away."""
         self._servers.bring(name, entry)
+
+    @property
+    def changes(self) -> "ServerChanges":
+        """What a person changes for good, and signing in."""
+        from app.engine.server_changes import ServerChanges  # noqa: PLC0415  (few change servers)
+
+        return ServerChanges(self._servers)
 
     def _hub(self, name: str) -> "Hub":
         hub = self._servers.hub()

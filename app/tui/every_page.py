@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from app.tui.pages.keys_page import KeysPage
     from app.tui.pages.login_page import LoginPage
     from app.tui.pages.map_page import MapPage
+    from app.tui.pages.mcp_page import McpPage
     from app.tui.pages.model_page import ModelPage
     from app.tui.pages.notes_page import NotesPage
     from app.tui.pages.pending_page import PendingPage
@@ -297,6 +298,18 @@ class Pages:
         from app.tui.pages.form_page import FormPage
 
         return FormPage(self._ask, self._app.notifications.asked)
+
+    @cached_property
+    def mcp(self) -> "McpPage":
+        from app.tui.pages.mcp_page import McpPage
+
+        app = self._app
+
+        def edit(path: Path) -> str:
+            wanted = editor_wanted(app.assembled)
+            return open_elsewhere(app, path, 1, wanted=wanted, env=app.program_env)
+
+        return McpPage(self._session.mcp, self._ask, self._say, edit=edit, spawn=app.tasks.spawn)
 
     @cached_property
     def permissions(self) -> "PermissionsPage":

@@ -174,6 +174,12 @@ COMMANDS: tuple[SlashCommand, ...] = (
     ),
     SlashCommand(name="jobs", verb="list_jobs", run=_jobs),
     SlashCommand(
+        name="mcp",
+        hint="[list | test | enable | disable | restart | login | logout | logs | remove] [name]",
+        help="MCP servers: how they stand, their tools, sign in",
+        run=lambda pages, text: pages.mcp.open(text),
+    ),
+    SlashCommand(
         name="kernel",
         hint="[restart | run file]",
         help="the Python of `$` and eval: interpreter, memory, names",

@@ -15,12 +15,14 @@ from widgets.screens.catalogue import ThemeScreen
 from widgets.screens.context import ContextLine, ContextScreen, ContextView
 from widgets.screens.dialogs import ConfirmScreen, QuestionScreen
 from widgets.screens.differences import DiffFile, DiffScreen, DiffView
+from widgets.screens.form import FilledField, FormScreen
 from widgets.screens.jobs import JobRow, JobsScreen
 from widgets.screens.models import LevelScreen, ModelScreen, ScopeScreen
 from widgets.screens.pages import PageScreen
 from widgets.screens.pending import PendingRow, PendingScreen
 from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import Preview, preview_of
+from widgets.screens.servers import ServerRow, ServersScreen
 from widgets.screens.session_tree import TreeScreen
 from widgets.screens.sessions import SessionRow, SessionsScreen
 from widgets.screens.settings import SettingRow, SettingsScreen
@@ -119,6 +121,8 @@ ACTING: dict[str, Callable[[], PickerScreen]] = {
     ),
     "jobs": lambda: JobsScreen([JobRow(id="1", title="make")]),
     "staged changes": lambda: PendingScreen([PendingRow(id="1", label="a change")]),
+    "MCP servers": lambda: ServersScreen([ServerRow(name="docs", standing="ready")]),
+    "forms": lambda: FormScreen("docs asks", "", [FilledField(id="1", title="name")]),
     "sessions": lambda: SessionsScreen([SessionRow(id="a", title="one", is_here=True)]),
 }
 """Screens whose keys ask the application for something, or end the screen with it."""

@@ -6,12 +6,14 @@ from widgets.screens.catalogue import ThemeScreen
 from widgets.screens.context import ContextScreen
 from widgets.screens.dialogs import ConfirmScreen, QuestionScreen
 from widgets.screens.differences import DiffScreen, FileDiff
+from widgets.screens.form import FormScreen
 from widgets.screens.jobs import JobsScreen
 from widgets.screens.models import LevelScreen, ModelScreen, ScopeScreen
 from widgets.screens.pages import PageScreen
 from widgets.screens.pending import PendingScreen
 from widgets.screens.picker import PickerScreen
 from widgets.screens.repository import MapScreen, PlacesScreen
+from widgets.screens.servers import ServersScreen
 from widgets.screens.session_tree import TreeScreen
 from widgets.screens.sessions import SessionsScreen
 from widgets.screens.settings import SettingsScreen
@@ -32,6 +34,8 @@ SCREENS: tuple[KeyPlace, ...] = (
     place("what changed in files", FileDiff.BINDINGS, DiffScreen.BINDINGS),
     place("jobs", JobsScreen.BINDINGS),
     place("staged changes", PendingScreen.BINDINGS),
+    place("MCP servers", ServersScreen.BINDINGS),
+    place("forms", FormScreen.BINDINGS),
     place("the map of the repository", MapScreen.BINDINGS),
     place("places of a name", PlacesScreen.BINDINGS),
     place("questions", QuestionScreen.BINDINGS, ConfirmScreen.BINDINGS, TrustScreen.BINDINGS),

@@ -1,0 +1,204 @@
+"""`/mcp`: the servers of the session, what each offers and costs, and what can be done with one."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from app.engine.mcp_verbs import McpVerbs
+from app.engine.server_words import offers, said_of_servers, tested
+from app.tui.handed import AskPerson, TellPerson
+from app.tui.pages.asking import pick
+from app.tui.pages.login_page import LoginUi
+from app.values.servers import ServerView, ToolExposure, ToolView
+from app.values.unable import Unable
+from tools.text import one_line, visible
+from widgets.lists.rows import Badge, ListRow
+from widgets.screens.dialogs import ConfirmScreen
+from widgets.screens.picker import Picked
+from widgets.screens.preview import PreviewPart, PreviewText
+from widgets.screens.servers import ServerRow, ServersScreen
+from widgets.transcript.blocks import NoteKind
+
+_EXPOSURES: tuple[ToolExposure, ...] = ("auto", "direct", "search", "hidden")
+_LOOK_SECONDS = 0.5
+_NEEDS_SOMEBODY = ("sign-in", "failed", "error", "untrusted")
+_SHOWN_LINES = 20
+
+
+class McpPage:
+    def __init__(
+        self,
+        verbs: McpVerbs,
+        ask: AskPerson,
+        say: TellPerson,
+        *,
+        edit: Callable[[Path], str],
+        spawn: Callable[[Awaitable[None]], object],
+    ) -> None:
+        """`edit` opens a file in the person's editor, and says what stood in the way."""
+        self._verbs = verbs
+        self._ask = ask
+        self._say = say
+        self._edit = edit
+        self._spawn = spawn
+
+    async def open(self, text: str = "") -> None:
+        """The page; with words, what they say."""
+        if text:
+            await self._told(text)
+            return
+        current = ""
+        while True:
+            if not self._verbs.servers():
+                self._say(await said_of_servers(self._verbs, "list"))
+                return
+            screen = ServersScreen(self._rows(), current=current)
+            looking = asyncio.ensure_future(self._keep_live(screen))
+            try:
+                picked: Picked | None = await self._ask(screen, on_request=self._requested)
+            finally:
+                looking.cancel()
+            if picked is None:
+                return
+            current = picked.row.id
+            await self._picked(picked)
+
+    async def _told(self, text: str) -> None:
+        if text.split()[0] == "test" and len(text.split()) > 1:
+            self._say(f'Testing connection to "{one_line(text.split()[1])}"...')
+        await self._trying(said_of_servers(self._verbs, text, LoginUi(self._ask, self._say)))
+
+    async def _trying(self, work: Awaitable[str]) -> None:
+        try:
+            self._say(visible(await work))
+        except Unable as problem:
+            self._say(visible(str(problem)), NoteKind.ERROR)
+
+    async def _picked(self, picked: Picked) -> None:
+        name = picked.row.id
+        match picked.action:
+            case "app.mcp.sign":
+                changes = self._verbs.changes
+                verb = "logout" if await changes.is_signed_in(name) else "login"
+                await self._told(f"{verb} {name}")
+            case "app.mcp.open":
+                await self._open_file(name)
+            case "app.mcp.remove":
+                await self._remove(name)
+            case _:
+                await self._tools(name)
+
+    async def _open_file(self, name: str) -> None:
+        file = self._verbs.changes.config(name).file
+        problem = self._edit(file) if file is not None else "It stands in no file."
+        if problem:
+            self._say(problem, NoteKind.ERROR)
+        else:
+            self._verbs.follow()
+
+    async def _remove(self, name: str) -> None:
+        view = self._verbs.server(name)
+        text = f"Its entry is taken out of {view.origin}."
+        if await self._ask(
+            ConfirmScreen(f"Remove {name}?", text, yes="remove", no="keep", is_dangerous=True)
+        ):
+            await self._told(f"remove {name}")
+
+    def _requested(self, request: ServersScreen.ActionRequested) -> None:
+        screen, row = request.screen, request.row
+        if not isinstance(screen, ServersScreen) or row is None:
+            return
+        self._spawn(self._done(screen, request.action, row.id))
+
+    async def _done(self, screen: ServersScreen, action: str, name: str) -> None:
+        note = ""
+        try:
+            match action:
+                case "app.mcp.test":
+                    screen.show_note(f"testing {name} …")
+                    await tested(self._verbs, name)
+                    note = f"{name} answers"
+                case "app.mcp.switch":
+                    self._verbs.changes.enable(name, self._verbs.server(name).state == "off")
+                case "app.mcp.exposure":
+                    now = self._verbs.server(name).exposure
+                    then = _EXPOSURES[(_EXPOSURES.index(now) + 1) % len(_EXPOSURES)]
+                    self._verbs.changes.expose(name, then)
+                    note = "counts from the next prompt on"
+                case _:
+                    await self._verbs.restart(name)
+                    note = f"{name} starts again when it is needed"
+        except Unable as problem:
+            note = one_line(str(problem).partition("\n")[0])
+        if screen.is_there:
+            screen.show_servers(self._rows(), note)
+
+    async def _keep_live(self, screen: ServersScreen) -> None:
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            if screen.is_there:
+                screen.show_servers(self._rows())
+
+    async def _tools(self, name: str) -> None:
+        """One server's tools, with what each costs."""
+        view = self._verbs.server(name)
+        if not view.tools:
+            self._say(f"{name} is {view.state}: its tools are not known. {one_line(view.reason)}".rstrip())
+            return
+        tools = {tool.name: tool for tool in view.tools}
+        await pick(
+            self._ask,
+            f"Tools of {name}",
+            [_tool_row(tool) for tool in view.tools],
+            order="given",
+            choose="back",
+            preview=lambda row: _tool_told(tools[row.id]),
+        )
+
+    def _rows(self) -> list[ServerRow]:
+        views = self._verbs.servers()
+        return [_row(view) for view in sorted(views, key=lambda view: view.state not in _NEEDS_SOMEBODY)]
+
+
+def _row(view: ServerView) -> ServerRow:
+    cost = f" {_tokens(view.tokens)}" if view.tokens and view.reach == "direct" else ""
+    return ServerRow(
+        name=view.name,
+        standing=view.state,
+        offers=offers(view),
+        reach=f"{view.reach}{cost}" if view.tools else "",
+        origin=Path(view.origin).name or view.origin,
+        reason=visible(view.reason),
+        said="\n".join(view.stderr[-_SHOWN_LINES:]),
+        about=(
+            ("runs" if "://" not in view.address else "at", visible(view.address)),
+            ("for", visible(view.description)),
+            ("speaks", f"{view.era} ({visible(view.version)})" if view.era else ""),
+            ("exposure", view.exposure),
+            ("offers", offers(view)),
+            ("stands in", view.origin),
+            ("log", view.log),
+        ),
+    )
+
+
+def _tool_row(tool: ToolView) -> ListRow:
+    says = ["says it only reads"] if tool.says_read_only else []
+    says += ["says it destroys"] if tool.says_destructive else []
+    return ListRow(
+        id=tool.name,
+        title=one_line(tool.name),
+        detail=", ".join(says),
+        badges=(Badge(text=tool.reach),),
+        right=_tokens(tool.tokens),
+    )
+
+
+def _tool_told(tool: ToolView) -> PreviewText:
+    parts = [PreviewPart(text=visible(tool.description) or "It says nothing of itself.")]
+    parts.append(PreviewPart(text=f"For rules and the model: {tool.full_name}", tone="muted"))
+    return PreviewText(title=one_line(tool.title or tool.name), parts=tuple(parts))
+
+
+def _tokens(count: int) -> str:
+    return f"{count / 1000:.1f}k" if count >= 1000 else str(count)

@@ -1,0 +1,125 @@
+"""`/mcp`: servers as they stand, with real ones behind them."""
+
+import json
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from app.resources.paths import Paths
+from app.tui.pages.mcp_page import McpPage
+from tests.mcp.test_in_session import Desk
+from tests.mcp.test_servers import FAULTY
+from tests.tui.pages.person import Person, at_the_keyboard
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    folder = tmp_path / "home" / "project"
+    folder.mkdir(parents=True)
+    made = Desk(Paths.from_env({"HOME": str(tmp_path / "home")}, folder))
+    yield made
+    await made.close()
+
+
+def page_of(desk: Desk, person: Person, opened: list[Path] | None = None) -> McpPage:
+    def edit(path: Path) -> str:
+        if opened is not None:
+            opened.append(path)
+        return ""
+
+    return McpPage(desk.session.mcp, person.ask, person.say, edit=edit, spawn=person.spawn)
+
+
+def entry(desk: Desk, name: str) -> dict:
+    return json.loads((desk.paths.agent_dir / "mcp.json").read_text())["mcpServers"][name]
+
+
+async def test_without_servers_it_says_how_one_is_added(desk: Desk):
+    desk.open()
+    async with at_the_keyboard() as person:
+        await page_of(desk, person).open()
+    assert "bayou mcp add NAME" in person.heard[0]
+
+
+async def test_servers_are_tested_switched_exposed_and_opened_by_keys(desk: Desk):
+    desk.configure(docs={"env": {"API_TOKEN": "hunter2hunter2"}}, broken={"words": ["exit-in-start"]})
+    desk.open()
+    opened: list[Path] = []
+    async with at_the_keyboard(size=(120, 40)) as person, person.asked(page_of(desk, person, opened).open()):
+        await person.sees_soon("MCP servers", "docs", "broken", "new")
+        await person.press("t")
+        await person.sees_soon("failed", "no config", "it exited with 3")
+        await person.press("down", "t")
+        await person.sees_soon("docs answers", "ready", "11 tools")
+        assert "hunter2" not in person.sees
+        await person.press("x")
+        await person.sees_soon("counts from the next prompt on")
+        assert entry(desk, "docs")["exposure"] == "direct"
+        await person.press("e")
+        await person.sees_soon("off")
+        assert entry(desk, "docs")["enabled"] is False
+        await person.press("e", "r")
+        await person.sees_soon("docs starts again when it is needed")
+        await person.press("o")
+        await person.until(lambda: opened == [desk.paths.agent_dir / "mcp.json"])
+        await person.press("enter")
+        await person.sees_soon("Tools of docs", "says it only reads", "mcp__docs__echo")
+        await person.press("escape")
+        await person.sees_soon("MCP servers")
+        await person.press("d", "n")
+        await person.sees_soon("MCP servers")
+        await person.press("d", "y")
+        await person.until(lambda: "Removed" in " ".join(person.heard))
+        await person.press("escape")
+    assert "docs" not in json.loads((desk.paths.agent_dir / "mcp.json").read_text())["mcpServers"]
+
+
+async def test_what_stands_behind_the_command_is_done_and_told_in_words(desk: Desk):
+    desk.configure(docs={}, broken={"words": ["exit-in-start"]})
+    desk.open()
+    async with at_the_keyboard() as person:
+        page = page_of(desk, person)
+        for words in (
+            "test docs",
+            "test broken",
+            "test",
+            "test nobody",
+            "frob",
+            "disable docs",
+            "test docs",
+            "login docs",
+        ):
+            await page.open(words)
+        await page.open("list")
+        await page.open("logs broken")
+    told = "\n".join(person.heard)
+    for words in (
+        'Testing connection to "docs"...',
+        '✓ Successfully connected to "docs"',
+        'Failed to connect to "broken": broken is not available: it exited with 3 ("no config")',
+        "Server name required. Usage: /mcp test <name>",
+        'Server "nobody" not found.',
+        "Tip: Run /mcp list to see available servers.",
+        "/mcp frob is not known. There is: list, test,",
+        'Server "docs" is disabled (',
+        'Server "docs" is disabled. Run /mcp enable docs first.',
+        "is a program of this machine; there is nothing to sign in to",
+        "docs    off",
+        "no config",
+    ):
+        assert words in told, words
+
+
+async def test_a_projects_servers_are_not_started_before_trust_and_say_so(desk: Desk):
+    written = {"mcpServers": {"theirs": {"command": sys.executable, "args": [FAULTY]}}}
+    (desk.paths.cwd / ".mcp.json").write_text(json.dumps(written))
+    desk.open()
+    async with at_the_keyboard() as person, person.asked(page_of(desk, person).open()):
+        await person.sees_soon("theirs", "untrusted")
+        await person.press("t")
+        await person.sees_soon("not trusted")
+        await person.press("escape")
+    assert desk.session.mcp.server("theirs").process is None
+    assert "mcp_servers" not in desk.session.sections()

@@ -9,16 +9,19 @@ from app.assembly.opened import settings_of
 from app.assembly.options import Options, UsageError
 from app.assembly.server_options import servers_for
 from app.cli.folder import current_folder
-from app.cli.mcp_words import USAGE, added_server
+from app.cli.mcp_words import CONTACTS, USAGE, added_server
 from app.mcp.config import ConfiguredServers
 from app.mcp.entries import ServerConfig, checked_entry
 from app.mcp.imports import PROGRAMS, FoundServer, servers_of
 from app.mcp.shown import shown_address, shown_lines
 from app.mcp.writing import add_server, name_in, remove_server, say_of
+from app.resources.files import read_text
 from app.resources.paths import Paths
 from app.resources.server_files import user_servers_file
 from app.values.unable import Unable
 from tools.text import visible
+
+_SHOWN_LINES = 40
 
 
 def run(words: list[str]) -> int:
@@ -34,7 +37,11 @@ def run(words: list[str]) -> int:
             return servers.add(rest)
         case "import":
             return servers.take_over(rest)
-        case "get" | "remove" | "enable" | "disable":
+        case _ if verb in CONTACTS:
+            from app.cli.mcp_contact import run as contact  # noqa: PLC0415  (a whole session stands behind it)
+
+            return contact(verb, rest, servers.paths)
+        case "get" | "remove" | "enable" | "disable" | "logs":
             return getattr(servers, verb)(_one_name(verb, rest))
         case _:
             raise UsageError(f"bayou mcp {' '.join(words)} is not known. There is:\n{USAGE}")
@@ -44,7 +51,7 @@ class _Servers:
     """What is configured for one folder, and the verbs on it."""
 
     def __init__(self, paths: Paths) -> None:
-        self._paths = paths
+        self.paths = paths
         _, project = settings_of(Options(), paths, can_ask=False)
         self._found: ConfiguredServers = servers_for(Options(), paths, is_trusted=project.counts())
 
@@ -71,7 +78,7 @@ class _Servers:
         else:
             wide = max(len(server.name) for server, _ in rows)
             for server, state in rows:
-                file = self._paths.shown(server.file) if server.file else server.origin
+                file = self.paths.shown(server.file) if server.file else server.origin
                 name = visible(server.name)
                 _say(f"{name:{wide}}  {state:9}  {shown_address(server) or server.problem}  ({file})")
         for problem in self._found.problems:
@@ -102,7 +109,7 @@ class _Servers:
         if server.file is None or (there := name_in(server.file, name)) is None:
             raise Unable(f'Server "{name}" stands in no file.')
         remove_server(server.file, there)
-        own = user_servers_file(self._paths)
+        own = user_servers_file(self.paths)
         if server.file != own and (wish := name_in(own, name)) is not None:
             remove_server(own, wish)
         _say(f'Removed "{there}" from {server.file}.')
@@ -114,16 +121,26 @@ class _Servers:
     def disable(self, name: str) -> int:
         return self._switch(name, is_on=False)
 
+    def logs(self, name: str) -> int:
+        """The end of what it wrote in sessions, and where all of it is."""
+        server = self._named(name)
+        file = self.paths.agent_dir / "mcp-logs" / f"{server.name}.log"
+        lines = (read_text(file) or "").splitlines()
+        for line in lines[-_SHOWN_LINES:]:
+            _say(line)
+        _say(f"({file})" if lines else f'"{server.name}" has written nothing.')
+        return 0
+
     def take_over(self, words: list[str]) -> int:
         flags = {word for word in words if word.startswith("-")}
         programs = [word for word in words if word not in flags]
         if len(programs) != 1 or flags - {"-l", "--yes"}:
             raise UsageError(f"usage: bayou mcp import {'|'.join(PROGRAMS)} [-l] [--yes]")
-        found = servers_of(programs[0], self._paths.home, self._paths.cwd, os.environ)
+        found = servers_of(programs[0], self.paths.home, self.paths.cwd, os.environ)
         for problem in found.problems:
             _complain(problem)
         if not found.servers:
-            looked = "\n".join(f"  {self._paths.shown(file)}" for file in found.files)
+            looked = "\n".join(f"  {self.paths.shown(file)}" for file in found.files)
             raise Unable(f"There are no servers of {programs[0]} in:\n{looked}")
         file = self._file(is_local="-l" in flags)
         new = [each for each in found.servers if self._shown_import(each, file)]
@@ -144,7 +161,7 @@ class _Servers:
         server, _ = checked_entry(found.name, dict(found.entry), origin="user")
         mark = "not" if why else "+"
         _say(
-            f"{mark:3} {visible(found.name)}: {why or shown_address(server)}  ({self._paths.shown(found.file)})"
+            f"{mark:3} {visible(found.name)}: {why or shown_address(server)}  ({self.paths.shown(found.file)})"
         )
         for note in found.notes if not why else ():
             _say(f"      {visible(note)}")
@@ -152,7 +169,7 @@ class _Servers:
 
     def _switch(self, name: str, *, is_on: bool) -> int:
         server = self._named(name)
-        file = say_of(self._paths, server, "enabled", is_on)
+        file = say_of(self.paths, server, "enabled", is_on)
         _say(f'Server "{server.name}" is {"enabled" if is_on else "disabled"} ({file}).')
         return 0
 
@@ -176,7 +193,7 @@ class _Servers:
         return "on" if server.enabled else "off"
 
     def _file(self, *, is_local: bool) -> Path:
-        return self._paths.project_dir / "mcp.json" if is_local else user_servers_file(self._paths)
+        return self.paths.project_dir / "mcp.json" if is_local else user_servers_file(self.paths)
 
 
 def _one_name(verb: str, words: list[str]) -> str:

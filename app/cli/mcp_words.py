@@ -19,9 +19,15 @@ bayou mcp add NAME [-l] --url URL
       --exposure auto|direct|search|hidden
 bayou mcp remove NAME              takes it out of the file it stands in
 bayou mcp enable|disable NAME      whether it is used
+bayou mcp test [NAME …]            connects to them, or to all; ends with 1 if one cannot be reached
+bayou mcp restart NAME             connects anew and asks for everything that it offers
+bayou mcp login NAME [--no-browser]
+bayou mcp logout NAME              signs in to a server on the network, and out
+bayou mcp logs NAME                the last that it wrote, and the file with all of it
 bayou mcp import PROGRAM [-l] [--yes]
                                    takes over the servers of claude, cursor, vscode, codex, opencode or pi
 """
+CONTACTS = ("test", "login", "logout", "restart")
 _VALUED = ("--url", "--env", "--header", "--bearer-env", "--exposure")
 
 

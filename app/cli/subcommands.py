@@ -111,7 +111,7 @@ HELP = {
     "install": "SOURCE: install a package of extensions, skills, prompts, themes",
     "list": "the installed packages",
     "map": "FILE…|FOLDER [--about TEXT] [--json]: outlines of files and folders",
-    "mcp": "list|get|add|remove|enable|disable|import …: MCP servers",
+    "mcp": "list|get|add|remove|enable|disable|test|login|logout|logs|import …: MCP servers",
     "permissions": "check [--json] [COMMAND …]: what commands may do here, running nothing",
     "remove": "NAME: remove a package",
     "sandbox": "[--json] | explain PATH … | try COMMAND: what the agent's commands can do here",

@@ -1,18 +1,23 @@
 """`bayou mcp`: what is configured is shown, changed in the file it stands in, and taken over from others."""
 
+import asyncio
 import io
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
+from app.assembly.build import assemble
 from app.assembly.options import Options, UsageError
 from app.assembly.server_options import servers_for
 from app.cli.mcp_command import run
 from app.resources.paths import Paths
 from app.resources.trust import question_for, remember
 from app.values.unable import Unable
+from tests.mcp.guarded_server import GuardedServer, last_page
+from tests.mcp.test_servers import FAULTY
 
 
 @pytest.fixture
@@ -162,3 +167,52 @@ def test_the_command_line_adds_a_file_or_leaves_all_out(paths: Paths):
     assert servers_for(Options(no_mcp=True), paths, is_trusted=True).servers == ()
     with pytest.raises(UsageError, match="no such file"):
         servers_for(Options(mcp_config="none.json"), paths, is_trusted=False)
+
+
+def test_servers_are_contacted_from_outside_of_a_session(paths: Paths, capsys):
+    run(["add", "docs", "--", sys.executable, FAULTY])
+    run(["add", "broken", "--", sys.executable, FAULTY, "exit-in-start"])
+    capsys.readouterr()
+    assert run(["test", "docs"]) == 0
+    assert '✓ Successfully connected to "docs"' in capsys.readouterr().out
+    assert run(["test"]) == 1
+    told = capsys.readouterr()
+    assert 'Failed to connect to "broken"' in told.err
+    assert "| no config" in told.err
+    assert "11 tools" in told.out
+    assert run(["logs", "broken"]) == 0
+    assert "no config" in capsys.readouterr().out
+    assert run(["restart", "docs"]) == 0
+    with pytest.raises(Unable, match="not found"):
+        run(["logs", "nobody"])
+    with pytest.raises(Unable, match="a program of this machine"):
+        run(["login", "docs"])
+
+
+async def test_a_sign_in_from_the_command_line_counts_in_a_session_that_is_open(paths: Paths, capsys):
+    """The browser is elsewhere: the last address is pasted."""
+    server = GuardedServer()
+    try:
+        run(["add", "guarded", "--url", server.url])
+        assembled = assemble(Options(permissions="full"), paths, {}, ends_with_answer=True)
+        verbs = assembled.session.mcp
+        with pytest.raises(Unable, match="it wants to know who asks: /mcp login guarded"):
+            await verbs.test("guarded")
+        assert verbs.server("guarded").state == "sign-in"
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "app", "mcp", "login", "guarded", "--no-browser"),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            env={**os.environ},
+        )
+        assert process.stdout is not None and process.stdin is not None
+        address = ""
+        while not address.startswith("http"):
+            address = (await process.stdout.readline()).decode().strip()
+        process.stdin.write((await asyncio.to_thread(last_page, address)).encode() + b"\n")
+        out, _ = await process.communicate()
+        assert "Signed in" in out.decode()
+        assert (await verbs.test("guarded")).state == "ready"
+        await assembled.session.close()
+    finally:
+        server.close()

@@ -5,6 +5,7 @@ import hashlib
 import json
 import secrets
 import threading
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -172,3 +173,11 @@ def _requests_of(server: GuardedServer) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(body)
 
     return Requests
+
+
+def last_page(url: str) -> str:
+    """Where a person who agrees at that page is sent."""
+    parts = urlsplit(url)
+    connection = HTTPConnection(parts.netloc, timeout=10)
+    connection.request("GET", f"{parts.path}?{parts.query}")
+    return connection.getresponse().headers["Location"]

@@ -4,9 +4,7 @@ import asyncio
 import urllib.request
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
-from http.client import HTTPConnection
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 from mcp.client.session import ClientSession
@@ -17,7 +15,7 @@ from app.mcp.http import http_transport, signed_in
 from app.mcp.private_places import is_private, refusal
 from app.mcp.sign_ins import SignIns
 from app.values.unable import FileFault
-from tests.mcp.guarded_server import GuardedServer
+from tests.mcp.guarded_server import GuardedServer, last_page
 
 
 class Browser:
@@ -31,7 +29,7 @@ class Browser:
     async def open_url(self, url: str, instructions: str) -> None:
         self.opened.append(url)
         if self._is_elsewhere:
-            self._pasted.set_result(await asyncio.to_thread(_last_page, url))
+            self._pasted.set_result(await asyncio.to_thread(last_page, url))
         else:
             self._page = asyncio.ensure_future(asyncio.to_thread(_fetch, url))
 
@@ -48,13 +46,6 @@ class Browser:
 
 def _fetch(url: str) -> None:
     urllib.request.urlopen(url, timeout=10).read()
-
-
-def _last_page(url: str) -> str:
-    parts = urlsplit(url)
-    connection = HTTPConnection(parts.netloc, timeout=10)
-    connection.request("GET", f"{parts.path}?{parts.query}")
-    return connection.getresponse().headers["Location"]
 
 
 @pytest.fixture

@@ -1,0 +1,77 @@
+"""`bayou mcp test|login|logout|restart`: what contacts a server, without a session that a person works in."""
+
+import asyncio
+import os
+import sys
+
+from app.assembly.build import Assembled, assemble
+from app.assembly.ending import close_quietly
+from app.assembly.options import Options, UsageError
+from app.engine.server_words import said_of_servers, tested
+from app.providers.signin.command import TerminalUi
+from app.resources.paths import Paths
+from app.values.unable import Unable
+from tools.text import visible
+
+
+def run(verb: str, words: list[str], paths: Paths) -> int:
+    flags = [word for word in words if word.startswith("-")]
+    names = [word for word in words if word not in flags]
+    if flags and (verb != "login" or flags != ["--no-browser"]):
+        raise UsageError(f"{flags[0]} is not known to bayou mcp {verb}.")
+    if verb != "test" and len(names) != 1:
+        raise UsageError(f"Server name required. Usage: bayou mcp {verb} NAME")
+    try:
+        return asyncio.run(_with_session(verb, names, paths, opens_browser=not flags))
+    except KeyboardInterrupt:
+        sys.stderr.write("bayou: given up\n")
+        return 130
+
+
+async def _with_session(verb: str, names: list[str], paths: Paths, *, opens_browser: bool) -> int:
+    """A session that keeps nothing: servers are reached the way that a real one would, box and all."""
+    options = Options(no_session=True, no_extensions=True, safe=True)
+    assembled = assemble(options, paths, dict(os.environ), ends_with_answer=True)
+    try:
+        return await (
+            _tested(assembled, names) if verb == "test" else _said(assembled, verb, names[0], opens_browser)
+        )
+    finally:
+        await close_quietly(assembled.session)
+
+
+async def _tested(assembled: Assembled, names: list[str]) -> int:
+    """All that are used, where none is named; 1 if one of them cannot be reached."""
+    verbs = assembled.session.mcp
+    known = [view.name for view in verbs.servers() if view.state not in ("off", "untrusted")]
+    if not names and not known:
+        raise Unable("There are no servers to test. See bayou mcp list.")
+    worst = 0
+    for name in names or known:
+        _say(f'Testing connection to "{name}"...')
+        try:
+            _say(await tested(verbs, name))
+        except Unable as problem:
+            worst = 1
+            sys.stderr.write(visible(str(problem)) + "\n")
+            said = verbs.server(name).stderr if any(view.name == name for view in verbs.servers()) else ()
+            for line in said[-5:]:
+                sys.stderr.write(f"  | {visible(line)}\n")
+    return worst
+
+
+async def _said(assembled: Assembled, verb: str, name: str, opens_browser: bool) -> int:
+    if verb == "restart":
+        _say(await tested(assembled.session.mcp, name))
+        _say(
+            f"What it offers was asked for anew. A session that is open has its own: /mcp restart {name} there."
+        )
+        return 0
+    ui = TerminalUi(opens_browser=opens_browser)
+    _say(await said_of_servers(assembled.session.mcp, f"{verb} {name}", ui))
+    return 0
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(visible(text) + "\n")
+    sys.stdout.flush()

@@ -46,12 +46,15 @@ def server_places(
         given = [GivenServer(name, entry) for name, entry in brought.items()]
         return servers_for(options, paths, is_trusted=project.counts(), given=given)
 
+    def proxy() -> str | None:
+        return in_force.settings.network.http_proxy
+
     def remote(config: "ServerConfig", log: object) -> "Callable[[], Transport]":
         # Behind the SDK, which a first contact loads on a thread.
         from app.mcp.http import http_transport  # noqa: PLC0415
         from app.mcp.sign_ins import sign_ins_of  # noqa: PLC0415  (as above)
 
-        return http_transport(config, sign_ins_of(paths), lambda: in_force.settings.network.http_proxy)
+        return http_transport(config, sign_ins_of(paths), proxy)
 
     return ServerPlaces(
         paths=paths,
@@ -60,4 +63,5 @@ def server_places(
         choice=lambda: tool_choice(options, in_force.settings),
         env=env,
         remote=remote,
+        proxy=proxy,
     )

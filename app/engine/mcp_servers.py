@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from app.engine.boxes import Boxes
+from app.engine.intake import Words
 from app.engine.masking import Masking
 from app.engine.options import SessionOptions
 from app.engine.telling import Telling
@@ -51,6 +52,7 @@ class ServerPlaces(msgspec.Struct, frozen=True, kw_only=True):
     """What command line and settings say of tools."""
     env: Mapping[str, str] = os.environ
     remote: Remote | None = None
+    proxy: Callable[[], str | None] = lambda: None
 
 
 class McpServers:
@@ -67,7 +69,7 @@ class McpServers:
         options: SessionOptions,
         elicit: Elicit | None = None,
     ) -> None:
-        self._places = places
+        self._places = self.found_in = places
         self._toolbox = toolbox
         self._boxes = boxes
         self._masking = masking
@@ -107,24 +109,6 @@ class McpServers:
         """What is wrong with the files as they were read last."""
         return self._problems
 
-    @property
-    def paths(self) -> Paths:
-        return self._found_in.paths
-
-    @property
-    def env(self) -> Mapping[str, str]:
-        return self._found_in.env
-
-    @property
-    def proxy(self) -> str | None:
-        return self._options.in_force.settings.network.http_proxy
-
-    @property
-    def _found_in(self) -> ServerPlaces:
-        if self._places is None:
-            raise Unable("This session has no MCP servers.")
-        return self._places
-
     # Beginning
 
     def begin(self) -> None:
@@ -145,6 +129,14 @@ class McpServers:
             await hub.met(FIRST_PROMPT_SECONDS, lambda life: wish(life.config, self._wishes()) == "direct")
             self._decide(hub)
         self._declare()
+
+    async def meant(self, words: Words) -> Words:
+        """With the prompts and resources of servers that they name. Raises `Unable`."""
+        if ":" not in words.text or self._elicit is None or self.hub() is None:
+            return words
+        from app.engine.server_prompts import ServerPrompts  # noqa: PLC0415  (most words name none)
+
+        return await ServerPrompts(self, self._elicit).meant(words)
 
     def follow(self) -> None:
         """Files, trust or extensions have changed: connections of servers that did not change stay."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.engine.mcp_servers import McpServers, no_server
 from app.values.servers import PromptView, ServerView
+from tools.text import one_line
 
 if TYPE_CHECKING:
     from app.engine.server_changes import ServerChanges
@@ -66,6 +67,23 @@ class McpVerbs:
         """As far as they are known: nobody is asked."""
         hub = self._servers.hub()
         return hub.prompts() if hub is not None else ()
+
+    def commands(self) -> list[dict[str, Any]]:
+        """Prompts as `/name` calls them, as `get_commands` answers them."""
+        return [
+            {
+                "name": f"{prompt.server}:{prompt.name}",
+                "description": one_line(prompt.description or prompt.title),
+                "source": "prompt",
+                "sourceInfo": {
+                    "path": f"mcp:{prompt.server}",
+                    "source": "mcp",
+                    "scope": "temporary",
+                    "origin": "top-level",
+                },
+            }
+            for prompt in self.prompts()
+        ]
 
     def resources(self) -> "tuple[tuple[str, str, str], ...]":
         """Server, URI and name of each, as far as they are known."""

@@ -93,7 +93,8 @@ class Prompts:
         changed = await self._hooks.change_words(words)
         if changed is None or not expand:
             return changed
-        return msgspec.structs.replace(changed, text=self._hooks.expand(changed.text))
+        expanded = msgspec.structs.replace(changed, text=self._hooks.expand(changed.text))
+        return await self._servers.meant(expanded)
 
     def _queue(self, words: Words, messages: Sequence[Message]) -> Disposition:
         for message in messages:

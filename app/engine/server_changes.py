@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from app.engine.mcp_servers import McpServers, no_server
+from app.engine.mcp_servers import McpServers, ServerPlaces, no_server
 from app.mcp.server_values import ServerValues
 from app.mcp.sign_ins import sign_ins_of
 from app.mcp.writing import name_in, remove_server, say_of
@@ -41,7 +41,7 @@ class ServerChanges:
         if config.file is None or there is None:
             raise Unable(f'Server "{config.name}" stands in no file; whoever brought it takes it away.')
         remove_server(config.file, there)
-        own = user_servers_file(self._servers.paths)
+        own = user_servers_file(self._found_in.paths)
         if config.file != own and (wish := name_in(own, config.name)) is not None:
             remove_server(own, wish)
         self._servers.follow()
@@ -61,15 +61,15 @@ class ServerChanges:
         await load_sdk()
         from app.mcp.http import signed_in  # noqa: PLC0415  (behind the SDK)
 
-        config = await ServerValues(self._servers.env).resolved(life.config)
-        told = await signed_in(config, sign_ins_of(self._servers.paths), ui, self._servers.proxy)
+        config = await ServerValues(self._found_in.env).resolved(life.config)
+        told = await signed_in(config, sign_ins_of(self._found_in.paths), ui, self._found_in.proxy())
         await life.restart()
         return told
 
     async def sign_out(self, name: str) -> str:
         life = self._life(name)
-        config = await ServerValues(self._servers.env).resolved(life.config)
-        found = sign_ins_of(self._servers.paths).forget(config.name, config.url or "")
+        config = await ServerValues(self._found_in.env).resolved(life.config)
+        found = sign_ins_of(self._found_in.paths).forget(config.name, config.url or "")
         await life.restart()
         return f'Signed out of "{config.name}".' if found else f'Nobody was signed in to "{config.name}".'
 
@@ -78,15 +78,20 @@ class ServerChanges:
         if config.url is None:
             return False
         try:
-            resolved = await ServerValues(self._servers.env).resolved(config)
-            return sign_ins_of(self._servers.paths).of(config.name, resolved.url or "") is not None
+            resolved = await ServerValues(self._found_in.env).resolved(config)
+            return sign_ins_of(self._found_in.paths).of(config.name, resolved.url or "") is not None
         except Unable:
             return False
+
+    @property
+    def _found_in(self) -> ServerPlaces:
+        assert self._servers.found_in is not None  # else there is no server to be named
+        return self._servers.found_in
 
     def _kept(self, config: "ServerConfig", key: str, value: object) -> str:
         """In which file; what stands in none counts for this session."""
         try:
-            file = say_of(self._servers.paths, config, key, value)
+            file = say_of(self._found_in.paths, config, key, value)
         except Unable as problem:
             return f" for this session ({problem})"
         self._servers.follow()

@@ -207,7 +207,7 @@ class Session:
 
     def commands(self) -> Sequence[Any]:
         """What `/name` can stand for in a prompt, as `get_commands` answers it."""
-        return self._parts.hooks.commands()
+        return [*self._parts.hooks.commands(), *self.mcp.commands()]
 
     def shown_text(self, message: CustomMessage) -> str:
         """What a person reads of it where there is only text."""

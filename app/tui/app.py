@@ -272,6 +272,7 @@ class BayouApp(App[int]):
             own_program=self.own_program,
             maps=self.session.repository,
             cells=self.session.cells,
+            servers=self.session.mcp,
             most_rows=self.assembled.settings.editor.autocomplete_max_visible,
         )
         yield self.editor
@@ -313,7 +314,7 @@ class BayouApp(App[int]):
         if isinstance(event, QuestionAsked) and event.plan is not None:
             self.tasks.spawn(self.pages.plans.answer(event))
         if isinstance(event, QuestionAsked) and event.form is not None:
-            self.tasks.spawn(self.pages.forms.answer(event))
+            self.tasks.spawn(self.pages.mcp.answer(event))
         if isinstance(event, QueueUpdate):
             self.pages.queued.show()
             self.unsent.save()

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
-from textual.widget import Widget
 
 from app.engine.repository_maps import FOLDER_MAP
 from app.tui.keys.leaving import StopOrLeave
@@ -21,7 +20,6 @@ from app.tui.prompt.queued_messages import QueuedMessages
 from app.tui.slash import command_of
 from app.tui.terminal.suspending import suspend
 from app.values.messages import CustomMessage
-from widgets.textual_inside import bindings_of
 from widgets.transcript.blocks import NoteKind
 
 # ruff: noqa: PLC0415
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
     from app.tui.pages.context_page import ContextPage
     from app.tui.pages.diff_page import DiffPage
     from app.tui.pages.files_page import FilesPage
-    from app.tui.pages.form_page import FormPage
     from app.tui.pages.jobs_page import JobsPage
     from app.tui.pages.kernel_page import KernelPage
     from app.tui.pages.keys_page import KeysPage
@@ -107,6 +104,10 @@ class Pages:
         self._app.editor.set_text(text)
         if focus:
             self._app.editor.focus()
+
+    def _edit(self, path: Path, line: int = 1) -> str:
+        app = self._app
+        return open_elsewhere(app, path, line, wanted=editor_wanted(app.assembled), env=app.program_env)
 
     def _under_way(self, text: str) -> None:
         if not text:
@@ -209,13 +210,7 @@ class Pages:
     def diff(self) -> "DiffPage":
         from app.tui.pages.diff_page import DiffPage
 
-        app = self._app
-
-        def edit(path: Path, line: int) -> str:
-            wanted = editor_wanted(app.assembled)
-            return open_elsewhere(app, path, line, wanted=wanted, env=app.program_env)
-
-        return DiffPage(self._session, self._ask, self._copy, edit=edit)
+        return DiffPage(self._session, self._ask, self._copy, edit=self._edit)
 
     @cached_property
     def tree(self) -> "TreePage":
@@ -294,22 +289,12 @@ class Pages:
         )
 
     @cached_property
-    def forms(self) -> "FormPage":
-        from app.tui.pages.form_page import FormPage
-
-        return FormPage(self._ask, self._app.notifications.asked)
-
-    @cached_property
     def mcp(self) -> "McpPage":
         from app.tui.pages.mcp_page import McpPage
 
-        app = self._app
-
-        def edit(path: Path) -> str:
-            wanted = editor_wanted(app.assembled)
-            return open_elsewhere(app, path, 1, wanted=wanted, env=app.program_env)
-
-        return McpPage(self._session.mcp, self._ask, self._say, edit=edit, spawn=app.tasks.spawn)
+        app, servers = self._app, self._session.mcp
+        told = app.notifications.asked
+        return McpPage(servers, self._ask, self._say, told, edit=self._edit, spawn=app.tasks.spawn)
 
     @cached_property
     def permissions(self) -> "PermissionsPage":
@@ -376,12 +361,12 @@ class Pages:
 
     @cached_property
     def keys(self) -> "KeysPage":
+        from app.tui.keys.doing import do_action
         from app.tui.pages.keys_page import KeysPage
 
-        own = self._app.own_keys
-        return KeysPage(
-            self.action_table, self._ask, self._write, file=own.file, read_again=own.read, do=self._do
-        )
+        app, own = self._app, self._app.own_keys
+        do = partial(do_action, app, (app, app.editor, app.transcript))
+        return KeysPage(self.action_table, self._ask, self._write, file=own.file, read_again=own.read, do=do)
 
     @cached_property
     def settings(self) -> "SettingsPage":
@@ -411,21 +396,6 @@ class Pages:
         command, argument = found
         await self._app.tasks.chosen(command.run(self, argument))
         return True
-
-    async def _do(self, action: str) -> None:
-        """An action of the page, of the editor or of the blocks, wherever the keyboard is."""
-        app = self._app
-        if action.startswith("extension_key("):
-            await app.run_action(action)
-            return
-        for node in (app, app.editor, app.transcript):
-            bound = (one for bindings in bindings_of(node).values() for one in bindings)
-            found = next((one for one in bound if one.id == action), None)
-            if found is not None:
-                if isinstance(node, Widget):
-                    node.focus()
-                await app.run_action(found.action, node)
-                return
 
     async def ask_trust(self, *, is_asked_for: bool = True) -> None:
         from app.tui.pages.trusting import ask_trust

@@ -9,6 +9,7 @@ from app.engine.server_words import offers, said_of_servers, tested
 from app.tui.handed import AskPerson, TellPerson
 from app.tui.pages.asking import pick
 from app.tui.pages.login_page import LoginUi
+from app.values.events import QuestionAsked
 from app.values.servers import ServerView, ToolExposure, ToolView
 from app.values.unable import Unable
 from tools.text import one_line, visible
@@ -31,14 +32,16 @@ class McpPage:
         verbs: McpVerbs,
         ask: AskPerson,
         say: TellPerson,
+        told: Callable[[str], object],
         *,
         edit: Callable[[Path], str],
         spawn: Callable[[Awaitable[None]], object],
     ) -> None:
-        """`edit` opens a file in the person's editor, and says what stood in the way."""
+        """`told` hears that something is asked. `edit` opens a file in an editor, and says what stood in the way."""
         self._verbs = verbs
         self._ask = ask
         self._say = say
+        self._told_of = told
         self._edit = edit
         self._spawn = spawn
 
@@ -62,6 +65,12 @@ class McpPage:
                 return
             current = picked.row.id
             await self._picked(picked)
+
+    async def answer(self, event: QuestionAsked) -> None:
+        """What a server asks in the middle of a call."""
+        from app.tui.pages.form_page import FormPage  # noqa: PLC0415  (few servers ask anything)
+
+        await FormPage(self._ask, self._told_of).answer(event)
 
     async def _told(self, text: str) -> None:
         if text.split()[0] == "test" and len(text.split()) > 1:

@@ -6,10 +6,12 @@ from pathlib import Path
 from app.assembly.extending import Extended
 from app.engine.cell_verbs import CellVerbs
 from app.engine.choice import ModelChoice
+from app.engine.mcp_verbs import McpVerbs
 from app.engine.repository_maps import RepositoryMaps
 from app.engine.session import Session
 from app.tui.handed import OwnProgram
 from app.tui.prompt.remembered import Remembered
+from app.tui.prompt.server_completing import ResourceCompletions, prompt_arguments, prompt_hints
 from app.tui.slash import COMMANDS
 from tools.running.withheld import own_variables
 from tools.searching.ripgrep import bundled_ripgrep
@@ -37,6 +39,7 @@ def popup_for(
     own_program: OwnProgram,
     maps: RepositoryMaps,
     cells: CellVerbs,
+    servers: McpVerbs,
     most_rows: int,
 ) -> CompletionPopup:
     """The completion list of an editor. `arguments`: what may stand behind bayou's own commands, by their name."""
@@ -66,10 +69,12 @@ def popup_for(
         ]
 
     def commands() -> list[CommandRow]:
-        return _command_rows(command_names(), {**arguments, **_extension_arguments(extended())})
+        known = {**arguments, **_extension_arguments(extended()), **prompt_arguments(servers)}
+        return _command_rows(command_names(), known, prompt_hints(servers))
 
     sources = (
         CommandCompletions(commands),
+        ResourceCompletions(servers),
         FileCompletions(index, symbols=symbols, everywhere=everywhere),
         NameCompletions(cells.names_like, lambda: editor.model.lines[0].startswith(("$ ", "$$ "))),
         PathCompletions(cwd),
@@ -78,8 +83,10 @@ def popup_for(
     return CompletionPopup(editor, sources, most_rows=most_rows, on_chosen=mention, id="completion")
 
 
-def _command_rows(names: Sequence[tuple[str, str]], arguments: Mapping[str, Arguments]) -> list[CommandRow]:
-    hints = {command.name: command.hint for command in COMMANDS}
+def _command_rows(
+    names: Sequence[tuple[str, str]], arguments: Mapping[str, Arguments], more_hints: Mapping[str, str]
+) -> list[CommandRow]:
+    hints = {**{command.name: command.hint for command in COMMANDS}, **more_hints}
     return [
         CommandRow(
             name=name,

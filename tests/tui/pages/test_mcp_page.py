@@ -29,7 +29,7 @@ def page_of(desk: Desk, person: Person, opened: list[Path] | None = None) -> Mcp
             opened.append(path)
         return ""
 
-    return McpPage(desk.session.mcp, person.ask, person.say, edit=edit, spawn=person.spawn)
+    return McpPage(desk.session.mcp, person.ask, person.say, print, edit=edit, spawn=person.spawn)
 
 
 def entry(desk: Desk, name: str) -> dict:

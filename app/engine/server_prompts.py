@@ -1,0 +1,192 @@
+"""What MCP servers offer a person to say: `/server:prompt` becomes the prompt that the server makes of it,
+`@server:uri` brings a resource along. The same in every face, on the way of the words in.
+"""
+
+import base64
+import binascii
+import re
+import shlex
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+
+from app.engine.intake import Refused, Words
+from app.engine.mcp_servers import McpServers
+from app.mcp.entries import server_key
+from app.values.content import Image
+from app.values.servers import PromptView
+from app.values.unable import Unable
+from tools.text import visible
+
+_PROMPT = re.compile(r"/(?P<server>[A-Za-z0-9_-]+):(?P<name>\S+)(?:\s+(?P<rest>.*))?\Z", re.DOTALL)
+_RESOURCE = re.compile(r"(?:(?<=\s)|\A)@(?P<server>[A-Za-z0-9_-]+):(?P<uri>[A-Za-z][A-Za-z0-9+.-]*:\S+)")
+_NAMED = re.compile(r"([\w.-]+)=(.*)", re.DOTALL)
+_LONGEST = 50_000
+"""Characters of one resource; the model can read on with `mcp_resource`."""
+_MOST_RESOURCES = 20
+_SEEN_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+
+Ask = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
+
+
+class ServerPrompts:
+    def __init__(self, servers: McpServers, ask: Ask) -> None:
+        self._servers = servers
+        self._ask = ask
+
+    async def meant(self, words: Words) -> Words:
+        """Words without such things come back as they are. Raises `Unable`."""
+        prompt = self._called(words.text)
+        if prompt is not None:
+            words = await self._made(words, *prompt)
+        return await self._with_resources(words)
+
+    def _called(self, text: str) -> tuple[PromptView, str] | None:
+        found = _PROMPT.fullmatch(text.strip()) if text.startswith("/") else None
+        hub = self._servers.hub() if found is not None else None
+        if found is None or hub is None:
+            return None
+        key = server_key(found["server"])
+        for prompt in hub.prompts():
+            if server_key(prompt.server) == key and prompt.name == found["name"]:
+                return prompt, found["rest"] or ""
+        return None
+
+    async def _made(self, words: Words, prompt: PromptView, text: str) -> Words:
+        arguments = arguments_of(prompt, text)
+        missing = [name for name in prompt.required if not arguments.get(name)]
+        if missing:
+            arguments |= await self._asked(prompt, missing)
+        hub = self._servers.hub()
+        assert hub is not None
+        answer = await hub.server(prompt.server).prompt(prompt.name, arguments)
+        text, images = said_in(prompt.server, answer)
+        if not text.strip() and not images:
+            raise Refused(f"/{prompt.server}:{prompt.name} came back empty; nothing was sent.")
+        return msgspec.structs.replace(words, text=text, images=(*words.images, *images))
+
+    async def _asked(self, prompt: PromptView, missing: Sequence[str]) -> dict[str, str]:
+        """What was left out, from the person."""
+        command = f"/{prompt.server}:{prompt.name}"
+        schema = {"properties": {name: {"type": "string"} for name in missing}, "required": list(missing)}
+        message = f"{command} needs more. {prompt.description}".strip()
+        answer = await self._ask(prompt.server, {"message": message, "requestedSchema": schema})
+        content = answer.get("content")
+        if answer.get("action") != "accept" or not isinstance(content, dict):
+            usage = " ".join(f"{name}=…" for name in missing)
+            raise Refused(f"{command} needs {', '.join(missing)}. Usage: {command} {usage}")
+        return {str(name): str(value) for name, value in cast("dict[str, Any]", content).items()}
+
+    async def _with_resources(self, words: Words) -> Words:
+        hub = self._servers.hub() if "@" in words.text and ":" in words.text else None
+        if hub is None:
+            return words
+        known = {life.config.key: life for life in hub.usable}
+        wanted = {
+            (server_key(found["server"]), found["uri"].rstrip(".,;)"))
+            for found in _RESOURCE.finditer(words.text)
+            if server_key(found["server"]) in known
+        }
+        if len(wanted) > _MOST_RESOURCES:
+            raise Refused(
+                f"{len(wanted)} resources at once are too many; {_MOST_RESOURCES} can be brought along."
+            )
+        parts, images = [words.text], [*words.images]
+        for key, uri in sorted(wanted):
+            life = known[key]
+            answer = await life.read(uri)
+            for text, image in _contents(answer.get("contents")):
+                if image is not None:
+                    images.append(image)
+                else:
+                    parts.append(
+                        f'<resource server="{life.config.name}" uri="{visible(uri)}">\n{text}\n</resource>'
+                    )
+        return msgspec.structs.replace(words, text="\n\n".join(parts), images=tuple(images))
+
+
+def arguments_of(prompt: PromptView, text: str) -> dict[str, str]:
+    """`name=value` words by name, others in order; the last one takes what is left. Raises `Unable`."""
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        words = text.split()
+    named: dict[str, str] = {}
+    loose: list[str] = []
+    for word in words:
+        found = _NAMED.fullmatch(word)
+        if found is not None and found[1] in prompt.arguments:
+            named[found[1]] = found[2]
+        else:
+            loose.append(word)
+    free = [name for name in prompt.arguments if name not in named]
+    if loose and not free:
+        told = ", ".join(prompt.arguments) or "nothing"
+        raise Unable(f'/{prompt.server}:{prompt.name} takes {told}; "{" ".join(loose)}" is too much.')
+    for number, name in enumerate(free):
+        rest = loose[number:]
+        if rest:
+            named[name] = " ".join(rest) if number == len(free) - 1 else rest[0]
+    return named
+
+
+def said_in(server: str, answer: Mapping[str, Any]) -> tuple[str, tuple[Image, ...]]:
+    """The messages of `prompts/get` as one prompt: what an assistant is made to say is told as that."""
+    parts: list[str] = []
+    images: list[Image] = []
+    listed = answer.get("messages")
+    messages: list[Any] = cast("list[Any]", listed) if isinstance(listed, list) else []
+    for message in messages:
+        content = _table(_table(message).get("content"))
+        role = _table(message).get("role")
+        match content.get("type"):
+            case "text":
+                text = _clean(content.get("text"))
+                parts.append(text if role == "user" else f"(An earlier answer was:)\n{text}")
+            case "image":
+                images.extend(_image(content.get("data"), content.get("mimeType")))
+            case "resource":
+                for text, image in _contents([content.get("resource")]):
+                    if image is not None:
+                        images.append(image)
+                    else:
+                        parts.append(f'<resource server="{server}">\n{text}\n</resource>')
+            case "resource_link":
+                parts.append(f"@{server}:{_clean(content.get('uri'))}")
+            case _:
+                parts.append(f"[{server} sent {_clean(content.get('type'))[:40]}, which cannot be said]")
+    return "\n\n".join(filter(None, parts)), tuple(images)
+
+
+def _contents(listed: Any) -> Iterator[tuple[str, Image | None]]:
+    contents: list[Any] = cast("list[Any]", listed) if isinstance(listed, list) else []
+    for each in contents:
+        one = _table(each)
+        if isinstance(one.get("text"), str):
+            text = _clean(one["text"])
+            cut = f"\n[{len(text) - _LONGEST:,} more characters are left out]" if len(text) > _LONGEST else ""
+            yield text[:_LONGEST] + cut, None
+            continue
+        images = list(_image(one.get("blob"), one.get("mimeType")))
+        if images:
+            yield "", images[0]
+        else:
+            yield f"[{_clean(one.get('mimeType')) or 'bytes'}, which cannot be shown]", None
+
+
+def _image(data: Any, kind: Any) -> Iterator[Image]:
+    if kind in _SEEN_TYPES and isinstance(data, str):
+        try:
+            base64.b64decode(data, validate=True)
+        except (binascii.Error, ValueError):
+            return
+        yield Image(data=data, mime_type=kind)
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _clean(text: Any) -> str:
+    return visible(text) if isinstance(text, str) else ""

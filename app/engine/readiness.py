@@ -6,7 +6,7 @@ from app.engine.compactor import Compactor
 from app.engine.conversation import Conversation
 from app.engine.intake import Busy, NoKey, Refused
 from app.engine.runner import Runner
-from app.sessions.errors import SessionReadOnly, SessionWriteError
+from app.sessions.errors import SessionWriteError
 
 
 class Readiness:
@@ -41,7 +41,7 @@ class Readiness:
     def require_model(self) -> None:
         log = self._conversation.log
         if log.is_read_only:
-            raise Refused(str(SessionReadOnly(log.path)))
+            raise Refused("This session is open read-only. Fork or clone it (/clone) to go on in a copy.")
         self._require_room()
         model = self._choice.model
         if model is None:

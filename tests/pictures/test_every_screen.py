@@ -246,6 +246,9 @@ async def test_questions_about_a_session(screen: Screen, photographs: Photograph
             await tour.press("1")
             await tour.until("written elsewhere")
             await tour.photograph("read-only")
+            await tour.say("and how deep is it?")
+            await tour.until("Fork or clone it")
+            await tour.photograph("read-only-refused")
 
 
 async def test_a_session_without_its_folder(screen: Screen, photographs: Photographs) -> None:

@@ -145,12 +145,24 @@ def one_ground(picture: Picture) -> Iterator[Found]:
             word = []
 
 
+PLACE_OF_A_RUN = re.compile(r"pytest-of-|popen-gw|/tmp/")
+
+
+def placeless(picture: Picture) -> Iterator[Found]:
+    """Nothing tells of the machine that made it: another one would make another picture."""
+    for number in range(picture.drawing.height):
+        words = words_of(picture.drawing.line(number))
+        if PLACE_OF_A_RUN.search(words):
+            yield Found(picture.name, number, words.strip()[:60])
+
+
 RULES: dict[str, tuple[Callable[[Picture], Iterator[Found]], dict[str, str]]] = {
     "last column": (last_column, NOT_BAYOUS),
     "grid": (grid, {**NOT_BAYOUS, **STAND_INS}),
     "legible": (legible, {**NOT_BAYOUS, **THE_TERMINALS_COLOURS}),
     "spelled": (spelled, {**NOT_BAYOUS, **MODEL_TEXT}),
     "one ground": (one_ground, NOT_BAYOUS),
+    "placeless": (placeless, {}),
 }
 
 
@@ -205,6 +217,7 @@ def drawn(
         ("spelled", drawn("  Escape stops it    ")),
         ("spelled", drawn("  Ctrl+K does    ")),
         ("spelled", drawn("  took 12s of it    ")),
+        ("placeless", drawn("  /tmp/pytest-of-me/a.jsonl    ")),
         ("one ground", drawn("  class App    ", patch=(2, 5, "#20292a"))),
     ],
 )

@@ -24,6 +24,8 @@ from widgets.lists.rows import ListRow
 TONES = ("text", "muted", "dim", "accent", "success", "warning", "error")
 _PARTS = (*TONES, "match", "prefix", "heading", "mark")
 _MOST_KEPT = 500
+WIDEST = 116
+"""Columns of a list: on a wider page what stands at the right stays where the eye finds it."""
 
 
 class Rows(Protocol):
@@ -183,8 +185,9 @@ class RowList(ScrollView, can_focus=False):
         if row.is_heading:
             line = Line(width, self._style("text", False)).pad(2)
             line.add(plain(row.title), self._style("heading", False))
-            if (right := plain(row.right)) and cells(right) < line.room:
-                line.fill_to(width - cells(right)).add(right, self._style("dim", False))
+            edge = min(width, WIDEST)
+            if (right := plain(row.right)) and cells(right) < edge - line.used:
+                line.fill_to(edge - cells(right)).add(right, self._style("dim", False))
             return line
         base = self._style("text", is_current)
         line = Line(width, base)
@@ -195,11 +198,12 @@ class RowList(ScrollView, can_focus=False):
         right = plain(row.right)
         if cells(right) + 1 > line.room // 2:
             right = ""
-        inner = Line(line.room - (cells(right) + 1 if right else 0), base)
+        edge = min(width, WIDEST)
+        inner = Line(edge - line.used - cells(right) - 1 if right else line.room, base)
         self._draw_text(inner, item, is_current=is_current)
         line.take(inner)
         if right:
-            line.fill_to(width - cells(right)).add(right, self._style(row.right_tone, is_current))
+            line.fill_to(edge - cells(right)).add(right, self._style(row.right_tone, is_current))
         return line.fill_to(width)
 
     def _draw_text(self, line: Line, item: Shown, *, is_current: bool) -> None:

@@ -17,7 +17,7 @@ from app.extensions.ui import SilentUi
 from app.providers.scripted import Scripted, call, say
 from app.resources.paths import Paths
 from app.values.content import text_of
-from app.values.events import Notice, ToolExecutionStart
+from app.values.events import Notice, ToolExecutionStart, ToolExecutionUpdate
 from app.values.messages import ToolResultMessage
 from app.values.servers import McpServersChange
 from tests.mcp.test_servers import FAULTY, is_alive
@@ -247,6 +247,24 @@ async def test_a_rule_sleeps_when_a_server_says_something_else_of_its_tool(paths
     assert "has changed since it was allowed" in await desk.result("mcp_call", **echo)
     assert "Needs approval" not in await desk.result("mcp_call", server="docs", tool="structured")
     await desk.close()
+
+
+async def test_progress_shows_on_the_call_and_what_lasts_goes_to_the_background(desk: Desk):
+    desk.configure(docs={"exposure": "search"})
+    await desk.known()
+    session = desk.open()
+    slow = call("mcp_call", server="docs", tool="slow", arguments={"count": 3})
+    working = asyncio.ensure_future(desk.say(slow, say("meanwhile"), say("then")))
+    shown = await desk.until(
+        lambda event: isinstance(event, ToolExecutionUpdate) and event.tool_name == "mcp_call"
+    )
+    assert text_of(shown.partial_result.content) == "1/6 on it"
+    session.send_to_background(shown.tool_call_id)
+    (told,) = await working
+    assert "Background job job1 started: docs · slow" in text_of(told.content)
+    job = await session.wait_for_job("job1")
+    assert job.result.text == "slowly done"
+    await session.wait_until_idle()
 
 
 async def test_nothing_runs_and_nothing_is_named_before_it_is_needed(desk: Desk):

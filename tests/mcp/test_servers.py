@@ -19,6 +19,7 @@ from app.mcp.hub import Hub
 from app.mcp.manifest import Manifests
 from app.mcp.process import server_variables
 from app.mcp.server import ServerLife
+from tests.architecture.sources import ROOT
 from tools.running.process import LocalProcesses
 
 FAULTY = str(Path(__file__).with_name("faulty.py"))
@@ -73,6 +74,11 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
 
 def is_alive(pid: int) -> bool:
     return Path(f"/proc/{pid}").exists()
+
+
+def children_of(pid: int) -> list[int]:
+    found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(one) for one in found]
 
 
 @asynccontextmanager
@@ -210,8 +216,47 @@ async def test_nothing_is_left_of_a_server_that_does_not_want_to_end(place: Plac
     await life.link()
     pid = life.pid
     assert pid is not None
-    async with ended_within(1.2, pid):
+    async with ended_within(1.2, pid, *children_of(pid)):
         await life.end()
+
+
+HOLDS = """
+import asyncio, os, sys, time
+from pathlib import Path
+sys.path.insert(0, {root!r})
+from app.mcp.contact import ServerGround
+from app.mcp.entries import ServerConfig
+from app.mcp.process import server_variables
+from app.mcp.server import ServerLife
+from tools.running.process import LocalProcesses
+
+async def hold():
+    processes = LocalProcesses()
+    ground = ServerGround(
+        processes=lambda: processes, folder=Path.cwd, environment=lambda: server_variables(os.environ)
+    )
+    config = ServerConfig(name="docs", command=sys.executable, args=({faulty!r}, "hang-at-end"))
+    life = ServerLife(config, ground, lambda: None)
+    await life.link()
+    print(life.pid, flush=True)
+    await asyncio.sleep(1000)
+
+asyncio.run(hold())
+"""
+
+
+async def test_no_server_outlives_a_bayou_that_was_killed(tmp_path: Path):
+    program = HOLDS.format(root=str(ROOT), faulty=FAULTY)
+    holder = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", program, stdout=asyncio.subprocess.PIPE, cwd=tmp_path
+    )
+    assert holder.stdout is not None
+    server = int(await holder.stdout.readline())
+    its_own = children_of(server)
+    assert is_alive(server) and its_own
+    async with ended_within(1.2, server, *its_own):
+        holder.kill()
+        await holder.wait()
 
 
 async def test_a_line_of_twenty_megabytes_is_an_answer_and_one_of_65_is_none(place: Place):

@@ -6,6 +6,7 @@ browser by itself: who needs a sign-in is told so.
 
 import asyncio
 import json
+import re
 import time
 from collections.abc import AsyncGenerator, Callable
 from urllib.parse import parse_qs, urlencode, urljoin, urlsplit, urlunsplit
@@ -21,6 +22,7 @@ from mcp.shared.auth import (
     OAuthToken,
     ProtectedResourceMetadata,
 )
+from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, PROTOCOL_VERSION_META_KEY
 
 from app.mcp.entries import ServerConfig
 from app.mcp.faults import ServerFault, SignInNeeded
@@ -34,6 +36,7 @@ from tools.text import one_line
 
 Clients = Callable[[httpx2.Auth | None], httpx2.AsyncClient]
 """Makes what sends requests, with bayou's proxy and certificates."""
+_CLIENT = {"name": "bayou", "version": VERSION}
 _PATH = "/callback"
 _SHOWN = 300
 
@@ -66,6 +69,7 @@ class StoredAuth(httpx2.Auth):
                 raise self._needed("it does not take the sign-in")
         challenge = response.headers.get("www-authenticate", "")
         if response.status_code == 403 and "insufficient_scope" in challenge:
+            await self._want(challenge)
             raise self._needed("it wants more rights than the sign-in has")
 
     async def _stored(self) -> StoredSignIn | None:
@@ -107,6 +111,13 @@ class StoredAuth(httpx2.Auth):
         context.current_tokens = OAuthToken.model_validate({**known.tokens, **said})
         return stored_of(context)
 
+    async def _want(self, challenge: str) -> None:
+        """What the next sign-in asks for, beside what this one has."""
+        scope, known = re.search(r'scope="([^"]*)"', challenge), await self._stored()
+        if scope is not None and known is not None:
+            known.wanted_scope = _joined(str(known.tokens.get("scope") or ""), known.wanted_scope, scope[1])
+            await asyncio.to_thread(self._sign_ins.keep, self._server.name, self._url, known)
+
     def _needed(self, why: str) -> SignInNeeded:
         return SignInNeeded(f"{why}: /mcp login {self._server.name}")
 
@@ -115,11 +126,16 @@ async def sign_in(server: ServerConfig, sign_ins: SignIns, clients: Clients, ui:
     """With the person, from the first page to what is stored; gives what to tell of it. Raises `Unable`."""
     port = server.oauth.callback_port if server.oauth is not None else 0
     url = server.url or ""
+    before = await asyncio.to_thread(sign_ins.of, server.name, url)
+    wanted = before.wanted_scope if before is not None else ""
     async with Callback(port, _PATH, "") as callback:
-        flow = _Flow(server, callback, ui)
+        flow = _Flow(server, callback, ui, wanted)
         try:
             async with clients(flow.provider) as client:
-                answer = await client.send(_first_request(url))
+                # Some let anybody greet them in the older way, and some know no newer one.
+                answer = await client.send(_discovering(url))
+                if flow.provider.context.current_tokens is None:
+                    answer = await client.send(_greeting(url))
         except Unable:
             raise
         except (OAuthFlowError, httpx2.HTTPError, ValueError) as problem:
@@ -142,8 +158,9 @@ async def sign_in(server: ServerConfig, sign_ins: SignIns, clients: Clients, ui:
 class _Flow:
     """One sign-in: what the SDK asks of a person goes through their browser."""
 
-    def __init__(self, server: ServerConfig, callback: Callback, ui: SignInUi) -> None:
+    def __init__(self, server: ServerConfig, callback: Callback, ui: SignInUi, wanted_scope: str) -> None:
         self._server = server
+        self._wanted_scope = wanted_scope
         self._callback = callback
         self._ui = ui
         redirect = f"http://127.0.0.1:{callback.port}{_PATH}"
@@ -158,9 +175,13 @@ class _Flow:
     async def _open(self, url: str) -> None:
         parts = urlsplit(url)
         fields = {name: values[0] for name, values in parse_qs(parts.query).items()}
-        scope = self._server.oauth.scope if self._server.oauth is not None else ""
-        if scope:
-            fields["scope"] = scope
+        given = self._server.oauth
+        if given is not None and given.scope:
+            fields["scope"] = given.scope
+        elif self._wanted_scope:
+            fields["scope"] = _joined(fields.get("scope", ""), self._wanted_scope)
+        if given is not None and given.client_secret:
+            self._choose_way_of_secret()
         page = urlunsplit(parts._replace(query=urlencode(fields)))
         refused = await refusal(page, self._server.url or "")
         if refused or parts.scheme not in ("http", "https"):
@@ -171,6 +192,14 @@ class _Flow:
             f'Sign in to "{self._server.name}" at {parts.hostname}. '
             "If the last page cannot be reached, paste its address here.",
         )
+
+    def _choose_way_of_secret(self) -> None:
+        """How a client that the person registered proves itself: as the server says, which is known by now."""
+        client, said = self.provider.context.client_info, self.provider.context.oauth_metadata
+        ways = said.token_endpoint_auth_methods_supported if said is not None else None
+        if client is not None:
+            is_posted = "client_secret_post" in (ways or ()) and "client_secret_basic" not in (ways or ())
+            client.token_endpoint_auth_method = "client_secret_post" if is_posted else "client_secret_basic"
 
     async def _answered(self) -> AuthorizationCodeResult:
         answer = await first_answer(self._callback, self._ui)
@@ -287,20 +316,31 @@ def _given_client(server: ServerConfig, redirect: str) -> OAuthClientInformation
     )
 
 
-def _first_request(url: str) -> httpx2.Request:
-    """What a server that wants to know who asks refuses."""
-    greeting = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": {"name": "bayou", "version": VERSION},
-        },
+def _discovering(url: str) -> httpx2.Request:
+    version = "2026-07-28"
+    meta = {
+        PROTOCOL_VERSION_META_KEY: version,
+        CLIENT_INFO_META_KEY: _CLIENT,
+        CLIENT_CAPABILITIES_META_KEY: {},
     }
-    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-    return httpx2.Request("POST", url, content=json.dumps(greeting).encode(), headers=headers)
+    headers = {"MCP-Protocol-Version": version, "Mcp-Method": "server/discover"}
+    return _asked(url, "server/discover", {"_meta": meta}, headers)
+
+
+def _greeting(url: str) -> httpx2.Request:
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": _CLIENT}
+    return _asked(url, "initialize", params, {})
+
+
+def _asked(url: str, method: str, params: dict[str, object], headers: dict[str, str]) -> httpx2.Request:
+    """What a server that wants to know who asks refuses."""
+    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    accepted = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    return httpx2.Request("POST", url, content=json.dumps(message).encode(), headers={**accepted, **headers})
+
+
+def _joined(*scopes: str) -> str:
+    return " ".join(dict.fromkeys(word for scope in scopes for word in scope.split()))
 
 
 def _authorize(request: httpx2.Request, known: StoredSignIn | None) -> None:

@@ -34,6 +34,8 @@ class StoredSignIn(msgspec.Struct, kw_only=True, omit_defaults=True):
     """What the server says of who may let people in."""
     expires_at: float = 0.0
     """Unix seconds; 0: it does not say."""
+    wanted_scope: str = ""
+    """What a request was refused for: the next sign-in asks for it."""
 
     @property
     def has_run_out(self) -> bool:

@@ -28,6 +28,9 @@ class GuardedServer:
         self.failures: list[int] = []
         """Statuses that the next requests are answered with."""
         self.needs_sign_in = True
+        self.scope_of_calls = ""
+        """What a token needs for calls."""
+        self.scope_of: dict[str, str] = {}
         self.lock = threading.Lock()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _requests_of(self))
         self._http.daemon_threads = True
@@ -70,6 +73,9 @@ class GuardedServer:
         with self.lock:
             if form.get("client_id") not in self.clients:
                 return 401, {"error": "invalid_client"}
+            wanted = self.clients[form["client_id"]].get("basic")
+            if wanted and form.get("authorization") != wanted:
+                return 401, {"error": "invalid_client"}
             if form["grant_type"] == "authorization_code":
                 asked = self.codes.pop(form.get("code", ""), None)
                 digest = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
@@ -80,9 +86,11 @@ class GuardedServer:
                 return 400, {"error": "invalid_grant"}
             else:
                 self.refresh.discard(form["refresh_token"])
+                asked = {}
                 self.refreshes += 1
             access, fresh = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
             self.valid.add(access)
+            self.scope_of[access] = asked.get("scope", "")
             self.refresh.add(fresh)
             given = {"access_token": access, "refresh_token": fresh, "expires_in": self.seconds}
             return 200, {**given, "token_type": "Bearer"}
@@ -124,7 +132,9 @@ def _requests_of(server: GuardedServer) -> type[BaseHTTPRequestHandler]:
                     self._json(201, client)
                 case "/token":
                     form = {name: values[0] for name, values in parse_qs(body.decode()).items()}
-                    self._json(*server.token(form))
+                    self._json(
+                        *server.token({**form, "authorization": self.headers.get("Authorization", "")})
+                    )
                 case _:
                     self._mcp(json.loads(body))
 
@@ -136,6 +146,11 @@ def _requests_of(server: GuardedServer) -> type[BaseHTTPRequestHandler]:
             if server.needs_sign_in and bearer not in server.valid:
                 where = f"{server.base}/.well-known/oauth-protected-resource/mcp"
                 self._json(401, {}, {"WWW-Authenticate": f'Bearer resource_metadata="{where}"'})
+                return
+            missing = set(server.scope_of_calls.split()) - set(server.scope_of.get(bearer, "").split())
+            if message.get("method") == "tools/call" and missing:
+                wants = f'Bearer error="insufficient_scope", scope="{server.scope_of_calls}"'
+                self._json(403, {}, {"WWW-Authenticate": wants})
                 return
             match message.get("method"):
                 case "initialize":

@@ -1,6 +1,7 @@
 """Signing in to servers on the network: once by a person, then by what is stored, for every process at once."""
 
 import asyncio
+import base64
 import urllib.request
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -119,6 +120,27 @@ async def test_a_client_of_ones_own_is_not_registered_and_names_its_scope(
     await signed_in(config, sign_ins, Browser())
     assert "POST /register" not in server.requests
     assert server.scopes_seen == ["read"]
+    assert await heard(config, sign_ins) == "heard"
+
+
+async def test_a_secret_of_ones_own_is_shown_as_the_server_wants_it(server: GuardedServer, sign_ins: SignIns):
+    server.clients["mine"] = {"basic": "Basic " + base64.b64encode(b"mine:shh").decode()}
+    config = config_of(server, oauth=OAuthConfig(client_id="mine", client_secret="shh"))
+    await signed_in(config, sign_ins, Browser())
+    server.valid.clear()
+    assert await heard(config, sign_ins) == "heard"
+    assert server.refreshes == 1
+
+
+async def test_rights_that_a_call_wants_are_asked_for_at_the_next_sign_in(
+    server: GuardedServer, sign_ins: SignIns
+):
+    server.scope_of_calls = "write"
+    config = config_of(server)
+    await signed_in(config, sign_ins, Browser())
+    with pytest.raises(SignInNeeded, match="it wants more rights than the sign-in has: /mcp login docs"):
+        await heard(config, sign_ins)
+    await signed_in(config, sign_ins, Browser())
     assert await heard(config, sign_ins) == "heard"
 
 

@@ -78,8 +78,11 @@ class ServersScreen(PickerScreen):
         super()._fit()
         is_below = not self.has_class("beside") and self.app.size.height >= 20
         self.set_class(is_below, "below")
-        if is_below:
-            self.query_one("#body").styles.height = min(len(self._servers) + 9, self.app.size.height * 3 // 5)
+        if is_below or self.has_class("beside"):
+            around = 9 if is_below else 12
+            self.query_one("#body").styles.height = min(
+                len(self._servers) + around, self.app.size.height * 3 // 5
+            )
 
     def _told(self, row: ListRow) -> PreviewText:
         server = self._servers.get(row.id)

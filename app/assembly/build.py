@@ -21,7 +21,13 @@ from app.engine.edit_way import edit_mode
 from app.engine.jobs_tool import jobs_tool
 from app.engine.known_secrets import SecretPlaces
 from app.engine.machinery import Parts
-from app.engine.options import SessionOptions, kernel_settings, read_settings, shell_settings
+from app.engine.options import (
+    SessionOptions,
+    broken_intercept_rules,
+    kernel_settings,
+    read_settings,
+    shell_settings,
+)
 from app.engine.places import Places
 from app.engine.plan_tool import plan_tool
 from app.engine.prompting import PromptChoice, PromptSource
@@ -53,6 +59,7 @@ from tools.builtin.mermaid import mermaid_tool
 from tools.files.artifacts import Artifacts
 from tools.files.presence import is_file
 from tools.registry import builtin_tools
+from tools.running.own_shell import OwnShell
 from tools.workspace import Workspace
 
 
@@ -170,6 +177,7 @@ def assemble(
         locked=begun.locked,
         problems=(
             *map(str, (*in_force.problems, *catalogue.problems, *credentials.problems)),
+            *broken_intercept_rules(settings),
             *told,
             *prompt.problems,
             *log.take_problems(),
@@ -262,11 +270,12 @@ def _workspace(
     choice: ModelChoice,
 ) -> Workspace:
     folder, above = outputs_of(log)
+    own_shell = OwnShell(paths.cache_dir / "shell", paths.home)
     roots = {paths.sessions_dir, *([folder.parent] if folder else [])}
     return Workspace(
         paths.cwd,
         artifacts=Artifacts(folder, above=above, before_first=lambda: drop_old_outputs(roots)),
-        shell=lambda: shell_settings(in_force, project.counts_now),
+        shell=lambda: shell_settings(in_force, project.counts_now, own_shell),
         read=lambda: read_settings(in_force),
         kernel_settings=lambda: kernel_settings(in_force, project.counts_now, lambda: _is_harmless(project)),
         edit_mode=lambda: edit_mode(in_force.settings.edit, choice.model),

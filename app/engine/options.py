@@ -1,6 +1,6 @@
 """What a session goes by: the settings in force, in the terms of its parts. Each is asked for when it matters."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 
 import msgspec
 
@@ -14,6 +14,8 @@ from app.resources.in_force import InForce
 from app.resources.settings import Settings
 from app.values.models import Model
 from tools.kernel.settings import KernelSettings
+from tools.running.interceptor import InterceptRule, broken
+from tools.running.own_shell import OwnShell
 from tools.running.shell import ShellSettings
 from tools.workspace import ReadSettings
 
@@ -88,27 +90,47 @@ class SessionOptions:
 
 
 def shell_settings(
-    in_force: InForce, project_counts: Callable[[], Awaitable[bool]] | None = None
+    in_force: InForce,
+    project_counts: Callable[[], Awaitable[bool]] | None = None,
+    own: OwnShell | None = None,
 ) -> ShellSettings:
     """Where the project says something of the shell, it is looked at again before each command."""
-    chosen = _shell(in_force.settings)
+    chosen = _shell(in_force.settings, own)
     if not any(in_force.origin(name) == "project" for name in ("shellPath", "shellCommandPrefix")):
         return chosen
-    own = _shell(in_force.without_project())
-    return msgspec.structs.replace(chosen, still_counts=project_counts, otherwise=own)
+    otherwise = _shell(in_force.without_project(), own)
+    return msgspec.structs.replace(chosen, still_counts=project_counts, otherwise=otherwise)
 
 
-def _shell(settings: Settings) -> ShellSettings:
+def _shell(settings: Settings, own: OwnShell | None) -> ShellSettings:
     bash, shell = settings.bash, settings.shell
     return ShellSettings(
         path=shell.shell_path,
         prefix=shell.shell_command_prefix or "",
         passed_names=shell.shell_pass_environment,
         is_persistent=bash.persistent_shell,
+        own=own if bash.own_shell else None,
         is_intercepting=bash.interceptor.enabled,
+        intercepted=intercept_rules(settings) if bash.interceptor.enabled else (),
+        has_terminals=bash.pty,
         default_timeout=bash.default_timeout_seconds or None,
         background_after_seconds=bash.auto_background.threshold_ms / 1000 or None,
     )
+
+
+def intercept_rules(settings: Settings) -> tuple[InterceptRule, ...]:
+    return tuple(
+        InterceptRule(pattern=one.pattern, tool=one.tool, message=one.message, ignore_case=one.ignore_case)
+        for one in settings.bash.interceptor.rules
+    )
+
+
+def broken_intercept_rules(settings: Settings) -> Iterator[str]:
+    """Of the rules of one's own, those that cannot be read, each with what is wrong with it."""
+    for number, rule in enumerate(intercept_rules(settings), start=1):
+        why = broken(rule)
+        if why is not None:
+            yield f"bash.interceptor.rules: {number} is skipped, for its pattern cannot be read: {why}."
 
 
 def kernel_settings(

@@ -36,6 +36,7 @@ from tools.base import Tool, ToolError
 from tools.edits.named import files_meant, patch_in_command
 from tools.files.paths import absolute
 from tools.files.places import exists
+from tools.running.own_shell import own_snapshot
 from tools.running.shell import SpawnHook, SpawnPlan
 from tools.workspace import Workspace
 
@@ -164,6 +165,8 @@ class Permits:
     ) -> Verdict:
         """Whether it may run; asked until it is decided, for a person may change what would run."""
         self._tell_problems()
+        if call.name == "bash":
+            await own_snapshot(self._workspace, self._workspace.shell())  # what a command means by its names
         changed: dict[str, Any] | None = None
         while True:
             now = arguments if changed is None else changed
@@ -221,6 +224,9 @@ class Permits:
             place = msgspec.structs.replace(
                 place, folder=os.path.realpath(absolute(cwd, self._workspace.cwd))
             )
+        own = self._workspace.shell().own
+        if own is not None and own.known is not None:
+            place = msgspec.structs.replace(place, aliases=own.known.aliases, functions=own.known.functions)
         path, *also = self._paths(name, arguments) or (None,)
         is_staged = name == "resolve"
         request = CallRequest(

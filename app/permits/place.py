@@ -4,7 +4,7 @@ Nothing here looks anywhere by itself: the gate hands the ways over, tests hand 
 """
 
 import posixpath
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -28,6 +28,10 @@ class CommandPlace(msgspec.Struct, frozen=True, kw_only=True):
     """Folders of bayou's own settings and credentials."""
     hooks: frozenset[str] = frozenset()
     """Git's hooks that are enabled in the workspace's repository."""
+    aliases: Mapping[str, str] = {}
+    """Of the person's own shell, where commands have them."""
+    functions: frozenset[str] = frozenset()
+    """The same: what they do is not looked into."""
     hides_secrets: bool = False
     """A command that reads runs where secret files and variables cannot be seen."""
     secret_variables: bool = True

@@ -76,7 +76,7 @@ class ShellReading:
         self.running: set[int] = set()
 
     def whole(self, text: str) -> Judgement:
-        scope = ShellScope(folders=(self.place.folder,))
+        scope = ShellScope(folders=(self.place.folder,), aliases=dict(self.place.aliases))
         self.read(text, scope)
         for before, statements, body in list(self.uncalled.values()):
             before.arguments = None

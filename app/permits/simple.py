@@ -67,6 +67,11 @@ def _covered(reading: "ShellReading", simple: Simple, findings: list[Finding]) -
         scope.gather(own)
         return Feed()
     function = scope.functions.get(name.text) if name.is_literal else None
+    if function is None and name.is_literal and name.text in reading.place.functions:
+        reading.add(
+            simple.text, [*findings, Finding("X", f"runs {name.text}, a function of your shell")], None
+        )
+        return Feed()
     if function is None:
         return None
     if findings:

@@ -115,6 +115,13 @@ class AutoBackground(Group, frozen=True, kw_only=True):
     ] = 0
 
 
+class InterceptorRule(Group, frozen=True, kw_only=True):
+    pattern: str
+    tool: str
+    message: str
+    ignore_case: bool = False
+
+
 class Interceptor(Group, frozen=True, kw_only=True):
     """Pointing shell commands to the better tool."""
 
@@ -124,6 +131,13 @@ class Interceptor(Group, frozen=True, kw_only=True):
             description="Answer `cat`, `grep`, `find`, `sed -i` and redirections with the tool to use instead."
         ),
     ] = False
+    rules: Annotated[
+        tuple[InterceptorRule, ...],
+        Meta(
+            description="Rules of your own, before these: a regular expression for the beginning of a command, the "
+            "tool that the model has to have, and what it is told."
+        ),
+    ] = ()
 
 
 EditWay = Literal["auto", "replace", "anchored", "patch", "hashline"]
@@ -165,6 +179,17 @@ class BashSettings(Group, frozen=True, kw_only=True):
         bool,
         Meta(description="One shell per session, so that `cd`, exports and functions last between calls."),
     ] = False
+    own_shell: Annotated[
+        bool,
+        Meta(
+            description="Commands have the aliases, functions and options of your bash or zsh: its start-up files are "
+            "read once in a session, for five seconds at most."
+        ),
+    ] = False
+    pty: Annotated[
+        bool,
+        Meta(description="Let the model run a command in a terminal that you see and can type into."),
+    ] = True
 
 
 class BackgroundSettings(Group, frozen=True, kw_only=True):

@@ -167,6 +167,28 @@ async def interceptor(scene: Scene) -> Any:
     return await said_by(scene, "cat a.txt")
 
 
+@LIVE.add(
+    "bash.interceptor.rules", (), ({"pattern": "make ", "tool": "bash", "message": "Use just instead."},)
+)
+async def own_rules(scene: Scene) -> Any:
+    scene.assembled.in_force.set("bash.interceptor.enabled", True)
+    return await said_by(scene, "make nothing")
+
+
+@LIVE.add("bash.ownShell", False, True)
+async def own_shell(scene: Scene) -> Any:
+    home = Path(os.environ["HOME"])
+    home.mkdir(parents=True, exist_ok=True)
+    (home / ".bashrc").write_text("alias greet='echo hello'\n")
+    scene.assembled.in_force.set("shellPath", "/bin/bash")
+    return await said_by(scene, "greet")
+
+
+@LIVE.add("bash.pty", False, True)
+async def terminals(scene: Scene) -> Any:
+    return (await result_of(scene, "bash", command="true", pty=True)).content
+
+
 @LIVE.add("bash.defaultTimeoutSeconds", 0, 1)
 async def time_limit(scene: Scene) -> Any:
     return await said_by(scene, "sleep 1.4; echo done")

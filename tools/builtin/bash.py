@@ -165,7 +165,8 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
     stands_in = Path(absolute(arguments.cwd, context.cwd)) if arguments.cwd else context.cwd
     if workspace.shell().is_intercepting:
         _, rest = split_leading_cd(arguments.command)
-        refusal = better_tool(arguments.command, rest, workspace.active_tools())
+        rules = workspace.shell().intercepted
+        refusal = better_tool(arguments.command, rest, workspace.active_tools(), rules)
         if refusal:
             raise ToolError(refusal)
     extra = dict(arguments.env or {})
@@ -178,6 +179,10 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
         ),
     )
     if arguments.pty:
+        if not workspace.shell().has_terminals:
+            raise ToolError(
+                "Commands get no terminal here (the setting bash.pty is off). Run it without pty."
+            )
         if workspace.pty_host is None:
             raise ToolError(
                 "There is no terminal to show this command in. Run it without pty, or ask the user to run it."

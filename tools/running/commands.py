@@ -13,6 +13,7 @@ import msgspec
 from tools.base import ToolError
 from tools.box.planted import Seen, changed, look
 from tools.operations import CommandLine, RunningProcess
+from tools.running.own_shell import own_snapshot, with_own_shell
 from tools.running.process import BoxFailed, pipe
 from tools.running.rolling import OutputSnapshot, RollingOutput
 from tools.running.shell import ShellSettings, SpawnPlan, prefixed, shell_argv
@@ -278,9 +279,11 @@ async def as_set(workspace: Workspace, plan: SpawnPlan) -> CommandLine:
     if workspace.spawn_hook:
         plan = await workspace.spawn_hook(plan)
     argv = shell_argv(settings, workspace.processes.find_program)
-    return CommandLine(
-        argv=(*argv, prefixed(settings, plan.command)), cwd=plan.cwd, environment=plan.environment
-    )
+    text = prefixed(settings, plan.command)
+    snapshot = await own_snapshot(workspace, settings)
+    if snapshot is not None:
+        text = with_own_shell(snapshot, argv[0], text)
+    return CommandLine(argv=(*argv, text), cwd=plan.cwd, environment=plan.environment)
 
 
 async def start_process(

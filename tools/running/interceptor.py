@@ -10,6 +10,7 @@ import msgspec
 class InterceptRule(msgspec.Struct, frozen=True, kw_only=True):
     pattern: str
     tool: str
+    """Which the model has to have, so that the rule counts."""
     message: str
     ignore_case: bool = False
 
@@ -43,11 +44,23 @@ RULES: Final[tuple[InterceptRule, ...]] = (
 )
 
 
+def broken(rule: InterceptRule) -> str | None:
+    """What is wrong with its pattern."""
+    try:
+        re.compile(rule.pattern)
+    except re.error as problem:
+        return str(problem)
+    return None
+
+
 def better_tool(
-    command: str, without_cd: str, tools: Collection[str], rules: tuple[InterceptRule, ...] = RULES
+    command: str, without_cd: str, tools: Collection[str], own: tuple[InterceptRule, ...] = ()
 ) -> str | None:
-    """Why `command` is refused, or None. A rule counts only if its tool is there; a broken pattern never does."""
-    for rule in rules:
+    """Why `command` is refused, or None. A rule counts only if its tool is there; a broken pattern never does.
+
+    `own`: the person's rules, before those that every session has.
+    """
+    for rule in (*own, *RULES):
         if rule.tool not in tools:
             continue
         try:

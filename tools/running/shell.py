@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -12,6 +12,10 @@ from tools.base import ToolError
 from tools.files.presence import exists, is_file
 from tools.patterns import late
 from tools.running.withheld import own_variables
+
+if TYPE_CHECKING:
+    from tools.running.interceptor import InterceptRule
+    from tools.running.own_shell import OwnShell
 
 NON_INTERACTIVE: Final[Mapping[str, str]] = {
     # Pagers show everything at once.
@@ -83,8 +87,14 @@ class ShellSettings(msgspec.Struct, frozen=True, kw_only=True):
     otherwise: "ShellSettings | None" = None
     is_persistent: bool = False
     """One shell for all commands of the session, so that `cd`, exports and functions last."""
+    own: "OwnShell | None" = None
+    """Commands have the aliases, functions and options of the person's shell."""
     is_intercepting: bool = False
     """Refuse commands for which there is a better tool."""
+    intercepted: "tuple[InterceptRule, ...]" = ()
+    """The person's own rules of that kind, which go before bayou's."""
+    has_terminals: bool = True
+    """The model may run a command in a terminal that the person sees."""
     default_timeout: float | None = None
     """Seconds for a command that names none."""
     background_after_seconds: float | None = None

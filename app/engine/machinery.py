@@ -118,7 +118,9 @@ class Machinery:
         self.models = Models(choice, self.conversation, self.telling, self.cache)
         self.todos = Todos(self.conversation, self.telling, options)
         self.permits = self._permits(parts)
-        self.planning = Planning(self.permits, self.todos, self.telling, asks=parts.standing.asks)
+        self.planning = Planning(
+            self.conversation, self.permits, self.todos, self.telling, asks=parts.standing.asks
+        )
         parts.toolbox.withhold(self.planning.withholds)
         self.pending = self._pending(parts)
         self.requests = self._requests(parts)
@@ -291,6 +293,7 @@ class Machinery:
             files=self.files,
             restoring=self.restoring,
             pending=self.pending,
+            planning=self.planning,
             telling=self.telling,
             stop=self.stop,
             enter=parts.enter,

@@ -23,6 +23,7 @@ from app.engine.jobs import JobTable
 from app.engine.opinions import Wish
 from app.engine.pending import Pending
 from app.engine.places import Places
+from app.engine.planning import Planning
 from app.engine.readiness import Readiness
 from app.engine.restoring import Restoring
 from app.engine.telling import Telling
@@ -70,6 +71,7 @@ class Navigation:
         files: Files,
         restoring: Restoring,
         pending: Pending,
+        planning: Planning,
         telling: Telling,
         stop: Callable[[], Awaitable[None]],
         enter: Callable[[Path], Awaitable[None]],
@@ -90,6 +92,7 @@ class Navigation:
         self._files = files
         self._restoring = restoring
         self._pending = pending
+        self._planning = planning
         self._telling = telling
         self._stop = stop
         """Ends what is under way, and returns when it has."""
@@ -195,6 +198,7 @@ class Navigation:
         self._recover_files()
         self._conversation.recover_partial()
         await self._replaced(reason)
+        self._planning.resume()
 
     def _recover_files(self) -> None:
         """What a crash left of changes to files."""
@@ -210,6 +214,7 @@ class Navigation:
         )
         self._recover_files()
         self._conversation.recover_partial()
+        self._planning.resume()
         if name and not log.is_read_only:
             self._conversation.rename(" ".join(name.split()))
         return names_model

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from app.engine.conversation import Conversation
 from app.engine.permits import Permits
 from app.engine.standing import Asked
 from app.engine.telling import Telling
@@ -18,10 +19,13 @@ from app.engine.todos import Todos
 from app.permits.decide import Mode
 from app.todos.changes import TodoRefused
 from app.todos.plans import todos_of
-from app.values.events import PlanModeChanged, PlanProposed, QuestionAsked
+from app.values.entries import CustomEntry
+from app.values.events import EntryAppended, PlanModeChanged, PlanProposed, QuestionAsked
 from app.values.todos import items_of, open_items
 from tools.base import Tool
 
+ENTRY = "bayou.plan"
+"""Whether plan mode is on from here; a session is resumed in it."""
 ACCEPT, STAY = "Accept", "Stay in plan mode"
 _RUNS_CODE = frozenset({"bash"})
 """Of which the gate can tell that it only reads; of a program (`eval`) it never can."""
@@ -51,7 +55,10 @@ class PlanOutcome(msgspec.Struct, frozen=True, kw_only=True):
 class Planning:
     """Of one session."""
 
-    def __init__(self, permits: Permits, todos: Todos, telling: Telling, *, asks: Asked) -> None:
+    def __init__(
+        self, conversation: Conversation, permits: Permits, todos: Todos, telling: Telling, *, asks: Asked
+    ) -> None:
+        self._conversation = conversation
         self._permits = permits
         self._todos = todos
         self._telling = telling
@@ -67,7 +74,23 @@ class Planning:
         if not self.is_on:
             self._before = self._permits.mode
             self._permits.set_mode("read-only")
+            self._note(is_on=True)
             self._telling.publish_now(PlanModeChanged(is_on=True))
+
+    def resume(self) -> None:
+        """A session that was left in plan mode is opened in it."""
+        log = self._conversation.log
+        said = (one for one in log.upwards() if isinstance(one, CustomEntry) and one.custom_type == ENTRY)
+        entry = next(said, None)
+        if entry is None or entry.data != {"on": True} or self.is_on:
+            return
+        self._before = self._permits.mode
+        self._permits.set_mode("read-only")
+        self._telling.publish_now(PlanModeChanged(is_on=True))
+
+    def _note(self, *, is_on: bool) -> None:
+        if not self._conversation.log.is_read_only:
+            self._telling.publish_now(EntryAppended(entry=self._conversation.note(ENTRY, {"on": is_on})))
 
     def end(self) -> None:
         """Back to the mode that was before."""
@@ -75,6 +98,7 @@ class Planning:
             self._permits.set_mode(self._before or "ask")
         if self._before is not None:
             self._before = None
+            self._note(is_on=False)
             self._telling.publish_now(PlanModeChanged(is_on=False))
 
     def withholds(self, tool: Tool) -> bool:

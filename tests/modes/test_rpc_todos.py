@@ -1,4 +1,4 @@
-"""A list of todos that a program sets, through a process that is killed."""
+"""A list of todos that a program sets, and plan mode, through a process that is killed."""
 
 import os
 import signal
@@ -30,3 +30,24 @@ async def test_a_list_is_set_told_and_there_again_after_a_kill(tmp_path: Path) -
         os.kill(bayou.connection.pid, signal.SIGKILL)
     async with RpcClient(arguments=("--session", file), cwd=tmp_path, env=env) as again:
         assert (await again.get_state())["todoPhases"] == phases
+
+
+async def test_plan_mode_is_there_again_after_a_kill_until_it_is_left(tmp_path: Path) -> None:
+    env = {**os.environ, **FAST}
+    async with RpcClient(cwd=tmp_path, env=env) as bayou:
+        before = (await bayou.get_permissions())["mode"]
+        await bayou.prompt_and_wait("hello")
+        await bayou.set_plan_mode(True)
+        file = (await bayou.get_state()).get("sessionFile")
+        assert file is not None
+        os.kill(bayou.connection.pid, signal.SIGKILL)
+    again = ("--session", file)
+    async with RpcClient(arguments=again, cwd=tmp_path, env=env) as bayou:
+        assert (await bayou.get_state())["planMode"]
+        assert (await bayou.get_permissions())["mode"] == "read-only"
+        await bayou.prompt_and_wait("run touch made")
+        assert not (tmp_path / "made").exists()
+        await bayou.set_plan_mode(False)
+        assert (await bayou.get_permissions())["mode"] == before
+    async with RpcClient(arguments=again, cwd=tmp_path, env=env) as bayou:
+        assert not (await bayou.get_state())["planMode"]

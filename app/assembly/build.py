@@ -177,8 +177,7 @@ def assemble(
         locked=begun.locked,
         problems=(
             *map(str, (*in_force.problems, *catalogue.problems, *credentials.problems)),
-            *broken_intercept_rules(settings),
-            *told,
+            *(*told, *broken_intercept_rules(settings)),
             *prompt.problems,
             *log.take_problems(),
             *themes.problems,

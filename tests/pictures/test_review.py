@@ -142,6 +142,12 @@ def test_a_broken_picture_is_told_and_harms_nothing(svg: str):
     assert "cut off, or no picture" in page
 
 
+def test_two_broken_pictures_are_not_called_the_same():
+    comparison = compare_texts({"a.svg": "<svg"}, {"a.svg": "\ufffd\0"}, Review())
+    assert comparison.told().startswith("1 picture differs") and not comparison.same_cells
+    assert "cut off, or no picture" in changes_page(comparison, "broken", Review(), {})
+
+
 def test_what_a_picture_says_is_never_part_of_the_page():
     hostile = picture("</script><script>alert(1)</script>", Text("x", "#ff0000"))
     hostile = hostile.replace("#ff0000", 'red" onload="alert(2)')
@@ -182,7 +188,7 @@ def test_a_range_without_pictures(project: Project, capsys: pytest.CaptureFixtur
 def test_a_branch_that_deleted_all_pictures(project: Project, capsys: pytest.CaptureFixture[str]):
     project.commit({"a.svg": picture("one")})
     project.commit({"a.svg": None})
-    project.pictures.mkdir(exist_ok=True)
+    project.pictures.rmdir()  # as git leaves it
     assert command.main(["HEAD~1...HEAD"]) == 0
     assert "1 picture differs" in capsys.readouterr().out
     assert "gone" in project.page.read_text()

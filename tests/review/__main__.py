@@ -25,12 +25,14 @@ from tests.review.sources import Checkout, Commit, NotThere, Review, git, read_r
 class Where:
     """The folders that are meant."""
 
-    def __init__(self, pictures: str, runs: str) -> None:
+    def __init__(self, pictures: str, runs: str, *, in_commits: bool = False) -> None:
+        """`in_commits`: the folder need not lie there, it may have been deleted since."""
         self.pictures = Path(pictures).resolve()
         self.runs = Path(runs).resolve()
-        if not self.pictures.is_dir():
+        if not (in_commits or self.pictures.is_dir()):
             raise NotThere(f"There is no folder {pictures}. Say where the pictures are: --pictures FOLDER.")
-        top = git(self.pictures, "rev-parse", "--show-toplevel")
+        here = next(one for one in (self.pictures, *self.pictures.parents) if one.is_dir())
+        top = git(here, "rev-parse", "--show-toplevel")
         if top is None:
             raise NotThere(f"{pictures} is in no git repository, so there is nothing to compare with.")
         self.repository = Path(top.decode().rstrip("\n"))
@@ -143,7 +145,8 @@ def _options(words: list[str]) -> argparse.Namespace:
 def main(words: list[str]) -> int:
     asked = _options(words)
     try:
-        where = Where(asked.pictures, asked.runs)
+        in_commits = any(".." in one for one in asked.range) and asked.range[0] != "accept"
+        where = Where(asked.pictures, asked.runs, in_commits=in_commits)
         if asked.range[:1] == ["accept"]:
             return _accept(where, asked.range[1:])
         if len(asked.range) > 1:

@@ -120,9 +120,14 @@ def compare_texts(before: Mapping[str, str], after: Mapping[str, str], review: R
         changes.append(_change(name, "renamed", gone.pop(was), fresh.pop(name), review)._replace(was=was))
     changes += [_change(name, "gone", drawing, NOTHING, review) for name, drawing in gone.items()]
     changes += [_change(name, "new", NOTHING, drawing, review) for name, drawing in fresh.items()]
-    same = tuple(change for change in changes if change.kind == "changed" and change.difference.is_none)
-    unlike = [change for change in changes if change.kind != "changed" or not change.difference.is_none]
+    same = tuple(change for change in changes if _is_same(change))
+    unlike = [change for change in changes if not _is_same(change)]
     return Comparison(_grouped(unlike), tuple(change._replace(kind="same cells") for change in same))
+
+
+def _is_same(change: Change) -> bool:
+    """Of what is no picture nobody knows what it would show."""
+    return change.kind == "changed" and change.difference.is_none and not change.is_broken
 
 
 def _change(name: str, kind: Kind, before: Drawing, after: Drawing, review: Review) -> Change:

@@ -303,7 +303,7 @@ TREE_TELLS = {
     "app.tree.compare": "compares",
     "app.tree.filter.cycleForward": "no tools",
     "app.tree.filter.cycleBackward": "everything",
-    "app.tree.filter.default": "default",
+    "app.tree.filter.default": "prompts, answers and tools",
     "app.tree.filter.noTools": "no tools",
     "app.tree.filter.userOnly": "prompts only",
     "app.tree.filter.labeledOnly": "labelled",

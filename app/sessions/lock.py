@@ -8,6 +8,7 @@ Readers are never kept out.
 
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 _FAR = 1 << 62
@@ -54,6 +55,25 @@ def holder_of(descriptor: int) -> int | None:
     except (OSError, ValueError, AttributeError):
         return None
     return None
+
+
+def locked_elsewhere(paths: Iterable[Path]) -> frozenset[Path]:
+    """Which of these another process has open for writing, where the system tells. One look for all of them."""
+    try:
+        lines = [line.split() for line in Path("/proc/locks").read_text(encoding="ascii").splitlines()]
+    except (OSError, ValueError):
+        return frozenset()
+    own = str(os.getpid())
+    held = {words[5] for words in lines if len(words) > 5 and words[1] == "FLOCK" and words[4] != own}
+    found: list[Path] = []
+    for path in paths if held else ():
+        try:
+            stat = path.stat()
+        except OSError:
+            continue
+        if f"{os.major(stat.st_dev):02x}:{os.minor(stat.st_dev):02x}:{stat.st_ino}" in held:
+            found.append(path)
+    return frozenset(found)
 
 
 def name_of(descriptor: int) -> Path | None:

@@ -9,6 +9,7 @@ import inspect
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -49,7 +50,7 @@ from app.tui.status.side_lists import SideLists
 from app.tui.status.status_lines import StatusLines
 from app.tui.status.todo_list import TodoList
 from app.tui.tasks import Tasks, words_of
-from app.tui.terminal.clipboard import Clipboard
+from app.tui.terminal.clipboard import Clipboard, say_briefly
 from app.tui.terminal.notifications import Notifications
 from app.tui.terminal.programs import TerminalHost
 from app.tui.terminal.title import TerminalTitle
@@ -184,7 +185,7 @@ class BayouApp(App[int]):
         self.screens = Screens(self, self.tasks)
         self.system_clipboard = Clipboard(
             lambda: driver.write if (driver := driver_of(self)) is not None else None,
-            lambda text: self.notify(text, markup=False),
+            partial(say_briefly, self),
             self.tasks.spawn,
             fallback=paths.cache_dir / "clipboard.txt",
             env=self.program_env,

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -138,6 +139,10 @@ class Faults:
             self._app.exit(EXIT_CRASHED)
 
 
+_WIDEST = 100
+"""Cells of a line that one still likes to read."""
+
+
 def say_goodbye(assembled: Assembled) -> None:
     """What is left in the terminal's own scroll-back: the last answer or everything, and how to come back."""
     wanted = assembled.settings.display.fullscreen_exit_output
@@ -149,6 +154,9 @@ def say_goodbye(assembled: Assembled) -> None:
         secrets = assembled.session.secrets
         sys.stdout.write(clean(secrets.text(export_markdown(log), "export")))
     elif wanted == "last-answer" and message is not None and message.text:
-        sys.stdout.write(clean(message.text).rstrip("\n") + "\n\n")
+        from widgets.transcript.printed import printed  # noqa: PLC0415  (only for this way out)
+
+        width = min(_WIDEST, shutil.get_terminal_size().columns)
+        sys.stdout.write(printed(message.text, width).rstrip("\n") + "\n\n")
     if log.path is not None and exists(log.path):
         sys.stdout.write(f"To resume this session: bayou --session {log.session_id}\n")

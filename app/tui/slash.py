@@ -34,10 +34,14 @@ class SlashCommand(msgspec.Struct, frozen=True, kw_only=True):
         return self.help.format(key=key_told(*self.key) or "a key")
 
 
+OTHER_NAMES = {"exit": "quit", "clear": "new"}
+"""What hands write that have learnt another program, where it means the same. Lists do not have them."""
+
+
 def command_of(text: str) -> tuple[SlashCommand, str] | None:
     """The command of `/name argument`, and its argument; None when the text is a prompt."""
     name, _, argument = text[1:].strip().partition(" ")
-    command = BY_NAME.get(name)
+    command = BY_NAME.get(OTHER_NAMES.get(name, name))
     return (command, argument.strip()) if command is not None else None
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from app.providers.scripted import fail, say
 from app.sessions.log import SessionLog
+from app.tui.terminal.clipboard import say_briefly
 from app.tui.transcript.welcome import tries_in
 from app.values.messages import UserMessage
 from tests.agent.stage import plain
@@ -31,7 +32,7 @@ async def test_a_command_that_does_not_exist_is_told_and_not_sent(home: Path) ->
         assert app.session.stats.user_messages == 0
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("exit", "quit"), ("clear", "new"), ("config", "settings")])
+@pytest.mark.parametrize(("typed", "meant"), [("share", "export"), ("config", "settings")])
 async def test_what_another_program_calls_it_is_understood(typed: str, meant: str, home: Path) -> None:
     app = make_app(home, say("sent"))
     async with app.run_test(size=(100, 30)) as pilot:
@@ -125,3 +126,25 @@ async def test_where_nothing_can_be_sent_the_editor_says_so(home: Path, screen: 
         await app.session.begin()
         await pilot.pause()
         assert "Ask anything" in app.editor.surface.placeholder
+
+
+async def test_clear_and_exit_do_what_hands_have_learnt(home: Path) -> None:
+    app = make_app(home, say("The answer."))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "hello")
+        await settled(app, pilot)
+        before = app.session.log.session_id
+        await submit(app, pilot, "/clear")
+        await app.settling_until(pilot, lambda: app.session.log.session_id != before)
+        assert not app.session.messages
+        await submit(app, pilot, "/exit")
+        await app.settling_until(pilot, lambda: app.return_code is not None)
+
+
+async def test_a_word_about_what_was_done_takes_the_place_of_the_one_before(home: Path) -> None:
+    app = make_app(home)
+    async with app.run_test(size=(100, 30), notifications=True) as pilot:
+        for text in ("copied: one", "copied: two"):
+            say_briefly(app, text)
+            await pilot.pause()
+        assert "copied: two" in app.screen_text and "copied: one" not in app.screen_text

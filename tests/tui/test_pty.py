@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from app.providers.scripted import call, say
 from app.values.content import Text
-from app.values.messages import ToolResultMessage
+from app.values.messages import BashExecutionMessage, ToolResultMessage
 from tests.support.sizes import resize
 from tests.tui.stage import StageApp, make_app
 from widgets.terminal.view import TerminalScreen
@@ -130,3 +130,25 @@ async def test_what_was_done_in_it_can_be_taken_back(tmp_path: Path) -> None:
         await shown(app, pilot, "is removed")
         await pilot.press("enter")
         await shown(app, pilot, lambda: not made.exists())
+
+
+async def test_a_persons_own_program_has_every_key_and_f12_ends_it(tmp_path: Path) -> None:
+    app = make_app(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.editor.set_text("!python3 -q -i")
+        await pilot.press("enter")
+        await shown(app, pilot, ">>>")
+        await pilot.press("escape")  # an editor lives on it: it reaches the program, and does not end it
+        await pilot.press("ctrl+u", *"print(6*7)", "enter")
+        await shown(app, pilot, "42")
+        assert isinstance(app.screen, TerminalScreen)
+        assert "f12 end the program" in app.screen_text
+        await pilot.press("ctrl+d")
+        await shown(app, pilot, lambda: not isinstance(app.screen, TerminalScreen))
+        app.editor.set_text("!python3 -q -i")
+        await pilot.press("enter")
+        await shown(app, pilot, ">>>")
+        await pilot.press("f12")
+        await shown(app, pilot, lambda: not isinstance(app.screen, TerminalScreen))
+        ran = [message for message in app.session.messages if isinstance(message, BashExecutionMessage)]
+        assert "42" in ran[0].output and ran[0].exit_code == 0

@@ -15,6 +15,8 @@ class PtyProgram(msgspec.Struct, frozen=True, kw_only=True):
     resize: Callable[[int, int], None]
     """Columns and rows."""
     kill: Callable[[], None]
+    is_own: bool = False
+    """The person started it, and not the model."""
 
 
 class PtyView(Protocol):

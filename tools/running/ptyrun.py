@@ -33,6 +33,7 @@ async def run_in_terminal(
     title: str,
     timeout: float | None,
     call_id: str | None = None,
+    is_own: bool = False,
 ) -> CommandOutcome:
     """Shows the command in an overlay until it ends; what is on the terminal then is its output.
 
@@ -49,7 +50,8 @@ async def run_in_terminal(
     master, slave = os.openpty()
     hands = _Hands(os.dup(master))
     aborted = asyncio.Event()
-    view = host.open(PtyProgram(title=title, send=hands.send, resize=hands.resize, kill=aborted.set))
+    program = PtyProgram(title=title, send=hands.send, resize=hands.resize, kill=aborted.set, is_own=is_own)
+    view = host.open(program)
     try:
         _set_size(master, *view.size)
         process = await start_process(workspace, command, slave, terminal=slave)

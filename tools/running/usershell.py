@@ -6,9 +6,10 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from tools.running.commands import UPDATE_SECONDS, start_command
+from tools.running.commands import UPDATE_SECONDS, CommandOutcome, start_command
 from tools.running.rolling import OutputDelta
 from tools.running.shell import SpawnPlan, child_environment
+from tools.running.terminal_wanted import wants_terminal
 from tools.running.withheld import missed, told, withheld
 from tools.workspace import Workspace
 
@@ -31,6 +32,8 @@ async def run_user_command(
 
     `on_output` gets what was printed since the last time, at most ten times a second, and may take its time.
     """
+    if workspace.pty_host is not None and wants_terminal(command):
+        return await _in_terminal(command, workspace)
     plan = SpawnPlan(
         command=command,
         cwd=str(workspace.cwd),
@@ -48,7 +51,27 @@ async def run_user_command(
                 await told
         except asyncio.CancelledError:
             await running.abort(finishing)
-    outcome = finishing.result()
+    return _result(command, finishing.result(), workspace)
+
+
+async def _in_terminal(command: str, workspace: Workspace) -> UserCommandResult:
+    """On a screen of its own, with the person's keys; what is on it at the end is the output."""
+    from tools.running.ptyrun import run_in_terminal  # noqa: PLC0415  (exists on POSIX only)
+
+    assert workspace.pty_host is not None, "looked at above"
+    plan = SpawnPlan(
+        command=command,
+        cwd=str(workspace.cwd),
+        environment=child_environment(workspace.shell(), for_model=False, is_interactive=True),
+    )
+    async with workspace.terminal_turn:
+        outcome = await run_in_terminal(
+            workspace, workspace.pty_host, plan, title=command, timeout=None, is_own=True
+        )
+    return _result(command, outcome, workspace)
+
+
+def _result(command: str, outcome: CommandOutcome, workspace: Workspace) -> UserCommandResult:
     code = outcome.exit_code
     return UserCommandResult(
         output=_with_missed(command, outcome.output.text, workspace, has_failed=bool(code)),

@@ -44,11 +44,13 @@ class Filter:
         if self.order == "given":
             return [Shown(row) for row in left]
         if len(left) > MANY and _is_plain(query):
-            left.sort(key=lambda row: _roughly(row, query) - _out_of_reach(row), reverse=True)
+            left.sort(
+                key=lambda row: _roughly(row, query) - _out_of_reach(row) + _named(row, query), reverse=True
+            )
             return [Shown(row) for row in left]
         scored = [(asked.match(row.searched, len(row.title)), row) for row in left]
         found = [
-            (match.score - _out_of_reach(row), match.places, row)
+            (match.score - _out_of_reach(row) + _named(row, query), match.places, row)
             for match, row in scored
             if match is not None
         ]
@@ -69,6 +71,12 @@ def _is_plain(query: str) -> bool:
 def _out_of_reach(row: ListRow) -> float:
     """What cannot be had at once (a model without a key) stands behind what can."""
     return 5.0 if row.tone == "dim" else 0.0
+
+
+def _named(row: ListRow, query: str) -> float:
+    """Who types the whole name of a thing means that thing, whatever else begins so."""
+    word = query.strip().lower().lstrip("/")
+    return 100.0 if word and word in (row.title.lower().lstrip("/"), row.id.lower()) else 0.0
 
 
 def _roughly(row: ListRow, query: str) -> float:

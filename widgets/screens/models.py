@@ -17,8 +17,8 @@ NO_KEY_WORDS = "no key"
 def with_provider(row: ListRow) -> ListRow:
     """Where no heading says it: whose model it is, and what it lacks to be used."""
     provider, _, model = row.id.partition("/")
-    if row.is_heading or not model:
-        return row
+    if row.is_heading or not model or row.detail.split(" · ")[0] == provider:
+        return row  # it is said already
     detail = " · ".join(filter(None, (provider, NO_KEY_WORDS if row.tone == "dim" else "", row.detail)))
     return msgspec.structs.replace(row, detail=detail)
 

@@ -32,8 +32,16 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
     is_named: bool = False
     is_open: bool = False
     """The one that one is in."""
+    is_elsewhere: bool = False
+    """Another process writes it."""
     words: str = ""
     """Searched, not shown."""
+
+
+def _badges(one: SessionRow) -> tuple[Badge, ...]:
+    if one.is_open:
+        return (Badge(text="open", tone="accent"),)
+    return (Badge(text="open elsewhere", tone="warning"),) if one.is_elsewhere else ()
 
 
 def _empty(own: Mapping[str, str]) -> str:
@@ -154,7 +162,7 @@ class SessionsScreen(PickerScreen):
             title=one.title,
             detail=said or "  ".join(filter(None, (one.count, "" if one.is_here else one.folder))),
             right=one.age,
-            badges=(Badge(text="open", tone="accent"),) if one.is_open else (),
+            badges=_badges(one),
             tone="text" if one.is_named else "muted",
             words=f"{one.words} {one.folder} {self._found_for if said else ''}",
         )

@@ -68,11 +68,19 @@ class TerminalView(Widget, can_focus=True):
 
 
 class TerminalScreen(ModalScreen[None]):
-    """A program in a terminal above the page. Escape ends the program; every other key is the program's."""
+    """A program in a terminal above the page. Escape ends what the model started, and what the person started gets it
+    as every other key: an editor needs it more than anything."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "kill", "End the program", priority=True, show=False, id="app.terminal.kill"),
-        Binding("f12", "send_escape", "Escape", priority=True, show=False, id="app.terminal.escape"),
+        Binding(
+            "f12",
+            "send_escape",
+            "Escape; ends a program of your own",
+            priority=True,
+            show=False,
+            id="app.terminal.escape",
+        ),
     ]
 
     def __init__(
@@ -83,11 +91,13 @@ class TerminalScreen(ModalScreen[None]):
         send: Callable[[bytes], None],
         resize: Callable[[int, int], None],
         kill: Callable[[], None],
+        is_own: bool = False,
     ) -> None:
         super().__init__(classes="full-height")
         self._title = plain(title)
         self._send = send
         self._kill = kill
+        self._is_own = is_own
         self._is_over = False
         self._view = TerminalView(emulator, send=send, resize=resize, id="terminal")
 
@@ -95,13 +105,18 @@ class TerminalScreen(ModalScreen[None]):
         with Vertical(id="sheet"):
             yield RuleTitle(self._title, "terminal", id="title")
             yield self._view
-            yield KeyHints(
-                (
-                    KeyHint("escape", "end the program", 9, "app.terminal.kill"),
-                    KeyHint("f12", "send Escape to it", 7, "app.terminal.escape"),
-                ),
-                id="keys",
-            )
+            yield KeyHints(self._hints(), id="keys")
+
+    def _hints(self) -> tuple[KeyHint, ...]:
+        if self._is_own:
+            return (KeyHint("f12", "end the program", 9, "app.terminal.escape"),)
+        return (
+            KeyHint("escape", "end the program", 9, "app.terminal.kill"),
+            KeyHint("f12", "send Escape to it", 7, "app.terminal.escape"),
+        )
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return False if action == "kill" and self._is_own else super().check_action(action, parameters)
 
     def on_mount(self) -> None:
         self._view.focus()
@@ -114,7 +129,10 @@ class TerminalScreen(ModalScreen[None]):
         self._kill()
 
     def action_send_escape(self) -> None:
-        self._send(b"\x1b")
+        if self._is_own:
+            self.action_kill()
+        else:
+            self._send(b"\x1b")
 
     def close(self) -> None:
         """Goes away, at once or as soon as nothing is above it any longer."""

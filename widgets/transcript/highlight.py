@@ -105,12 +105,14 @@ def highlight(code: str, language: str, base: int = 0) -> list[Run]:
 
 
 def _plain_runs(lexer: Lexer, code: str, base: int) -> Iterator[Run]:
-    at = base
-    for token, value in lexer.get_tokens(code):
+    at, end = base, base + len(code)
+    for token, value in lexer.get_tokens(
+        code if code.endswith("\n") else f"{code}\n"
+    ):  # some want whole lines
         size = len(value)
         key = _token_key(token)
-        if key and not value.isspace():
-            yield at, at + size, key
+        if key and not value.isspace() and at < end:
+            yield at, min(at + size, end), key
         at += size
 
 

@@ -261,15 +261,7 @@ class Item:
 
     def text(self, expansion: Expansion) -> str:
         """The drawn text without wrapping, indents and borders."""
-        leaves = self.leaves
-        if leaves is None:
-            leaves = drawing.draw(self.block, self.extent(expansion), is_whole=expansion.is_whole)
-        parts = []
-        for index, leaf in enumerate(leaves):
-            if index:
-                parts.append("\n\n" if leaf.blank else "\n")
-            parts.append(leaf.plain)
-        return "".join(parts)
+        return "".join(gap + leaf.plain for gap, leaf in _drawn(self, expansion))
 
     def as_it_is(self) -> Block:
         """The block, with what has arrived so far of a reply that streams."""
@@ -302,3 +294,26 @@ def _shows_lines(item: Item, expansion: Expansion) -> bool:
     if not isinstance(item.block, CardBlock | CustomBlock) or not item.can_expand:
         return False
     return bool(item.extent(expansion)) or _peeks(item.block) or _tells_why(item.block)
+
+
+def copied(item: Item, expansion: Expansion, start: int, end: int) -> str:
+    """A part of the item's text, with the indents of what stands below something else."""
+    parts: list[str] = []
+    at = 0
+    for gap, leaf in _drawn(item, expansion):
+        parts.append(gap[max(0, start - at) : max(0, end - at)])
+        at += len(gap)
+        below = at + len(leaf.plain)
+        if start < at < end or (start == at and below < end):
+            parts.append(leaf.copied_indent)
+        parts.append(leaf.plain[max(0, start - at) : max(0, end - at)])
+        at = below
+    return "".join(parts)
+
+
+def _drawn(item: Item, expansion: Expansion) -> list[tuple[str, Leaf]]:
+    """All leaves, each with what is between it and the one before."""
+    leaves = item.leaves
+    if leaves is None:
+        leaves = drawing.draw(item.block, item.extent(expansion), is_whole=expansion.is_whole)
+    return [(("\n\n" if leaf.blank else "\n") if index else "", leaf) for index, leaf in enumerate(leaves)]

@@ -29,6 +29,7 @@ class Leaf:
         "_rows",
         "_width",
         "blank",
+        "copied_indent",
         "fill",
         "first",
         "hang",
@@ -70,6 +71,8 @@ class Leaf:
         """Style key for the rest of the row; empty for the page."""
         self.link = link
         """What a click anywhere on the leaf does: the name of a view action with its arguments."""
+        self.copied_indent = ""
+        """What stands before it in a copy: the indent of what is below an item."""
         self.shift = 0
         """Cells that a too wide leaf is scrolled to the right."""
         self.strips: dict[int, object] = {}

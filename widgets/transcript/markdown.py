@@ -70,6 +70,12 @@ _MATH = late(
 )
 
 
+def _readable(formula: str) -> str:
+    from widgets.transcript.formula import readable  # noqa: PLC0415  (with the first formula)
+
+    return readable(formula).replace("\n", " ")
+
+
 def _math(state: StateInline, silent: bool) -> bool:
     """LaTeX stays as it was written: nothing in it is an escape or an emphasis."""
     if state.src[state.pos] not in "$\\":
@@ -129,7 +135,7 @@ class _Inline:
             case "code_inline":
                 self._put(token.content, self._key("code-inline"))
             case "math_inline":
-                self._put(token.content.replace("\n", " "), self._key("math"))
+                self._put(_readable(token.content), self._key("math"))
             case "link_open":
                 href = str(token.attrs.get("href", ""))
                 self.href = href if _LINKABLE.match(href) else ""
@@ -340,6 +346,8 @@ class Builder:
         leaf.blank = self.blank
         if any(level.is_quote for level in self.levels):
             leaf.prefix_key = "quote-mark"
+        elif type(leaf) is Leaf:
+            leaf.copied_indent = first
         self.blank = 0
         self.leaves.append(leaf)
 

@@ -7,6 +7,7 @@ from textual.selection import Selection
 
 from tools.patterns import late
 from widgets.transcript.column import Column, RowInSight
+from widgets.transcript.item import copied
 from widgets.transcript.leaf import Leaf, Piece
 from widgets.transcript.text import cells
 
@@ -141,11 +142,11 @@ def selected_text(column: Column, selection: Selection) -> str:
     last = min(selection.end.y, count - 1) if selection.end else count - 1
     parts: list[str] = []
     for index in range(first, last + 1):
-        text = column.items[index].text(column.expansion)
-        start, end = range_in(selection, index, len(text))
+        item = column.items[index]
+        start, end = range_in(selection, index, len(item.text(column.expansion)))
         if parts:
-            parts.append("\n\n" if column.items[index].gap else "\n")
-        parts.append(text[start:end])
+            parts.append("\n\n" if item.gap else "\n")
+        parts.append(copied(item, column.expansion, start, end))
     return "".join(parts)
 
 

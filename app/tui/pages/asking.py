@@ -5,7 +5,7 @@ from typing import Any
 
 from app.tui.handed import AskPerson
 from widgets.lists.rows import ListRow
-from widgets.screens.dialogs import InputScreen
+from widgets.screens.dialogs import InputScreen, QuestionScreen
 from widgets.screens.models import LevelScreen
 from widgets.screens.picker import Picked, PickerScreen
 
@@ -20,9 +20,10 @@ async def pick_or_keep(ask: AskPerson, title: str, rows: Sequence[ListRow], *, c
 
 
 async def select(ask: AskPerson, title: str, options: Sequence[str]) -> str | None:
+    """By its number, or by arrows and Enter."""
     rows = [ListRow(id=str(number), title=text) for number, text in enumerate(options)]
-    picked = await pick(ask, title, rows)
-    return options[int(picked.row.id)] if picked is not None else None
+    chosen: ListRow | None = await ask(QuestionScreen(title, answers=rows))
+    return options[int(chosen.id)] if chosen is not None else None
 
 
 async def ask_text(

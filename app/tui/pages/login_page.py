@@ -180,14 +180,14 @@ def title_of(provider: str) -> str:
 def _provider_row(credentials: Credentials, name: str) -> ListRow:
     """How it is connected; else how it can be."""
     known, title = PROVIDERS.get(name), title_of(name)
-    source = credentials.source(name)
+    source, account = credentials.source(name), credentials.sign_ins.get(name)
+    words = f"{name} account sign in" if account is not None else name
     if source is not None:
         return ListRow(
-            id=name, title=title, words=name, badges=(Badge(text=_SOURCES[source], tone="success"),)
+            id=name, title=title, words=words, badges=(Badge(text=_SOURCES[source], tone="success"),)
         )
     keys = (known.env or known.bearer_env)[:1] if known else ()
-    account = credentials.sign_ins.get(name)
     ways = list(keys)
     if account is not None:
         ways.append(f"an account, with your own {account.missing}" if account.missing else "an account")
-    return ListRow(id=name, title=title, words=name, detail=" or ".join(ways))
+    return ListRow(id=name, title=title, words=words, detail=" or ".join(ways))

@@ -229,6 +229,8 @@ def model_rows(choice: ModelChoice) -> list[ListRow]:
     asking = [
         ListRow(id=f"{name}/", title=name, detail="ask the server which models it has") for name in untold
     ]
+    if len({row.id.partition("/")[0] for row in ready}) > 1:
+        ready = [with_provider(row) for row in ready]  # else the same name stands there twice
     found = [*asking, _heading("Ready", "$ in/out of a million"), *ready] if ready else asking
     for provider, rows in others.items():
         found += [_heading(f"{catalogue.name_of(provider)} · {NO_KEY_WORDS}"), *rows]

@@ -14,6 +14,7 @@ from app.engine.session import Session
 from app.sessions.errors import SessionError
 from app.sessions.library import list_sessions, newest_sessions, rename_session, search_now, threads
 from app.sessions.listed import SessionSummary
+from app.sessions.lock import locked_elsewhere
 from app.sessions.log import SessionLog
 from app.sessions.trash import delete_session, in_trash, undo_delete
 from app.tui.handed import AskPerson, KeyTold, Spawn, TellPerson, Write
@@ -28,6 +29,7 @@ from widgets.screens.picker import Picked
 from widgets.screens.preview import PreviewPart, PreviewText
 from widgets.screens.requests import ScreenRequest
 from widgets.screens.sessions import SessionRow, SessionsScreen
+from widgets.transcript.blocks import NoteKind
 
 PAUSE_SECONDS = 0.12
 """Of typing, before all texts are searched."""
@@ -98,7 +100,10 @@ class SessionsPage:
     async def import_file(self, name: str) -> None:
         """`/import FILE`."""
         if not name:
-            raise Unable("/import takes a session file (.jsonl).")
+            raise Unable(
+                "Which file? /import FILE copies a session file (.jsonl) in and goes on with it; "
+                "sessions of pi come with `bayou import-pi`."
+            )
         if await self._bring_in(self._places.named(name)):
             self._say(f"Copied in and opened: {self._session.state.file}")
 
@@ -173,7 +178,8 @@ class SessionsPage:
         except SessionError as problem:
             note = str(problem).removeprefix(
                 f"{row.id}: " if row is not None else ""
-            )  # there is one line for it
+            )  # there is one line for it, and below the list the whole of it
+            self._say(str(problem), NoteKind.ERROR)
         screen.show_sessions(await self._rows(), note)
 
     def _search(self, screen: SessionsScreen, query: str) -> None:
@@ -199,7 +205,7 @@ class SessionsPage:
     async def _first_rows(self) -> list[SessionRow]:
         """The newest of this folder: those that are seen first, however many there are."""
         places = self._places
-        return self._rows_of(await asyncio.to_thread(newest_sessions, places.root, places.cwd))
+        return await self._listed(await asyncio.to_thread(newest_sessions, places.root, places.cwd))
 
     def _shown(self, screen: SessionsScreen, is_whole: bool) -> None:
         """Nobody waits any more."""
@@ -213,14 +219,15 @@ class SessionsPage:
         first = len(self._summaries)
         found = await asyncio.to_thread(list_sessions, self._places.root, self._places.cwd)
         if screen.is_there and len(found) >= first:  # fewer: another process is reading them just now
-            screen.show_sessions(self._rows_of(found))
+            screen.show_sessions(await self._listed(found))
         self._read_texts()
 
     async def _rows(self) -> list[SessionRow]:
         places = self._places
-        return self._rows_of(await asyncio.to_thread(list_sessions, places.root, places.cwd))
+        return await self._listed(await asyncio.to_thread(list_sessions, places.root, places.cwd))
 
-    def _rows_of(self, found: list[SessionSummary]) -> list[SessionRow]:
+    async def _listed(self, found: list[SessionSummary]) -> list[SessionRow]:
+        elsewhere = await asyncio.to_thread(locked_elsewhere, [one.path for one in found])
         self._summaries = {str(one.path): one for one in found}
         now, here = now_ms(), str(self._places.cwd)
         recency = {one.path: -place for place, one in enumerate(found)}
@@ -236,6 +243,7 @@ class SessionsPage:
                 is_here=one.cwd == here,
                 is_named=bool(one.name),
                 is_open=one.path == self._session.state.file,
+                is_elsewhere=one.path in elsewhere,
                 words=one_line(one.first_prompt or "", 300),
             )
             for thread in threads(found)

@@ -26,7 +26,7 @@ _COMMAND = late(r"/([A-Za-z][\w:-]*)(?=\s|$)")
 _CELL = late(r"\$\$?(?:\s+|$)")
 """What is Python: a dollar by itself. A prompt may begin with `$HOME` or `$5`."""
 _USUAL_ELSEWHERE = {
-    **{"exit": "quit", "q": "quit", "clear": "new", "config": "settings"},
+    **{"q": "quit", "config": "settings"},
     **{"share": "export", "history": "resume", "sessions": "resume", "undo": "tree"},
 }
 """What hands write that have learnt another program, and what it is here."""

@@ -3,9 +3,21 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
+
+from textual.app import App
 
 from app.tui.handed import OwnProgram, Spawn
 from widgets import clipboard
+
+SHOWN_SECONDS = 2.5
+"""How long a word about what was done stays."""
+
+
+def say_briefly(app: App[Any], text: str) -> None:
+    """One word at a time: what was said before it is over."""
+    app.clear_notifications()
+    app.notify(text, markup=False, timeout=SHOWN_SECONDS)
 
 
 class Clipboard:

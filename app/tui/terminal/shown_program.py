@@ -19,7 +19,12 @@ class ShownProgram:
         self._loop = asyncio.get_running_loop()
         self._is_due = False
         self.screen = TerminalScreen(
-            program.title, self._emulator, send=program.send, resize=program.resize, kill=program.kill
+            program.title,
+            self._emulator,
+            send=program.send,
+            resize=program.resize,
+            kill=program.kill,
+            is_own=program.is_own,
         )
         app.push_screen(self.screen)
 

@@ -110,6 +110,14 @@ async def test_a_key_is_stored_and_never_shown(credentials: Credentials) -> None
         assert "sk-secret" not in "".join(person.heard)
 
 
+async def test_accounts_are_found_by_that_word(credentials: Credentials) -> None:
+    credentials.offer("deepseek", Account(), owner="test")
+    async with at_the_keyboard() as person, person.asked(page_of(credentials, person).connect()):
+        await person.press(*"account")
+        await person.sees_soon("DeepSeek")
+        await person.press("escape")
+
+
 async def test_escape_stores_nothing(credentials: Credentials) -> None:
     async with at_the_keyboard() as person:
         async with person.asked(page_of(credentials, person).connect("deepseek")):

@@ -1,5 +1,7 @@
 """`/resume`, `/new`, `/fork`, `/name` …: the sessions of one person, under their keys."""
 
+import asyncio
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -168,7 +170,7 @@ async def test_a_file_is_brought_in_by_its_path_or_id(home: Path) -> None:
         assert sessions.opened == [path, path] and len(person.heard) == 1
         with pytest.raises(Unable, match="nowhere"):
             await sessions.page.import_file("nowhere.jsonl")
-        with pytest.raises(Unable, match="/import takes a session file"):
+        with pytest.raises(Unable, match="/import FILE copies a session file"):
             await sessions.page.import_file("")
 
 
@@ -201,3 +203,22 @@ async def test_a_new_one_begins_empty(home: Path) -> None:
         await sessions.play.prompt("hello")
         await sessions.page.new()
         assert sessions.play.session.messages == () and not sessions.play.session.state.is_on_disk
+
+
+@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="only Linux tells who holds a lock")
+async def test_a_session_that_another_process_writes_is_marked(home: Path) -> None:
+    path = a_session(home, "held by another")
+    code = "import fcntl, sys; f = open(sys.argv[1]); fcntl.flock(f, fcntl.LOCK_EX); print('held', flush=True); input()"
+    holder = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", code, str(path), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    assert holder.stdout is not None
+    await holder.stdout.readline()
+    async with at_the_keyboard() as person:
+        sessions = Sessions(home, person)
+        async with person.asked(sessions.page.open()):
+            await person.sees_soon("open elsewhere")
+            marked = [line for line in person.sees.splitlines() if "open elsewhere" in line]
+            assert len(marked) == 1 and "held by another" in marked[0]
+            await person.press("escape")
+    await holder.communicate(b"\n")

@@ -1,5 +1,6 @@
 """The list under a picker: thousands of rows, narrowed as one types."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -76,3 +77,18 @@ def test_the_given_order_can_be_kept() -> None:
     rows = [ListRow(id="a", title="remodel"), ListRow(id="b", title="model")]
     assert [shown.row.id for shown in Filter(rows, "given").apply("mod")] == ["a", "b"]
     assert [shown.row.id for shown in Filter(rows).apply("mod")] == ["b", "a"]
+
+
+@pytest.mark.parametrize("count", [0, 1_000])
+def test_who_types_a_whole_name_means_that_thing(count: int) -> None:
+    longer = [ListRow(id=f"gpt-5-{number}", title=f"gpt-5-{number}") for number in range(count)]
+    rows = [
+        ListRow(id="gpt-5-mini", title="gpt-5-mini"),
+        *longer,
+        ListRow(id="own", title="gpt-5", tone="dim"),
+    ]
+    assert Filter(rows).apply("gpt-5")[0].row.id == "own"
+    assert (
+        Filter([ListRow(id="a", title="/models"), ListRow(id="b", title="/model")]).apply("model")[0].row.id
+        == "b"
+    )

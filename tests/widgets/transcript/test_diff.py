@@ -2,6 +2,7 @@
 
 from tests.widgets.transcript.drawn import rows, styled
 from widgets.transcript.diff import DiffLeaf, changed_words
+from widgets.transcript.highlight import highlight
 
 DIFF = """--- a/f.py
 +++ b/f.py
@@ -61,3 +62,8 @@ def test_what_is_copied_is_the_code_alone() -> None:
 
 def test_a_diff_without_hunks_draws_nothing() -> None:
     assert rows([DiffLeaf("Binary files differ", "")]) == []
+
+
+def test_the_last_line_of_a_fence_has_its_colour_too() -> None:
+    code = "@@ -1 +1 @@\n-old\n+new"
+    assert highlight(code, "diff")[-1] == (len(code) - 4, len(code), "syntax-inserted")

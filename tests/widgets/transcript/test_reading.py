@@ -2,7 +2,7 @@
 
 import pytest
 from textual.geometry import Offset
-from textual.selection import Selection
+from textual.selection import SELECT_ALL, Selection
 
 from tests.widgets.transcript.page import CARDS, CUSTOM, ENDINGS, PROSE, Page, PageWithLine
 from tests.widgets.transcript.test_view import lines, many
@@ -300,3 +300,14 @@ async def test_wrapped_code_is_marked_and_copied_as_it_was_written() -> None:
         await pilot.pause()
         await pilot.press("c")
         assert page.last(Transcript.CopyRequested).text == f"{code}\ny = 1"
+
+
+async def test_a_nested_list_keeps_its_indent_in_a_copy() -> None:
+    text = "- one\n  - two\n    - three\n\n      more of three\n- four"
+    page = Page(lambda transcript: transcript.replace_all([reply("r", text)]))
+    async with page.run_test(size=(40, 12)):
+        transcript = page.transcript
+        page.screen.selections = {transcript: SELECT_ALL}
+        assert transcript.keyboard.selected_text() == (
+            "• one\n  ◦ two\n    ▪ three\n\n      more of three\n• four"
+        )

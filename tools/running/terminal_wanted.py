@@ -1,0 +1,171 @@
+"""Whether a command that a person runs wants a terminal: it asks for something, or draws over the screen.
+
+Known by name, as far as a glance at the words goes; what is not known gets the pipe that all commands get.
+"""
+
+import shlex
+from collections.abc import Sequence
+
+from tools.patterns import late
+
+_ALWAYS = frozenset(
+    (
+        *(
+            "vi",
+            "vim",
+            "nvim",
+            "view",
+            "vimdiff",
+            "nano",
+            "emacs",
+            "micro",
+            "hx",
+            "helix",
+            "kak",
+            "ed",
+            "joe",
+            "mcedit",
+        ),
+        *("less", "more", "most", "man", "info", "w3m", "lynx", "links", "elinks"),
+        *(
+            "top",
+            "htop",
+            "btop",
+            "atop",
+            "iotop",
+            "nvtop",
+            "watch",
+            "glances",
+            "k9s",
+            "ncdu",
+            "ranger",
+            "nnn",
+            "mc",
+        ),
+        *("sudo", "su", "doas", "passwd", "ssh", "sftp", "telnet", "mosh", "visudo", "gpg", "login"),
+        *("tmux", "screen", "zellij", "lazygit", "tig", "gitui", "fzf", "gum", "dialog", "whiptail"),
+        *("gdb", "lldb", "pdb", "mutt", "nmtui", "fdisk", "cfdisk", "ssh-add", "ssh-copy-id", "scp"),
+    )
+)
+_ALONE = frozenset(
+    (
+        *(
+            "python",
+            "python3",
+            "ipython",
+            "bpython",
+            "node",
+            "deno",
+            "bun",
+            "irb",
+            "ghci",
+            "lua",
+            "julia",
+            "R",
+            "scala",
+        ),
+        *(
+            "bash",
+            "zsh",
+            "fish",
+            "sh",
+            "psql",
+            "mysql",
+            "mariadb",
+            "sqlite3",
+            "redis-cli",
+            "mongosh",
+            "bc",
+            "ftp",
+        ),
+    )
+)
+"""Without a script or something to carry out they talk with a person."""
+_CARRIES_OUT = frozenset(("-c", "-e", "-m", "-f", "-V", "--version", "--help", "-h", "-l", "--list"))
+_WRAPPERS = frozenset(("env", "command", "exec", "nice", "time", "nohup", "stdbuf"))
+_ASSIGNMENT = late(r"[A-Za-z_]\w*=.*")
+_ENDS = frozenset((";", "&&", "||", "|", "&", "(", ")", "\n", ";;", "|&"))
+
+
+def wants_terminal(command: str) -> bool:
+    """False too where the words cannot be told apart, and where what it says is led elsewhere."""
+    if "<<" in command or "`" in command:
+        return False
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    words: list[str] = []
+    is_fed = False
+    try:
+        for word in [*lexer, ";"]:
+            if word not in _ENDS:
+                words.append(word)
+                continue
+            leads_on = word in ("|", "|&")
+            if _wants(words, is_fed=is_fed, leads_on=leads_on):
+                return True
+            words, is_fed = [], leads_on
+    except ValueError:
+        return False
+    return False
+
+
+def _wants(words: Sequence[str], *, is_fed: bool, leads_on: bool) -> bool:
+    """One command. `is_fed`: it reads what another wrote; `leads_on`: another reads what it writes."""
+    while words and (words[0] in _WRAPPERS or _ASSIGNMENT.fullmatch(words[0])):
+        words = words[1:]
+    if not words or any(word in (">", ">>", "<") for word in words):
+        return False
+    name, rest = words[0].rpartition("/")[2], words[1:]
+    if any(word in ("--help", "--version") for word in rest):
+        return False
+    if name == "git":
+        return _git_asks(rest) and not leads_on
+    if name in ("sudo", "doas", "su", "ssh"):
+        return not (name == "sudo" and "-n" in rest)
+    if leads_on:
+        return False
+    if name in ("docker", "podman", "kubectl", "oc"):
+        return any(word in ("-it", "-ti") or (word == "-t" and "-i" in rest) for word in rest)
+    if name in ("crontab", "kubectl") and any(word in ("-e", "edit") for word in rest):
+        return True
+    if name in _ALWAYS:
+        return True
+    return name in _ALONE and not is_fed and not any(_says_what(word) for word in rest)
+
+
+def _says_what(word: str) -> bool:
+    return word in _CARRIES_OUT or not word.startswith("-")
+
+
+_GIVES_WORDS = frozenset(
+    ("-m", "-F", "-C", "--no-edit", "--message", "--file", "--dry-run", "--reuse-message")
+)
+
+
+def _git_asks(rest: Sequence[str]) -> bool:
+    """Opens an editor, or asks piece by piece."""
+    words = list(rest)
+    while words and words[0].startswith("-"):
+        takes_value = words[0] in ("-C", "-c", "--git-dir", "--work-tree")
+        words = words[2 if takes_value else 1 :]
+    if not words:
+        return False
+    verb, arguments = words[0], words[1:]
+    short = "".join(word[1:] for word in arguments if word[:1] == "-" and word[:2] != "--")
+    asks = any(word in ("-p", "--patch", "-i", "--interactive", "-e", "--edit") for word in arguments)
+    match verb:
+        case "commit":
+            has_words = "m" in short or "F" in short or "C" in short
+            return asks or not (
+                has_words or any(word.partition("=")[0] in _GIVES_WORDS for word in arguments)
+            )
+        case "rebase" | "add" | "checkout" | "restore" | "reset" | "stash" | "clean":
+            return asks
+        case "mergetool" | "difftool" | "gui":
+            return True
+        case "tag":
+            return ("a" in short or "s" in short) and "m" not in short
+        case "config":
+            return asks
+        case _:
+            return False

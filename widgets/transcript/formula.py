@@ -1,0 +1,192 @@
+"""A formula in LaTeX as one line of text that reads the same: `$x^2$` is x². What has no such line stays as written."""
+
+import re
+import unicodedata
+from collections.abc import Callable
+
+from tools.patterns import late
+
+_SIGNS = {
+    **{"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "varepsilon": "ε", "zeta": "ζ"},
+    **{"eta": "η", "theta": "θ", "iota": "ι", "kappa": "κ", "lambda": "λ", "mu": "μ", "nu": "ν", "xi": "ξ"},
+    **{"pi": "π", "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "varphi": "φ", "chi": "χ", "psi": "ψ"},
+    **{"omega": "ω", "Gamma": "Γ", "Delta": "Δ", "Theta": "Θ", "Lambda": "Λ", "Pi": "Π", "Sigma": "Σ"},
+    **{
+        "Phi": "Φ",
+        "Psi": "Ψ",
+        "Omega": "Ω",
+        "sum": "∑",
+        "prod": "∏",
+        "int": "∫",
+        "partial": "∂",
+        "nabla": "∇",
+    },
+    **{"infty": "∞", "times": "×", "cdot": "·", "div": "÷", "pm": "±", "mp": "∓", "circ": "∘", "ast": "∗"},
+    **{"leq": "≤", "le": "≤", "geq": "≥", "ge": "≥", "neq": "≠", "ne": "≠", "approx": "≈", "equiv": "≡"},
+    **{
+        "sim": "∼",
+        "propto": "∝",
+        "ll": "≪",
+        "gg": "≫",
+        "in": "∈",
+        "notin": "∉",
+        "subset": "⊂",
+        "subseteq": "⊆",
+    },
+    **{
+        "cup": "∪",
+        "cap": "∩",
+        "emptyset": "∅",
+        "forall": "∀",
+        "exists": "∃",
+        "neg": "¬",
+        "land": "∧",
+        "lor": "∨",
+    },
+    **{"to": "→", "rightarrow": "→", "leftarrow": "←", "Rightarrow": "⇒", "iff": "⇔", "mapsto": "↦"},
+    **{"ldots": "…", "cdots": "⋯", "dots": "…", "prime": "′", "degree": "°", "ell": "ℓ", "hbar": "ℏ"},
+    **{"log": "log", "ln": "ln", "exp": "exp", "sin": "sin", "cos": "cos", "tan": "tan", "max": "max"},
+    **{"min": "min", "lim": "lim", "mod": "mod", "bmod": "mod", "lfloor": "⌊", "rfloor": "⌋"},
+    **{"lceil": "⌈", "rceil": "⌉", "langle": "⟨", "rangle": "⟩", "left": "", "right": "", "quad": " "},
+    **{"displaystyle": "", "limits": "", "mid": "|", "setminus": "∖", "oplus": "⊕", "otimes": "⊗"},
+}
+_SPACES = {
+    ",": " ",
+    ";": " ",
+    ":": " ",
+    " ": " ",
+    "!": "",
+    "{": "{",
+    "}": "}",
+    "%": "%",
+    "_": "_",
+    "$": "$",
+    "&": "&",
+}
+_RAISED = dict(
+    zip("0123456789+-=()abcdefghijklmnoprstuvwxyzT", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᵀ", strict=True)
+)
+_LOWERED = dict(zip("0123456789+-=()aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", strict=True))
+_LETTERS = {"R": "ℝ", "N": "ℕ", "Z": "ℤ", "Q": "ℚ", "C": "ℂ"}
+_TEXT = frozenset(("text", "mathrm", "mathbf", "mathit", "operatorname", "textbf", "mathsf", "boldsymbol"))
+_PIECES = late(r"\\([A-Za-z]+)\s*|\\(.)|(.)", re.DOTALL)
+_CLOSE = "∑∏∫∂∇¬∀∃∞√"
+"""Signs that stand close to what follows."""
+_MOST, _DEEPEST = 2_000, 20
+
+
+def readable(source: str) -> str:
+    """`source` has its delimiters; so has the answer where it stays as it was written."""
+    inner = source[2:-2] if source.startswith(("$$", "\\(", "\\[")) else source[1:-1]
+    if len(inner) > _MOST:
+        return source
+    try:
+        reader = _Reader([(one[1], one[2], one[3]) for one in _PIECES.finditer(inner.strip())])
+        text = reader.until("")
+    except _NotALine:
+        return source
+    return " ".join(text.split()) or source
+
+
+class _NotALine(Exception):
+    """Something that one line of text cannot say."""
+
+
+class _Reader:
+    def __init__(self, pieces: list[tuple[str | None, str | None, str | None]]) -> None:
+        self._pieces = pieces
+        self._at = 0
+        self._depth = 0
+
+    def until(self, end: str) -> str:
+        """Up to a closing bracket, which is taken, or to the end."""
+        parts: list[str] = []
+        while self._at < len(self._pieces):
+            char = self._pieces[self._at][2]
+            if char is not None and char == end:
+                self._at += 1
+                return "".join(parts)
+            parts.append(self._one())
+        if end:
+            raise _NotALine
+        return "".join(parts)
+
+    def _one(self) -> str:
+        if self._at >= len(self._pieces):
+            raise _NotALine
+        name, escaped, char = self._pieces[self._at]
+        self._at += 1
+        if name is not None:
+            return self._command(name)
+        if escaped is not None:
+            if escaped not in _SPACES:
+                raise _NotALine
+            return _SPACES[escaped]
+        match char:
+            case "{":
+                return self._group()
+            case "^":
+                return _moved(self._argument(), _RAISED, "^")
+            case "_":
+                return _moved(self._argument(), _LOWERED, "_")
+            case "}" | "&" | "#":
+                raise _NotALine
+            case "~":
+                return " "
+            case _:
+                return char or ""
+
+    def _group(self) -> str:
+        return self._deeper(lambda: self.until("}"))
+
+    def _argument(self) -> str:
+        while self._at < len(self._pieces) and self._pieces[self._at][2] == " ":
+            self._at += 1
+        return self._deeper(self._one)
+
+    def _deeper(self, read: Callable[[], str]) -> str:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise _NotALine
+        text = read()
+        self._depth -= 1
+        return text
+
+    def _command(self, name: str) -> str:
+        if name in _SIGNS:
+            return self._spaced(_SIGNS[name])
+        if name in _TEXT:
+            return self._argument()
+        if name == "mathbb":
+            letter = self._argument()
+            if letter not in _LETTERS:
+                raise _NotALine
+            return _LETTERS[letter]
+        if name in ("frac", "dfrac", "tfrac"):
+            return f"{_held(self._argument())}/{_held(self._argument())}"
+        if name == "sqrt":
+            return f"√{_held(self._argument())}"
+        raise _NotALine
+
+    def _spaced(self, sign: str) -> str:
+        """Relations stand between spaces, and the name of a function before what it is of."""
+        if len(sign) == 1 and unicodedata.category(sign) == "Sm" and sign not in _CLOSE:
+            return f" {sign} "
+        is_name_of_next = len(sign) > 1 and self._at < len(self._pieces)
+        char = self._pieces[self._at][2] if is_name_of_next else None
+        return f"{sign} " if is_name_of_next and (char is None or char.isalnum()) else sign
+
+
+def _held(text: str) -> str:
+    """In brackets where what stands beside it would be read with a part of it."""
+    text = text.strip()
+    return text if len(text) == 1 or text.isalnum() else f"({text})"
+
+
+def _moved(text: str, signs: dict[str, str], mark: str) -> str:
+    text = text.strip()
+    if text and all(char in signs for char in text):
+        return "".join(signs[char] for char in text)
+    if text == "′":
+        return text
+    return f"{mark}{text}" if len(text) == 1 else f"{mark}({text})"

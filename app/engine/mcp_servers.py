@@ -121,6 +121,7 @@ class McpServers:
         """How servers are reached is decided with the first prompt, and stays so."""
         hub = self.hub()
         if hub is None:
+            self._declare()
             return
         hub.meet_new()
         if not hub.is_decided:
@@ -155,7 +156,7 @@ class McpServers:
         for tool in self._tools.own():
             self._toolbox.register(tool, owner=OWNER)
         own = {tool.name for tool in self._tools.own()}
-        self._toolbox.withhold(lambda tool: tool.name in own and not self._section)
+        self._toolbox.withhold(lambda tool: tool.name in own and not self.section())
         self._toolbox.reach(lambda: self._reachable(SEARCH))
         self._toolbox.choose(self._places.choice())
         self._use(hub)

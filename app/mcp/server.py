@@ -99,6 +99,7 @@ class ServerLife:
             if self.wait_seconds > 0:
                 raise ServerFault(self.told_failure())
             self._starting = asyncio.ensure_future(self._start())
+            self._starting.add_done_callback(_looked_at)
             self._changed()
         try:
             return await asyncio.shield(self._starting)
@@ -287,6 +288,12 @@ class ServerLife:
         contact, self._contact = self._contact, None
         if contact is not None:
             await contact.leave()
+
+
+def _looked_at(start: "asyncio.Task[ServerLink]") -> None:
+    """Whoever asked for it may have stopped waiting: then nobody else takes the failure, which stands in `reason`."""
+    if not start.cancelled():
+        start.exception()
 
 
 def way_of(config: ServerConfig) -> Mapping[str, Any]:

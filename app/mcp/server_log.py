@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from tools.text import plain
@@ -28,8 +28,7 @@ class ServerLog:
         if len(rest) > _LINE_BYTES:
             lines, rest = [*lines, rest], b""
         self._rest = rest
-        for line in lines:
-            self.note(line.decode("utf-8", "replace"))
+        self._note_all(line.decode("utf-8", "replace") for line in lines)
 
     def end(self) -> None:
         """What stands in the last line counts, though it has no end."""
@@ -38,14 +37,18 @@ class ServerLog:
             self.note(rest.decode("utf-8", "replace"))
 
     def note(self, text: str) -> None:
-        line = self._mask(plain(text).rstrip())[:_LINE_BYTES]
-        if not line.strip():
-            return
-        self._lines.append(line)
-        self._size += len(line)
-        while self._size > KEPT_BYTES and len(self._lines) > 1:
-            self._size -= len(self._lines.popleft())
-        self._write(line)
+        self._note_all((text,))
+
+    def _note_all(self, texts: Iterable[str]) -> None:
+        """What came together is written together."""
+        lines = [line for text in texts if (line := self._mask(plain(text).rstrip())[:_LINE_BYTES]).strip()]
+        for line in lines:
+            self._lines.append(line)
+            self._size += len(line)
+            while self._size > KEPT_BYTES and len(self._lines) > 1:
+                self._size -= len(self._lines.popleft())
+        if lines:
+            self._write("\n".join(lines))
 
     def last_lines(self, most: int = 20) -> tuple[str, ...]:
         return tuple(self._lines)[-most:]

@@ -94,7 +94,7 @@ class McpTools:
         ]
         if not arguments.query.strip():
             return text_result("\n".join([_names(entries), *self._absent()]).strip() or "There are no tools.")
-        found = ranked(arguments.query, [_candidate(entry) for entry in entries])
+        found = await asyncio.to_thread(_ranked, arguments.query, entries)
         by_name = {(entry.server, entry.tool.name): entry for entry in entries}
         hits = [by_name[one.server, one.name] for one in found]
         if not hits:
@@ -282,6 +282,10 @@ async def _until_background(context: ToolContext, title: str, work: "asyncio.Tas
         work.cancel()
         await asyncio.wait({work}, timeout=1)
         raise
+
+
+def _ranked(query: str, entries: list[OfferedTool]) -> list[Candidate]:
+    return ranked(query, [_candidate(entry) for entry in entries])
 
 
 def _candidate(entry: OfferedTool) -> Candidate:

@@ -131,6 +131,9 @@ if __name__ == "__main__":
     if "exit-in-start" in WORDS:
         sys.stderr.write("no config\n")
         sys.exit(3)
+    if "flood" in WORDS:
+        for number in range(100_000):
+            sys.stderr.write(f"line {number} of a very chatty library that nobody asked for anything\n")
     if "hang-at-end" in WORDS:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if os.fork() == 0:

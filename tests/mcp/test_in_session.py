@@ -249,6 +249,19 @@ async def test_a_rule_sleeps_when_a_server_says_something_else_of_its_tool(paths
     await desk.close()
 
 
+async def test_servers_that_are_switched_off_by_a_setting_are_gone_with_the_next_prompt(desk: Desk):
+    desk.configure(docs={"exposure": "direct"})
+    await desk.known()
+    session = desk.open()
+    await desk.say(say("hello"))
+    assert "mcp__docs__echo" in session.active_tools()
+    assert desk.assembled is not None
+    desk.assembled.in_force.set("mcp.enabled", False)
+    await desk.say(say("hello again"))
+    assert [name for name in session.active_tools() if name.startswith("mcp")] == []
+    assert "mcp_servers" not in session.sections()
+
+
 async def test_progress_shows_on_the_call_and_what_lasts_goes_to_the_background(desk: Desk):
     desk.configure(docs={"exposure": "search"})
     await desk.known()

@@ -160,6 +160,17 @@ async def test_lists_that_change_in_a_burst_are_read_once_more(place: Place):
     await place.until(lambda: life.manifest is not None and life.manifest.tools[0].name == "repeat")
 
 
+async def test_a_flood_on_standard_error_is_cut_and_no_log_grows_for_ever(place: Place):
+    life = place.life("flood")
+    assert (await life.call("echo", {"text": "fine"}))["content"][0]["text"] == "fine"
+    await life.end()
+    assert life.log.path is not None
+    written = [*life.log.path.parent.iterdir()]
+    assert sum(path.stat().st_size for path in written) < 3_500_000
+    assert all(path.stat().st_mode & 0o077 == 0 for path in written)
+    assert sum(map(len, life.log.last_lines(10_000))) < 30_000
+
+
 async def test_noise_is_kept_apart(place: Place):
     life = place.life("noise")
     assert (await life.call("echo", {"text": "fine"}))["content"][0]["text"] == "fine"

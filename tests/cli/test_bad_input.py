@@ -113,7 +113,8 @@ def test_broken_settings_are_told_and_bayou_works(
     done = bayou("-p", "list", cwd=tmp_path)
     assert done.returncode == 0
     assert done.stdout == "`.` is empty.\n"
-    assert told in done.stderr and len(done.stderr.splitlines()) == 1
+    about_settings, about_models = done.stderr.splitlines()
+    assert told in about_settings and "No model is connected" in about_models
     with terminal(tmp_path) as shown:
         shown.until("settings.json")
         shown.press("list\r")

@@ -42,7 +42,7 @@ def test_keys_are_others_with_the_next_key_behind_the_change(shown: Terminal) ->
     shown.press("\x0b")  # Ctrl+K opened the palette, and is nobody's now
     shown.press("still typing")
     shown.until("still typing")
-    assert "everything" not in shown.screen
+    assert "Actions" not in shown.screen
     own_file("keybindings.json", {})
     shown.press("\x15\x0b")
     shown.until("Choose a model")

@@ -89,6 +89,8 @@ class Workspace:
         """Asked about every process that a call starts, before it is started."""
         self.mask_output: MaskNow = lambda: None
         """What is masked in the output of commands, as it comes."""
+        self.kept_back: Callable[[], Callable[[str], bool]] = lambda: lambda path: False
+        """Asked once for each search: of which files, by their paths without links, it is to show no lines."""
         self.mask_text: Callable[[str], str] = str
         """The same for a text, before it is cut."""
         self._repositories = repositories

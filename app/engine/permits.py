@@ -25,6 +25,7 @@ from app.engine.standing import GateStanding, mode_of, rules_in
 from app.engine.telling import Telling
 from app.engine.whereabouts import Whereabouts
 from app.permits.decide import MODES, CallDecision, Mode, Policy, decide, floor_word, would_answer
+from app.permits.kept_back import kept_back
 from app.permits.leaving import is_leaving, leaving, staying
 from app.permits.letters import MEANING, CallPart
 from app.permits.place import CommandPlace
@@ -98,6 +99,7 @@ class Permits:
         self._questions: list[tuple[str, CallPart]] = []
         """What was asked about, with its tool."""
         self._told: set[str] = set()
+        workspace.kept_back = lambda: kept_back(self.rules().rules, self._whereabouts.place(workspace.cwd))
 
     # What counts
 

@@ -22,6 +22,7 @@ from tools.results import Card, TextPart, ToolResult
 from tools.schema import UNDECLARED, schema_of
 from tools.searching.expressions import expression
 from tools.searching.globs import Wanted, wanted
+from tools.searching.kept_back import kept_back_below, passed_over
 from tools.searching.matches import COUNTED, Found, FoundLine
 from tools.searching.odd import odd_files
 from tools.searching.ripgrep import ALWAYS, SearchEnd, find_ripgrep, run_ripgrep
@@ -109,7 +110,9 @@ async def _run(arguments: GrepArguments, context: ToolContext) -> ToolResult:
     is_file = path != str(context.cwd) and workspace.files.stat(path).kind == "file"
     folder, target = (str(Path(path).parent), f"./{Path(path).name}") if is_file else (path, ".")
     files = await asyncio.to_thread(_wanted, workspace, "" if is_file else arguments.glob or "", folder)
-    found = Found(files, workspace.mask_text)
+    # A file that is named was judged by its name.
+    is_kept_back = (lambda path: False) if is_file else kept_back_below(workspace, folder)
+    found = Found(files, workspace.mask_text, is_kept_back)
     places = tuple(_places(files))
     searching = (*places, *_options(arguments))
     pattern, how = expression(
@@ -136,7 +139,9 @@ async def _run(arguments: GrepArguments, context: ToolContext) -> ToolResult:
             found.forget(one.removeprefix("./"))
         argv = (rg, *searching, *how, "--text", f"--encoding={label}", "--", pattern, *paths)
         await search(argv, folder, b"\n", found.take)
-    named = None if is_file or not found.matches else await _named(workspace, arguments, folder)
+    if not is_file and not found.matches:
+        return _nothing(await passed_over(workspace, rg, places, folder, is_kept_back), end.unread)
+    named = None if is_file else await _named(workspace, arguments, folder)
     prefix = _prefix(folder, context.cwd)
     return await asyncio.to_thread(_result, workspace, arguments, found, end, folder, prefix, named)
 
@@ -211,6 +216,11 @@ def _prefix(folder: str, cwd: Path) -> str:
         return f"{folder.rstrip('/')}/"
 
 
+def _nothing(*notices: str) -> ToolResult:
+    told = ". ".join(filter(None, notices))
+    return ToolResult(content=(TextPart(text="No matches found" + (f"\n\n[{told}]" if told else "")),))
+
+
 def _result(
     workspace: Workspace,
     arguments: GrepArguments,
@@ -221,8 +231,7 @@ def _result(
     named: "NamedPlaces | None",
 ) -> ToolResult:
     if not found.matches:
-        text = f"No matches found\n\n[{end.unread}]" if end.unread else "No matches found"
-        return ToolResult(content=(TextPart(text=text),))
+        return _nothing(end.unread)
     limit = arguments.limit or _DEFAULT_LIMIT
     lines: list[str] = []
     shown = files = 0

@@ -56,12 +56,19 @@ class _Record(msgspec.Struct):
 class Found:
     """Matches by file as they come in, in whatever order the files were searched."""
 
-    def __init__(self, wanted: Wanted, mask: Callable[[str], str] = str) -> None:
-        """`mask`: what becomes of a line before it is clipped, so that no part of a secret is left at its ends."""
+    def __init__(
+        self,
+        wanted: Wanted,
+        mask: Callable[[str], str] = str,
+        is_kept_back: Callable[[str], bool] = lambda path: False,
+    ) -> None:
+        """`mask`: what becomes of a line before it is clipped, so that no part of a secret is left at its ends.
+        `is_kept_back`: files of which nothing is shown or counted."""
         self.files: dict[str, list[FoundLine]] = {}
         self.matches = 0
         self._wanted = wanted
         self._mask = mask
+        self._is_kept_back = is_kept_back
         self._decoder = msgspec.json.Decoder(_Record)
         self._skipped = ""
 
@@ -82,7 +89,7 @@ class Found:
         if path not in self.files:
             if path == self._skipped:
                 return
-            if not self._wanted.takes(path):
+            if not self._wanted.takes(path) or self._is_kept_back(path):
                 self._skipped = path
                 return
         is_match = found.type == "match"

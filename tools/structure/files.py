@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
+from tools.searching.kept_back import kept_back_below
 from tools.searching.ripgrep import ALWAYS, find_ripgrep, run_ripgrep
 from tools.structure.languages import of_file
 from tools.structure.messages import SearchedFile
@@ -29,7 +30,8 @@ async def files_to_search(
         await run_ripgrep(workspace, (rg, "--files", "--null", *ALWAYS, *wanted, "./"), folder, b"\0", take)
         below = folder.rstrip("/")
         decoded = (name.decode(errors="surrogateescape").removeprefix("./") for name in found if name)
-        names |= {f"{below}/{name}" for name in decoded}
+        is_kept_back = kept_back_below(workspace, folder)
+        names |= {f"{below}/{name}" for name in decoded if not is_kept_back(name)}
     return await asyncio.to_thread(_known, sorted(names), language)
 
 

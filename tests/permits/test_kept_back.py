@@ -1,0 +1,96 @@
+"""Searches through folders show no line of a file that a rule keeps from `read`, or that may hold secrets."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.providers.scripted import call, say
+from tests.engine.stage import Play
+from tests.permits.test_gate import results, stage
+
+
+def fleet(folder: Path, *calls: Any, deny: tuple[str, ...] = (), ask: tuple[str, ...] = ()) -> Play:
+    play = stage(folder, *calls, say("ok"), asks="nobody", mode="full")
+    if deny:
+        play.in_force.set("permissions.deny", deny)
+    if ask:
+        play.in_force.set("permissions.ask", ask)
+    play.session.set_active_tools((*play.session.active_tools(), "ast_grep"))
+    cwd = play.session.cwd
+    for name in ("plans/secret.py", "plans/deep/more.py", "crew.py"):
+        (cwd / name).parent.mkdir(parents=True, exist_ok=True)
+        (cwd / name).write_text(f"mooring = 'of {name}'\n")
+    for name in (".env", "keys/server.pem", ".env.example"):
+        (cwd / name).parent.mkdir(parents=True, exist_ok=True)
+        (cwd / name).write_text(f"mooring='of {name}'\n")
+    (cwd / "keys" / "wide.pem").write_bytes("mooring='of wide'".encode("utf-16-le"))
+    return play
+
+
+@pytest.mark.parametrize("deed", ["deny", "ask"])
+@pytest.mark.parametrize(
+    "search",
+    [
+        call("grep", pattern="mooring"),
+        call("grep", pattern="mooring", context=3),
+        call("grep", pattern="mooring", path="plans"),
+        call("grep", pattern="mooring", path=".."),
+        call("grep", pattern="mooring", glob="plans/*.py"),
+        call("grep", pattern="moor.*\\n", multiline=True, limit=1000),
+        call("grep", pattern="mooring", path="way"),
+        call("ast_grep", pattern="mooring = $X", paths=["."]),
+        call("ast_grep", pattern="mooring = $X", paths=["plans/**/*.py"]),
+    ],
+    ids=str,
+)
+async def test_no_search_shows_what_is_kept_back(tmp_path: Path, search: Any, deed: str) -> None:
+    play = fleet(tmp_path, search, **{deed: ("read: plans/**",)})
+    (play.session.cwd / "way").symlink_to("plans")
+    await play.prompt("go")
+    (result,) = results(play)
+    for name in ("plans/secret.py", "plans/deep/more.py", ".env", "keys/server.pem", "wide"):
+        assert f"of {name}'" not in result
+    if "plans" not in str(search) and "way" not in str(search):
+        assert "of crew.py" in result
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        call("grep", pattern="mooring", path="plans/secret.py"),
+        call("grep", pattern="mooring", path="way.py"),
+        call("ast_grep", pattern="mooring = $X", paths=["plans/secret.py"]),
+        call("read", path="plans/secret.py"),
+    ],
+    ids=str,
+)
+async def test_one_that_is_named_is_judged_as_for_read(tmp_path: Path, search: Any) -> None:
+    play = fleet(tmp_path, search, deny=("read: plans/**",))
+    (play.session.cwd / "way.py").symlink_to("plans/secret.py")
+    await play.prompt("go")
+    (result,) = results(play)
+    assert "deny “read: plans/**”" in result
+    assert "of plans" not in result
+
+
+async def test_without_rules_only_secrets_are_passed_over(tmp_path: Path) -> None:
+    play = fleet(tmp_path, call("grep", pattern="mooring"))
+    await play.prompt("go")
+    (result,) = results(play)
+    assert "of plans/secret.py" in result and "of .env.example" in result
+    assert "of .env'" not in result and "server.pem" not in result
+
+
+async def test_where_nothing_is_found_one_hears_what_was_passed_over_whatever_stands_in_it(
+    tmp_path: Path,
+) -> None:
+    asked = [
+        call("grep", pattern=pattern) for pattern in ("of plans/secret", "nowhere at all", "='of [.]env'")
+    ]
+    play = fleet(tmp_path, *asked, deny=("read: plans/secret.py",))
+    await play.prompt("go")
+    one, two, three = results(play)
+    assert one == two == three
+    assert one.startswith("No matches found\n\n[Passed over, since permission rules")
+    assert ".env, keys/server.pem, keys/wide.pem and 1 more" in one

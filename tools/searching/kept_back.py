@@ -1,0 +1,42 @@
+"""Files that a search through a folder passes over, since reading them would need leave; and how that is told.
+
+What is told never hangs on what stands in such a file: not even whether it would have matched.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from tools.searching.ripgrep import ALWAYS, run_ripgrep
+from tools.text import one_line
+from tools.workspace import Workspace
+
+_NAMED: Final = 3
+
+
+def kept_back_below(workspace: Workspace, folder: str) -> Callable[[str], bool]:
+    """For paths from that folder on."""
+    is_kept_back = workspace.kept_back()
+    real = workspace.files.real_path(folder).rstrip("/")
+    return lambda path: is_kept_back(f"{real}/{path}")
+
+
+async def passed_over(
+    workspace: Workspace, rg: str, places: tuple[str, ...], folder: str, is_kept_back: Callable[[str], bool]
+) -> str:
+    """A notice where nothing was found: which files nobody looked into. `places`: as for the search."""
+    found: list[str] = []
+
+    def take(records: list[bytes]) -> bool:
+        paths = (record.decode("utf-8", "surrogateescape").removeprefix("./") for record in records if record)
+        found.extend(path for path in paths if is_kept_back(path))
+        return True
+
+    await run_ripgrep(workspace, (rg, *(places or ALWAYS), "--files", "--null", "."), folder, b"\0", take)
+    if not found:
+        return ""
+    named = ", ".join(one_line(path) for path in sorted(found)[:_NAMED])
+    some = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
+    return (
+        f"Passed over, since permission rules or what may be secret keep them from a search: {named}{some}. "
+        "The path of one is asked about by itself"
+    )

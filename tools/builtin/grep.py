@@ -110,8 +110,7 @@ async def _run(arguments: GrepArguments, context: ToolContext) -> ToolResult:
     is_file = path != str(context.cwd) and workspace.files.stat(path).kind == "file"
     folder, target = (str(Path(path).parent), f"./{Path(path).name}") if is_file else (path, ".")
     files = await asyncio.to_thread(_wanted, workspace, "" if is_file else arguments.glob or "", folder)
-    # A file that is named was judged by its name.
-    is_kept_back = (lambda path: False) if is_file else kept_back_below(workspace, folder)
+    is_kept_back = kept_back_below(workspace, folder, is_named=is_file)
     found = Found(files, workspace.mask_text, is_kept_back)
     places = tuple(_places(files))
     searching = (*places, *_options(arguments))

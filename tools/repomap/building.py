@@ -9,6 +9,7 @@ import fcntl
 import os
 import selectors
 import sqlite3
+import zlib
 from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 
@@ -17,7 +18,16 @@ import msgspec
 from tools.repomap.hidden import HiddenFiles
 from tools.repomap.listing import MOST_FILES, is_below, list_files
 from tools.repomap.outlining import indexed, path_alone, stamped
-from tools.repomap.store import FileStamp, IndexDamaged, Indexed, IndexedFile, IndexStore, forget, keep_within
+from tools.repomap.store import (
+    FileStamp,
+    IndexDamaged,
+    Indexed,
+    IndexedFile,
+    IndexStore,
+    forget,
+    is_damage,
+    keep_within,
+)
 from tools.repomap.worker import MapWorker
 
 _BATCH = 200
@@ -63,7 +73,12 @@ def writing(path: Path) -> Generator[IndexStore]:
         with contextlib.suppress(OSError):
             os.utime(path)
             keep_within(path.parent)
-    except sqlite3.Error as problem:
+    except IndexDamaged as problem:  # made anew, it cannot be opened either
+        raise CannotIndex(f"The index cannot be written: {problem}.") from None
+    except (sqlite3.Error, zlib.error, msgspec.MsgspecError) as problem:
+        if is_damage(problem):
+            forget(path)
+            raise CannotIndex(f"The index {path} was damaged and is removed; it is made anew.") from None
         raise CannotIndex(f"The index {path} cannot be written: {problem}.") from None
     finally:
         os.close(descriptor)

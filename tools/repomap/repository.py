@@ -5,13 +5,16 @@ the command line.
 """
 
 import contextlib
+import functools
 import itertools
 import os
 import sqlite3
 import threading
 import time
+import zlib
 from collections.abc import Callable, Generator, Iterable, Sequence
 from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
 
 import msgspec
 
@@ -37,7 +40,16 @@ from tools.repomap.nearness import learn
 from tools.repomap.outlining import indexed
 from tools.repomap.ranking import MapQuestion, Ranking, question_of, rank, rank_paths, symbol_scores
 from tools.repomap.render import DEFAULT_TOKENS, MapCandidate, RankedMap, render
-from tools.repomap.store import NOT_LOOKED_AT, IndexDamaged, IndexedFile, IndexStore, KeptOutline, index_path
+from tools.repomap.store import (
+    NOT_LOOKED_AT,
+    IndexDamaged,
+    IndexedFile,
+    IndexStore,
+    KeptOutline,
+    forget,
+    index_path,
+    is_damage,
+)
 
 _MOST_SHOWN = 60
 _MAPPED_AT_ONCE = 60
@@ -60,6 +72,28 @@ class IndexState(msgspec.Struct, frozen=True):
     problem: str = ""
     is_cut: bool = False
     """There are more files than an index takes."""
+
+
+Asked = ParamSpec("Asked")
+Answer = TypeVar("Answer")
+
+
+def _healing(
+    ask: "Callable[Concatenate[MappedRepository, Asked], Answer]",
+) -> "Callable[Concatenate[MappedRepository, Asked], Answer]":
+    """An index that turns out to be damaged while it is asked goes, and what can be told without one is told."""
+
+    @functools.wraps(ask)
+    def asked(self: "MappedRepository", *words: Asked.args, **more: Asked.kwargs) -> Answer:
+        try:
+            return ask(self, *words, **more)
+        except (sqlite3.Error, zlib.error, msgspec.MsgspecError) as problem:
+            if not is_damage(problem):
+                raise
+            self.forget_damaged()
+            return ask(self, *words, **more)
+
+    return asked
 
 
 class MapAnswer(msgspec.Struct, frozen=True):
@@ -179,6 +213,12 @@ class MappedRepository:
             if made is not None and not self.hides(below):
                 store.put([made])
 
+    def forget_damaged(self) -> None:
+        """The next look has it made anew."""
+        forget(self.index)
+        self._problem = "the index was damaged and is made anew"
+        self._looked = float("-inf")
+
     def close(self) -> None:
         if self._builder is not None:
             self._builder.close()
@@ -197,6 +237,7 @@ class MappedRepository:
 
     # Asking it
 
+    @_healing
     def map_about(
         self, text: str, *, below: str = "", tokens: int = DEFAULT_TOKENS, known: Sequence[str] = ()
     ) -> MapAnswer:
@@ -220,6 +261,7 @@ class MappedRepository:
                 question.words,
             )
 
+    @_healing
     def map_folder(self, below: str = "", *, tokens: int = DEFAULT_TOKENS) -> MapAnswer:
         """What is in a folder: the files that others lean on first."""
         with self.reading() as store:
@@ -230,6 +272,7 @@ class MappedRepository:
             known = folder_candidates(store, below, self.present, self.hides)
             return MapAnswer(render(itertools.chain(known, others), tokens), _state_of(store, self._problem))
 
+    @_healing
     def definitions(
         self, name: str, *, below: str = "", near: Sequence[str] = (), most: int = 20
     ) -> tuple[list[Definition], int]:
@@ -240,11 +283,13 @@ class MappedRepository:
                 else ([], 0)
             )
 
+    @_healing
     def symbols_like(self, text: str, *, most: int = 100) -> list[Definition]:
         """Symbols whose name begins with the text, then those that have it inside; short names first."""
         with self.reading() as store:
             return symbols_like(store, text, self.present, most=most) if store is not None else []
 
+    @_healing
     def paths(self) -> list[str]:
         """Of all files that may be shown, sorted."""
         with self.reading() as store:
@@ -253,15 +298,18 @@ class MappedRepository:
             return list_files(self.root, hides=self.hides)
         return sorted(path for path in known if not self.hides(path))
 
+    @_healing
     def known_names(self, names: Iterable[str]) -> list[str]:
         """Those that code defines somewhere, written so."""
         with self.reading() as store:
             return [name for name in names if is_defined(store, name)] if store is not None else []
 
+    @_healing
     def uses(self, name: str, *, below: str = "", most: int = 100) -> NameUses:
         with self.reading() as store:
             return uses(store, self.root, name, self.present, self.hides, below=below, most=most)
 
+    @_healing
     def outline_of(self, path: str) -> KeptOutline | None:
         """The symbols of a file of the index, as it is now."""
         with self.reading() as store:
@@ -269,11 +317,13 @@ class MappedRepository:
             return self.present(store, file) if store is not None and file is not None else None
 
     @property
+    @_healing
     def is_whole(self) -> bool:
         """Whether the index was once made to its end."""
         with self.reading() as store:
             return store is not None and bool(store.meta("finished"))
 
+    @_healing
     def kinds_of(self, paths: Iterable[str]) -> dict[str, Kind]:
         """Of those that the index knows."""
         with self.reading() as store:
@@ -289,6 +339,7 @@ class MappedRepository:
         made = indexed(self.root, file.path)
         return KeptOutline(made.lines, made.symbols) if made is not None else None
 
+    @_healing
     def state(self) -> IndexState:
         with self.reading() as store:
             return _state_of(store, self._problem)

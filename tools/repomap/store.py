@@ -99,6 +99,17 @@ class IndexDamaged(Exception):
     """The file is no index, or not one of this version."""
 
 
+_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+
+
+def is_damage(problem: Exception) -> bool:
+    """Whether what is in the file is no index any more, though it could be opened."""
+    if isinstance(problem, sqlite3.Error):
+        code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
+        return code in _DAMAGED or "Could not decode" in str(problem)
+    return isinstance(problem, zlib.error | msgspec.MsgspecError)
+
+
 class IndexStore:
     """One connection, for one thread at a time."""
 

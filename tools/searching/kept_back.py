@@ -13,8 +13,10 @@ from tools.workspace import Workspace
 _NAMED: Final = 3
 
 
-def kept_back_below(workspace: Workspace, folder: str) -> Callable[[str], bool]:
-    """For paths from that folder on."""
+def kept_back_below(workspace: Workspace, folder: str, *, is_named: bool = False) -> Callable[[str], bool]:
+    """For paths from that folder on. `is_named`: one file is searched, which was judged by its name."""
+    if is_named:
+        return lambda path: False
     is_kept_back = workspace.kept_back()
     real = workspace.files.real_path(folder).rstrip("/")
     return lambda path: is_kept_back(f"{real}/{path}")

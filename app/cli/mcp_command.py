@@ -25,6 +25,16 @@ _SHOWN_LINES = 40
 
 
 def run(words: list[str]) -> int:
+    """Raises `UsageError` for all that cannot be done, in words."""
+    try:
+        return _run(words)
+    except UsageError:
+        raise
+    except Unable as problem:
+        raise UsageError(visible(str(problem))) from None
+
+
+def _run(words: list[str]) -> int:
     if not words or {"-h", "--help"} & set(words[:2]):
         sys.stdout.write(USAGE)
         return 0

@@ -216,3 +216,17 @@ async def test_a_sign_in_from_the_command_line_counts_in_a_session_that_is_open(
         await assembled.session.close()
     finally:
         server.close()
+
+
+def test_nothing_that_goes_wrong_is_an_internal_error(paths: Paths):
+    """What a person is told is one family at the command line's boundary."""
+    run(["add", "gone", "--url", "http://127.0.0.1:9/mcp"])
+    for words in (
+        ["disable", "nobody"],
+        ["login", "gone"],
+        ["import", "codex"],
+        ["logs", "nobody"],
+        ["restart", "gone"],
+    ):
+        with pytest.raises(UsageError):
+            run(words)

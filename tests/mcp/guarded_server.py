@@ -32,7 +32,7 @@ class GuardedServer:
         """What a token needs for calls."""
         self.scope_of: dict[str, str] = {}
         self.lock = threading.Lock()
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _requests_of(self))
+        self._http = _Quiet(("127.0.0.1", 0), _requests_of(self))
         self._http.daemon_threads = True
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
@@ -94,6 +94,11 @@ class GuardedServer:
             self.refresh.add(fresh)
             given = {"access_token": access, "refresh_token": fresh, "expires_in": self.seconds}
             return 200, {**given, "token_type": "Bearer"}
+
+
+class _Quiet(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client may go at any moment."""
 
 
 def _requests_of(server: GuardedServer) -> type[BaseHTTPRequestHandler]:

@@ -21,11 +21,13 @@ from widgets.screens.block import BlockScreen
 from widgets.screens.catalogue import ActionRow, ThemeScreen, history_screen, hotkeys_screen, palette_screen
 from widgets.screens.changes import ChangeRow, ChangesScreen
 from widgets.screens.dialogs import ConfirmScreen, InputScreen, QuestionScreen, TextScreen
+from widgets.screens.form import FilledField, FormScreen
 from widgets.screens.jobs import JobRow, JobsScreen
 from widgets.screens.models import ModelScreen
 from widgets.screens.pages import PageScreen, compare_screen
 from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import PreviewPart, PreviewText, preview_of
+from widgets.screens.servers import ServerRow, ServersScreen
 from widgets.screens.session_tree import TreeScreen
 from widgets.screens.settings import SettingRow, SettingsScreen
 from widgets.status.approval import ApprovalAsked, ApprovalBar, ApprovalPart, ApprovalRule
@@ -343,6 +345,54 @@ def jobs() -> JobsScreen:
     )
 
 
+def servers() -> ServersScreen:
+    return ServersScreen(
+        [
+            ServerRow(
+                name="issues",
+                standing="sign-in",
+                origin="mcp.json",
+                reason="it wants to know who asks: /mcp login issues",
+                about=(("at", "https://issues.example/mcp?•••"), ("exposure", "auto")),
+            ),
+            ServerRow(
+                name="docs",
+                standing="ready",
+                offers="12 tools, 2 prompts",
+                reach="direct 1.1k",
+                origin=".mcp.json",
+                about=(("runs", "npx -y docs --api-key •••"), ("speaks", "2025-11-25 (1.4)")),
+                said="listening",
+            ),
+            ServerRow(name="files", standing="known", offers="14 tools", reach="search", origin="mcp.json"),
+            ServerRow(name="theirs", standing="untrusted", origin=".mcp.json"),
+            ServerRow(name="old", standing="off", origin="mcp.json"),
+        ],
+        current="docs",
+    )
+
+
+def form() -> FormScreen:
+    message = (
+        "Which [b]boat[/b] shall be booked?\nNever give a password or a key here: they see what you type."
+    )
+    return FormScreen(
+        "harbour asks",
+        message,
+        [
+            FilledField(
+                id="name",
+                title="Your name",
+                about="as on the list; needed",
+                wrong="Your name is needed",
+                is_required=True,
+            ),
+            FilledField(id="oars", title="Oars", value="4", about="a whole number"),
+            FilledField(id="size", title="Size", value="large"),
+        ],
+    )
+
+
 def themes(use: Callable[[str], str | None] = lambda name: None) -> ThemeScreen:
     rows = [ListRow(id=name, title=name, detail="built in") for name in ("bayou-dark", "bayou-light", "nord")]
     return ThemeScreen(rows, "bayou-dark", use)
@@ -422,6 +472,8 @@ SCENES: dict[str, Callable[[str], Host]] = {
     "completions": with_completions,
     "picker": on_screen(picker),
     "picker-empty": on_screen(empty_picker),
+    "servers": on_screen(servers),
+    "form": on_screen(form),
     "tree": on_screen(tree),
     "settings": on_screen(lambda: SettingsScreen(settings())),
     "themes": on_screen(themes),

@@ -1,0 +1,83 @@
+"""A server asks in the middle of a call: through the model's call, the server's process, and back."""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from app.assembly.build import assemble
+from app.providers.scripted import say
+from app.resources.paths import Paths
+from app.values.content import text_of
+from app.values.events import QuestionAsked
+from app.values.messages import UserMessage
+from tests.mcp.guarded_server import GuardedServer
+from tests.mcp.test_in_session import Desk
+
+
+class Asked(Desk):
+    """With somebody who answers."""
+
+    def open(self, asks: str = "program", *answers: Any) -> Any:
+        can_ask = {"person": {"can_ask": True}, "program": {}}[asks]
+        self.assembled = assemble(self.options, self.paths, {}, **can_ask)
+        self.assembled.choice.set(self.script.register(self.assembled.registry))
+        left = list(answers)
+
+        def answer(event: Any) -> None:
+            if isinstance(event, QuestionAsked) and event.answer is not None:
+                event.answer.set_result(left.pop(0))
+
+        self.assembled.session.subscribe(answer)
+        return self.assembled.session
+
+
+@pytest.fixture
+async def desk(paths: Paths) -> AsyncIterator[Asked]:
+    made = Asked(paths)
+    yield made
+    await made.close()
+
+
+@pytest.mark.parametrize(
+    ("asks", "answer", "told"),
+    [
+        ("program", "Ada", '{"action": "accept", "content": {"name": "Ada"}}'),
+        ("program", None, '{"action": "cancel"}'),
+        ("person", {"name": "Ada"}, '{"action": "accept", "content": {"name": "Ada"}}'),
+        ("person", "decline", '{"action": "decline"}'),
+        ("person", None, '{"action": "cancel"}'),
+    ],
+)
+async def test_a_question_comes_back_to_the_server_that_asked_it(
+    desk: Asked, asks: str, answer: Any, told: str
+):
+    desk.configure(docs={"exposure": "direct"})
+    desk.open(asks, answer)
+    assert told in await desk.result("mcp__docs__ask")
+
+
+async def test_what_a_prompt_needs_is_asked_for(desk: Asked):
+    desk.configure(docs={})
+    session = desk.open("program", "Ada")
+    await session.mcp.test("docs")
+    desk.script.responses.append(say("done"))
+    await session.prompt("/docs:greet")
+    await session.wait_until_idle()
+    (said,) = [one for one in session.messages if isinstance(one, UserMessage)]
+    assert text_of(said.content) == "Greet Ada"
+
+
+async def test_a_server_on_the_network_is_called_like_any_other(desk: Asked):
+    server = GuardedServer()
+    server.needs_sign_in = False
+    try:
+        desk.paths.agent_dir.mkdir(parents=True)
+        entry = {"url": server.url, "exposure": "direct"}
+        (desk.paths.agent_dir / "mcp.json").write_text(json.dumps({"mcpServers": {"far": entry}}))
+        desk.open()
+        assert await desk.result("mcp__far__echo") == "heard"
+    finally:
+        await desk.close()
+        server.close()

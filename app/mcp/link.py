@@ -157,6 +157,7 @@ class ServerLink:
         self._client: Client | None = None
         self._greeted: asyncio.Future[Greeting] = asyncio.get_running_loop().create_future()
         self._task: asyncio.Task[None] | None = None
+        self._fault = ServerFault("the connection was closed")
         self._questions = 0
         """Open ones: as long as a person thinks, nobody is late."""
 
@@ -194,6 +195,7 @@ class ServerLink:
             self._listeners.lost()
 
     def _fail(self, fault: ServerFault) -> None:
+        self._fault = fault
         if not self._greeted.done():
             self._greeted.set_exception(fault)
 
@@ -353,6 +355,12 @@ class ServerLink:
             raise ConnectionLost("the connection is closed")
         return self._client
 
+    async def _why_closed(self) -> ServerFault:
+        """What ended the connection says so a moment later."""
+        if self._task is not None:
+            await asyncio.wait({self._task}, timeout=1.0)
+        return self._fault if isinstance(self._fault, SignInNeeded) else ConnectionLost(str(self._fault))
+
     async def _answered(self, work: Awaitable[Any]) -> Any:
         """In the words of `faults`, whatever the SDK raises."""
         from mcp.shared.exceptions import MCPError  # noqa: PLC0415  (see `load_sdk`)
@@ -364,7 +372,7 @@ class ServerLink:
         except MCPError as problem:
             if problem.code == _CONNECTION_CLOSED:
                 self._stop.set()
-                raise ConnectionLost("the connection was closed") from None
+                raise await self._why_closed() from None
             raise CallRefused(one_line(problem.message), problem.code) from None
         except SignInNeeded:
             raise

@@ -225,6 +225,10 @@ class ServerLife:
         link = await self.link()
         try:
             return await link.call(tool, arguments, silence=self.config.timeout, progressed=progressed)
+        except SignInNeeded as problem:
+            self._failed(problem)
+            self._changed()
+            raise
         except ConnectionLost as problem:
             raise ConnectionLost(await self._while_asked(str(problem))) from None
         except CallTimedOut as problem:

@@ -14,6 +14,7 @@ from app.values.events import QuestionAsked
 from app.values.messages import UserMessage
 from tests.mcp.guarded_server import GuardedServer
 from tests.mcp.test_in_session import Desk
+from tests.mcp.test_sign_in import Browser
 
 
 class Asked(Desk):
@@ -77,6 +78,26 @@ async def test_a_server_on_the_network_is_called_like_any_other(desk: Asked):
         entry = {"url": server.url, "exposure": "direct"}
         (desk.paths.agent_dir / "mcp.json").write_text(json.dumps({"mcpServers": {"far": entry}}))
         desk.open()
+        assert await desk.result("mcp__far__echo") == "heard"
+    finally:
+        await desk.close()
+        server.close()
+
+
+async def test_a_sign_in_that_ends_in_the_middle_is_told_and_a_new_one_counts_at_once(desk: Asked):
+    server = GuardedServer()
+    try:
+        desk.paths.agent_dir.mkdir(parents=True)
+        entry = {"url": server.url, "exposure": "direct"}
+        (desk.paths.agent_dir / "mcp.json").write_text(json.dumps({"mcpServers": {"far": entry}}))
+        session = desk.open()
+        await session.mcp.changes.sign_in("far", Browser())
+        assert await desk.result("mcp__far__echo") == "heard"
+        server.valid.clear()
+        server.refresh.clear()
+        assert "the sign-in ran out: /mcp login far" in await desk.result("mcp__far__echo")
+        assert session.mcp.server("far").state == "sign-in"
+        await session.mcp.changes.sign_in("far", Browser())
         assert await desk.result("mcp__far__echo") == "heard"
     finally:
         await desk.close()

@@ -8,6 +8,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tests.widgets.differences import differences, no_differences
+from tests.widgets.gallery_of_lists import form, jobs, servers
 from tests.widgets.host import Host
 from tools.results import Card, CommandBlock
 from widgets.completion.commands import CommandCompletions, CommandRow
@@ -21,13 +22,10 @@ from widgets.screens.block import BlockScreen
 from widgets.screens.catalogue import ActionRow, ThemeScreen, history_screen, hotkeys_screen, palette_screen
 from widgets.screens.changes import ChangeRow, ChangesScreen
 from widgets.screens.dialogs import ConfirmScreen, InputScreen, QuestionScreen, TextScreen
-from widgets.screens.form import FilledField, FormScreen
-from widgets.screens.jobs import JobRow, JobsScreen
 from widgets.screens.models import ModelScreen
 from widgets.screens.pages import PageScreen, compare_screen
 from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import PreviewPart, PreviewText, preview_of
-from widgets.screens.servers import ServerRow, ServersScreen
 from widgets.screens.session_tree import TreeScreen
 from widgets.screens.settings import SettingRow, SettingsScreen
 from widgets.status.approval import ApprovalAsked, ApprovalBar, ApprovalPart, ApprovalRule
@@ -327,70 +325,6 @@ def question() -> QuestionScreen:
         ListRow(id="no", title="No, and say why"),
     ]
     return QuestionScreen("May this run?", text, answers)
-
-
-def jobs() -> JobsScreen:
-    return JobsScreen(
-        [
-            JobRow(id="1", title="npm run build", age="1 m 12 s", tail="compiling…\n[42/100] src/parser.ts"),
-            JobRow(
-                id="2",
-                title="pytest -q",
-                state="failed",
-                age="8 s",
-                note="exit 1",
-                tail="1 failed, 20 passed",
-            ),
-        ]
-    )
-
-
-def servers() -> ServersScreen:
-    return ServersScreen(
-        [
-            ServerRow(
-                name="issues",
-                standing="sign-in",
-                origin="mcp.json",
-                reason="it wants to know who asks: /mcp login issues",
-                about=(("at", "https://issues.example/mcp?•••"), ("exposure", "auto")),
-            ),
-            ServerRow(
-                name="docs",
-                standing="ready",
-                offers="12 tools, 2 prompts",
-                reach="direct 1.1k",
-                origin=".mcp.json",
-                about=(("runs", "npx -y docs --api-key •••"), ("speaks", "2025-11-25 (1.4)")),
-                said="listening",
-            ),
-            ServerRow(name="files", standing="known", offers="14 tools", reach="search", origin="mcp.json"),
-            ServerRow(name="theirs", standing="untrusted", origin=".mcp.json"),
-            ServerRow(name="old", standing="off", origin="mcp.json"),
-        ],
-        current="docs",
-    )
-
-
-def form() -> FormScreen:
-    message = (
-        "Which [b]boat[/b] shall be booked?\nNever give a password or a key here: they see what you type."
-    )
-    return FormScreen(
-        "harbour asks",
-        message,
-        [
-            FilledField(
-                id="name",
-                title="Your name",
-                about="as on the list; needed",
-                wrong="Your name is needed",
-                is_required=True,
-            ),
-            FilledField(id="oars", title="Oars", value="4", about="a whole number"),
-            FilledField(id="size", title="Size", value="large"),
-        ],
-    )
 
 
 def themes(use: Callable[[str], str | None] = lambda name: None) -> ThemeScreen:

@@ -91,7 +91,7 @@ class FormScreen(PickerScreen):
         super()._fit()
         self.set_class(not self.has_class("beside"), "below")
         most = max(3, self.app.size.height * 3 // 5)
-        self.query_one("#body").styles.height = min(most, len(self._fields) + 6)
+        self.query_one("#body").styles.height = min(most, len(self._fields) + 8)
 
     def _about(self, row: ListRow) -> PreviewText:
         field = self._fields.get(row.id)

@@ -268,7 +268,7 @@ def line_of(life: ServerLife) -> str:
     """What a server is for, in one line."""
     said = life.config.description
     if not said and life.manifest is not None:
-        said = life.manifest.instructions.strip().split("\n", 1)[0]
+        said = life.manifest.instructions.strip().split("\n", 1)[0].lstrip("# ")
     return said.strip()[:160]
 
 

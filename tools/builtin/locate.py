@@ -84,7 +84,9 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     if result is None:
         return Card(title="locate", subject=subject)
     if result.is_error:
-        return Card(title="locate", subject=subject, blocks=(TextBlock(text=visible(result.text)),))
+        return Card(
+            title="locate", subject=subject, summary="failed", blocks=(TextBlock(text=visible(result.text)),)
+        )
     lines = count_lines(result.text)
     return Card(
         title="locate",

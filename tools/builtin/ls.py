@@ -89,7 +89,9 @@ def list_card(title: str, subject: str, result: ToolResult | None, noun: str) ->
         return Card(title=title, subject=subject)
     text, _, note = result.text.partition("\n\n[")
     if result.is_error:
-        return Card(title=title, subject=subject, blocks=(ListBlock(items=tuple(text.split("\n"))),))
+        return Card(
+            title=title, subject=subject, summary="failed", blocks=(ListBlock(items=tuple(text.split("\n"))),)
+        )
     items: tuple[str, ...] = tuple(text.split("\n")) if text else ()
     is_message = "\n" not in text and text.startswith(("(", "No "))
     summary = text.strip("()") if is_message else f"{count_lines(text)} {noun}{' (limited)' if note else ''}"

@@ -380,7 +380,7 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     if result is None:
         return Card(title="read", subject=subject)
     if result.is_error:
-        return Card(title="read", subject=subject, blocks=(TextBlock(text=result.text),))
+        return Card(title="read", subject=subject, summary="failed", blocks=(TextBlock(text=result.text),))
     image = next((part for part in result.content if isinstance(part, ImagePart)), None)
     if image is not None:
         width = number_detail(result.details, "image", "width") or 0

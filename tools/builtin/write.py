@@ -159,7 +159,7 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     content = arguments.get("content")
     content = visible(content) if isinstance(content, str) else ""
     if result is not None and result.is_error:
-        return Card(title="write", subject=path, blocks=(TextBlock(text=result.text),))
+        return Card(title="write", subject=path, summary="failed", blocks=(TextBlock(text=result.text),))
     patch = text_detail(result.details, "patch") if result else ""
     added, removed = 0, 0
     if result is not None:

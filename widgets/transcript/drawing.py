@@ -222,7 +222,7 @@ def draw_card(block: CardBlock, extent: Extent, *, is_whole: bool) -> list[Leaf]
     word = "" if state in (CardState.DONE, CardState.RUNNING) else str(state)
     if state is CardState.FAILED and (reason or card.summary not in ("", CardState.FAILED)):
         word = ""  # that it failed is told by why
-    summary = "" if card.summary == state else card.summary
+    summary = "" if card.summary in (state, CardState.FAILED) else card.summary
     figures = [(word, key), (_one_line(summary), key if state is CardState.FAILED else "summary")]
     top = _headline(STATE_GLYPHS[state], key, card, [*figures, (block.timing, "summary")])
     if reason:

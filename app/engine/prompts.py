@@ -90,11 +90,21 @@ class Prompts:
         """The words to send; None when they were dealt with."""
         if expand and words.text.startswith("/") and await self._hooks.run_command(words.text):
             return None
+        if expand and words.text.split(maxsplit=1)[:1] == ["/mcp"]:
+            self._telling.notify(await self._said_of_servers(words.text.removeprefix("/mcp")))
+            return None
         changed = await self._hooks.change_words(words)
         if changed is None or not expand:
             return changed
         expanded = msgspec.structs.replace(changed, text=self._hooks.expand(changed.text))
         return await self._servers.meant(expanded)
+
+    async def _said_of_servers(self, text: str) -> str:
+        """Where no page opens: in print mode, over RPC."""
+        from app.engine.mcp_verbs import McpVerbs  # noqa: PLC0415  (few say that)
+        from app.engine.server_words import said_of_servers  # noqa: PLC0415  (as above)
+
+        return await said_of_servers(McpVerbs(self._servers), text)
 
     def _queue(self, words: Words, messages: Sequence[Message]) -> Disposition:
         for message in messages:

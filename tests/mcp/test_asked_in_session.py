@@ -1,5 +1,6 @@
 """A server asks in the middle of a call: through the model's call, the server's process, and back."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -10,8 +11,9 @@ from app.assembly.build import assemble
 from app.providers.scripted import say
 from app.resources.paths import Paths
 from app.values.content import text_of
-from app.values.events import QuestionAsked
+from app.values.events import Notice, QuestionAsked
 from app.values.messages import UserMessage
+from app.values.unable import Unable
 from tests.mcp.guarded_server import GuardedServer
 from tests.mcp.test_in_session import Desk
 from tests.mcp.test_sign_in import Browser
@@ -102,3 +104,35 @@ async def test_a_sign_in_that_ends_in_the_middle_is_told_and_a_new_one_counts_at
     finally:
         await desk.close()
         server.close()
+
+
+async def test_values_of_a_configuration_are_secrets_of_the_session(desk: Asked):
+    """Whatever brings one, the model, the file and the exports see its mark; what is no secret stays."""
+    desk.configure(
+        docs={"exposure": "direct", "env": {"API_TOKEN": "hunter2-hunter2-x", "LEVEL": "information"}}
+    )
+    (desk.paths.cwd / ".mcp.json").write_text(
+        '{"mcpServers": {"x": {"url": "https://x.example", "headers": {"Authorization": "Bearer sesame-open-77"}}}}'
+    )
+    desk.open()
+    assert desk.assembled is not None
+    desk.assembled.in_force.set("secrets.mask", True)
+    told = await desk.result("mcp__docs__echo", text="hunter2-hunter2-x sesame-open-77 information")
+    assert "hunter2" not in told
+    assert "sesame" not in told
+    assert "information" in told
+
+
+async def test_the_command_is_the_same_in_every_face(desk: Asked):
+    desk.configure(docs={})
+    session = desk.open()
+    for words in ("/mcp list", "/mcp test docs", "/mcp disable docs"):
+        told = asyncio.ensure_future(desk.until(lambda event: isinstance(event, Notice)))
+        await asyncio.sleep(0)
+        await session.prompt(words)
+        assert "docs" in (await told).text
+    with pytest.raises(Unable, match="Server name required"):
+        await session.prompt("/mcp test")
+    with pytest.raises(Unable, match="In a terminal: bayou mcp login docs"):
+        await session.prompt("/mcp login docs")
+    assert not [one for one in session.messages if isinstance(one, UserMessage)]

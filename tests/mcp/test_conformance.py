@@ -24,6 +24,8 @@ SCENARIOS = {
     "http-standard-headers": 6, "http-custom-headers": 18, "http-invalid-tool-headers": 12,
     "json-schema-ref-no-deref": 1, "json-schema-2020-12-preservation": 9, "sep-2322-client-request-state": 5,
     "auth/metadata-default": 20, "auth/metadata-var1": 20, "auth/metadata-var2": 20, "auth/metadata-var3": 20,
+    "auth/pre-registration": 15, "auth/scope-step-up": 27, "auth/scope-retry-limit": 19,
+    "auth/authorization-server-migration": 29,
     "auth/basic-cimd": 15, "auth/scope-from-www-authenticate": 16, "auth/scope-from-scopes-supported": 16,
     "auth/scope-omitted-when-undefined": 16, "auth/token-endpoint-auth-basic": 21,
     "auth/token-endpoint-auth-post": 21, "auth/token-endpoint-auth-none": 21,

@@ -274,6 +274,7 @@ class Machinery:
             telling=self.telling,
             following=self.following,
             todos=self.todos,
+            pending=self.pending,
             classify=self._failure,
         )
 

@@ -12,8 +12,9 @@ import msgspec
 from app.engine.conversation import Conversation
 from app.engine.telling import Telling
 from app.engine.toolbox import Toolbox
+from app.todos.telling import asks_something
 from app.values.events import EntryAppended
-from app.values.messages import CustomMessage
+from app.values.messages import AssistantMessage, CustomMessage
 from app.values.pending import PendingAction, PendingChanged, PendingFile, PendingOutcome
 from app.values.unable import Unable
 from tools.base import ToolError
@@ -28,6 +29,7 @@ from tools.workspace import Workspace
 
 ENTRY = "bayou.pending"
 TOLD = "pending-resolved"
+REMINDER = "pending-reminder"
 
 
 class WishedChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +48,10 @@ class Pending:
     ) -> None:
         self._workspace = workspace
         self._conversation = conversation
+        self._toolbox = toolbox
         self._telling = telling
+        self._known: set[str] = set()
+        """Of what waits: what the model need not be reminded of."""
         workspace.pending.subscribe(self._changed)
         toolbox.withhold(lambda tool: tool.run is run_resolve and not workspace.pending.waiting)
 
@@ -119,6 +124,30 @@ class Pending:
         deed = "applied" if resolved.action == "apply" else "discarded"
         text = f"{who} {deed} what was staged. {resolved.text}"
         return CustomMessage(custom_type=TOLD, content=text)
+
+    # The end of a run
+
+    def run_began(self) -> None:
+        """What waits by now was left to the person, or is not the model's."""
+        self._known = {one.id for one in self.waiting}
+
+    def reminder(self, last: AssistantMessage | None) -> CustomMessage | None:
+        """What the model is told, once, when it would stop without an answer to what was staged in this run.
+
+        Never when the person was asked, when the answer failed, or when it has no tool to answer with.
+        """
+        fresh = [one for one in self.waiting if one.id not in self._known]
+        if not fresh or last is None or last.stop_reason != "stop" or asks_something(last.text):
+            return None
+        if not any(tool.run is run_resolve for tool in self._toolbox.active().values()):
+            return None
+        self._known |= {one.id for one in fresh}
+        rows = "\n".join(f"{one.id}: {one.label}" for one in fresh)
+        text = (
+            f"Nothing of this is written yet:\n{rows}\n\nCall resolve to apply or discard it. If it is to wait for "
+            "the user, say so."
+        )
+        return CustomMessage(custom_type=REMINDER, content=text, display=False)
 
     def left(self) -> None:
         """The session is at another place: what was made for the one before ends."""

@@ -24,6 +24,7 @@ from app.engine.following import Following
 from app.engine.hooks import Hooks
 from app.engine.interruption import Interruption
 from app.engine.options import SessionOptions
+from app.engine.pending import Pending
 from app.engine.requests import Requests
 from app.engine.retry import Countdown
 from app.engine.shell import UserShell
@@ -79,6 +80,7 @@ class Runner:
         telling: Telling,
         following: Following,
         todos: Todos,
+        pending: Pending,
         classify: Callable[[AssistantMessage], Failure],
     ) -> None:
         self.countdown = Countdown()
@@ -97,6 +99,7 @@ class Runner:
         self._telling = telling
         self._following = following
         self._todos = todos
+        self._staged = pending
         self._classify = classify
         self._task: asyncio.Task[None] | None = None
         self._abort = Abort()
@@ -129,6 +132,7 @@ class Runner:
         self._begun = Begun()
         self._attempt = 0
         self._todos.run_began()
+        self._staged.run_began()
         self.interruption.forget()
         self._pending = []
         self._last_end = None
@@ -345,7 +349,7 @@ class Runner:
         wanted = await self._hooks.before_settle(last)
         if wanted and not isinstance(self._conversation.messages[-1], AssistantMessage):
             return True
-        reminder = self._todos.reminder(last)
+        reminder = self._staged.reminder(last) or self._todos.reminder(last)
         if reminder is not None:
             await self.append(reminder)
         return reminder is not None

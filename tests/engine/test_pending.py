@@ -7,7 +7,7 @@ import pytest
 
 from app.engine.answering import ApprovalReply
 from app.engine.brancher import Wish
-from app.engine.pending import WishedChange
+from app.engine.pending import REMINDER, WishedChange
 from app.providers.scripted import call, say
 from app.values.content import text_of
 from app.values.entries import CustomEntry
@@ -75,7 +75,7 @@ async def test_the_floor_holds_for_what_an_extension_stages(tmp_path: Path) -> N
 
 async def test_a_person_answers_first_and_the_model_hears_of_it(tmp_path: Path) -> None:
     play = begun(
-        tmp_path, call("ast_edit", **REWRITE), say("waiting"), say("fine"), asks="nobody", mode="full"
+        tmp_path, call("ast_edit", **REWRITE), say("Shall I?"), say("fine"), asks="nobody", mode="full"
     )
     await play.prompt("go")
     [waiting] = play.session.pending
@@ -90,7 +90,7 @@ async def test_a_person_answers_first_and_the_model_hears_of_it(tmp_path: Path) 
 
 
 async def test_going_elsewhere_in_the_tree_ends_what_waits(tmp_path: Path) -> None:
-    play = begun(tmp_path, say("first"), call("ast_edit", **REWRITE), say("ok"), asks="nobody", mode="full")
+    play = begun(tmp_path, say("first"), call("ast_edit", **REWRITE), say("ok?"), asks="nobody", mode="full")
     await play.prompt("one")
     place = play.session.entries[-1].id
     await play.prompt("go")
@@ -123,3 +123,52 @@ async def test_what_others_stage_is_bytes_or_a_deed(tmp_path: Path) -> None:
     assert (resolved.text, done) == ("Sent.", ["please"])
     with pytest.raises(Unable, match="nothing to stage"):
         await play.session.stage("empty", "mine")
+
+
+def reminded(play: Play) -> list[str]:
+    messages = [one for one in play.session.messages if isinstance(one, CustomMessage)]
+    assert not any(one.display for one in messages if one.custom_type == REMINDER)
+    return [text_of(one.content) for one in messages if one.custom_type == REMINDER]
+
+
+async def test_who_forgets_what_it_staged_is_reminded_once(tmp_path: Path) -> None:
+    play = begun(
+        tmp_path,
+        call("ast_edit", **REWRITE),
+        say("All is renamed."),
+        say("It waits for you."),
+        say("Still there."),
+        asks="nobody",
+        mode="full",
+    )
+    await play.prompt("go")
+    [said] = reminded(play)
+    assert "p1: AST Edit: 1 replacement in 1 file" in said and "Call resolve" in said
+    assert len(play.session.pending) == 1
+    await play.prompt("and?")
+    assert len(reminded(play)) == 1
+
+
+async def test_a_reminder_is_answered_with_the_tool(tmp_path: Path) -> None:
+    play = begun(
+        tmp_path,
+        call("ast_edit", **REWRITE),
+        say("Done."),
+        call("resolve", action="apply", reason="forgotten"),
+        say("Now it is."),
+        asks="nobody",
+        mode="full",
+    )
+    await play.prompt("go")
+    assert len(reminded(play)) == 1 and not play.session.pending
+    assert (play.session.cwd / "a.js").read_text() == "new(1);\n"
+
+
+async def test_who_asks_the_person_or_has_no_tool_to_answer_with_is_not_reminded(tmp_path: Path) -> None:
+    play = begun(tmp_path, call("ast_edit", **REWRITE), say("Shall I apply it?"), asks="nobody", mode="full")
+    await play.prompt("go")
+    assert reminded(play) == [] and len(play.session.pending) == 1
+    other = begun(tmp_path / "other", call("ast_edit", **REWRITE), say("Done."), asks="nobody", mode="full")
+    other.session.set_active_tools([name for name in other.session.active_tools() if name != "resolve"])
+    await other.prompt("go")
+    assert reminded(other) == [] and len(other.session.pending) == 1

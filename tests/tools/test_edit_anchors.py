@@ -1,5 +1,6 @@
 """Edits by the anchors of lines: what was shown is the anchor, whatever happened to the file since."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -180,6 +181,7 @@ async def test_lines_that_were_not_shown_are_refused_with_their_rows_and_then_kn
     [
         ({"from": at(5), "to": at(3), "lines": []}, "ends before it starts"),
         ({"from": "5", "lines": []}, "expected an anchor"),
+        ({"from": at(5), "to": "3", "lines": []}, "expected an anchor"),
         ({"from": "99aa", "lines": []}, "Line 99 does not exist (a.txt has 30 lines)."),
         (
             {"from": at(1), "lines": TEXT.split("\n")[:12]},
@@ -228,3 +230,61 @@ async def test_tabs_stay_tabs_and_endings_stay(anchoring: Anchoring, project: Pa
 def test_anchors_are_read_from_rows(text: str) -> None:
     found = read_anchor(text)
     assert found is not None and found.tag == "th"
+
+
+async def test_a_range_one_line_short_is_mended_where_that_is_proven(
+    anchoring: Anchoring, project: Path
+) -> None:
+    """Number 37: the last line that the new text gives again was to be in the range."""
+    text = "function f(a) {\n  if (a) {\n    one();\n  }\n}\nf(1);\n"
+    path = put(project, text, "a.js")
+    await anchoring("read", path="a.js")
+    change = {
+        "path": "a.js",
+        "from": at(2, text),
+        "to": at(3, text),
+        "lines": ["  if (a) {", "    two();", "  }"],
+    }
+    said = await anchoring.text("edit", changes=[change])
+    assert 'Left out 1 line that stands behind the range already ("}").' in said
+    assert path.read_text() == text.replace("one", "two")
+    now = path.read_text()
+    change |= {"lines": ["  if (a) {", "    three();", "  } else {", "    four();", "  }"]}
+    said = await anchoring.text("edit", changes=[change | {"from": at(2, now), "to": at(3, now)}])
+    assert "three();" in path.read_text() and path.read_text().count("}") == now.count("}") + 1
+    assert "New syntax error" not in said
+
+
+async def test_a_notebook_is_changed_by_the_anchors_that_its_read_shows(
+    anchoring: Anchoring, project: Path
+) -> None:
+    cells = [
+        {
+            "cell_type": "code",
+            "id": "a",
+            "metadata": {},
+            "outputs": [],
+            "execution_count": None,
+            "source": ["x = 1\n", "y = 2"],
+        }
+    ]
+    whole = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    path = put(project, json.dumps(whole, indent=1) + "\n", "n.ipynb")
+    shown = await anchoring.text("read", path="n.ipynb")
+    anchor = next(line for line in shown.split("\n") if line.endswith("|y = 2")).partition("|")[0]
+    await anchoring("edit", changes=[{"path": "n.ipynb", "from": anchor, "lines": ["y = 3", "z = 4"]}])
+    cells[0]["source"] = ["x = 1\n", "y = 3\n", "z = 4"]
+    assert path.read_text() == json.dumps(whole, indent=1) + "\n"
+    heading = next(line for line in shown.split("\n") if "cell 1" in line).partition("|")[0]
+    said = await anchoring.error("edit", changes=[{"path": "n.ipynb", "from": heading, "lines": ["x"]}])
+    assert "only the sources of its cells can be edited" in said
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+async def test_how_a_file_is_encoded_stays(anchoring: Anchoring, project: Path, encoding: str) -> None:
+    path = project / "a.txt"
+    path.write_bytes("één\r\ntwee\r\n".encode(encoding))
+    await anchoring("read", path="a.txt")
+    change = {"path": "a.txt", "from": f"1{tag_of(1, 'één')}", "lines": ["drie", "vïer"]}
+    await anchoring("edit", changes=[change])
+    assert path.read_bytes() == "drie\r\nvïer\r\ntwee\r\n".encode(encoding)

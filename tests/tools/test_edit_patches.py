@@ -1,5 +1,6 @@
 """Patches: all files or none, hunks where their context stands and nowhere else."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -155,3 +156,42 @@ async def test_a_command_that_is_only_a_patch_is_carried_out_as_one(
         assert await hands.text("bash", command=command) == "Changed a.txt in 1 place."
         assert (project / "a.txt").read_text() == "two\n"
     assert patch_in_command({"command": command, "cwd": "elsewhere"}) is None
+
+
+async def test_a_notebook_is_patched_as_it_is_read(hands: Hands, project: Path) -> None:
+    cells = [
+        {
+            "cell_type": "code",
+            "id": "a",
+            "metadata": {},
+            "outputs": [],
+            "execution_count": None,
+            "source": ["x = 1\n", "y = 2"],
+        }
+    ]
+    whole = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    path = project / "n.ipynb"
+    path.write_text(json.dumps(whole, indent=1) + "\n")
+    await hands("read", path="n.ipynb")
+    await hands("edit", input=patch("*** Update File: n.ipynb", "@@", " x = 1", "-y = 2", "+y = 3", "+z = 4"))
+    cells[0]["source"] = ["x = 1\n", "y = 3\n", "z = 4"]
+    assert path.read_text() == json.dumps(whole, indent=1) + "\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+async def test_how_a_file_is_encoded_stays(hands: Hands, project: Path, encoding: str) -> None:
+    path = project / "a.txt"
+    path.write_bytes("één\r\ntwee\r\n".encode(encoding))
+    await hands("edit", input=patch("*** Update File: a.txt", "@@", "-één", "+drie", " twee"))
+    assert path.read_bytes() == "drie\r\ntwee\r\n".encode(encoding)
+
+
+async def test_a_file_of_five_megabytes_is_patched(hands: Hands, project: Path) -> None:
+    path = project / "big.txt"
+    text = "".join(f"line {number}\n" for number in range(480_000))
+    assert len(text) > 5_000_000
+    path.write_text(text)
+    await hands(
+        "edit", input=patch("*** Update File: big.txt", "@@", " line 399999", "-line 400000", "+mine")
+    )
+    assert path.read_text() == text.replace("line 400000\n", "mine\n")

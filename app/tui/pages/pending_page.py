@@ -2,6 +2,8 @@
 
 from app.engine.session import Session
 from app.tui.handed import AskPerson, TellPerson
+from app.values.events import Event
+from app.values.pending import PendingChanged
 from app.values.unable import Unable
 from tools.edits.pending import Answer, StagedAction
 from tools.results import Card, DiffBlock, TextBlock
@@ -28,12 +30,26 @@ class PendingPage:
             self._say("No staged changes wait for an answer.")
             return
         while self._session.pending:
-            picked: Picked | None = await self._ask(PendingScreen(self._rows()), on_request=self._requested)
+            picked = await self._picked()
             if picked is None:
                 return
             found = next((one for one in self._session.pending if one.id == picked.row.id), None)
             if found is not None:
                 await self._ask(BlockScreen(one_line(found.label), lambda found=found: staged_block(found)))
+
+    async def _picked(self) -> Picked | None:
+        """The list follows what others stage and answer while it is open."""
+        screen = PendingScreen(self._rows())
+
+        def follow(event: Event) -> None:
+            if isinstance(event, PendingChanged) and screen.is_there:
+                screen.show_waiting(self._rows())
+
+        leave = self._session.subscribe(follow)
+        try:
+            return await self._ask(screen, on_request=self._requested)
+        finally:
+            leave()
 
     async def _requested(self, request: PendingScreen.ActionRequested) -> None:
         screen, row = request.screen, request.row

@@ -63,3 +63,16 @@ async def test_a_file_that_changed_is_told_and_left(tmp_path: Path) -> None:
         "Discarded: a.txt changed since the preview. Nothing was written. Run mine again."
     ]
     assert (tmp_path / "a.txt").read_text() == "mine\n"
+
+
+async def test_the_list_follows_what_others_stage_and_answer(tmp_path: Path) -> None:
+    play = await staged(tmp_path)
+    async with at_the_keyboard() as person, person.asked(page_of(play, person).open()):
+        await person.sees_soon("second")
+        await play.session.stage("third", "mine", [WishedChange(path="c.txt", text="new\n")])
+        await person.sees_soon("third")
+        first = play.session.pending[0]
+        await play.session.resolve_pending(first.id, "discard", "mine")
+        await person.until(lambda: "first" not in person.sees)
+        await person.press("escape")
+    assert len(play.session.pending) == 2

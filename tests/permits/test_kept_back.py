@@ -92,5 +92,11 @@ async def test_where_nothing_is_found_one_hears_what_was_passed_over_whatever_st
     await play.prompt("go")
     one, two, three = results(play)
     assert one == two == three
-    assert one.startswith("No matches found\n\n[Passed over, since permission rules")
+    assert one.startswith("No matches found\n\n[Not searched, since a permission rule")
     assert ".env, keys/server.pem, keys/wide.pem and 1 more" in one
+
+
+async def test_what_was_passed_over_is_named_so_that_other_tools_understand_it(tmp_path: Path) -> None:
+    play = fleet(tmp_path, call("grep", pattern="mooring", path="plans/deep"), deny=("read: plans/deep/**",))
+    await play.prompt("go")
+    assert results(play)[0].endswith("keeps them back: plans/deep/more.py]")

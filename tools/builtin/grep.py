@@ -138,10 +138,11 @@ async def _run(arguments: GrepArguments, context: ToolContext) -> ToolResult:
             found.forget(one.removeprefix("./"))
         argv = (rg, *searching, *how, "--text", f"--encoding={label}", "--", pattern, *paths)
         await search(argv, folder, b"\n", found.take)
-    if not is_file and not found.matches:
-        return _nothing(await passed_over(workspace, rg, places, folder, is_kept_back), end.unread)
-    named = None if is_file else await _named(workspace, arguments, folder)
     prefix = _prefix(folder, context.cwd)
+    if not is_file and not found.matches:
+        notice = await passed_over(workspace, rg, places, folder, is_kept_back, prefix)
+        return _nothing(notice, end.unread)
+    named = None if is_file else await _named(workspace, arguments, folder)
     return await asyncio.to_thread(_result, workspace, arguments, found, end, folder, prefix, named)
 
 

@@ -23,9 +23,15 @@ def kept_back_below(workspace: Workspace, folder: str, *, is_named: bool = False
 
 
 async def passed_over(
-    workspace: Workspace, rg: str, places: tuple[str, ...], folder: str, is_kept_back: Callable[[str], bool]
+    workspace: Workspace,
+    rg: str,
+    places: tuple[str, ...],
+    folder: str,
+    is_kept_back: Callable[[str], bool],
+    prefix: str,
 ) -> str:
-    """A notice where nothing was found: which files nobody looked into. `places`: as for the search."""
+    """A notice where nothing was found: which files nobody looked into. `places`: as for the search. `prefix`: what
+    makes paths that other tools understand."""
     found: list[str] = []
 
     def take(records: list[bytes]) -> bool:
@@ -36,9 +42,6 @@ async def passed_over(
     await run_ripgrep(workspace, (rg, *(places or ALWAYS), "--files", "--null", "."), folder, b"\0", take)
     if not found:
         return ""
-    named = ", ".join(one_line(path) for path in sorted(found)[:_NAMED])
+    named = ", ".join(one_line(prefix + path) for path in sorted(found)[:_NAMED])
     some = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
-    return (
-        f"Passed over, since permission rules or what may be secret keep them from a search: {named}{some}. "
-        "The path of one is asked about by itself"
-    )
+    return f"Not searched, since a permission rule or what may be secret keeps them back: {named}{some}"

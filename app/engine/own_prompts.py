@@ -4,6 +4,7 @@ import asyncio
 import re
 from pathlib import Path
 
+from app.engine.changed_symbols import changed_symbols
 from app.engine.files import AgainstGit
 from app.engine.session import Session
 from app.resources.context_files import NAMES
@@ -54,24 +55,28 @@ async def review_prompt(session: Session, what: str) -> str:
             raise Unable(
                 f"{what} is no name of a branch or commit. /review alone reviews what is not committed."
             )
-        return _HOW.format(
-            what=f"the changes of {what}. `git diff --stat {what}...HEAD` shows those since the branch {what}; if "
-            f"that is empty, or {what} is a commit of this branch, `git show --stat {what}` shows that commit"
+        return (
+            f"Review the changes of {what}. `git diff --stat {what}...HEAD` shows those since the branch {what}; if "
+            f"that is empty, or {what} is a commit of this branch, `git show --stat {what}` shows that commit. "
+            + _HOW
         )
     found = await session.differences(AgainstGit())
     if not found.files:
         raise Unable("Nothing differs from the last commit. /review NAME reviews a branch or a commit.")
+    symbols = await changed_symbols(found)
     shown = [
-        f"- {file.path} ({file.deed}, +{file.added} -{file.removed})" for file in found.files[:_MOST_FILES]
+        f"- {file.path} ({file.deed}, +{file.added} -{file.removed})"
+        + (f": {symbols[file.path]}" if file.path in symbols else "")
+        for file in found.files[:_MOST_FILES]
     ]
     if len(found.files) > _MOST_FILES:
         shown.append(f"- and {len(found.files) - _MOST_FILES} more")
     listed = "\n".join(shown)
-    return _HOW.format(what=f"what is not committed here (`git diff HEAD` and new files):\n\n{listed}\n\n")
+    return f"Review what is not committed here (`git diff HEAD` and new files):\n\n{listed}\n\n{_HOW}"
 
 
 _HOW = (
-    "Review {what}. Read the changed code with what is around it and what calls it; change nothing. Tell what is "
+    "Read the changed code with what is around it and what calls it; change nothing. Tell what is "
     "wrong: mistakes, cases that are not thought of, what breaks for those who use it, security, tests that are "
     "missing or cannot fail. For each: the file and line, what happens and when, and what would be right; the worst "
     "first. Say how sure you are where you are not. No praise, no matters of taste. Nothing wrong: say so in a line."

@@ -49,6 +49,24 @@ async def test_a_draft_of_the_context_file_is_asked_for_with_what_is_there(
     assert (await asked(play)).startswith("Look whether AGENTS.md is still true")
 
 
+async def test_what_is_reviewed_is_named_by_what_it_touches(tmp_path: Path, project: Path) -> None:
+    boats = project / "boats.py"
+    boats.write_text(
+        "class Boat:\n    def row(self):\n        return 2\n\n    def stop(self):\n        return 0\n"
+    )
+    git(project, "commit", "-qam", "a class")
+    place = UndoPlace(store=tmp_path / "blobs", home=tmp_path, may_ask_git=lambda: True)
+    play = Play(tmp_path, say("Fine."), cwd=project, undo=place)
+    boats.write_text(boats.read_text().replace("return 2", "return 4"))
+    (project / "new.py").write_text("def anchor():\n    pass\n")
+    await review(play.session)
+    text = await asked(play)
+    assert (
+        "- boats.py (changed, +1 -1): Boat.row\n" in text
+        and "- new.py (new, not in git, +2 -0): anchor\n" in text
+    )
+
+
 async def test_what_is_not_committed_is_reviewed_by_its_files(tmp_path: Path, project: Path) -> None:
     place = UndoPlace(store=tmp_path / "blobs", home=tmp_path, may_ask_git=lambda: True)
     play = Play(tmp_path, say("Fine."), cwd=project, undo=place)

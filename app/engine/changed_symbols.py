@@ -1,0 +1,76 @@
+"""Which functions, classes and the like a difference touches: the map of a change."""
+
+import asyncio
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from app.undo.differences import Differences, FileDifference
+from tools.filemap.symbols import Symbol
+
+_MOST_FILES, _MOST_BYTES, _MOST_SECONDS = 30, 1 << 20, 2.0
+_MOST_NAMES = 8
+_HUNK = re.compile(r"@@ -\S+ \+(\d+)(?:,\d+)? @@")
+
+
+async def changed_symbols(found: Differences) -> dict[str, str]:
+    """By path, the names in words: `Boat.row, oars and 3 more`. Of the first files, and as far as two seconds reach."""
+    return await asyncio.to_thread(_looked_at, found)
+
+
+def _looked_at(found: Differences) -> dict[str, str]:
+    ends = time.monotonic() + _MOST_SECONDS
+    told: dict[str, str] = {}
+    for file in found.files[:_MOST_FILES]:
+        if time.monotonic() > ends:
+            break
+        names = list(dict.fromkeys(_names(file, found.patch(file.path).text)))
+        if names:
+            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+            told[file.path] = ", ".join(names[:_MOST_NAMES]) + more
+    return told
+
+
+def _names(file: FileDifference, patch: str) -> Iterator[str]:
+    from tools.filemap.map import map_text  # noqa: PLC0415  (parsers are loaded when there is something to parse)
+
+    lines = _new_lines(patch)
+    try:
+        place = Path(file.place)
+        if not lines or not file.place or place.stat().st_size > _MOST_BYTES:
+            return
+        symbols = map_text(place.read_bytes(), place.name, deadline_seconds=0.5).symbols
+    except OSError:
+        return
+    for line in lines:
+        around = [one for one in symbols if one.start_line <= line <= one.end_line]
+        if around:
+            innermost = min(around, key=lambda one: one.end_line - one.start_line)
+            yield _whole_name(innermost, symbols)
+
+
+def _whole_name(symbol: Symbol, symbols: tuple[Symbol, ...]) -> str:
+    names = [symbol.name]
+    while symbol.parent is not None:
+        symbol = symbols[symbol.parent]
+        names.insert(0, symbol.name)
+    return ".".join(names)
+
+
+def _new_lines(patch: str) -> list[int]:
+    """The lines of the new file that came, and those before which something went."""
+    found: list[int] = []
+    at = 0
+    for line in patch.splitlines():
+        matched = _HUNK.match(line)
+        if matched is not None:
+            at = int(matched[1])
+        elif at and line.startswith("+"):
+            found.append(at)
+            at += 1
+        elif at and line.startswith("-"):
+            found.append(at)
+        elif at and line.startswith(" "):
+            at += 1
+    return found

@@ -11,7 +11,7 @@ from app.providers.signin.interface import Entry, SignInUi
 from app.tui.extensions.overlay import OverlayScreen
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
-from widgets.screens.dialogs import WaitScreen
+from widgets.screens.dialogs import QuestionScreen, WaitScreen
 from widgets.screens.picker import PickerScreen
 from widgets.terminal.view import TerminalScreen
 
@@ -49,7 +49,7 @@ async def test_signing_in_and_out(screen: Screen, photographs: Photographs) -> N
     credentials.sign_ins["harbour"] = ByCode()
     async with photographs.of(app) as tour:
         await tour.say("/login harbour")
-        await tour.until(lambda: isinstance(app.screen, PickerScreen))
+        await tour.until(lambda: isinstance(app.screen, QuestionScreen))
         await tour.press("enter")
         await tour.until(lambda: isinstance(app.screen, WaitScreen))
         await tour.photograph("code")

@@ -168,7 +168,9 @@ class Permits:
         """Whether it may run; asked until it is decided, for a person may change what would run."""
         self._tell_problems()
         if call.name == "bash":
-            await own_snapshot(self._workspace, self._workspace.shell())  # what a command means by its names
+            own = await own_snapshot(self._workspace, self._workspace.shell())  # what its names mean
+            if own is not None and own.problem:
+                self._tell_problems(f"Commands do not have all of your shell (bash.ownShell): {own.problem}.")
         changed: dict[str, Any] | None = None
         while True:
             now = arguments if changed is None else changed
@@ -417,9 +419,10 @@ class Permits:
         )
         self._telling.publish_now(EntryAppended(entry=entry))
 
-    def _tell_problems(self) -> None:
+    def _tell_problems(self, *more: str) -> None:
         rules = self.rules()
         for text in (
+            *more,
             *map(str, rules.problems),
             *(f"No allow rule of the {one}'s counts." for one in rules.left_out),
         ):

@@ -11,8 +11,8 @@ from textual.widget import Widget
 
 from widgets import textual_inside
 
-_STEADY_BLOCK = "\x1b[2 q"
-_BLINKING_BLOCK = "\x1b[1 q"
+_STEADY_BLOCK, _BLINKING_BLOCK = "\x1b[2 q", "\x1b[1 q"
+_STEADY_BAR, _BLINKING_BAR = "\x1b[6 q", "\x1b[5 q"
 _SHOW = "\x1b[?25h"
 _HIDE = "\x1b[?25l"
 _OWN_SHAPE = "\x1b[0 q"
@@ -23,8 +23,11 @@ def is_drawn(widget: Widget) -> bool:
     return widget.app.is_headless
 
 
-def show(widget: Widget, *, blinks: bool = False) -> None:
-    _write(widget, (_BLINKING_BLOCK if blinks else _STEADY_BLOCK) + _SHOW)
+def show(widget: Widget, *, blinks: bool = False, is_bar: bool = False) -> None:
+    """A bar stands between characters, a block on one."""
+    block = _BLINKING_BLOCK if blinks else _STEADY_BLOCK
+    bar = _BLINKING_BAR if blinks else _STEADY_BAR
+    _write(widget, (bar if is_bar else block) + _SHOW)
 
 
 def hide(widget: Widget) -> None:
@@ -32,12 +35,14 @@ def hide(widget: Widget) -> None:
     _write(widget, _OWN_SHAPE if textual_inside.is_leaving(widget.app) else _HIDE + _OWN_SHAPE)
 
 
-def follow_suspension(widget: Widget, *, blinks: Callable[[], bool] = lambda: False) -> None:
+def follow_suspension(
+    widget: Widget, *, blinks: Callable[[], bool] = lambda: False, is_bar: Callable[[], bool] = lambda: False
+) -> None:
     """Show it again when the application comes back from the background, where the terminal was the shell's."""
 
     def shown_again(_: object) -> None:
         if widget.has_focus:
-            show(widget, blinks=blinks())
+            show(widget, blinks=blinks(), is_bar=is_bar())
 
     widget.app.app_resume_signal.subscribe(widget, shown_again, immediate=True)
 

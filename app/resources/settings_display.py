@@ -101,6 +101,9 @@ class EditorSettings(Group, frozen=True, kw_only=True):
     autocomplete_max_visible: Annotated[
         int, Meta(ge=3, le=20, description="Rows of the completion list.")
     ] = 8
+    vi_mode: Annotated[
+        bool, Meta(description="Prompts are written with vi's modes: normal, insert and visual.")
+    ] = False
     paste_chip_lines: Annotated[
         int, Meta(ge=2, description="A paste with more lines becomes a chip that can be opened.")
     ] = 10

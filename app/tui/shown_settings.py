@@ -80,6 +80,7 @@ class ShownSettings:
         )
         self._editor.surface.set_blinking(display.cursor_blink and wished != "none")
         self._editor.history.size = settings.editor.history_size
+        self._editor.keyboard.vi.use(settings.editor.vi_mode)
         self._editor.paste_chip_lines = settings.editor.paste_chip_lines
         self._editor.surface.set_padding(settings.editor.editor_padding_x)
         if isinstance(popup := self._editor.popup, CompletionPopup):

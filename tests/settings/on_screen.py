@@ -168,6 +168,16 @@ async def chips(seat: Seat) -> Any:
     return is_chip
 
 
+@ON_SCREEN.add("viMode", False, True)
+async def modes(seat: Seat) -> Any:
+    """Letters are commands behind Escape."""
+    seat.app.editor.reset()
+    await seat.pilot.press(*"boat", "escape", "x")
+    text = seat.app.editor.text
+    seat.app.editor.reset()
+    return text
+
+
 @ON_SCREEN.add("historySize", 1000, 1)
 async def history(seat: Seat) -> Any:
     for text in ("first", "second", "third"):

@@ -18,11 +18,12 @@ from textual.events import Paste
 from textual.pilot import Pilot
 
 from app.providers.scripted import say
-from tests.tui import test_every_key_of_screens
+from tests.tui import test_every_key_of_screens, vi_keys_pressed
 from tests.tui.keys_pressed import KEYS, keys
 from tests.tui.stage import StageApp, make_app, settled, submit
 from widgets.editor.chips import UnsentPrompt
 from widgets.editor.prompt import PromptEditor
+from widgets.textual_inside import key_of_character
 
 # -- the editor: text with the cursor as a bar, before and after ---------------------------------------------
 
@@ -40,6 +41,16 @@ EDITOR: dict[str, tuple[str, str]] = {
     "tui.editor.cursorLineEnd": ("o|ne\nb", "one|\nb"),
     "tui.editor.pageUp": ("\n" * 40 + "x|", "\n" * 33 + "|" + "\n" * 7 + "x"),
     "tui.editor.pageDown": ("|x" + "\n" * 40, "x" + "\n" * 7 + "|" + "\n" * 33),
+    "tui.editor.selectLeft": ("one|", "on|e"),
+    "tui.editor.selectRight": ("on|e", "one|"),
+    "tui.editor.selectUp": ("one\ntwo|", "one|\ntwo"),
+    "tui.editor.selectDown": ("one|\ntwo", "one\ntwo|"),
+    "tui.editor.selectWordLeft": ("one two|", "one |two"),
+    "tui.editor.selectWordRight": ("one| two", "one two|"),
+    "tui.editor.selectLineStart": ("a\none|", "a\n|one"),
+    "tui.editor.selectLineEnd": ("o|ne\nb", "one|\nb"),
+    "tui.editor.transpose": ("on|e", "oen|"),
+    "tui.editor.transposeWords": ("one two|", "two one|"),
     "tui.editor.deleteCharBackward": ("one👩‍🚀| two", "one| two"),
     "tui.editor.deleteCharForward": ("one|👩‍🚀 two", "one| two"),
     "tui.editor.deleteWordBackward": ("one two|", "one |"),
@@ -103,6 +114,22 @@ async def test_the_editors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
                 while len(app.screen_stack) > 1:
                     await pilot.press("escape")
                     await pilot.pause()
+
+
+async def test_those_of_vi(tmp_path: Path) -> None:
+    async with page(tmp_path) as (app, pilot):
+        app.editor.keyboard.vi.use(True)
+        for action, (typed, before, after) in vi_keys_pressed.VI.items():
+            app.editor.reset()
+            put(app, before)
+            await pilot.press("escape")
+            put(app, before)
+            assert keys("vi's normal and visual mode", action)[0] in (
+                "ctrl+r",
+                key_of_character(typed[-1]),
+            ) or any(key_of_character(char) in keys("vi's normal and visual mode", action) for char in typed)
+            await pilot.press(*("ctrl+r" if char == "\x12" else char for char in typed))
+            assert written(app) == after, action
 
 
 async def test_the_editors_that_take_more_than_one_key(tmp_path: Path) -> None:
@@ -367,8 +394,11 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
 """The module, the test if it is one, and the key that it presses."""
 
 
+_MODULES = (sys.modules[__name__], test_every_key_of_screens, vi_keys_pressed)
+
+
 def test_no_action_is_without_a_test() -> None:
-    here = "".join(inspect.getsource(module) for module in (sys.modules[__name__], test_every_key_of_screens))
+    here = "".join(inspect.getsource(module) for module in _MODULES)
     for place, action in KEYS:
         if action in ELSEWHERE:
             name, _, test = ELSEWHERE[str(action)][0].partition(":")

@@ -1,8 +1,10 @@
 """What keys do to a text: moving, deleting, killing, chips. Each is a function over the model."""
 
+from collections.abc import Callable
+
 from widgets.editor.chips import Chip, PasteChip
 from widgets.editor.graphemes import boundary_after, boundary_before
-from widgets.editor.model import EditorModel, Position
+from widgets.editor.model import EditorModel, Position, selected
 from widgets.editor.words import word_end, word_start
 
 # -- moving ------------------------------------------------------------------------------------------------
@@ -48,18 +50,65 @@ def jump(model: EditorModel, char: str, *, is_forward: bool) -> bool:
     return False
 
 
+def select(move: Callable[[EditorModel], object]) -> Callable[[EditorModel], object]:
+    """The same motion, with what it goes over selected."""
+
+    def selecting(model: EditorModel) -> None:
+        if model.mark is None:
+            model.mark, model.mark_kind = model.cursor, "char"
+        move(model)
+
+    return selecting
+
+
+def select_all(model: EditorModel) -> None:
+    model.move_to(model.end)
+    model.mark, model.mark_kind = (0, 0), "char"
+
+
+def transpose(model: EditorModel) -> None:
+    """The characters around the cursor change places; at a line's end the last two."""
+    row, column = model.cursor
+    line = model.line
+    middle = column if column < len(line) else boundary_before(line, column)
+    start, end = boundary_before(line, middle), boundary_after(line, middle)
+    if start < middle < end:
+        model.replace((row, start), (row, end), line[middle:end] + line[start:middle])
+
+
+def transpose_words(model: EditorModel) -> None:
+    """The word before the cursor and the one at or behind it."""
+    row, line = model.cursor[0], model.line
+    end = word_end(line, model.cursor[1])
+    start = word_start(line, end)
+    before = word_start(line, start)
+    stop = word_end(line, before)
+    if before < stop <= start < end:
+        model.replace((row, before), (row, end), line[start:end] + line[stop:start] + line[before:stop])
+
+
 # -- deleting ----------------------------------------------------------------------------------------------
 
 
 def delete_backward(model: EditorModel) -> None:
+    if (on := selected(model)) is not None:
+        model.rub(*on)
+        return
     model.rub(_left(model), model.cursor)
 
 
 def delete_forward(model: EditorModel) -> None:
+    if (on := selected(model)) is not None:
+        model.rub(*on)
+        return
     model.rub(model.cursor, _right(model))
 
 
 def kill_word_backward(model: EditorModel) -> None:
+    """What is selected, else the word."""
+    if (on := selected(model)) is not None:
+        model.kill(*on, is_forward=True)
+        return
     model.kill(_word_left(model), model.cursor, is_forward=False)
 
 

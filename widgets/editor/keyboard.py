@@ -8,6 +8,7 @@ from textual.actions import SkipAction
 from widgets.editor import commands, messages
 from widgets.editor.chips import UnsentPrompt
 from widgets.editor.model import EditorModel
+from widgets.editor.vi.keyboard import ViKeyboard
 
 if TYPE_CHECKING:
     from widgets.editor.prompt import PromptEditor
@@ -43,6 +44,7 @@ class PromptKeyboard:
         self._surface = editor.surface
         self._jump: bool | None = None
         """Waiting for the character to jump to: forward or not."""
+        self.vi = ViKeyboard(editor)
 
     # -- text ----------------------------------------------------------------------------------------------
 
@@ -58,15 +60,25 @@ class PromptKeyboard:
         self._editor.changed()
 
     def do(self, command: Callable[[EditorModel], object]) -> None:
+        """A motion ends a selection, but for vi's, which it extends."""
+        if not self.vi.is_visual:
+            self._model.mark = None
         command(self._model)
         self._editor.changed()
+
+    def select(self, move: Callable[[EditorModel], object] | None = None, *, rows: int = 0) -> None:
+        """A motion that selects what it goes over. vi has modes for that."""
+        if not self.vi.is_commanding:
+            commands.select(move or (lambda _: self._surface.move_rows(rows)))(self._model)
+            self._editor.changed(keeps_goal=move is None)
 
     def edit(self, command: Callable[[EditorModel], object], *, needs_text: bool = False) -> None:
         """`needs_text`: without any the key means what the page around makes of it."""
         if needs_text and self._model.lines == [""]:
             raise SkipAction
         self._editor.history.leave()
-        self.do(command)
+        command(self._model)
+        self._editor.changed()
 
     def jump(self, is_forward: bool) -> None:
         """The next character is where to go."""
@@ -80,12 +92,12 @@ class PromptKeyboard:
 
     def wait_no_longer(self) -> None:
         self._jump = None
-        self._surface.hint = ""
+        self._surface.hint = self.vi.told
 
     # -- sending -------------------------------------------------------------------------------------------
 
     def submit(self) -> None:
-        popup, model = self._open_popup, self._model
+        popup, model = self.open_popup, self._model
         if popup is not None and not popup.accept():
             return
         if model.before_cursor.endswith("\\") and model.cursor[1] == len(model.line):
@@ -112,6 +124,7 @@ class PromptKeyboard:
         message = kind(editor.text.strip(), editor.attachments, draft)
         editor.history.add(draft)
         model.reset()
+        self.vi.begin()
         self._surface.go_to_top()
         editor.changed()
         editor.post_message(message)
@@ -125,32 +138,34 @@ class PromptKeyboard:
     # -- rows and history ----------------------------------------------------------------------------------
 
     def up(self) -> None:
-        if (popup := self._open_popup) is not None:
+        if (popup := self.open_popup) is not None:
             popup.move(-1)
         elif not self._surface.is_first_row:
-            self._move_rows(-1)
+            self.move_rows(-1)
         elif self._model.cursor[1] == 0 or self._editor.history.is_browsing:
             self.show_older()
         else:
             self.do(commands.move_line_start)
 
     def down(self) -> None:
-        if (popup := self._open_popup) is not None:
+        if (popup := self.open_popup) is not None:
             popup.move(1)
         elif not self._surface.is_last_row:
-            self._move_rows(1)
+            self.move_rows(1)
         elif self._editor.history.is_browsing:
             self.show_newer()
         else:
             self.do(commands.move_line_end)
 
     def page(self, direction: int) -> None:
-        if (popup := self._open_popup) is not None:
+        if (popup := self.open_popup) is not None:
             popup.page(direction)
         else:
-            self._move_rows(direction * max(1, self._surface.visible_rows - 1))
+            self.move_rows(direction * max(1, self._surface.visible_rows - 1))
 
-    def _move_rows(self, delta: int) -> None:
+    def move_rows(self, delta: int) -> None:
+        if not self.vi.is_visual:
+            self._model.mark = None
         self._surface.move_rows(delta)
         self._editor.changed(keeps_goal=True)
 
@@ -176,17 +191,17 @@ class PromptKeyboard:
     # -- completions ---------------------------------------------------------------------------------------
 
     @property
-    def _open_popup(self) -> Popup | None:
+    def open_popup(self) -> Popup | None:
         popup = self._editor.popup
         return popup if popup is not None and popup.is_open else None
 
     def complete(self) -> None:
-        if (popup := self._open_popup) is not None:
+        if (popup := self.open_popup) is not None:
             popup.accept()
         elif self._editor.popup is not None:
             self._editor.popup.force()
 
     def close_popup(self) -> None:
-        if (popup := self._open_popup) is None:
+        if (popup := self.open_popup) is None:
             raise SkipAction
         popup.close()

@@ -7,13 +7,16 @@ them. Every change goes through `_replace`, which is what undo reverses.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from widgets.editor.chips import Chips, UnsentPrompt
-from widgets.editor.graphemes import snap
+from widgets.editor.graphemes import boundary_after, snap
 from widgets.editor.killring import KillRing
+from widgets.editor.registers import Registers
 
 Position = tuple[int, int]
+MarkKind = Literal["char", "inclusive", "line"]
+"""Whether a selection ends before the cursor, takes its character too, or is whole lines."""
 UNDO_LIMIT = 1000
 
 
@@ -53,6 +56,10 @@ class EditorModel:
         self.cursor: Position = (len(self.lines) - 1, len(self.lines[-1]))
         self.chips = Chips()
         self.kills = KillRing()
+        self.registers = Registers()
+        self.mark: Position | None = None
+        """The other end of the selection, if there is one."""
+        self.mark_kind: MarkKind = "char"
         self.version = 0
         """Another number after every change of the text."""
         self._undo: list[_Unit] = []
@@ -60,6 +67,9 @@ class EditorModel:
         self._last = ""
         """What the last command was, where that matters to the next: type, space, rub, kill, yank."""
         self._yanked: tuple[Position, Position] | None = None
+        self._group: _Unit | None = None
+        self._is_grouping = False
+        """What is changed now is one unit of undo, `_group` once it has begun."""
 
     # -- reading -------------------------------------------------------------------------------------------
 
@@ -94,14 +104,16 @@ class EditorModel:
         """Insert what a key typed. A run of a word is one unit of undo; blank space begins the next."""
         is_space = text.isspace()
         joins = self._last == "space" or (self._last == "type" and not is_space)
-        self._replace(self.cursor, self.cursor, text, joins=joins)
+        start, end = selected(self) or (self.cursor, self.cursor)
+        self._replace(start, end, text, joins=joins and start == end)
         self._last = "space" if is_space else "type"
 
     def insert(self, text: str) -> None:
         """Insert a text as one unit."""
         if text:
             self.settle()
-            self._replace(self.cursor, self.cursor, text)
+            start, end = selected(self) or (self.cursor, self.cursor)
+            self._replace(start, end, text)
 
     def replace(self, start: Position, end: Position, text: str) -> None:
         """Put a text in place of a range, as one unit: completion, expansion."""
@@ -115,13 +127,14 @@ class EditorModel:
     def reset(self, draft: UnsentPrompt | None = None) -> None:
         """Begin anew, without a past: after sending, or with a draft that was saved."""
         draft = draft or UnsentPrompt()
-        self.chips.keep_only("".join(self.kills.entries))
+        self.chips.keep_only("".join((*self.kills.entries, *self.registers.texts)))
         self.lines = self.chips.adopt(draft.text, draft.chips).split("\n")
         row = min(max(0, draft.row), len(self.lines) - 1)
         self.cursor = (row, snap(self.lines[row], draft.column))
         self._undo.clear()
         self._redo.clear()
         self.settle()
+        self.mark = self._group = None
         self.version += 1
 
     def restore(self, draft: UnsentPrompt) -> None:
@@ -160,6 +173,11 @@ class EditorModel:
 
     # -- undo ----------------------------------------------------------------------------------------------
 
+    def group(self, is_open: bool) -> None:
+        """What is changed until it is closed is taken back together."""
+        self._is_grouping, self._group = is_open, None
+        self.settle()
+
     def undo(self) -> None:
         if not self._undo:
             return
@@ -167,7 +185,7 @@ class EditorModel:
         for edit in reversed(unit.edits):
             self._apply(edit.start, end_of(edit.start, edit.inserted), edit.removed)
         self._redo.append(unit)
-        self.cursor = unit.before
+        self.cursor, self.mark, self._group = unit.before, None, None
         self.settle()
 
     def redo(self) -> None:
@@ -177,7 +195,7 @@ class EditorModel:
         for edit in unit.edits:
             self._apply(edit.start, end_of(edit.start, edit.removed), edit.inserted)
         self._undo.append(unit)
-        self.cursor = unit.after
+        self.cursor, self.mark, self._group = unit.after, None, None
         self.settle()
 
     # -- moving --------------------------------------------------------------------------------------------
@@ -195,13 +213,16 @@ class EditorModel:
     # -- inside --------------------------------------------------------------------------------------------
 
     def _replace(self, start: Position, end: Position, text: str, *, joins: bool = False) -> None:
+        self.mark = None
         removed = between(self.lines, start, end)
         if removed == text:  # nothing that undo could take back
             self._stand_behind(start, text)
             return
-        if not (joins and self._undo):
+        if not ((joins or self._group is not None) and self._undo):
             self._undo.append(_Unit(self.cursor))
             del self._undo[:-UNDO_LIMIT]
+        if self._is_grouping:
+            self._group = self._undo[-1]
         self._redo.clear()
         unit = self._undo[-1]
         unit.edits.append(_Edit(start, removed, text))
@@ -218,3 +239,15 @@ class EditorModel:
         tail = self.lines[end[0]][end[1] :]
         self.lines[start[0] : end[0] + 1] = (head + text + tail).split("\n")
         self.version += 1
+
+
+def selected(model: EditorModel) -> tuple[Position, Position] | None:
+    """From where to before where; None without a selection."""
+    if model.mark is None:
+        return None
+    start, end = sorted((model.mark, model.cursor))
+    if model.mark_kind == "line":
+        return (start[0], 0), (end[0], len(model.lines[end[0]]))
+    if model.mark_kind == "inclusive":
+        end = (end[0], boundary_after(model.lines[end[0]], end[1]))
+    return (start, end) if start != end else None

@@ -9,7 +9,7 @@ from textual.widget import Widget
 
 from widgets.editor.graphemes import TAB, graphemes, is_chip
 from widgets.editor.layout import Layout
-from widgets.editor.model import EditorModel
+from widgets.editor.model import EditorModel, Position
 from widgets.keys_told import hint_parts
 from widgets.line import Line, cells, fit
 from widgets.transcript.text import crop
@@ -33,6 +33,7 @@ COMPONENTS = frozenset(
         "resting",
         "hidden",
         "caret",
+        "selected",
         "shell",
         *(f"thinking-{level}" for level in LEVELS),
     )
@@ -121,6 +122,7 @@ def draw_row(
     place: tuple[int, int] | None,
     placeholder: str,
     is_focused: bool = True,
+    selected: tuple[Position, Position] | None = None,
 ) -> Strip:
     line = Line(width, look.base)
     if row == 0:
@@ -132,12 +134,20 @@ def draw_row(
         text = crop(placeholder, max(1, line.room - 1)) if is_empty else model.lines[number][start:end]
         style = look["placeholder" if is_empty else "text"]
         caret = place[1] if place is not None and place[0] == row else -1
-        _draw_text(line, look, layout, text, style, caret)
+        inside = range(0)
+        if selected is not None and selected[0][0] <= number <= selected[1][0]:
+            first = selected[0][1] - start if selected[0][0] == number else 0
+            last = selected[1][1] - start if selected[1][0] == number else len(text) + 1
+            inside = range(max(0, first), max(0, last))
+        _draw_text(line, look, layout, text, style, caret, inside)
     return line.strip()
 
 
-def _draw_text(line: Line, look: EditorLook, layout: Layout, text: str, style: Style, caret: int) -> None:
-    if caret < 0 and text.isascii() and "\t" not in text:
+def _draw_text(
+    line: Line, look: EditorLook, layout: Layout, text: str, style: Style, caret: int, inside: range
+) -> None:
+    """`inside`: the characters that are selected; a line break among them is seen as one cell."""
+    if caret < 0 and not inside and text.isascii() and "\t" not in text:
         line.add(text, style)
         return
     begin = line.used
@@ -152,6 +162,8 @@ def _draw_text(line: Line, look: EditorLook, layout: Layout, text: str, style: S
             size = TAB - column % TAB
             shown = " " * size
         is_caret = column <= caret < column + max(1, size)
+        if start in inside:
+            look_of = look["selected"]
         if is_caret or look_of is not style:
             line.add("".join(plain), style)
             plain.clear()
@@ -160,6 +172,8 @@ def _draw_text(line: Line, look: EditorLook, layout: Layout, text: str, style: S
             plain.append(shown)
         column += size
     line.add("".join(plain), style)
+    if len(text) in inside and not (caret >= column):
+        line.add(" ", look["selected"])
     if caret >= column:
         line.fill_to(begin + caret)
         line.add(" ", look["caret"])

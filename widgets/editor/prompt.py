@@ -124,6 +124,7 @@ class PromptEditor(Widget, can_focus=True):
     def reset(self, draft: UnsentPrompt | None = None) -> None:
         """Begin anew without a past, perhaps with a draft from another day."""
         self.model.reset(draft)
+        self.keyboard.vi.begin()
         self.changed()
 
     def paste(self, text: str) -> None:
@@ -195,6 +196,10 @@ class PromptEditor(Widget, can_focus=True):
 
     async def on_key(self, event: events.Key) -> None:
         character = event.character
+        if self.keyboard.vi.hears(event):
+            event.stop()
+            event.prevent_default()
+            return
         if character is not None and event.is_printable:
             event.stop()
             event.prevent_default()
@@ -208,6 +213,8 @@ class PromptEditor(Widget, can_focus=True):
                 event.prevent_default()
                 return
         await do_own_key(self, event)
+        if self.keyboard.vi.told:
+            self.keyboard.vi.show()
 
     async def on_paste(self, event: events.Paste) -> None:
         event.stop()
@@ -226,6 +233,7 @@ class PromptEditor(Widget, can_focus=True):
             return
         place = self.surface.position_at(offset)
         is_same = place == self.model.cursor
+        self.model.mark = None
         self.model.move_to(place)
         if is_same and commands.expand_chip(self.model):
             self.history.leave()

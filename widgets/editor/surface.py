@@ -7,7 +7,7 @@ from textual.widget import Widget
 
 from widgets import caret
 from widgets.editor.layout import Layout
-from widgets.editor.model import EditorModel, Position
+from widgets.editor.model import EditorModel, Position, selected
 from widgets.editor.painting import MARK_CELLS, EditorLook, RuleWords, draw_row, draw_rule
 
 
@@ -22,6 +22,7 @@ class Surface:
         """What the editor waits for, in the lower rule."""
         self._padding_x = padding_x
         self._blinks = False
+        self._is_bar = False
         self._layout = Layout()
         self._top = 0
         self._goal: int | None = None
@@ -70,16 +71,25 @@ class Surface:
         if blinks != self._blinks:
             self._blinks = blinks
             if self._widget.has_focus:
-                caret.show(self._widget, blinks=blinks)
+                caret.show(self._widget, blinks=blinks, is_bar=self._is_bar)
+
+    def set_bar(self, is_bar: bool) -> None:
+        """Whether the caret stands between characters, and not on one."""
+        if is_bar != self._is_bar:
+            self._is_bar = is_bar
+            if self._widget.has_focus:
+                caret.show(self._widget, blinks=self._blinks, is_bar=is_bar)
 
     def take(self, event: events.Event) -> None:
         match event:
             case events.Mount():
-                caret.follow_suspension(self._widget, blinks=lambda: self._blinks)
+                caret.follow_suspension(
+                    self._widget, blinks=lambda: self._blinks, is_bar=lambda: self._is_bar
+                )
             case events.Resize():
                 self.lay_out()
             case events.Focus():
-                caret.show(self._widget, blinks=self._blinks)
+                caret.show(self._widget, blinks=self._blinks, is_bar=self._is_bar)
             case events.Blur():
                 caret.hide(self._widget)
             case events.MouseScrollUp():
@@ -181,6 +191,7 @@ class Surface:
             place=self._layout.place(self._model.cursor) if is_drawn else None,
             placeholder=self.placeholder,
             is_focused=widget.has_focus,
+            selected=selected(self._model),
         )
 
     @property

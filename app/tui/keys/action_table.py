@@ -11,6 +11,7 @@ from textual.binding import BindingType
 from app.tui.keys import page_keys
 from app.tui.keys.keymap import KeyMap, KeyPlace, keys_of, place
 from widgets.editor.prompt import PromptEditor
+from widgets.editor.vi.keys import BINDINGS as VI_KEYS
 from widgets.keys_told import NO_KEY, key_name, key_told
 from widgets.screens.actions import ActionRow
 from widgets.status.queue import QueueView
@@ -22,6 +23,7 @@ _ON_THE_PAGE: tuple[KeyPlace, ...] = (
     place("the transcript's blocks", Transcript.BINDINGS),
     place("the search in the transcript", SearchBar.BINDINGS),
     place("waiting messages", QueueView.BINDINGS),
+    place("vi's normal and visual mode", VI_KEYS),
 )
 _EXTENSIONS = "Extensions"
 _NOT_OFFERED = {"app.interrupt", "app.clear", "app.palette", "tui.editor.closeCompletion", "transcript.leave"}

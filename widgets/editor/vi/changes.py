@@ -1,0 +1,200 @@
+"""What vi's operators and deeds do to the text: each a function over the model. Where to is in `places`, `objects`."""
+
+import re
+
+from widgets.editor.graphemes import boundary_after
+from widgets.editor.model import EditorModel, Position, between, end_of
+from widgets.editor.registers import Register
+from widgets.editor.vi.objects import Stretch
+from widgets.editor.vi.places import first_word, last_column
+
+INDENT = "    "
+_MOST = 1_000_000
+"""Characters that a count may make of what is put."""
+
+
+def operate(model: EditorModel, verb: str, on: Stretch, register: str) -> None:
+    """The cursor stands where vi leaves it; for `c` where one writes."""
+    match verb:
+        case "y":
+            _keep(model, on, register, is_delete=False)
+        case "d":
+            _keep(model, on, register, is_delete=True)
+            _delete(model, on)
+        case "c":
+            _keep(model, on, register, is_delete=True)
+            model.replace(on.start, on.end, "")
+            model.move_to(on.start)
+        case ">" | "<":
+            _indent(model, on.start[0], on.end[0], is_out=verb == "<")
+        case _:
+            _change_case(model, on, verb)
+
+
+def _keep(model: EditorModel, on: Stretch, register: str, *, is_delete: bool) -> None:
+    text = between(model.lines, on.start, on.end)
+    if not text and not on.is_linewise:
+        return
+    kept = Register(text, on.is_linewise)
+    if is_delete:
+        model.registers.delete(register, kept)
+    else:
+        model.registers.yank(register, kept)
+    if register != "_":
+        model.kills.kill(text, is_forward=True, joins=False)
+
+
+def _delete(model: EditorModel, on: Stretch) -> None:
+    if not on.is_linewise:
+        model.replace(on.start, on.end, "")
+        model.move_to(on.start)
+        return
+    first, last = on.start[0], on.end[0]
+    if last + 1 < len(model.lines):
+        model.replace((first, 0), (last + 1, 0), "")
+    elif first:
+        model.replace((first - 1, len(model.lines[first - 1])), on.end, "")
+    else:
+        model.replace((0, 0), on.end, "")
+    row = min(first, len(model.lines) - 1)
+    model.move_to((row, first_word(model.lines[row])))
+
+
+def _indent(model: EditorModel, first: int, last: int, *, is_out: bool) -> None:
+    lines = model.lines[first : last + 1]
+    changed = [_moved_out(line) if is_out else (INDENT + line if line else line) for line in lines]
+    model.replace((first, 0), (last, len(model.lines[last])), "\n".join(changed))
+    model.move_to((first, first_word(model.lines[first])))
+
+
+def _moved_out(line: str) -> str:
+    return line[1:] if line.startswith("\t") else re.sub("^ {1,4}", "", line)
+
+
+def _change_case(model: EditorModel, on: Stretch, verb: str) -> None:
+    column = model.cursor[1]
+    text = between(model.lines, on.start, on.end)
+    changed = {"gu": str.lower, "gU": str.upper, "g~": str.swapcase}[verb](text)
+    model.replace(on.start, on.end, changed)
+    row = on.start[0]
+    model.move_to((row, min(column, first_word(model.lines[row]))) if on.is_linewise else on.start)
+
+
+# -- putting -----------------------------------------------------------------------------------------------
+
+
+def put(model: EditorModel, kept: Register, count: int, *, is_after: bool) -> None:
+    if not kept.text and not kept.is_lines:
+        return
+    count = max(1, min(count, _MOST // (len(kept.text) + 1)))
+    row, column = model.cursor
+    if kept.is_lines:
+        block = "\n".join([kept.text] * count)
+        if is_after:
+            model.replace((row, len(model.lines[row])), (row, len(model.lines[row])), f"\n{block}")
+            row += 1
+        else:
+            model.replace((row, 0), (row, 0), f"{block}\n")
+        model.move_to((row, first_word(model.lines[row])))
+        return
+    text = kept.text * count
+    start = (row, boundary_after(model.lines[row], column) if is_after else column)
+    model.replace(start, start, text)
+    if "\n" in text:
+        model.move_to(start)
+    else:
+        end = end_of(start, text)
+        model.move_to((row, last_column(model.lines[row][: end[1]])))
+
+
+def put_over(model: EditorModel, kept: Register, on: Stretch, count: int) -> None:
+    """In place of what is selected, which is kept as if it were deleted."""
+    _keep(model, on, '"', is_delete=True)
+    text = "\n".join([kept.text] * count) if kept.is_lines else kept.text * count
+    if kept.is_lines and not on.is_linewise:
+        text = f"\n{text}\n"
+    model.replace(on.start, on.end, text)
+    end = end_of(on.start, text)
+    if on.is_linewise or "\n" in text:
+        row = on.start[0]
+        model.move_to((row, first_word(model.lines[row]) if on.is_linewise else on.start[1]))
+    else:
+        model.move_to((end[0], last_column(model.lines[end[0]][: end[1]])))
+
+
+# -- deeds -------------------------------------------------------------------------------------------------
+
+
+def replace_chars(model: EditorModel, char: str, count: int) -> bool:
+    """`r`. False: there are not so many characters to the line's end."""
+    row, column = model.cursor
+    line = model.lines[row]
+    end = column
+    for _ in range(count):
+        if end >= len(line):
+            return False
+        end = boundary_after(line, end)
+    if char == "\n":
+        model.replace((row, column), (row, end), "\n")
+        return True
+    model.replace((row, column), (row, end), char * count)
+    model.move_to((row, column + len(char) * (count - 1)))
+    return True
+
+
+def replace_all(model: EditorModel, on: Stretch, char: str) -> None:
+    """`r` in visual mode: every character but the line breaks."""
+    text = between(model.lines, on.start, on.end)
+    pieces: list[str] = []
+    for line in text.split("\n"):
+        at = count = 0
+        while at < len(line):
+            at = boundary_after(line, at)
+            count += 1
+        pieces.append(char * count)
+    model.replace(on.start, on.end, "\n".join(pieces))
+    model.move_to(on.start)
+
+
+def swap_case(model: EditorModel, count: int) -> None:
+    """`~`: of so many characters, and on behind them."""
+    row, column = model.cursor
+    line = model.lines[row]
+    end = column
+    for _ in range(count):
+        end = boundary_after(line, end)
+    model.replace((row, column), (row, end), line[column:end].swapcase())
+    model.move_to((row, end))
+
+
+def join(model: EditorModel, first: int, last: int, *, has_blank: bool) -> bool:
+    """`J`, `gJ`. False: there is no line below."""
+    last = min(last, len(model.lines) - 1)
+    if last <= first:
+        return False
+    joined = model.lines[first]
+    at = len(joined)
+    for line in model.lines[first + 1 : last + 1]:
+        at = len(joined)
+        if not has_blank:
+            joined += line
+            continue
+        line = line.lstrip()
+        blank = "" if not line or line.startswith(")") or not joined or joined[-1].isspace() else " "
+        joined += blank + line
+        at = min(at, max(0, len(joined) - 1))
+    model.replace((first, 0), (last, len(model.lines[last])), joined)
+    model.move_to((first, at))
+    return True
+
+
+def open_line(model: EditorModel, *, is_below: bool) -> None:
+    """`o`, `O`: the cursor stands on the new line."""
+    row = model.cursor[0]
+    if is_below:
+        end: Position = (row, len(model.lines[row]))
+        model.replace(end, end, "\n")
+        model.move_to((row + 1, 0))
+    else:
+        model.replace((row, 0), (row, 0), "\n")
+        model.move_to((row, 0))

@@ -1,0 +1,135 @@
+"""vi's commands as they are typed: a register, a count, an operator, a motion. Pure: keys in, one command out."""
+
+from typing import Literal
+
+import msgspec
+
+from widgets.editor.vi.objects import NAMES
+
+OPERATORS = frozenset(("d", "c", "y", ">", "<", "g~", "gu", "gU"))
+_DOUBLED = {"g~": ("g~", "~"), "gu": ("gu", "u"), "gU": ("gU", "U")}
+MOTIONS = frozenset((*"hjklwWbBeE0^$G{}%|;,+-_", "gg", "ge", "gE", "g_", "gj", "gk"))
+FINDS = frozenset("fFtT")
+DEEDS = frozenset((*"xXsSDCYpPJ~uiaIAoOvV.", "\x12", "gJ", "gi", "gv"))
+"""Commands that are whole by themselves."""
+REGISTERS = frozenset('abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"-_')
+SHORT = {"x": "dl", "X": "dh", "s": "cl", "D": "d$", "C": "c$"}
+"""What is another way to write an operator and its motion."""
+
+
+class Spoken(msgspec.Struct, frozen=True, kw_only=True):
+    """One command."""
+
+    verb: str = ""
+    """An operator, a deed or `r`; a motion alone has none."""
+    motion: str = ""
+    """A motion, an object (`iw`), or the operator once more: whole lines."""
+    char: str = ""
+    """What `f` looks for, what `r` puts."""
+    count: int = 0
+    """0: none was given."""
+    register: str = '"'
+
+    @property
+    def times(self) -> int:
+        return max(1, self.count)
+
+    @property
+    def is_of_lines(self) -> bool:
+        return bool(self.verb) and self.motion == self.verb
+
+
+State = Literal["open", "literal", "wrong"]
+"""More keys are to come; the next is taken as the character it writes; no command begins so."""
+_MOST = 9_999
+
+
+def parse(keys: str, *, is_visual: bool = False) -> Spoken | State:
+    """In visual mode an operator is whole by itself, and `i` and `a` begin an object."""
+    register, rest = '"', keys
+    if rest.startswith('"'):
+        if len(rest) < 2:
+            return "literal"
+        if rest[1] not in REGISTERS:
+            return "wrong"
+        register, rest = rest[1], rest[2:]
+    count, rest = _count(rest)
+    if rest.startswith('"') and register == '"':  # a count may come first
+        if len(rest) < 2:
+            return "literal"
+        if rest[1] not in REGISTERS:
+            return "wrong"
+        register, (more, rest) = rest[1], _count(rest[2:])
+        count = _both(count, more)
+    if not rest:
+        return "open"
+    word, behind = _word(rest)
+    if word is None:
+        return "open"
+    if word in OPERATORS and not is_visual:
+        return _operated(word, behind, count, register)
+    if word in FINDS or word == "r":
+        return _with_char(word, behind, count, register)
+    if is_visual and word in ("i", "a"):
+        return _object(word, behind, count)
+    if behind:
+        return "wrong"
+    if word in MOTIONS:
+        return Spoken(motion=word, count=count, register=register)
+    if word in DEEDS or (is_visual and (word in OPERATORS or word in ("U", "u"))):
+        return Spoken(verb=word, count=count, register=register)
+    return "wrong"
+
+
+def _operated(verb: str, rest: str, count: int, register: str) -> Spoken | State:
+    more, rest = _count(rest)
+    count = _both(count, more)
+    if not rest:
+        return "open"
+    if rest == verb or rest in _DOUBLED.get(verb, ()):
+        return Spoken(verb=verb, motion=verb, count=count, register=register)
+    word, behind = _word(rest)
+    if word is None:
+        return "open"
+    found: Spoken | State
+    if word in ("i", "a"):
+        found = _object(word, behind, count)
+    elif word in FINDS:
+        found = _with_char(word, behind, count, register)
+    else:
+        found = Spoken(motion=word, count=count) if word in MOTIONS and not behind else "wrong"
+    if isinstance(found, Spoken):
+        return msgspec.structs.replace(found, verb=verb, register=register)
+    return found
+
+
+def _with_char(word: str, behind: str, count: int, register: str) -> Spoken | State:
+    if not behind:
+        return "literal"
+    if word == "r":
+        return Spoken(verb="r", char=behind, count=count, register=register)
+    return Spoken(motion=word, char=behind, count=count, register=register)
+
+
+def _object(word: str, behind: str, count: int) -> Spoken | State:
+    if not behind:
+        return "literal"
+    return Spoken(motion=word + behind, count=count) if behind in NAMES else "wrong"
+
+
+def _count(keys: str) -> tuple[int, str]:
+    digits = 0
+    while digits < len(keys) and keys[digits] in "0123456789" and (digits or keys[digits] != "0"):
+        digits += 1
+    return (min(_MOST, int(keys[:digits][:6])) if digits else 0), keys[digits:]
+
+
+def _both(one: int, other: int) -> int:
+    return min(_MOST, one * other) if one and other else one or other
+
+
+def _word(keys: str) -> tuple[str | None, str]:
+    """The first command of these keys; None while a `g` waits for what follows."""
+    if keys[0] != "g":
+        return keys[0], keys[1:]
+    return (keys[:2], keys[2:]) if len(keys) > 1 else (None, "")

@@ -1,0 +1,108 @@
+"""The editor's keys where a person writes with vi's modes: which mode hears a key, and what is beyond the text."""
+
+from typing import TYPE_CHECKING
+
+from textual import events
+
+from widgets.editor.vi.keys import token_of
+from widgets.editor.vi.mode import Fed, ViMode
+from widgets.textual_inside import keymap_of
+
+if TYPE_CHECKING:
+    from widgets.editor.prompt import PromptEditor
+
+
+class ViKeyboard:
+    """Without vi it hears nothing."""
+
+    def __init__(self, editor: "PromptEditor") -> None:
+        self._editor = editor
+        self._mode: ViMode | None = None
+
+    def use(self, is_wanted: bool) -> None:
+        if is_wanted == (self._mode is not None):
+            return
+        model = self._editor.model
+        model.group(False)
+        model.mark = None
+        self._mode = ViMode(model) if is_wanted else None
+        self.begin()
+
+    @property
+    def is_commanding(self) -> bool:
+        """Letters are commands."""
+        return self._mode is not None and self._mode.mode != "insert"
+
+    @property
+    def is_visual(self) -> bool:
+        return self._mode is not None and self._mode.is_visual
+
+    @property
+    def told(self) -> str:
+        """The mode and the beginning of a command."""
+        return self._mode.told if self._mode is not None else ""
+
+    def begin(self) -> None:
+        """With a new prompt one writes."""
+        if self._mode is not None:
+            self._mode.begin()
+        self.show()
+
+    def show(self) -> None:
+        """After every key: the mode, the shape of the caret, and the caret on a character."""
+        surface, mode = self._editor.surface, self._mode
+        surface.hint = self.told
+        surface.set_bar(mode is not None and mode.mode == "insert")
+        if mode is not None:
+            mode.settle()
+        self._editor.refresh()
+
+    def hears(self, event: events.Key) -> bool:
+        """False: the key is none of vi's."""
+        mode = self._mode
+        if mode is None:
+            return False
+        if event.key == "escape":
+            return self._escape(mode)
+        if mode.mode == "insert":
+            return False
+        if mode.wants_literal:
+            return self._feed(mode, "\n" if event.key == "enter" else event.character or "")
+        digit = event.character if event.character and event.character in "0123456789" else ""
+        token = token_of(event.key, keymap_of(self._editor.app)) or digit
+        return (bool(token) or event.is_printable) and self._feed(mode, token)
+
+    def _feed(self, mode: ViMode, token: str) -> bool:
+        version = self._editor.model.version
+        if token:
+            self._go_beyond(mode.feed(token))
+        if self._editor.model.version != version:
+            self._editor.history.leave()
+        self.show()
+        self._editor.changed()
+        return True
+
+    def _go_beyond(self, fed: Fed) -> None:
+        """Up and down go through the rows of a long line first, then through older prompts."""
+        keyboard, surface = self._editor.keyboard, self._editor.surface
+        if fed == "older":
+            if surface.is_first_row:
+                keyboard.show_older()
+            else:
+                keyboard.move_rows(-1)
+        elif fed == "newer":
+            if not surface.is_last_row:
+                keyboard.move_rows(1)
+            elif self._editor.history.is_browsing:
+                keyboard.show_newer()
+
+    def _escape(self, mode: ViMode) -> bool:
+        """False: Escape means what it means on the page. An agent at work is stopped from an empty editor at once."""
+        if self._editor.follows_up and self._editor.model.is_blank:
+            return False
+        if (popup := self._editor.keyboard.open_popup) is not None:
+            popup.close()
+        is_done = mode.escape()
+        self.show()
+        self._editor.changed()
+        return is_done

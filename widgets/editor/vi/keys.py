@@ -1,0 +1,97 @@
+"""The keys of vi's normal and visual mode as a table: id, the usual key, words, and what the grammar reads.
+
+The editor hears them while it is in these modes; they are bound to no widget, as a letter is a letter in insert mode.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from textual.binding import Binding, BindingType
+
+from widgets.keys_told import NO_KEY
+
+_ROWS = (
+    ("left", "h", "h", "Left"),
+    ("down", "j", "j", "Down; from the last row the newer prompt"),
+    ("up", "k", "k", "Up; from the first row the older prompt"),
+    ("right", "l", "l", "Right"),
+    ("wordNext", "w", "w", "Next word"),
+    ("wordBack", "b", "b", "Word before"),
+    ("wordEnd", "e", "e", "End of the word"),
+    ("bigWordNext", "W", "W", "Next word between blanks"),
+    ("bigWordBack", "B", "B", "Word between blanks before"),
+    ("bigWordEnd", "E", "E", "End of the word between blanks"),
+    ("lineStart", "0", "0", "Start of the line"),
+    ("firstWord", "circumflex_accent", "^", "First word of the line"),
+    ("lineEnd", "dollar_sign", "$", "End of the line"),
+    ("lastLine", "G", "G", "Last line, or the line of the count"),
+    ("go", "g", "g", "Begins gg, ge, g_, gu, gU, g~, gJ, gi, gv"),
+    ("paragraphNext", "right_curly_bracket", "}", "Behind the paragraph"),
+    ("paragraphBack", "left_curly_bracket", "{", "Before the paragraph"),
+    ("bracket", "percent_sign", "%", "The bracket that belongs to this one"),
+    ("column", "vertical_line", "|", "The column of the count"),
+    ("lineBelow", "plus", "+", "First word of the next line"),
+    ("lineAbove", "minus", "-", "First word of the line before"),
+    ("thisLine", "underscore", "_", "First word of this line"),
+    ("find", "f", "f", "To the next … in the line"),
+    ("findBack", "F", "F", "To the last … in the line"),
+    ("till", "t", "t", "Before the next … in the line"),
+    ("tillBack", "T", "T", "Behind the last … in the line"),
+    ("findAgain", "semicolon", ";", "Find again"),
+    ("findBackAgain", "comma", ",", "Find again the other way"),
+    ("delete", "d", "d", "Delete what the motion goes over; twice: lines"),
+    ("change", "c", "c", "Change it; twice: lines"),
+    ("yank", "y", "y", "Yank it; twice: lines"),
+    ("indent", "greater_than_sign", ">", "Indent lines"),
+    ("outdent", "less_than_sign", "<", "Indent lines less"),
+    ("deleteChar", "x", "x", "Delete the character"),
+    ("deleteCharBack", "X", "X", "Delete the character before"),
+    ("deleteToEnd", "D", "D", "Delete to the line's end"),
+    ("changeToEnd", "C", "C", "Change to the line's end"),
+    ("substitute", "s", "s", "Change the character"),
+    ("substituteLine", "S", "S", "Change the line"),
+    ("yankLine", "Y", "Y", "Yank the line"),
+    ("put", "p", "p", "Put behind the cursor"),
+    ("putBefore", "P", "P", "Put before the cursor"),
+    ("replaceChar", "r", "r", "Replace the character by …"),
+    ("swapCase", "tilde", "~", "Swap capitals and small letters"),
+    ("join", "J", "J", "Join lines"),
+    ("register", "quotation_mark", '"', "Use the register …"),
+    ("undo", "u", "u", "Undo; in visual mode small letters"),
+    ("redo", "ctrl+r", "\x12", "Redo"),
+    ("capitals", "U", "U", "In visual mode capitals"),
+    ("again", "full_stop", ".", "The last change again"),
+    ("insert", "i", "i", "Insert; behind an operator: inside of …"),
+    ("append", "a", "a", "Append; behind an operator: all of …"),
+    ("insertLineStart", "I", "I", "Insert before the line"),
+    ("appendLine", "A", "A", "Append to the line"),
+    ("openBelow", "o", "o", "New line below; in visual mode the other end"),
+    ("openAbove", "O", "O", "New line above"),
+    ("visual", "v", "v", "Select characters"),
+    ("visualLine", "V", "V", "Select lines"),
+)
+_USUAL = {f"tui.vi.{name}": (key, token) for name, key, token, _ in _ROWS}
+BINDINGS: list[BindingType] = [
+    Binding(key, f"vi('{name}')", words, show=False, id=f"tui.vi.{name}") for name, key, _, words in _ROWS
+]
+"""For the table of keys."""
+
+
+def token_of(key: str, own: Mapping[str, str]) -> str:
+    """What the grammar reads for a key, as the person's own keys have it; nothing where it means nothing."""
+    mine = tuple((id, keys) for id, keys in own.items() if id in _USUAL)
+    return _tokens(mine).get(key, "")
+
+
+@lru_cache(2)
+def _tokens(own: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+    chosen = dict(own)
+    found: dict[str, str] = {}
+    for id, (usual, token) in _USUAL.items():
+        if id not in chosen:
+            found.setdefault(usual, token)
+    for id, keys in chosen.items():
+        for key in keys.split(","):
+            if key.strip() != NO_KEY:
+                found[key.strip()] = _USUAL[id][1]
+    return found

@@ -1,0 +1,199 @@
+"""vi's motions on one text: where the cursor goes, and what an operator takes on the way."""
+
+from widgets.editor.graphemes import boundary_after
+from widgets.editor.model import EditorModel, Position
+from widgets.editor.vi import places
+from widgets.editor.vi.grammar import FINDS, Spoken
+from widgets.editor.vi.objects import Stretch, text_object
+from widgets.editor.vi.places import BLANK, EMPTY, Find, Landing, first_word, kind_at, last_column
+
+_FAR = 1 << 30
+"""The column behind every line."""
+
+_WORDS = {
+    **{"w": places.next_word, "W": places.next_word, "b": places.word_before, "B": places.word_before},
+    **{"e": places.word_end, "E": places.word_end, "ge": places.end_before, "gE": places.end_before},
+}
+
+
+class Walker:
+    def __init__(self, model: EditorModel) -> None:
+        self._model = model
+        self._found: Find | None = None
+        self._goal: int | None = None
+        """The column that up and down go for."""
+        self._from = 0
+        """The column where the last motion began."""
+
+    @property
+    def goes_to_ends(self) -> bool:
+        """After `$`."""
+        return self._goal is not None and self._goal >= _FAR
+
+    def right_of_cursor(self) -> Position:
+        row, column = self._model.cursor
+        return row, boundary_after(self._model.lines[row], column)
+
+    def move(self, said: Spoken) -> None:
+        goal = self._goal
+        target = self._target(said)
+        if target is not None:
+            self._model.move_to(target.place)
+        self._goal = goal if said.motion in ("j", "k", "gj", "gk") else None
+        if said.motion in ("j", "k", "gj", "gk") and goal is None:
+            self._goal = self._from
+        if said.motion == "$":
+            self._goal = _FAR
+
+    def extend(self, said: Spoken, mark: Position | None) -> Position | None:
+        """In visual mode: moves the cursor, and gives the other end."""
+        if len(said.motion) == 2 and said.motion[0] in "ia":
+            on = text_object(
+                self._model.lines,
+                self._model.cursor,
+                said.motion[1],
+                is_around=said.motion[0] == "a",
+                count=said.times,
+            )
+            if on is None or (on.start == on.end and not on.is_linewise):
+                return mark
+            end = places.before(self._model.lines, on.end) if not on.is_linewise else on.end
+            self._model.move_to(end or on.end)
+            return (
+                min(mark, on.start)
+                if mark is not None and mark < self._model.cursor and mark != on.start
+                else on.start
+            )
+        self.move(said)
+        return mark
+
+    def stretch(self, said: Spoken) -> Stretch | None:
+        """What an operator takes."""
+        lines, at = self._model.lines, self._model.cursor
+        if said.is_of_lines:
+            last = at[0] + said.times - 1
+            if said.count > 1 and at[0] == len(lines) - 1:
+                return None
+            return _of_lines(lines, at[0], min(last, len(lines) - 1))
+        if len(said.motion) == 2 and said.motion[0] in "ia":
+            return text_object(lines, at, said.motion[1], is_around=said.motion[0] == "a", count=said.times)
+        if said.verb == "c" and said.motion in ("w", "W") and (on := self._changed_word(said)) is not None:
+            return on
+        target = self._target(said)
+        if target is None:
+            return None
+        if target.is_linewise:
+            first, last = sorted((at[0], target.place[0]))
+            return _of_lines(lines, first, last) if first != last or said.motion not in ("j", "k") else None
+        if said.motion in ("w", "W"):
+            target = Landing(self._held_in_line(target.place))
+        start, end = sorted((at, target.place))
+        if target.is_inclusive:
+            end = (end[0], boundary_after(lines[end[0]], end[1]))
+        elif said.motion not in ("w", "W") and end[1] == 0 and end[0] > start[0]:
+            end = (end[0] - 1, len(lines[end[0] - 1]))
+            if not lines[start[0]][: start[1]].strip():
+                return _of_lines(lines, start[0], end[0])
+        around = lines[start[0]][: start[1]] + lines[end[0]][end[1] :]
+        if said.verb == "d" and end[0] > start[0] and not around.strip():  # nothing is left of these lines
+            return _of_lines(lines, start[0], end[0])
+        return Stretch(start, end) if start != end or said.verb == "c" else None
+
+    def _changed_word(self, said: Spoken) -> Stretch | None:
+        """`cw` leaves the blank behind the word."""
+        lines, at = self._model.lines, self._model.cursor
+        is_big = said.motion == "W"
+        if kind_at(lines, at, is_big=is_big) in (BLANK, EMPTY):
+            return None
+        end = places.run_end(lines, at, is_big=is_big)
+        for _ in range(said.times - 1):
+            end = places.word_end(lines, end, is_big=is_big)
+        return Stretch(at, (end[0], boundary_after(lines[end[0]], end[1])))
+
+    def _held_in_line(self, place: Position) -> Position:
+        """The last word that `w` goes over does not take the line's end with it."""
+        lines, at = self._model.lines, self._model.cursor
+        row, column = place
+        while row > at[0] and not lines[row][:column].strip():
+            row, column = row - 1, len(lines[row - 1])
+            if lines[row]:
+                break
+        return (row, column) if (row, column) > at else place
+
+    def _target(self, said: Spoken) -> Landing | None:
+        lines, at, motion = self._model.lines, self._model.cursor, said.motion
+        self._from = at[1]
+        if motion in FINDS:
+            self._found = Find(motion, said.char)
+            return places.find(lines, at, self._found, said.times)
+        if motion in (";", ","):
+            if self._found is None:
+                return None
+            wanted = self._found if motion == ";" else self._found.reversed
+            return places.find(lines, at, wanted, said.times, is_again=True)
+        if motion in _WORDS:
+            return self._by_words(motion, said.times)
+        return self._in_line(motion, said.times) or self._over_lines(said)
+
+    def _by_words(self, motion: str, count: int) -> Landing:
+        lines, at = self._model.lines, self._model.cursor
+        step = _WORDS[motion]
+        is_big = motion[-1].isupper()
+        place = places.times(lambda one: step(lines, one, is_big=is_big), at, count)
+        return Landing(place, is_inclusive=motion[-1] in "eE")
+
+    def _in_line(self, motion: str, count: int) -> Landing | None:
+        lines, at = self._model.lines, self._model.cursor
+        row = at[0]
+        match motion:
+            case "h":
+                return Landing(places.left(lines, at, count))
+            case "l":
+                return Landing(places.right(lines, at, count))
+            case "0":
+                return Landing((row, 0))
+            case "^":
+                return Landing((row, first_word(lines[row])))
+            case "$" | "g_":
+                to = min(row + count - 1, len(lines) - 1)
+                line = lines[to] if motion == "$" else lines[to].rstrip()
+                return Landing((to, last_column(line)), is_inclusive=True)
+            case "|":
+                return Landing((row, min(count - 1, len(lines[row]))))
+            case _:
+                return None
+
+    def _over_lines(self, said: Spoken) -> Landing | None:
+        lines, at, count, motion = self._model.lines, self._model.cursor, said.times, said.motion
+        match motion:
+            case "j" | "gj" | "k" | "gk":
+                return self._rows(count if motion[-1] == "j" else -count)
+            case "+" | "-" | "_":
+                down = {"+": count, "-": -count, "_": count - 1}[motion]
+                return self._first_of(at[0] + down)
+            case "G" | "gg":
+                usual = len(lines) if motion == "G" else 1
+                return self._first_of(min(said.count or usual, len(lines)) - 1)
+            case "{" | "}":
+                return Landing(places.paragraph(lines, at, count, is_forward=motion == "}"))
+            case "%":
+                place = places.matching(lines, at)
+                return Landing(place, is_inclusive=True) if place is not None else None
+            case _:
+                return None
+
+    def _rows(self, delta: int) -> Landing | None:
+        lines, (row, column) = self._model.lines, self._model.cursor
+        to = row + delta
+        if not 0 <= to < len(lines):
+            return None
+        goal = column if self._goal is None else self._goal
+        return Landing((to, min(goal, last_column(lines[to]))), is_linewise=True)
+
+    def _first_of(self, row: int) -> Landing | None:
+        lines = self._model.lines
+        return Landing((row, first_word(lines[row])), is_linewise=True) if 0 <= row < len(lines) else None
+
+
+def _of_lines(lines: places.Lines, first: int, last: int) -> Stretch:
+    return Stretch((first, 0), (last, len(lines[last])), is_linewise=True)

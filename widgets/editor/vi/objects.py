@@ -1,0 +1,130 @@
+"""vi's text objects: the word, the quotes, the brackets, the paragraph around a place. Pure."""
+
+from typing import NamedTuple
+
+from widgets.editor.graphemes import boundary_after
+from widgets.editor.model import Position
+from widgets.editor.vi.places import BLANK, Lines, closing, kind_at, opening, run_end, run_start
+
+_BRACKETS = {
+    **{"(": ("(", ")"), ")": ("(", ")"), "b": ("(", ")")},
+    **{"{": ("{", "}"), "}": ("{", "}"), "B": ("{", "}")},
+    **{"[": ("[", "]"), "]": ("[", "]"), "<": ("<", ">"), ">": ("<", ">")},
+}
+NAMES = frozenset("wWp\"'`") | frozenset(_BRACKETS)
+
+
+class Stretch(NamedTuple):
+    """From a place to the place behind its last character; whole lines when linewise."""
+
+    start: Position
+    end: Position
+    is_linewise: bool = False
+
+
+def text_object(lines: Lines, at: Position, name: str, *, is_around: bool, count: int = 1) -> Stretch | None:
+    """None: there is no such thing around the place."""
+    if name in "wW":
+        return _word(lines, at, is_big=name == "W", is_around=is_around, count=count)
+    if name == "p":
+        return _paragraph(lines, at[0], is_around=is_around, count=count)
+    if name in _BRACKETS:
+        return _bracket(lines, at, *_BRACKETS[name], is_around=is_around, count=count)
+    return _quoted(lines[at[0]], at, name, is_around=is_around)
+
+
+def _behind(lines: Lines, at: Position) -> Position:
+    return at[0], boundary_after(lines[at[0]], at[1])
+
+
+def _word(lines: Lines, at: Position, *, is_big: bool, is_around: bool, count: int) -> Stretch:
+    """Words and the blanks between them, within the line."""
+    row, line = at[0], lines[at[0]]
+    if not line:
+        return Stretch(at, at)
+
+    def kind(column: int) -> object:
+        return kind_at(lines, (row, column), is_big=is_big)
+
+    start = run_start(lines, at, is_big=is_big)
+    end = at
+    for number in range(count):
+        if number and end[1] >= len(line):
+            break
+        begins_blank = end[1] < len(line) and kind(end[1]) == BLANK
+        end = _behind(lines, run_end(lines, end, is_big=is_big))
+        if is_around and end[1] < len(line) and (begins_blank or kind(end[1]) == BLANK):
+            end = _behind(lines, run_end(lines, end, is_big=is_big))
+    has_blank = line[end[1] - 1 : end[1]].isspace() or line[start[1] : start[1] + 1].isspace()
+    if is_around and not has_blank and start[1] > 0 and line[: start[1]].strip():
+        start = (row, len(line[: start[1]].rstrip()))  # none behind it: those before it
+    return Stretch(start, end)
+
+
+def _paragraph(lines: Lines, row: int, *, is_around: bool, count: int) -> Stretch:
+    def same(one: int) -> bool:
+        return bool(lines[one].strip()) == is_text
+
+    is_text = bool(lines[row].strip())
+    first = last = row
+    while first > 0 and same(first - 1):
+        first -= 1
+    row = first - 1
+    for _ in range(count * (2 if is_around else 1)):
+        if row + 1 >= len(lines):
+            break
+        row += 1
+        is_text = bool(lines[row].strip())
+        while row + 1 < len(lines) and same(row + 1):
+            row += 1
+        last = row
+    if is_around and lines[last].strip():  # no blank lines behind it: those before it
+        while first > 0 and not lines[first - 1].strip():
+            first -= 1
+    return Stretch((first, 0), (last, len(lines[last])), is_linewise=True)
+
+
+def _bracket(
+    lines: Lines, at: Position, begin: str, close: str, *, is_around: bool, count: int
+) -> Stretch | None:
+    row, column = at
+    char = lines[row][column : column + 1]
+    start = at if char == begin else opening(lines, at, begin, close)
+    for _ in range(count - 1):
+        start = opening(lines, start, begin, close) if start is not None else None
+    if start is None:
+        return None
+    end = closing(lines, (start[0], start[1] + 1), begin, close)
+    if end is None:
+        return None
+    if is_around:
+        return Stretch(start, (end[0], end[1] + 1))
+    inner = (start[0], start[1] + 1)
+    if end[0] > inner[0] and inner[1] == len(lines[inner[0]]) and not lines[end[0]][: end[1]].strip():
+        if end[0] - inner[0] < 2:
+            return None  # nothing between the lines of the brackets
+        return Stretch((inner[0] + 1, 0), (end[0] - 1, len(lines[end[0] - 1])), is_linewise=True)
+    return Stretch(inner, end)
+
+
+def _quoted(line: str, at: Position, quote: str, *, is_around: bool) -> Stretch | None:
+    """The quotes that the place is in, else the next ones in the line."""
+    row, column = at
+    places = [place for place, char in enumerate(line) if char == quote and not _is_escaped(line, place)]
+    for begin, close in zip(places[::2], places[1::2], strict=False):
+        if close < column:
+            continue
+        if not is_around:
+            return Stretch((row, begin + 1), (row, close))
+        stop = close + 1
+        while stop < len(line) and line[stop].isspace():
+            stop += 1
+        if stop == close + 1:
+            while begin and line[begin - 1].isspace():
+                begin -= 1
+        return Stretch((row, begin), (row, stop))
+    return None
+
+
+def _is_escaped(line: str, at: int) -> bool:
+    return (at - len(line[:at].rstrip("\\"))) % 2 == 1

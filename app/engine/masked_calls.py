@@ -1,5 +1,5 @@
-"""The mask on the way of a call: what it says and returns is masked, and in the arguments of `edit` and `write` a mark
-becomes the secret again, in the file that it came from and nowhere else.
+"""The mask on the way of a call: what it says and returns is masked, and in the arguments of tools that change a file
+a mark becomes the secret again, in the file that it came from and nowhere else.
 """
 
 import asyncio
@@ -18,11 +18,11 @@ from tools.files.paths import absolute
 from tools.masking.assigned import holds_secrets
 from tools.operations import FileOperations, LocalFiles
 from tools.patterns import late
-from tools.results import TextPart, ToolResult
+from tools.results import Json, TextPart, ToolResult
 from tools.touches import TouchesFiles
 from tools.workspace import workspace_of
 
-TURNS_BACK: Final = frozenset(("edit", "write", "apply_patch"))
+TURNS_BACK: Final = frozenset(("edit", "write", "apply_patch", "ast_edit"))
 """The tools in whose arguments a mark is the secret again."""
 _OF_A_FILE: Final = frozenset(("read", *TURNS_BACK))
 _LARGEST_FILE: Final = 8 << 20
@@ -116,8 +116,11 @@ class MaskedCalls:
         known: dict[str, str] = {}
         texts: list[str] = []
         files = workspace_of(context).files
-        paths = sorted(one for one in arguments.touches(context).changes if one.startswith("/"))
-        if len(paths) > 1:
+        touched = arguments.touches(context)
+        # What is staged is changed later, in files that are only read now.
+        paths = sorted(one for one in touched.changes or touched.reads if one.startswith("/"))
+        named: Json = shown.get("paths")
+        if len(paths) > 1 or (isinstance(named, list | tuple) and len(named) > 1):
             raise ToolError(
                 f"{', '.join(sorted(marks))} stands for a secret of one file. Change that file by a call of its own."
             )

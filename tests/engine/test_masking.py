@@ -171,6 +171,36 @@ async def test_a_mark_is_no_secret_in_another_file_and_plain_text_in_a_command(t
     assert (tmp_path / "project" / "docs.md").exists()
 
 
+async def test_a_mark_in_a_structural_rewrite_is_the_secret_in_its_file_alone(tmp_path: Path) -> None:
+    play = stage(tmp_path, call("read", path="a.js"), say("read"))
+    play.session.set_active_tools([*play.session.active_tools(), "ast_edit", "resolve"])
+    files = [tmp_path / "project" / name for name in ("a.js", "b.js")]
+    files[0].write_text(f'open("{TOKEN}");\n')
+    files[1].write_text('open("nothing");\n')
+    await play.prompt("go")
+    mark = play.session.secrets.found[-1].mark
+    assert mark in results(play)[0] and TOKEN not in results(play)[0]
+    rewrites = [{"pattern": f'open("{mark}")', "replacement": f'connect("{mark}", 1)'}]
+    others = [{"pattern": "open($A)", "replacement": f'connect("{mark}")'}]
+    refused: list[dict[str, Any]] = [
+        {"paths": paths} for paths in (["b.js"], ["a.js", "*.js"], ["*.js"], ["."])
+    ] + [{}]
+    play.script.responses += (
+        *(call("ast_edit", rewrites=others, **paths) for paths in refused),
+        call("ast_edit", rewrites=rewrites, paths=["a.js"]),
+        call("resolve", action="apply", reason="x"),
+        say("done"),
+    )
+    await play.prompt("rewrite it")
+    said = results(play)[1:]
+    assert all("stands for a secret" in text for text in said[: len(refused)])
+    assert mark in said[-2] and said[-1].startswith("Applied")
+    assert files[0].read_text() == f'connect("{TOKEN}", 1);\n'
+    assert files[1].read_text() == 'open("nothing");\n'
+    for seen in (sent(play), written(play), str(play.events)):
+        assert TOKEN not in seen
+
+
 async def test_a_secret_that_left_its_file_can_come_back_into_it(tmp_path: Path) -> None:
     play = stage(tmp_path, call("read", path=".env"), say("read"))
     await play.prompt("go")

@@ -7,11 +7,14 @@ from typing import Any
 
 import msgspec
 
+from app.assembly.mapping import hidden_forms
 from app.assembly.options import UsageError
 from app.cli.map_command import MapAsked
+from app.cli.rules_here import rules_here
 from app.resources.paths import Paths
 from app.resources.trust import decide
 from tools.repomap.building import IndexProgress
+from tools.repomap.hidden import HiddenFiles
 from tools.repomap.render import DEFAULT_TOKENS
 from tools.repomap.repository import MapAnswer, MappedRepository, root_of
 from tools.repomap.store import IndexStore, forget
@@ -22,7 +25,14 @@ def run_folder(folder: Path, asked: MapAsked, cache: Path) -> int:
     if asked.level is not None:
         raise UsageError(f"{folder} is a folder; --level is for files.")
     place = Path(os.path.realpath(folder))
-    repository = MappedRepository(root_of(place), cache, asks_git_at_home=lambda: _home_if_harmless(place))
+    paths = Paths.from_env(os.environ, place)
+    repository = MappedRepository(
+        root_of(place),
+        cache,
+        asks_git_at_home=lambda: _home_if_harmless(paths),
+        hidden=lambda: HiddenFiles(hidden_forms(rules_here(paths).rules.rules, place, paths.home)),
+        begins_at=place,
+    )
     if asked.forget:
         forget(repository.index)
         return 0
@@ -93,9 +103,8 @@ def _tell_index(repository: MappedRepository, problem: str) -> int:
     return 0
 
 
-def _home_if_harmless(folder: Path) -> Path | None:
+def _home_if_harmless(paths: Paths) -> Path | None:
     """Git is asked for the history of folders that their person trusts, or that have nothing to be trusted."""
-    paths = Paths.from_env(os.environ, folder)
     decision = decide(paths)
     return paths.home if decision.is_trusted or decision.question.is_empty else None
 

@@ -9,19 +9,16 @@ from typing import Any
 
 import msgspec
 
-from app.assembly.opened import flags
-from app.assembly.options import Options, UsageError
-from app.assembly.trusting import is_accepted
+from app.assembly.options import UsageError
 from app.cli.folder import current_folder
+from app.cli.rules_here import rules_here
 from app.engine.boxes import box_works
-from app.engine.standing import GateStanding, mode_of, rules_in
+from app.engine.standing import mode_of
 from app.engine.whereabouts import Whereabouts
 from app.permits.decide import CallDecision, Policy, decide
 from app.permits.letters import MEANING
 from app.permits.tools import CallRequest, judge_call
-from app.resources.in_force import InForce
 from app.resources.paths import Paths
-from app.resources.trust import decide as decide_trust
 from tools.text import visible
 
 _USAGE = """\
@@ -103,18 +100,7 @@ def _from_input(is_json: bool) -> Iterator[_Line]:
 
 def _judge(paths: Paths) -> Callable[[str], CallDecision]:
     """As a session at the full screen would, in this folder."""
-    in_force = InForce(paths, flags=flags(Options()))
-    trust = decide_trust(paths, default=in_force.settings.interaction.default_project_trust)
-    in_force.trust(trust.is_trusted)
-    standing = GateStanding(
-        asks="person",
-        home=paths.home,
-        folder=lambda: paths.cwd,
-        agent_dir=paths.agent_dir,
-        is_trusted=lambda: trust.is_trusted,
-        is_accepted=lambda: is_accepted(trust),
-    )
-    rules = rules_in(in_force, standing)
+    in_force, standing, rules = rules_here(paths)
     for problem in (*in_force.problems, *rules.problems):
         sys.stderr.write(f"bayou: {problem}\n")
     mode = mode_of(in_force, standing, has_box=lambda: box_works(in_force.settings))

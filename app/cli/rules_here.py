@@ -1,0 +1,34 @@
+"""What a session in a folder would go by, for commands that open none: its settings, who is asked, its rules."""
+
+from typing import NamedTuple
+
+from app.assembly.opened import flags
+from app.assembly.options import Options
+from app.assembly.trusting import is_accepted
+from app.engine.standing import GateStanding, rules_in
+from app.permits.rules import PermitRules
+from app.resources.in_force import InForce
+from app.resources.paths import Paths
+from app.resources.trust import decide
+
+
+class RulesHere(NamedTuple):
+    in_force: InForce
+    standing: GateStanding
+    rules: PermitRules
+
+
+def rules_here(paths: Paths) -> RulesHere:
+    """As at the full screen; a project's settings count where its person trusts it."""
+    in_force = InForce(paths, flags=flags(Options()))
+    trust = decide(paths, default=in_force.settings.interaction.default_project_trust)
+    in_force.trust(trust.is_trusted)
+    standing = GateStanding(
+        asks="person",
+        home=paths.home,
+        folder=lambda: paths.cwd,
+        agent_dir=paths.agent_dir,
+        is_trusted=lambda: trust.is_trusted,
+        is_accepted=lambda: is_accepted(trust),
+    )
+    return RulesHere(in_force, standing, rules_in(in_force, standing))

@@ -97,12 +97,11 @@ class ViKeyboard:
                 keyboard.show_newer()
 
     def _escape(self, mode: ViMode) -> bool:
-        """False: Escape means what it means on the page. An agent at work is stopped from an empty editor at once."""
-        if self._editor.follows_up and self._editor.model.is_blank:
-            return False
+        """False: Escape means what it means on the page too. An empty editor lets it stop the agent at once."""
+        stops = self._editor.follows_up and self._editor.model.is_blank
         if (popup := self._editor.keyboard.open_popup) is not None:
             popup.close()
-        is_done = mode.escape()
+        is_done = mode.escape() and not stops
         self.show()
         self._editor.changed()
         return is_done

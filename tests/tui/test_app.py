@@ -89,6 +89,10 @@ async def test_alt_enter_follows_up(home: Path) -> None:
         await settled(app, pilot)
         prompts = [m for m in app.session.messages if isinstance(m, UserMessage)]
         assert len(prompts) == 2
+        app.editor.set_text("a line")
+        await pilot.press("alt+enter", "b")
+        assert app.editor.text == "a line\nb"
+        assert not app.session.is_running
 
 
 async def test_ctrl_d_quits_only_an_empty_editor(home: Path) -> None:

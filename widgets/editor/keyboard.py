@@ -108,7 +108,7 @@ class PromptKeyboard:
         self._send(messages.Submitted)
 
     def follow_up(self) -> None:
-        if self._editor.follows_up:
+        if self._editor.follows_up():
             self._send(messages.FollowUp)
         else:
             self.new_line()

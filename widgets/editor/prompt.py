@@ -5,7 +5,7 @@ What the text is and how it changes lives in `model`, what keys do in `keyboard`
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -67,8 +67,8 @@ class PromptEditor(Widget, can_focus=True):
         self.history = History(history, history_size)
         self.keyboard = PromptKeyboard(self)
         self.popup: Popup | None = None
-        self.follows_up = False
-        """Set while the agent works: Alt+Enter then means a follow-up and not a new line."""
+        self.follows_up: Callable[[], bool] = lambda: False
+        """While the agent works Alt+Enter means a follow-up and not a new line."""
         self.paste_chip_lines = paste_chip_lines
         """A paste with more lines becomes a chip."""
         self._seen_version = self.model.version

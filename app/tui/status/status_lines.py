@@ -118,6 +118,9 @@ class StatusLines:
         )
         self._beats: Timer | None = None
         self._beat = 0
+        editor.follows_up = lambda: (
+            self._session.is_running
+        )  # asked at the key: a run ends behind its last event
         self._in_place: RuleWords | None = None
         """Told for a moment instead of what is under way."""
         self._git = ""
@@ -227,7 +230,6 @@ class StatusLines:
 
     def _show_rule(self) -> None:
         session, surface = self._session, self._editor.surface
-        self._editor.follows_up = session.is_running
         surface.set_border_state(thinking_level=session.state.thinking)
         surface.show_told(self._rule())
         self._keep_beating()

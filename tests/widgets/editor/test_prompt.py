@@ -76,7 +76,7 @@ async def test_a_backslash_before_enter_is_a_new_line() -> None:
 async def test_alt_enter_follows_up_while_the_agent_works() -> None:
     app = EditorHost()
     async with app.run_test() as pilot:
-        app.editor.follows_up = True
+        app.editor.follows_up = lambda: True
         await type_text(pilot, "later")
         await pilot.press("alt+enter")
         assert app.sent() == [("FollowUp", "later")]

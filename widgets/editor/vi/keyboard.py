@@ -98,7 +98,7 @@ class ViKeyboard:
 
     def _escape(self, mode: ViMode) -> bool:
         """False: Escape means what it means on the page too. An empty editor lets it stop the agent at once."""
-        stops = self._editor.follows_up and self._editor.model.is_blank
+        stops = self._editor.follows_up() and self._editor.model.is_blank
         if (popup := self._editor.keyboard.open_popup) is not None:
             popup.close()
         is_done = mode.escape() and not stops

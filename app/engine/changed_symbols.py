@@ -25,22 +25,27 @@ def _looked_at(found: Differences) -> dict[str, str]:
     for file in found.files[:_MOST_FILES]:
         if time.monotonic() > ends:
             break
-        names = list(dict.fromkeys(_names(file, found.patch(file.path).text)))
+        source = found.source(file.path)
+        names = list(dict.fromkeys(_names(file, found.patch(file.path).text, source)))
         if names:
             more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
             told[file.path] = ", ".join(names[:_MOST_NAMES]) + more
     return told
 
 
-def _names(file: FileDifference, patch: str) -> Iterator[str]:
+def _names(file: FileDifference, patch: str, source: bytes | None) -> Iterator[str]:
     from tools.filemap.map import map_text  # noqa: PLC0415  (parsers are loaded when there is something to parse)
 
     lines = _new_lines(patch)
     try:
         place = Path(file.place)
-        if not lines or not file.place or place.stat().st_size > _MOST_BYTES:
+        if not lines or not file.place:
             return
-        symbols = map_text(place.read_bytes(), place.name, deadline_seconds=0.5).symbols
+        if source is None and place.stat().st_size <= _MOST_BYTES:
+            source = place.read_bytes()
+        if source is None or len(source) > _MOST_BYTES:
+            return
+        symbols = map_text(source, place.name, deadline_seconds=0.5).symbols
     except OSError:
         return
     for line in lines:

@@ -53,6 +53,9 @@ class OfPrompt(msgspec.Struct, frozen=True, kw_only=True):
 class AgainstGit(msgspec.Struct, frozen=True, kw_only=True):
     """What the work tree has and its last commit has not, whoever did it."""
 
+    revision: str = ""
+    """What came since this branch, or what this commit did, instead."""
+
 
 Compared = OfSession | OfPrompt | AgainstGit
 
@@ -187,21 +190,27 @@ class Files:
 
     async def differences(self, of: Compared) -> "Differences":
         if isinstance(of, AgainstGit):
-            return await asyncio.to_thread(self._against_git)
+            return await asyncio.to_thread(self._against_git, of.revision)
         self._require()
         differing = (await asyncio.to_thread(self._open)).differing
         if isinstance(of, OfSession):
             return await asyncio.to_thread(differing.of_session)
         return await asyncio.to_thread(differing.of_prompt, of.entry_id)
 
-    def _against_git(self) -> "Differences":
+    def _against_git(self, revision: str) -> "Differences":
         from app.undo.against_git import against_git  # noqa: PLC0415  (when somebody looks at it)
 
         place = self._place
         if place is None or not isinstance(self._workspace.files, LocalFiles):
             raise Unable("Git is not asked: this session works elsewhere than on this machine.")
         root = Path(os.path.realpath(self._workspace.cwd))
-        return against_git(root, home=place.home, may_ask_git=place.may_ask_git, max_bytes=self._limit())
+        return against_git(
+            root,
+            home=place.home,
+            may_ask_git=place.may_ask_git,
+            max_bytes=self._limit(),
+            revision=revision,
+        )
 
     async def planned(self, plan: "Callable[[Restores], Plan]") -> "Plan":
         self._require()

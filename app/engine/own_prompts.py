@@ -8,6 +8,7 @@ from app.engine.changed_symbols import changed_symbols
 from app.engine.files import AgainstGit
 from app.engine.session import Session
 from app.resources.context_files import NAMES
+from app.undo.differences import Differences
 from app.values.unable import Unable
 
 _MOST_FILES = 200
@@ -55,14 +56,22 @@ async def review_prompt(session: Session, what: str) -> str:
             raise Unable(
                 f"{what} is no name of a branch or commit. /review alone reviews what is not committed."
             )
-        return (
-            f"Review the changes of {what}. `git diff --stat {what}...HEAD` shows those since the branch {what}; if "
-            f"that is empty, or {what} is a commit of this branch, `git show --stat {what}` shows that commit. "
-            + _HOW
+        found = await session.differences(AgainstGit(revision=what))
+        if not found.files:
+            raise Unable(f"Nothing differs: {what} and the last commit here hold the same.")
+        ways = (
+            f"`git diff {what}...HEAD`" if found.title.startswith("Changed since") else f"`git show {what}`"
         )
+        was = "was changed since" if found.title.startswith("Changed since") else "was changed by"
+        return await _reviewed(found, f"{was} {what} ({ways})")
     found = await session.differences(AgainstGit())
     if not found.files:
         raise Unable("Nothing differs from the last commit. /review NAME reviews a branch or a commit.")
+    return await _reviewed(found, "is not committed here (`git diff HEAD` and new files)")
+
+
+async def _reviewed(found: Differences, what: str) -> str:
+    """`what`: in words, behind “what”."""
     symbols = await changed_symbols(found)
     shown = [
         f"- {file.path} ({file.deed}, +{file.added} -{file.removed})"
@@ -72,7 +81,7 @@ async def review_prompt(session: Session, what: str) -> str:
     if len(found.files) > _MOST_FILES:
         shown.append(f"- and {len(found.files) - _MOST_FILES} more")
     listed = "\n".join(shown)
-    return f"Review what is not committed here (`git diff HEAD` and new files):\n\n{listed}\n\n{_HOW}"
+    return f"Review what {what}:\n\n{listed}\n\n{_HOW}"
 
 
 _HOW = (

@@ -75,8 +75,13 @@ class _Asking(msgspec.Struct, frozen=True, kw_only=True):
         return done.stdout
 
 
-def against_git(root: Path, *, home: Path, may_ask_git: Callable[[], bool], max_bytes: int) -> Differences:
-    """Raises `GitRefused`."""
+def against_git(
+    root: Path, *, home: Path, may_ask_git: Callable[[], bool], max_bytes: int, revision: str = ""
+) -> Differences:
+    """`revision`: what came since this branch, or what this commit did; else what is not committed.
+
+    Raises `GitRefused`.
+    """
     repository = find_repository(root)
     if repository is None or repository.is_bare:
         raise GitRefused(f"{root} is in no git repository.")
@@ -86,6 +91,8 @@ def against_git(root: Path, *, home: Path, may_ask_git: Callable[[], bool], max_
             "/trust says what there is."
         )
     ask = _Asking(repository=repository, configuration=repository.configuration(home), home=home)
+    if revision:
+        return _of_revision(ask, revision, root)
     head = _head(ask)
     patches = dict(_told(ask(*_DIFF, head)))
     files = [_file(name, one, repository.top, root) for name, one in patches.items()]
@@ -103,6 +110,63 @@ def against_git(root: Path, *, home: Path, may_ask_git: Callable[[], bool], max_
         files=tuple(sorted(files, key=lambda file: file.path)),
         patch=lambda path: by_path.get(path, FilePatch()),
     )
+
+
+def _of_revision(ask: _Asking, revision: str, root: Path) -> Differences:
+    top = ask.repository.top
+    try:
+        commit = _answer(
+            ask, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
+        )
+        head = _answer(ask, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    except GitRefused:
+        raise GitRefused(f"There is no branch and no commit {revision} here.") from None
+    before, after = _stretch(ask, revision, commit, head)
+    patches = dict(_told(ask(*_DIFF, before, after)))
+    names = {_path(name, top, root): name for name in patches}
+
+    def source(path: str) -> bytes | None:
+        try:
+            return ask("cat-file", "blob", f"{after}:{names[path]}")
+        except (GitRefused, KeyError, ValueError):
+            return None
+
+    files = [_file(name, one, top, root) for name, one in patches.items()]
+    return Differences(
+        title=f"Changed since {revision}" if after == head != commit else f"Changed by {revision}",
+        files=tuple(sorted(files, key=lambda file: file.path)),
+        patch=lambda path: patches.get(names.get(path, ""), FilePatch()),
+        source=source,
+    )
+
+
+def _stretch(ask: _Asking, revision: str, commit: str, head: str) -> tuple[str, str]:
+    """From where the branches parted to the last commit here; of a commit of this branch, that commit alone."""
+    try:
+        parted = _answer(ask, "merge-base", commit, head)
+    except GitRefused:
+        parted = commit
+    is_here = parted == commit
+    if not is_here or (_is_branch(ask, revision) and commit != head):
+        return parted, head
+    try:
+        return _answer(ask, "rev-parse", "--verify", "--quiet", f"{commit}^"), commit
+    except GitRefused:  # the first one of all
+        return _answer(ask, "hash-object", "-t", "tree", os.devnull), commit
+
+
+def _is_branch(ask: _Asking, revision: str) -> bool:
+    for place in ("refs/heads", "refs/remotes"):
+        try:
+            ask("rev-parse", "--verify", "--quiet", f"{place}/{revision}")
+        except GitRefused:
+            continue
+        return True
+    return False
+
+
+def _answer(ask: _Asking, *words: str) -> str:
+    return ask(*words).decode().strip()
 
 
 def _head(ask: _Asking) -> str:

@@ -46,6 +46,8 @@ class Differences(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[FileDifference, ...]
     patch: Callable[[str], FilePatch]
     """Of one of them. Blocks."""
+    source: Callable[[str], bytes | None] = lambda path: None
+    """What the new side of a file holds, where that is not the file as it is on the disk. Blocks."""
     note: str = ""
     """Where among others this stands: `prompt 2 of 5`."""
     older: str | None = None

@@ -80,10 +80,38 @@ async def test_what_is_not_committed_is_reviewed_by_its_files(tmp_path: Path, pr
     assert "change nothing" in text
 
 
-async def test_a_branch_or_commit_is_reviewed_by_its_name(tmp_path: Path, project: Path) -> None:
-    play = Play(tmp_path, say("Fine."), cwd=project)
-    await review(play.session, "main~2")
-    assert "git diff --stat main~2...HEAD" in await asked(play)
-    for name in ("--output=x", "a; rm b", "$(x)"):
-        with pytest.raises(Unable, match="no name of a branch or commit"):
+async def test_a_branch_or_commit_is_reviewed_by_its_name_with_what_it_touches(
+    tmp_path: Path, project: Path
+) -> None:
+    boats = project / "boats.py"
+    git(project, "branch", "old")
+    boats.write_text("def row():\n    return 2\n")
+    git(project, "commit", "-qam", "row")
+    boats.write_text("def row():\n    return 2\n\n\ndef stop():\n    return 0\n")
+    git(project, "commit", "-qam", "stop")
+    place = UndoPlace(store=tmp_path / "blobs", home=tmp_path, may_ask_git=lambda: True)
+    play = Play(tmp_path, *[say("Fine.")] * 4, cwd=project, undo=place)
+
+    async def told(name: str) -> str:
+        await review(play.session, name)
+        return (await asked(play)).partition("Read the changed code")[0]
+
+    row = "- boats.py (changed, +2 -1): row\n\n"
+    assert await told("HEAD~1") == f"Review what was changed by HEAD~1 (`git show HEAD~1`):\n\n{row}"
+    since = "Review what was changed since old (`git diff old...HEAD`):\n\n- boats.py (changed, +6 -1): row, stop\n\n"
+    assert await told("old") == since
+    git(project, "checkout", "-q", "-b", "other", "old")
+    (project / "new.py").write_text("def anchor(): pass\n")
+    git(project, "add", ".")
+    git(project, "commit", "-qm", "anchor")
+    assert "- new.py (new, +1 -0): anchor\n" in await told("HEAD")
+    git(project, "checkout", "-q", "-")
+    assert "row, stop" in await told("other"), "since they parted"
+    for name, why in (
+        ("nowhere", "no branch and no commit nowhere"),
+        ("--output=x", "no name of a branch or commit"),
+        ("a; rm b", "no name of a branch or commit"),
+        ("$(x)", "no name of a branch or commit"),
+    ):
+        with pytest.raises(Unable, match=why):
             await review(play.session, name)

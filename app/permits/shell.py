@@ -138,7 +138,7 @@ class ShellReading:
             return None
         self.unwrapped += 1
         try:
-            return judge_words(self, Simple(text, words, scope, feed, redirected))
+            return judge_words(self, Simple(text, words, scope, feed, redirected, is_handed_on=True))
         finally:
             self.unwrapped -= 1
 

@@ -30,6 +30,8 @@ class Simple(NamedTuple):
     assigned: tuple[tuple[str, str], ...] = ()
     is_odd: bool = False
     """Its name is written in a way in which nobody writes names."""
+    is_handed_on: bool = False
+    """Another program (`command`, `env`, `xargs`) starts it, and most of these know no aliases and functions."""
 
 
 def judge_words(reading: "ShellReading", simple: Simple) -> Feed | None:
@@ -47,10 +49,27 @@ def judge_words(reading: "ShellReading", simple: Simple) -> Feed | None:
         if findings or simple.assigned:
             reading.add(simple.text, [*findings, Finding("R", "only sets a variable")], [])
         return None
+    is_alias = simple.words[0].text in simple.scope.aliases
     found = _covered(reading, simple, findings)
-    if found is not None:
+    if found is not None and not _may_be_program(reading, simple, is_alias=is_alias):
         return found
-    return _program(reading, simple, findings)
+    said = _program(reading, simple, findings)
+    return found if found is not None and found.network else said
+
+
+def _may_be_program(reading: "ShellReading", simple: Simple, *, is_alias: bool) -> bool:
+    """Whether the program of that name may run all the same: what is known of it then counts too.
+
+    A shell without a person expands no alias, and none that is quoted; a function may have been defined in a branch
+    that is not taken. Names that no program is known by are left to what stands for them.
+    """
+    name = simple.words[0]
+    if simple.is_handed_on or _short_name(name.text) in PROGRAMS:
+        return True
+    if not is_alias:
+        return False
+    is_own = reading.place.aliases.get(name.text) == simple.scope.aliases.get(name.text)
+    return not is_own or name.source != name.text
 
 
 def _covered(reading: "ShellReading", simple: Simple, findings: list[Finding]) -> Feed | None:

@@ -109,6 +109,15 @@ def test_the_gate_knows_what_names_mean() -> None:
     assert found == {"ls": "F", "gs": "R", "gs | head": "R", "deploy_it": "X", "cat a": "R"}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [r"\rm -rf ~", "'rm' -rf ~", "command rm -rf ~", "xargs rm -rf ~", "bash -c 'rm -rf ~'", "rm -rf ~"],
+)
+def test_a_name_that_hides_a_program_is_judged_as_the_program_too(text: str) -> None:
+    place = msgspec.structs.replace(PLACE, aliases={"rm": "echo"}, functions=frozenset({"rm"}))
+    assert judge_command(text, place).letter == "F"
+
+
 def test_rules_of_one_s_own_go_first_and_broken_ones_are_named() -> None:
     rules = (
         InterceptRule(pattern="(", tool="read", message="never"),

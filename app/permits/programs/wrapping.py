@@ -207,6 +207,8 @@ def _alias(call: Call) -> list[Finding]:
     found = [Finding("R", "names a command")]
     for word in call.words:
         name, equals, value = word.text.partition("=")
+        if call.name == "unalias":
+            call.scope.aliases = {} if name == "-a" else _without(call.scope.aliases, name)
         if not equals:
             continue
         if not word.is_literal:
@@ -214,6 +216,10 @@ def _alias(call: Call) -> list[Finding]:
         call.scope.aliases[name] = value
         call.script(value, None)
     return found
+
+
+def _without(aliases: dict[str, str], name: str) -> dict[str, str]:
+    return {known: value for known, value in aliases.items() if known != name}
 
 
 def _folder(call: Call) -> list[Finding]:

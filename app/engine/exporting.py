@@ -11,6 +11,7 @@ from app.values.entries import Entry
 from app.values.wire import from_wire, to_wire
 
 if TYPE_CHECKING:
+    from app.sessions.export.html_blocks import DrawCard
     from app.sessions.export.text import ChangeEntry
 
 _OPAQUE = frozenset(
@@ -32,15 +33,21 @@ def masked_entries(masking: Masking, folder: Path) -> "ChangeEntry":
 
 
 def export_session(
-    log: SessionLog, target: Path | None = None, *, change: "ChangeEntry", folder: Path | None = None
+    log: SessionLog,
+    target: Path | None = None,
+    *,
+    change: "ChangeEntry",
+    draw: "DrawCard | None" = None,
+    folder: Path | None = None,
 ) -> Path:
-    """`change`: what becomes of each entry, its secrets above all. Returns where it was written; without a target,
+    """`change`: what becomes of each entry, its secrets above all. `draw`: how the session's tools show their calls;
+    without a session that is open, those that come with bayou. Returns where it was written; without a target,
     an HTML page in `folder`. Raises `OSError`."""
     if target is None:
         stem = log.path.stem if log.path else log.session_id
         target = (folder or Path.cwd()) / f"bayou-session-{stem}.html"
     target.parent.mkdir(parents=True, exist_ok=True)
-    _write(target, _rendered(log, target.suffix.lower(), change))
+    _write(target, _rendered(log, target.suffix.lower(), change, draw))
     return target
 
 
@@ -51,7 +58,7 @@ def _write(target: Path, data: bytes) -> None:
         file.write(data)
 
 
-def _rendered(log: SessionLog, suffix: str, change: "ChangeEntry") -> bytes:
+def _rendered(log: SessionLog, suffix: str, change: "ChangeEntry", draw: "DrawCard | None") -> bytes:
     # Each form has parts of its own; only the one that is asked for is loaded.
     if suffix == ".jsonl":
         from app.sessions.export.jsonl import export_jsonl  # noqa: PLC0415
@@ -67,4 +74,4 @@ def _rendered(log: SessionLog, suffix: str, change: "ChangeEntry") -> bytes:
         return export_markdown(log, change=change).encode()
     from app.sessions.export.html import export_html  # noqa: PLC0415  (as above)
 
-    return export_html(log, change=change).encode()
+    return export_html(log, change=change, draw=draw).encode()

@@ -141,7 +141,7 @@ class Session:
     def export(self, target: Path | None = None) -> Path:
         """Writes it for people or programs, by the ending, secrets masked. For a thread; raises `OSError`."""
         change = masked_entries(self._made.masking, self.cwd)
-        return export_session(self.log, target, change=change, folder=self.cwd)
+        return export_session(self.log, target, change=change, draw=self.card, folder=self.cwd)
 
     def sections(self) -> Mapping[str, str]:
         """The system prompt's, as the next request has them."""

@@ -1,104 +1,17 @@
 """A unified diff as numbered lines: changed words stand out, and old and new stand side by side where there is room.
 
-Reading the diff and pairing its lines is pure; words and syntax are looked at when a line is painted.
+Words and syntax are looked at when a line is painted.
 """
 
-from difflib import SequenceMatcher
 from itertools import pairwise
-from typing import NamedTuple
 
-from tools.patterns import late
+from tools.diff_lines import changed_words, read
 from widgets.transcript.code import windows
 from widgets.transcript.highlight import highlight
 from widgets.transcript.leaf import Leaf, Piece, Run
 from widgets.transcript.text import cells, wrap
 
 SIDE_BY_SIDE_FROM = 116
-_HUNK = late(r"@@+ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
-_WORD = late(r"\w+|\s+|[^\w\s]")
-_LONGEST_FOR_WORDS = 600
-_ALIKE = 0.35
-
-
-class DiffLine(NamedTuple):
-    kind: str
-    """`+`, `-`, a blank for context, `@` for what is left out."""
-    old: int
-    new: int
-    start: int
-    """Where its text is in the leaf's plain text."""
-    end: int
-    partner: int = -1
-    """The line it replaces or is replaced by."""
-
-
-def read(diff: str) -> tuple[str, list[DiffLine]]:
-    """The code in a unified diff, without signs, and what each line of it is."""
-    old = new = 0
-    in_hunk = False
-    texts: list[str] = []
-    lines: list[DiffLine] = []
-    at = 0
-
-    def add(kind: str, text: str) -> None:
-        nonlocal at
-        texts.append(text)
-        lines.append(DiffLine(kind, old, new, at, at + len(text)))
-        at += len(text) + 1
-
-    for line in diff.split("\n"):
-        if match := _HUNK.match(line):
-            if in_hunk:
-                add("@", "⋯")
-            old, new, in_hunk = int(match[1]), int(match[2]), True
-        elif not in_hunk or line.startswith("\\"):
-            continue
-        elif line.startswith("+"):
-            add("+", line[1:])
-            new += 1
-        elif line.startswith("-"):
-            add("-", line[1:])
-            old += 1
-        elif line.startswith(" "):
-            add(" ", line[1:])
-            old += 1
-            new += 1
-    return "\n".join(texts), _paired(lines)
-
-
-def _paired(lines: list[DiffLine]) -> list[DiffLine]:
-    out = list(lines)
-    index = 0
-    while index < len(out):
-        first = index
-        while index < len(out) and out[index].kind == "-":
-            index += 1
-        middle = index
-        while index < len(out) and out[index].kind == "+":
-            index += 1
-        for offset in range(min(middle - first, index - middle)):
-            removed, added = first + offset, middle + offset
-            out[removed] = out[removed]._replace(partner=added)
-            out[added] = out[added]._replace(partner=removed)
-        if index == first:
-            index += 1
-    return out
-
-
-def changed_words(old: str, new: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """What differs between two versions of a line; nothing when they have too little in common."""
-    if max(len(old), len(new)) > _LONGEST_FOR_WORDS:
-        return [], []
-    before, after = _WORD.findall(old), _WORD.findall(new)
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    if matcher.ratio() < _ALIKE:
-        return [], []
-    removed, added = [], []
-    for tag, a, b, c, d in matcher.get_opcodes():
-        if tag != "equal":
-            removed.append((sum(map(len, before[:a])), sum(map(len, before[:b]))))
-            added.append((sum(map(len, after[:c])), sum(map(len, after[:d]))))
-    return [span for span in removed if span[0] < span[1]], [span for span in added if span[0] < span[1]]
 
 
 class DiffLeaf(Leaf):

@@ -9,20 +9,28 @@ import hashlib
 from html import escape
 from pathlib import Path
 
+from app.sessions.export.html_blocks import DrawCard, drawn_by_own_tools
 from app.sessions.export.html_body import HtmlBody
-from app.sessions.export.text import ChangeEntry, as_it_is, clean
+from app.sessions.export.text import ChangeEntry, as_it_is
 from app.sessions.log import SessionLog
 
 _HERE = Path(__file__).parent
 
 
-def export_html(log: SessionLog, *, theme: str | None = None, change: ChangeEntry = as_it_is) -> str:
-    """`theme`: `light` or `dark`; otherwise the reader's system decides."""
+def export_html(
+    log: SessionLog,
+    *,
+    theme: str | None = None,
+    change: ChangeEntry = as_it_is,
+    draw: DrawCard | None = None,
+) -> str:
+    """`theme`: `light` or `dark`; otherwise the reader's system decides. `draw`: the tools of the session; without
+    them those that come with bayou."""
     style = _own_file("page.css")
     script = _own_file("page.js")
-    body = HtmlBody(log, change)
+    body = HtmlBody(log, change, draw or drawn_by_own_tools())
     chosen = f' data-theme="{theme}"' if theme in ("light", "dark") else ""
-    title = escape(clean(log.name or f"Session {log.session_id}"))
+    title = escape(body.title())
     policy = (
         f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(script)}';"
         " base-uri 'none'; form-action 'none'"
@@ -34,11 +42,14 @@ def export_html(log: SessionLog, *, theme: str | None = None, change: ChangeEntr
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             '<meta name="referrer" content="no-referrer">',
             f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>",
-            '<nav><input id="search" type="search" placeholder="Search (/)" aria-label="Search">',
+            '<nav aria-label="Session"><div class="tools">'
+            '<input id="search" type="search" placeholder="Search (/)" aria-label="Search">',
             '<button id="theme" type="button">Light or dark</button>'
-            '<button id="open" type="button">Open or close all</button> <span id="count"></span>',
+            '<button id="open" type="button">Open or close all</button> <span id="count" role="status"></span></div>',
             body.tree(),
-            f"</nav>\n<main>\n{body.facts(title)}\n{body.articles()}\n</main>",
+            f"</nav>\n<main>\n{body.facts()}",
+            *body.articles(),
+            "</main>",
             f"<script>{script}</script>\n</body>\n</html>\n",
         )
     )

@@ -17,35 +17,86 @@
     for (const [key, article] of articles) article.classList.toggle("off", !path.has(key));
     for (const [key, link] of links) link.classList.toggle("on", path.has(key));
   }
+  function showIfOff(id) {
+    const link = links.get(id);
+    if (link && !link.classList.contains("on")) show(id);
+  }
+  function followHash() {
+    const article = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!article || !article.classList.contains("off")) return;
+    showIfOff(article.dataset.id);
+    article.scrollIntoView();
+  }
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest && event.target.closest("a[data-id]");
+    if (link) showIfOff(link.dataset.id);
+  });
+  addEventListener("hashchange", followHash);
+  if (location.hash) followHash();
 
-  for (const [id, link] of links) {
-    link.addEventListener("click", () => { if (!link.classList.contains("on")) show(id); });
+  for (const one of document.querySelectorAll("time")) {
+    const at = new Date(one.dateTime);
+    if (isNaN(at)) continue;
+    one.title = one.textContent;
+    one.textContent = at.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
   }
 
   const search = document.querySelector("#search");
   const count = document.querySelector("#count");
-  search.addEventListener("input", () => {
+  const mostMarks = 500;
+  const openedBySearch = new Set();
+  let texts = null;
+  let timer = 0;
+  function marksOf(article, wanted, ranges) {
+    const walker = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node && ranges.length < mostMarks; node = walker.nextNode()) {
+      const text = node.data.toLowerCase();
+      for (let at = text.indexOf(wanted); at >= 0 && ranges.length < mostMarks; at = text.indexOf(wanted, at + wanted.length)) {
+        if (at + wanted.length > node.data.length) break;
+        const range = document.createRange();
+        range.setStart(node, at);
+        range.setEnd(node, at + wanted.length);
+        ranges.push(range);
+        for (let up = node.parentElement; up && up !== article; up = up.parentElement) {
+          if (up.tagName === "DETAILS" && !up.open) { up.open = true; openedBySearch.add(up); }
+        }
+      }
+    }
+  }
+  function find() {
     const wanted = search.value.trim().toLowerCase();
+    if (!texts) texts = new Map([...articles].map(([id, one]) => [id, one.textContent.toLowerCase()]));
+    for (const one of openedBySearch) one.open = false;
+    openedBySearch.clear();
+    root.classList.toggle("searching", Boolean(wanted));
+    const ranges = [];
     let hits = 0;
     for (const [id, article] of articles) {
-      const fits = !wanted || article.textContent.toLowerCase().includes(wanted);
-      if (fits && wanted) hits += 1;
+      const fits = !wanted || texts.get(id).includes(wanted);
+      if (fits && wanted) { hits += 1; if (ranges.length < mostMarks) marksOf(article, wanted, ranges); }
       article.classList.toggle("miss", !fits);
-      const row = links.get(id);
-      if (row) row.parentElement.classList.toggle("miss", !fits);
+    }
+    for (const [id, link] of links) {
+      const article = articles.get(id);
+      link.parentElement.classList.toggle("miss", Boolean(wanted) && (!article || article.classList.contains("miss")));
+    }
+    if (globalThis.CSS && CSS.highlights) {
+      CSS.highlights.delete("found");
+      if (ranges.length) CSS.highlights.set("found", new Highlight(...ranges));
     }
     count.textContent = wanted ? `${hits} of ${articles.size}` : "";
-  });
+  }
+  search.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(find, 120); });
   document.addEventListener("keydown", (event) => {
     if (event.key === "/" && document.activeElement !== search) { event.preventDefault(); search.focus(); }
-    if (event.key === "Escape") { search.value = ""; search.dispatchEvent(new Event("input")); search.blur(); }
+    if (event.key === "Escape" && (search.value || document.activeElement === search)) { search.value = ""; find(); search.blur(); }
   });
   document.querySelector("#theme").addEventListener("click", () => {
     const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = isDark ? "light" : "dark";
   });
   document.querySelector("#open").addEventListener("click", () => {
-    const all = [...document.querySelectorAll("details")];
+    const all = [...document.querySelectorAll("main details")];
     const isOpen = all.some((one) => one.open);
     for (const one of all) one.open = !isOpen;
   });

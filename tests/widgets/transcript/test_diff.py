@@ -1,7 +1,8 @@
 """Diffs: numbers, changed words, two columns where there is room."""
 
 from tests.widgets.transcript.drawn import rows, styled
-from widgets.transcript.diff import DiffLeaf, changed_words
+from tools.diff_lines import changed_words
+from widgets.transcript.diff import DiffLeaf
 from widgets.transcript.highlight import highlight
 
 DIFF = """--- a/f.py

@@ -1,0 +1,185 @@
+"""Cards of calls on the exported page: a call and its result in one, drawn by the tool itself, as in the transcript."""
+
+from collections.abc import Callable
+from html import escape
+from typing import assert_never
+
+from app.sessions.export.html_code import ColouredCode, language_of
+from app.sessions.export.text import clean
+from app.values.content import ToolCall
+from tools.base import plain_card
+from tools.results import (
+    Block,
+    Card,
+    CommandBlock,
+    DiffBlock,
+    FileBlock,
+    ImageBlock,
+    ListBlock,
+    MapBlock,
+    MarkdownBlock,
+    TableBlock,
+    TextBlock,
+    ToolResult,
+    TreeBlock,
+    TreeNode,
+)
+
+DrawCard = Callable[[ToolCall, ToolResult | None], Card]
+"""How the tool of a call shows it."""
+
+OPEN_LINES = 12
+OPEN_CHARACTERS = 2_000
+"""Results up to this size are shown open; diffs and failures always are, up to the greater one."""
+OPEN_CHANGES = 20_000
+
+
+def drawn_by_own_tools() -> DrawCard:
+    """For a session that nobody has open: what comes with bayou draws its calls, others are drawn plainly."""
+    from tools.registry import builtin_tools  # noqa: PLC0415  (only where a session has no tools)
+
+    tools = {tool.name: tool for tool in builtin_tools()}
+
+    def draw(call: ToolCall, result: ToolResult | None) -> Card:
+        tool = tools.get(call.name)
+        try:
+            return (
+                tool.card(call.arguments, result) if tool else plain_card(call.name, call.arguments, result)
+            )
+        except Exception:  # noqa: BLE001  (arguments may be partial or a model's nonsense)
+            return plain_card(call.name, call.arguments, result)
+
+    return draw
+
+
+class HtmlCards:
+    """Everything it returns is escaped."""
+
+    def __init__(
+        self, code: ColouredCode, markdown: Callable[[str], str], image: Callable[[str, str], str]
+    ) -> None:
+        """`markdown` and `image` (type, data) make harmless HTML of what they are given."""
+        self._code = code
+        self._markdown = markdown
+        self._image = image
+
+    def card(self, card: Card, *, note: str = "", is_bad: bool = False) -> str:
+        """`note`: how long it took, whether it failed."""
+        head = (
+            f"<b>{escape(clean(card.title))}</b> <span>{escape(clean(card.subject))}</span>"
+            f"{_small(card.summary)}{_small(note)}"
+        )
+        body = "".join(self.block(block, shows_path=len(card.blocks) > 1) for block in card.blocks)
+        mood = " bad" if is_bad else ""
+        if not body:
+            return f'<p class="card{mood}">{head}</p>'
+        shown = " open" if (is_bad and _weight(card) <= OPEN_CHANGES) or _is_open(card) else ""
+        return f'<details class="card{mood}"{shown}><summary>{head}</summary>{body}</details>'
+
+    def block(self, block: Block, *, shows_path: bool = False) -> str:
+        match block:
+            case TextBlock():
+                return _pre(block.text)
+            case MarkdownBlock():
+                return self._markdown(block.text)
+            case FileBlock():
+                shown = self._code.numbered(block.text, language_of(block.path), block.first_line)
+                return shown + _note(block.note)
+            case DiffBlock():
+                path = _note(block.path) if shows_path else ""
+                return path + self._code.diff(block.diff, block.path) if block.diff.strip() else path
+            case CommandBlock():
+                return self._command(block)
+            case ListBlock():
+                return _pre("\n".join(block.items)) + _note(block.note)
+            case TreeBlock():
+                return _pre("\n".join(line for root in block.roots for line in _tree_lines(root)))
+            case MapBlock():
+                return _pre(block.text or "\n".join(_symbols(block)))
+            case ImageBlock():
+                return self._image(block.mime_type, block.data) if block.data else ""
+            case TableBlock():
+                return _table(block)
+            case _:
+                assert_never(block)
+
+    def _command(self, block: CommandBlock) -> str:
+        cut = _note("(the beginning is left out)") if block.is_cut else ""
+        ending = [f"exit {block.exit_code}"] if block.exit_code is not None else []
+        if block.note and block.note != f"Command exited with code {block.exit_code}":
+            ending.append(block.note)
+        output = _pre(block.output) if block.output.strip() else ""
+        command = f'<pre class="command"><code>{self._code.inline(block.command, "bash")}</code></pre>'
+        return command + cut + output + _note(" · ".join(ending))
+
+
+def _is_open(card: Card) -> bool:
+    weight = _weight(card)
+    if any(isinstance(block, DiffBlock | ImageBlock) for block in card.blocks):
+        return weight <= OPEN_CHANGES
+    return weight <= OPEN_CHARACTERS and _lines(card) <= OPEN_LINES
+
+
+def _text(block: Block) -> str:
+    match block:
+        case TextBlock() | MarkdownBlock() | FileBlock() | MapBlock():
+            return block.text
+        case DiffBlock():
+            return block.diff
+        case CommandBlock():
+            return f"{block.command}\n{block.output}"
+        case ListBlock():
+            return "\n".join(block.items)
+        case TableBlock():
+            return "\n".join(" ".join(row) for row in block.rows)
+        case TreeBlock():
+            return "\n".join(line for root in block.roots for line in _tree_lines(root))
+        case ImageBlock():
+            return ""
+        case _:
+            assert_never(block)
+
+
+def _weight(card: Card) -> int:
+    return sum(len(_text(block)) for block in card.blocks)
+
+
+def _lines(card: Card) -> int:
+    return sum(_text(block).count("\n") + 1 for block in card.blocks)
+
+
+def _pre(text: str) -> str:
+    return f"<pre>{escape(clean(text))}</pre>"
+
+
+def _small(text: str) -> str:
+    return f" <small>{escape(clean(text))}</small>" if text else ""
+
+
+def _note(text: str) -> str:
+    return f'<p class="note">{escape(clean(text))}</p>' if text else ""
+
+
+def _tree_lines(root: TreeNode) -> list[str]:
+    lines: list[str] = []
+    waiting = [(root, 0)]
+    while waiting:
+        node, depth = waiting.pop()
+        lines.append(f"{'  ' * min(depth, 30)}{node.label}")
+        waiting.extend((child, depth + 1) for child in reversed(node.children))
+    return lines
+
+
+def _symbols(block: MapBlock) -> list[str]:
+    return [
+        f"{symbol.first_line}-{symbol.last_line} {'  ' * min(symbol.depth, 30)}{symbol.kind} {symbol.label}"
+        for symbol in block.symbols
+    ]
+
+
+def _table(block: TableBlock) -> str:
+    head = "".join(f"<th>{escape(clean(cell))}</th>" for cell in block.header)
+    rows = "".join(
+        f"<tr>{''.join(f'<td>{escape(clean(cell))}</td>' for cell in row)}</tr>" for row in block.rows
+    )
+    return f'<div class="table"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'

@@ -1,0 +1,206 @@
+"""Code on the exported page: its colours as classes, the lines of a diff, a Mermaid fence as a drawing made of text.
+
+Everything returned is escaped. Colouring takes time for every character, so a page has a bound of it; what is beyond
+stands there as it is.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from html import escape
+from typing import TYPE_CHECKING
+
+from app.sessions.export.text import clean
+from tools.diff_lines import DiffLine, changed_words, read
+
+if TYPE_CHECKING:
+    from pygments.lexer import Lexer
+
+Span = tuple[int, int, str]
+
+MERMAID = frozenset(("mermaid", "mmd"))
+_LONGEST_DIAGRAM = 4_000
+_MOST_DIAGRAM_LINES = 80
+"""Drawing takes more than linear time."""
+_LONGEST_LINE = 5_000
+_LONGEST_CODE = 300_000
+_COLOURED = 2_000_000
+"""Characters of a page that get colours: some five seconds of work."""
+_COMPARED = 4_000
+"""Pairs of lines of a page whose words are compared."""
+_CLASSES = (
+    ("Token.Comment", "c"),
+    ("Token.Keyword.Constant", "n"),
+    ("Token.Keyword", "k"),
+    ("Token.Operator.Word", "k"),
+    ("Token.Literal.String", "s"),
+    ("Token.Literal.Number", "n"),
+    ("Token.Name.Function", "f"),
+    ("Token.Name.Class", "f"),
+    ("Token.Name.Decorator", "f"),
+    ("Token.Name.Tag", "k"),
+    ("Token.Name.Attribute", "f"),
+    ("Token.Name.Builtin", "b"),
+    ("Token.Generic.Deleted", "d"),
+    ("Token.Generic.Inserted", "i"),
+    ("Token.Generic.Heading", "c"),
+    ("Token.Generic.Subheading", "c"),
+)
+
+
+@lru_cache(256)
+def _class_of(token: str) -> str:
+    return next((name for kind, name in _CLASSES if token == kind or token.startswith(kind + ".")), "")
+
+
+@lru_cache(128)
+def _lexer(language: str) -> "Lexer | None":
+    from pygments.lexers import get_lexer_by_name  # noqa: PLC0415  (costs 40 ms, and only for this form)
+    from pygments.util import ClassNotFound  # noqa: PLC0415  (same)
+
+    try:
+        lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False) if language else None
+    except ClassNotFound:
+        return None
+    return None if lexer is None or lexer.name == "Text only" else lexer
+
+
+@lru_cache(512)
+def language_of(path: str) -> str:
+    """By the file's name alone."""
+    from pygments.lexers import find_lexer_class_for_filename  # noqa: PLC0415  (as above)
+
+    found = find_lexer_class_for_filename(path.rsplit("/", 1)[-1])
+    aliases: tuple[str, ...] = tuple(getattr(found, "aliases", ())) if found else ()
+    return aliases[0] if aliases else ""
+
+
+class ColouredCode:
+    """Holds what of the page's bounds is left."""
+
+    def __init__(self) -> None:
+        self._characters = _COLOURED
+        self._pairs = _COMPARED
+
+    def pre(self, text: str, language: str) -> str:
+        text = clean(text)
+        return f"<pre><code>{_painted(text, 0, len(text), self._spans(text, language))}</code></pre>"
+
+    def inline(self, text: str, language: str) -> str:
+        text = clean(text)
+        return _painted(text, 0, len(text), self._spans(text, language))
+
+    def numbered(self, text: str, language: str, first_line: int) -> str:
+        """Lines of a file; their numbers are not copied along."""
+        text = clean(text).removesuffix("\n")
+        spans, at, out = deque(self._spans(text, language)), 0, list[str]()
+        for number, line in enumerate(text.split("\n"), first_line):
+            shown = _line(text, at, at + len(line), spans)
+            out.append(f'<span data-n="{number}">{shown}\n</span>')
+            at += len(line) + 1
+        return f'<pre class="lines">{"".join(out)}</pre>'
+
+    def diff(self, diff: str, path: str) -> str:
+        """As cards show it: numbers of lines, what goes and what comes, changed words marked."""
+        plain, lines = read(clean(diff))
+        if not lines:
+            return self.pre(diff, "diff")
+        spans, out = deque(self._spans(plain, language_of(path))), list[str]()
+        marks = self._marks(plain, lines)
+        for index, line in enumerate(lines):
+            shown = _line(plain, line.start, line.end, spans, marks.get(index, ()))
+            tag = {"+": "ins", "-": "del"}.get(line.kind, "span")
+            if line.kind == "@":
+                out.append('<span class="gap" data-n="">⋯\n</span>')
+                continue
+            number = line.old if line.kind == "-" else line.new
+            sign = {"+": "+", "-": "−"}.get(line.kind, " ")
+            out.append(f'<{tag} data-n="{number} {sign}">{shown}\n</{tag}>')
+        return f'<pre class="lines diff">{"".join(out)}</pre>'
+
+    def fence(self, text: str, language: str) -> str:
+        """A fence in Markdown."""
+        if language in MERMAID and (picture := drawing(text)):
+            source = (
+                f"<details><summary>source of the drawing</summary><pre>{escape(clean(text))}</pre></details>"
+            )
+            return f'<pre class="drawing" role="img" aria-label="diagram">{escape(picture)}</pre>{source}'
+        return self.pre(text, language)
+
+    def _spans(self, text: str, language: str) -> list[Span]:
+        if not text.strip() or len(text) > min(_LONGEST_CODE, self._characters):
+            return []
+        if len(text) > _LONGEST_LINE and max(map(len, text.split("\n"))) > _LONGEST_LINE:
+            return []
+        lexer = _lexer(language)
+        if lexer is None:
+            return []
+        self._characters -= len(text)
+        out: list[Span] = []
+        at = 0
+        for token, value in lexer.get_tokens(text if text.endswith("\n") else f"{text}\n"):
+            end = min(at + len(value), len(text))
+            if at < end and (name := _class_of(str(token))) and not value.isspace():
+                out.append((at, end, name))
+            at += len(value)
+        return out
+
+    def _marks(self, plain: str, lines: Sequence[DiffLine]) -> dict[int, list[tuple[int, int]]]:
+        marks: dict[int, list[tuple[int, int]]] = {}
+        for index, line in enumerate(lines):
+            if line.kind != "-" or line.partner < 0 or self._pairs <= 0:
+                continue
+            self._pairs -= 1
+            other = lines[line.partner]
+            removed, added = changed_words(plain[line.start : line.end], plain[other.start : other.end])
+            marks[index] = [(line.start + start, line.start + end) for start, end in removed]
+            marks[line.partner] = [(other.start + start, other.start + end) for start, end in added]
+        return marks
+
+
+def _line(text: str, start: int, end: int, spans: deque[Span], marks: Sequence[tuple[int, int]] = ()) -> str:
+    """One line; of the spans, those that end with it are used up."""
+    mine: list[Span] = []
+    while spans and spans[0][0] < end:
+        first, last, name = spans[0]
+        if max(first, start) < min(last, end):
+            mine.append((max(first, start), min(last, end), name))
+        if last > end:
+            break
+        spans.popleft()
+    return _painted(text, start, end, mine, marks)
+
+
+def _painted(
+    text: str, start: int, end: int, spans: Iterable[Span], marks: Sequence[tuple[int, int]] = ()
+) -> str:
+    out, at = list[str](), start
+    for first, last, name in spans:
+        out.append(_marked(text, at, first, marks))
+        out.append(f'<span class="{name}">{_marked(text, first, last, marks)}</span>')
+        at = last
+    return "".join((*out, _marked(text, at, end, marks)))
+
+
+def _marked(text: str, start: int, end: int, marks: Sequence[tuple[int, int]]) -> str:
+    out, at = list[str](), start
+    for first, last in marks:
+        first, last = max(first, at), min(last, end)
+        if first < last:
+            out.append(f"{escape(text[at:first])}<mark>{escape(text[first:last])}</mark>")
+            at = last
+    return "".join((*out, escape(text[at:end])))
+
+
+@lru_cache(64)
+def drawing(source: str) -> str:
+    """The picture of a diagram; nothing when it cannot be drawn."""
+    if len(source) > _LONGEST_DIAGRAM or source.count("\n") > _MOST_DIAGRAM_LINES or not source.strip():
+        return ""
+    try:
+        import termaid  # noqa: PLC0415  (only where a diagram is)  # pyright: ignore[reportMissingImports]
+
+        picture = str(termaid.render(source))
+    except Exception:  # noqa: BLE001  (a foreign reader meets a model's text: whatever it trips over, code is shown)
+        return ""
+    return "\n".join(line.rstrip() for line in clean(picture).split("\n")).strip("\n")

@@ -1,0 +1,78 @@
+"""The exported page's tree at the side, and where branches part: from each one a step to its neighbours."""
+
+from collections.abc import Callable
+from html import escape
+
+from app.sessions.export.text import clean
+from app.sessions.log import SessionLog
+from app.sessions.tree import is_leaf_mark
+from app.values.entries import Entry
+
+ShowRow = Callable[[Entry], str]
+"""An entry as a row of the tree."""
+
+
+def attribute(text: str) -> str:
+    return escape(clean(text), quote=True)
+
+
+def tree(log: SessionLog, row: ShowRow) -> str:
+    """Nested lists; a chain without branches stays on one level."""
+    out = ["<ol>"]
+    waiting: list[Entry | str] = list(reversed(log.children(None)))
+    shown: set[str] = set()  # a damaged file may have an id twice
+    while waiting:
+        entry = waiting.pop()
+        if isinstance(entry, str):
+            out.append(entry)
+            continue
+        out.append(row(entry))
+        children = log.children(entry.id) if entry.id and entry.id not in shown else []
+        shown.add(entry.id)
+        if len(children) > 1:
+            out.append("<li><ol>")
+            waiting.append("</ol></li>")
+            for child in reversed(children):
+                waiting.append("</ol></li>")
+                waiting.append(child)
+                waiting.append("<li><ol>")
+        else:
+            waiting.extend(children)
+    return "".join([*out, "</ol>"])
+
+
+def branch_steps(log: SessionLog, is_shown: Callable[[Entry], bool]) -> dict[str, str]:
+    """For the first that is shown of each branch, by its id: which one it is, and links to those beside it."""
+    steps: dict[str, str] = {}
+    for parent in (None, *(entry.id for entry in log.entries if entry.id)):
+        children = log.children(parent)
+        if len(children) < 2:
+            continue
+        heads = [head for child in children if (head := _first_shown(log, child, is_shown))]
+        if len(heads) < 2:
+            continue
+        for index, head in enumerate(heads):
+            steps[head] = (
+                f'<p class="branches">branch {index + 1} of {len(heads)}'
+                f"{_step('‹ previous', heads[index - 1]) if index else ''}"
+                f"{_step('next ›', heads[index + 1]) if index + 1 < len(heads) else ''}</p>"
+            )
+    return steps
+
+
+def _step(words: str, head: str) -> str:
+    return f' <a href="#e-{attribute(head)}" data-id="{attribute(head)}">{words}</a>'
+
+
+def _first_shown(log: SessionLog, entry: Entry, is_shown: Callable[[Entry], bool]) -> str:
+    """Down to where the branch itself parts again."""
+    seen: set[str] = set()
+    while entry.id and entry.id not in seen:
+        if not is_leaf_mark(entry) and is_shown(entry):
+            return entry.id
+        seen.add(entry.id)
+        children = log.children(entry.id)
+        if not children:
+            return ""
+        entry = children[0]
+    return ""

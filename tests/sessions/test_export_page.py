@@ -1,0 +1,129 @@
+"""The exported page as a colleague gets it: its structure everywhere, its look and console where a browser is."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from app.sessions.export.html import export_html
+from app.sessions.log import SessionLog
+from app.values.content import ToolCall
+from tests.sessions.say import answer, result, say
+from tests.sessions.shown import asked, came, shown_session
+from tests.sessions.test_export import Page, check_harmless, everything_evil
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+needs_browser = pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
+
+
+def opened(page: str, folder: Path, *more: str) -> tuple[str, list[str]]:
+    """What the page is after its script ran, and what it said on the console."""
+    file = folder / "page.html"
+    file.write_text(page, encoding="utf-8")
+    assert BROWSER is not None
+    done = subprocess.run(
+        [
+            *(BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000"),
+            *(f"--user-data-dir={folder / 'profile'}", "--enable-logging=stderr", *more),
+            *("--dump-dom", f"file://{file}"),
+        ],
+        capture_output=True,
+        env=os.environ | {"HOME": str(folder)},
+        timeout=120,
+        check=True,
+    )
+    said = [line for line in done.stderr.decode(errors="replace").splitlines() if "CONSOLE" in line]
+    return done.stdout.decode(), said
+
+
+def article(html: str, entry_id: str) -> str:
+    found = re.search(rf'<article id="e-{entry_id}".*?</article>', html, re.DOTALL)
+    assert found is not None
+    return found[0]
+
+
+def test_a_call_and_its_result_are_one_card_with_its_path(tmp_path: Path) -> None:
+    log = shown_session(tmp_path)
+    html = export_html(log)
+    check_harmless(html)
+    calls, edited = log.entries[3], log.entries[4]
+    assert "<b>edit</b>" not in article(html, calls.id)
+    card = article(html, edited.id)
+    assert '<details class="card" open><summary><b>edit</b> <span>src/area.py</span>' in card
+    assert re.search(r'<del data-n="2 −">.*</del><ins data-n="2 \+">', card, re.DOTALL)
+    assert "<mark>" in card
+
+
+def test_figures_title_tables_code_and_diagrams(tmp_path: Path) -> None:
+    html = export_html(shown_session(tmp_path))
+    assert "<title>Areas &amp; products</title>" in html
+    assert "21k in, 340 out · $0.012" in html
+    assert '<td class="right">600</td>' not in html and '<td class="right">50</td>' in html
+    assert '<td class="center">600</td>' in html
+    assert '<span class="k">def</span> <span class="f">area</span>' in html
+    assert re.search(r'<pre class="drawing"[^>]*>[^<]*read', html) and "graph LR" in html
+
+
+def test_branches_lead_to_each_other(tmp_path: Path) -> None:
+    log = shown_session(tmp_path)
+    html = export_html(log)
+    left, right = (
+        log.entries[8],
+        next(entry for entry in log.entries[10:] if "<article" in article(html, entry.id)),
+    )
+    assert f'href="#e-{right.id}"' in article(html, left.id) and "branch 1 of 2" in article(html, left.id)
+    assert f'href="#e-{left.id}"' in article(html, right.id) and "branch 2 of 2" in article(html, right.id)
+
+
+def test_a_call_without_a_result_says_so(tmp_path: Path) -> None:
+    log = SessionLog.in_memory(tmp_path)
+    log.append(asked(ToolCall(id="1", name="bash", arguments={"command": "sleep 9"})))
+    assert "no result" in export_html(log) and "sleep 9" in export_html(log)
+
+
+def test_a_line_of_a_megabyte_is_text_and_closed(tmp_path: Path) -> None:
+    log = SessionLog.in_memory(tmp_path)
+    line = "<b>" + "x[*`" * 250_000
+    log.append(say(line))
+    log.append(asked(ToolCall(id="1", name="bash", arguments={"command": "cat x"})))
+    log.append(came("1", "bash", line))
+    page = check_harmless(export_html(log))
+    assert [attributes for tag, attributes in page.tags if tag == "details"] == [{"class": "card"}]
+
+
+@needs_browser
+def test_the_browser_shows_it_and_has_nothing_to_complain(tmp_path: Path) -> None:
+    dom, said = opened(export_html(shown_session(tmp_path)), tmp_path)
+    assert said == []
+    assert "UTC</time>" not in dom  # the page's own script ran: times are the reader's
+    assert not [tag for tag, _ in Page(dom).tags if tag == "img"]
+
+
+@needs_browser
+def test_the_policy_is_in_force_and_the_console_is_read(tmp_path: Path) -> None:
+    page = export_html(shown_session(tmp_path)).replace(
+        "<h1>", "<h1 style='color: red'><script>alert(1)</script>", 1
+    )
+    assert any("Content Security Policy" in line for line in opened(page, tmp_path)[1])
+
+
+@needs_browser
+def test_hostile_samples_leave_the_console_empty(tmp_path: Path) -> None:
+    assert opened(export_html(everything_evil()), tmp_path)[1] == []
+
+
+@needs_browser
+def test_a_large_session_opens(tmp_path: Path) -> None:
+    log = SessionLog.in_memory(tmp_path)
+    code = "def area(width, height):\n    return width * height  # of a rectangle\n" * 600
+    for number in range(500):
+        log.append(say(f"Question {number}"))
+        log.append(answer(f"```python\n{code[:2_000]}\n```", str(number)))
+        log.append(result(str(number), code))
+    page = export_html(log)
+    assert len(page) > 20_000_000
+    dom, said = opened(page, tmp_path)
+    assert said == [] and "UTC</time>" not in dom

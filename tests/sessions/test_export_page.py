@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from app.sessions.export.html import export_html
+from app.sessions.export.html_code import ColouredCode
 from app.sessions.log import SessionLog
 from app.values.content import ToolCall
 from tests.sessions.say import answer, result, say
 from tests.sessions.shown import asked, came, shown_session
 from tests.sessions.test_export import Page, check_harmless, everything_evil
+from tools.results import ColouredSpan
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 needs_browser = pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
@@ -108,6 +110,40 @@ def test_the_policy_is_in_force_and_the_console_is_read(tmp_path: Path) -> None:
         "<h1>", "<h1 style='color: red'><script>alert(1)</script>", 1
     )
     assert any("Content Security Policy" in line for line in opened(page, tmp_path)[1])
+
+
+def steered(page: str, script: str) -> str:
+    """Without its policy, so that a test's own script may act as a reader does."""
+    page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page)
+    return page.replace("</body>", f"<script>{script}</script></body>")
+
+
+@needs_browser
+def test_search_finds_on_all_branches_and_opens_what_it_finds(tmp_path: Path) -> None:
+    log = shown_session(tmp_path)
+    typed = "search.value = 'LOOK first'; search.dispatchEvent(new Event('input'))"
+    dom, said = opened(steered(export_html(log), typed), tmp_path)
+    assert said == [] and "1 of 12</span>" in dom
+    assert "miss" not in article(dom, log.entries[1].id).split(">", 1)[0]
+    assert '<details class="thinking" open="">' in article(dom, log.entries[1].id)
+    assert "miss" in article(dom, log.entries[0].id).split(">", 1)[0]
+
+
+@needs_browser
+def test_a_step_leads_to_the_branch_beside(tmp_path: Path) -> None:
+    log = shown_session(tmp_path)
+    left = log.entries[8].id
+    step = f"document.querySelector('.branches a[data-id=\"{left}\"]').click()"
+    dom, said = opened(steered(export_html(log), step), tmp_path)
+    assert said == [] and "off" not in article(dom, left).split(">", 1)[0]
+    assert 'class="user off"' in dom
+
+
+def test_colours_of_a_command_are_kept() -> None:
+    code = ColouredCode()
+    shown = code.output("ok <1>\nbad", (ColouredSpan(line=1, start=0, end=3, sgr="1;31"),))
+    assert shown == '<pre>ok &lt;1&gt;\n<span class="t1 bold">bad</span></pre>'
+    assert code.output("x", (ColouredSpan(line=7, start=0, end=3, sgr="31"),)) == "<pre>x</pre>"
 
 
 @needs_browser

@@ -108,7 +108,7 @@ class HtmlCards:
         ending = [f"exit {block.exit_code}"] if block.exit_code is not None else []
         if block.note and block.note != f"Command exited with code {block.exit_code}":
             ending.append(block.note)
-        output = _pre(block.output) if block.output.strip() else ""
+        output = self._code.output(block.output, block.colours) if block.output.strip() else ""
         command = f'<pre class="command"><code>{self._code.inline(block.command, "bash")}</code></pre>'
         return command + cut + output + _note(" · ".join(ending))
 

@@ -4,6 +4,7 @@ Everything returned is escaped. Colouring takes time for every character, so a p
 stands there as it is.
 """
 
+import re
 from collections import deque
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from app.sessions.export.text import clean
 from tools.diff_lines import DiffLine, changed_words, read
+from tools.results import ColouredSpan
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
@@ -118,6 +120,20 @@ class ColouredCode:
             out.append(f'<{tag} data-n="{number} {sign}">{shown}\n</{tag}>')
         return f'<pre class="lines diff">{"".join(out)}</pre>'
 
+    def output(self, text: str, colours: Sequence[ColouredSpan]) -> str:
+        """What a command wrote, in the eight colours of terminals where it gave them."""
+        shown = clean(text)
+        starts = [0, *(found.end() for found in re.finditer("\n", shown))]
+        spans: list[Span] = []
+        for one in sorted(colours, key=lambda one: (one.line, one.start)) if shown == text else ():
+            name = _terminal_class(one.sgr)
+            if not name or not 0 <= one.line < len(starts):
+                continue
+            start, end = starts[one.line] + one.start, min(starts[one.line] + one.end, len(shown))
+            if (spans[-1][1] if spans else 0) <= start < end:
+                spans.append((start, end, name))
+        return f"<pre>{_painted(shown, 0, len(shown), spans)}</pre>"
+
     def fence(self, text: str, language: str) -> str:
         """A fence in Markdown."""
         if language in MERMAID and (picture := drawing(text)):
@@ -156,6 +172,14 @@ class ColouredCode:
             marks[index] = [(line.start + start, line.start + end) for start, end in removed]
             marks[line.partner] = [(other.start + start, other.start + end) for start, end in added]
         return marks
+
+
+def _terminal_class(sgr: str) -> str:
+    parts = sgr.split(";")
+    if "38" in parts or "48" in parts:  # colours of their own have no place in the page's style
+        return ""
+    colour = next((part[1] for part in parts if re.fullmatch("[39][0-7]", part)), "")
+    return " ".join(filter(None, (f"t{colour}" if colour else "", "bold" if "1" in parts else "")))
 
 
 def _line(text: str, start: int, end: int, spans: deque[Span], marks: Sequence[tuple[int, int]] = ()) -> str:

@@ -17,10 +17,12 @@ import msgspec
 from app.sessions.index import INDEX_NAME, SessionIndex
 from app.sessions.library import list_sessions, search_now, search_sessions, session_folder
 from app.sessions.log import SessionLog
+from app.sessions.used_index import used_in
 from app.values.codec import encode
 from app.values.content import Text, Thinking, ToolCall
 from app.values.entries import MessageEntry, SessionHeader
 from app.values.messages import AssistantMessage, Message, ToolResultMessage, user_message
+from app.values.usage import Cost, Usage
 from bench.table import Row
 
 ENTRIES = 20_000
@@ -49,10 +51,23 @@ def turn(chance: random.Random, number: int) -> list[Message]:
     asked = (Thinking(thinking=text(chance, 500)), Text(text=text(chance, 600)), call)
     return [
         user_message(text(chance, 400)),
-        AssistantMessage(content=asked, provider="p", model="m", api="a", stop_reason="toolUse"),
+        AssistantMessage(
+            content=asked, provider="p", model="m", api="a", stop_reason="toolUse", usage=_usage(chance)
+        ),
         ToolResultMessage(tool_call_id=call.id, tool_name="bash", content=(Text(text=text(chance, 6000)),)),
-        AssistantMessage(content=(Text(text=text(chance, 2200)),), provider="p", model="m", api="a"),
+        AssistantMessage(
+            content=(Text(text=text(chance, 2200)),),
+            provider="p",
+            model="m",
+            api="a",
+            usage=_usage(chance),
+        ),
     ]
+
+
+def _usage(chance: random.Random) -> Usage:
+    sent = chance.randrange(5_000)
+    return Usage(input=sent, output=200, cache_read=30_000, total_tokens=30_200 + sent, cost=Cost(total=0.02))
 
 
 def write_large(path: Path, entries: int = ENTRIES) -> None:
@@ -158,6 +173,19 @@ def appending(folder: Path) -> Iterator[Row]:
     )
 
 
+def usage(root: Path) -> Iterator[Row]:
+    """In seconds of the processor: what the files are read by is the system's business."""
+
+    def once() -> float:
+        started = time.process_time()
+        used_in(root, root / ".cache")
+        return time.process_time() - started
+
+    yield Row(name="usage of all of them, cold, CPU", figure=once(), unit="s", limit="1 s")
+    warm = min(once() for _ in range(5))
+    yield Row(name="usage of all of them, warm, CPU", figure=warm * 1000, unit="ms", limit="50 ms")
+
+
 def library(root: Path, sessions: int = 2000) -> Iterator[Row]:
     chance = random.Random(3)
     for number in range(sessions):
@@ -168,6 +196,7 @@ def library(root: Path, sessions: int = 2000) -> Iterator[Row]:
         entries = [MessageEntry(parent_id=None, message=message) for message in messages]
         lines = [SessionHeader(id=f"session-{number:05d}", cwd=str(cwd)), *entries]
         path.write_bytes(b"".join(encode(line) + b"\n" for line in lines))
+    yield from usage(root)
     here = Path("/project3")
     started = time.perf_counter()
     list_sessions(root, here)

@@ -64,3 +64,11 @@ def counted(count: int, one: str, many: str = "") -> str:
 def changed_lines(added: int, removed: int) -> str:
     """`+12 −4`."""
     return f"+{added:,} {MINUS}{removed:,}"
+
+
+def bar(amount: float, most: float, width: int) -> str:
+    """`███▌    `, in eighths of a cell; whatever is there is seen."""
+    if not most or amount <= 0:
+        return " " * width
+    whole, rest = divmod(max(1, round(8 * width * min(1.0, amount / most))), 8)
+    return ("█" * whole + " ▏▎▍▌▋▊▉"[rest] * bool(rest)).ljust(width)

@@ -76,6 +76,12 @@ def _export(words: list[str]) -> int:
     return run(words)
 
 
+def _usage(words: list[str]) -> int:
+    from app.cli.usage_command import run  # noqa: PLC0415
+
+    return run(words)
+
+
 def _packages(name: str) -> Subcommand:
     def run(words: list[str]) -> int:
         from app.cli.folder import current_folder  # noqa: PLC0415
@@ -103,6 +109,7 @@ SUBCOMMANDS: dict[str, Subcommand] = {
     "secrets": _secrets,
     "undo": _undo,
     "update": _packages("update"),
+    "usage": _usage,
 }
 HELP = {
     "auth": "login|logout|check PROVIDER: keys and accounts",
@@ -118,6 +125,7 @@ HELP = {
     "secrets": "mask|list [FILE…]: mask the secrets in texts, or tell where some are",
     "undo": "[SESSION] [--last N] [--redo] [--yes]: put back what a session did to files",
     "update": "[NAME]: bring packages up to date",
+    "usage": "[--by day|model|project|session] [--days N] [--json]: tokens, cost and cache hits of all sessions",
 }
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 from app.sessions.summary import Digest, SearchableText
 
@@ -14,10 +14,16 @@ class Rewritten(Exception):
     """What was read before is not what stands there now."""
 
 
+class TakesLines(Protocol):
+    """What is made of the lines."""
+
+    def take(self, line: bytes, *, at: int | None = None) -> None: ...
+
+
 def take(
     path: Path,
     offset: int,
-    digest: Digest,
+    digest: TakesLines,
     tail: bytes = b"",
     *,
     end: int | None = None,

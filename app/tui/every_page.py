@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from app.tui.pages.settings_page import SettingsPage, ThemePage
     from app.tui.pages.todos_page import TodosPage
     from app.tui.pages.tree_page import TreePage
+    from app.tui.pages.usage_page import UsagePage
 
 
 class Pages:
@@ -235,6 +236,13 @@ class Pages:
         return ContextPage(
             self._session, self._ask, self._say, self._write, self._key_told, under_way=self._under_way
         )
+
+    @cached_property
+    def usage(self) -> "UsagePage":
+        from app.tui.pages.usage_page import UsagePage
+
+        app = self._app
+        return UsagePage(app.assembled.places, self._paths.cache_dir, self._ask, home=app.home)
 
     @cached_property
     def jobs(self) -> "JobsPage":

@@ -129,6 +129,11 @@ COMMANDS: tuple[SlashCommand, ...] = (
         help="what fills the window, and dropping parts of it",
         run=lambda pages, _: pages.context.open(),
     ),
+    SlashCommand(
+        name="usage",
+        help="tokens, cost and cache hits of all sessions, by day, model, project, session",
+        run=lambda pages, _: pages.usage.open(),
+    ),
     SlashCommand(name="compact", hint="[--preview] [focus]", verb="compact", run=_compact),
     SlashCommand(name="uncompact", verb="undo_compaction", run=lambda pages, _: pages.context.undo()),
     SlashCommand(

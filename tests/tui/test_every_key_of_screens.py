@@ -26,6 +26,7 @@ from widgets.screens.servers import ServerRow, ServersScreen
 from widgets.screens.session_tree import TreeScreen
 from widgets.screens.sessions import SessionRow, SessionsScreen
 from widgets.screens.settings import SettingRow, SettingsScreen
+from widgets.screens.usage import UsageRow, UsageScreen, UsageView
 from widgets.status.queue import QueuedRow, QueueView
 
 ROWS = [ListRow(id=str(n), title=f"row {n}") for n in range(60)]
@@ -118,6 +119,9 @@ ACTING: dict[str, Callable[[], PickerScreen]] = {
             window=1000,
             lines=(ContextLine(id="a", title="a", amount="1", percent="1"),),
         )
+    ),
+    "usage": lambda: UsageScreen(
+        UsageView(title="Usage by day", rows=(UsageRow(id="a", title="a", amount=1),))
     ),
     "jobs": lambda: JobsScreen([JobRow(id="1", title="make")]),
     "staged changes": lambda: PendingScreen([PendingRow(id="1", label="a change")]),

@@ -18,6 +18,7 @@ from widgets.screens.session_tree import TreeScreen
 from widgets.screens.sessions import SessionsScreen
 from widgets.screens.settings import SettingsScreen
 from widgets.screens.trust import TrustScreen
+from widgets.screens.usage import UsageScreen
 from widgets.terminal.view import TerminalScreen
 from widgets.textual_inside import SheetScreen
 
@@ -31,6 +32,7 @@ SCREENS: tuple[KeyPlace, ...] = (
     place("settings", SettingsScreen.BINDINGS),
     place("themes", ThemeScreen.BINDINGS),
     place("the context window", ContextScreen.BINDINGS),
+    place("usage", UsageScreen.BINDINGS),
     place("what changed in files", FileDiff.BINDINGS, DiffScreen.BINDINGS),
     place("jobs", JobsScreen.BINDINGS),
     place("staged changes", PendingScreen.BINDINGS),

@@ -1,0 +1,176 @@
+"""`bayou usage`: what all sessions used, as tables for people and as JSON for scripts."""
+
+import json
+import os
+import sys
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from app.assembly.options import UsageError
+from app.cli.folder import current_folder
+from app.resources.in_force import InForce
+from app.resources.paths import Paths
+from app.sessions.used import Used
+from app.sessions.used_by import WAYS, UsedBy, UsedSum, since, summed, total
+from app.sessions.used_index import LeftOut, UsageFound, UsedPart, used_in
+from app.values.usage import dollars
+from tools.amounts import bar, counted, share, tokens
+from tools.text import visible
+
+_USAGE = """\
+bayou usage [--by day|model|project|session] [--days N] [--json]
+
+What all sessions used: answers, tokens, cache hits, cost. Forks count what they hold of their parents once.
+
+  --by WAY   one table, whole; without it one for each way, ten rows long
+  --days N   the last N days only, today included
+  --json     everything, for scripts
+"""
+_LONGEST = 44
+_FEW = 10
+_BAR = 12
+
+
+class _Wanted(msgspec.Struct, kw_only=True):
+    by: UsedBy | None = None
+    days: int | None = None
+    json: bool = False
+
+
+def run(words: list[str]) -> int:
+    if {"-h", "--help"} & set(words):
+        sys.stdout.write(_USAGE)
+        return 0
+    wanted = _read(words)
+    paths = Paths.from_env(os.environ, current_folder())
+    named = InForce(paths).settings.sessions.session_dir
+    found = used_in(Path(named).expanduser() if named else paths.sessions_dir, paths.cache_dir)
+    parts = list(found.parts) if wanted.days is None else since(found.parts, wanted.days, date.today())
+    if wanted.json:
+        sys.stdout.write(json.dumps(_as_data(parts, found), ensure_ascii=False) + "\n")
+        return 0
+    ways = WAYS if wanted.by is None else (wanted.by,)
+    lines = [_told(total(parts))]
+    for by in ways if parts else ():
+        lines += ["", *_table(summed(parts, by), by, None if wanted.by else _FEW, paths.home)]
+    sys.stdout.write("\n".join(map(visible, lines)) + "\n")
+    for one in found.left_out:
+        sys.stderr.write(f"bayou: left out: {visible(_place(one))}: {visible(one.why)}\n")
+    return 0
+
+
+def _read(words: list[str]) -> _Wanted:
+    wanted, rest = _Wanted(), list(words)
+    while rest:
+        word = rest.pop(0)
+        if word == "--json":
+            wanted.json = True
+        elif word == "--by":
+            by = rest.pop(0) if rest else ""
+            wanted.by = next((way for way in WAYS if way == by), None)
+            if wanted.by is None:
+                raise UsageError(f"--by takes one of {', '.join(WAYS)}.")
+        elif word == "--days":
+            days = rest.pop(0) if rest else ""
+            if not (days.isascii() and days.isdecimal() and 0 < int(days) <= 100_000):
+                raise UsageError("--days takes a number of days, 1 or more.")
+            wanted.days = int(days)
+        else:
+            raise UsageError(f"bayou usage knows no {word}. bayou usage --help lists what there is.")
+    return wanted
+
+
+def _told(used: Used) -> str:
+    if not used.answers:
+        return "Nothing was used."
+    answers = counted(used.answers, "answer")
+    return f"{dollars(used.cost)} · {tokens(used.tokens)} tokens · {_cached(used)} cached · {answers}"
+
+
+def _table(sums: list[UsedSum], by: UsedBy, most: int | None, home: Path) -> list[str]:
+    shown = sums[:most]
+    is_money = any(found.used.cost for found in sums)
+    largest = max(_amount(found.used, is_money=is_money) for found in sums)
+    titles = [_title(found, by, home) for found in shown]
+    width = max(len(by), *map(len, titles))
+    head = ("answers", "input", "output", "cached", "cost")
+    lines = [f"{by:{width}}  {'':{_BAR}}" + "".join(f"{word:>10}" for word in head)]
+    for found, title in zip(shown, titles, strict=True):
+        used = found.used
+        figures = (
+            f"{used.answers:,}",
+            tokens(used.tokens - used.output),
+            tokens(used.output),
+            _cached(used),
+            dollars(used.cost),
+        )
+        drawn = bar(_amount(used, is_money=is_money), largest, _BAR)
+        lines.append(f"{title:{width}}  {drawn}" + "".join(f"{figure:>10}" for figure in figures))
+    if len(sums) > len(shown):
+        lines.append(f"… {len(sums) - len(shown)} more: bayou usage --by {by}")
+    return lines
+
+
+def _title(found: UsedSum, by: UsedBy, home: Path) -> str:
+    title = " ".join(found.title.split())
+    if by == "session":
+        id_ = found.session_id[-8:]
+        return f"{title[: _LONGEST - 10]:{_LONGEST - 10}}  {id_}"
+    if by == "project" and (title == str(home) or title.startswith(f"{home}{os.sep}")):
+        title = "~" + title[len(str(home)) :]
+    return title if len(title) <= _LONGEST else f"…{title[1 - _LONGEST :]}"
+
+
+def _amount(used: Used, *, is_money: bool) -> float:
+    return used.cost if is_money else used.tokens
+
+
+def _cached(used: Used) -> str:
+    return "–" if used.cached is None else share(used.cached)
+
+
+def _place(one: LeftOut) -> str:
+    return f"{one.path}, line {one.line}" if one.line else one.path
+
+
+def _as_data(parts: list[UsedPart], found: UsageFound) -> dict[str, Any]:
+    return {
+        "total": _figures(total(parts)),
+        "days": [{"day": one.id, **_figures(one.used)} for one in summed(parts, "day")],
+        "models": [{"model": one.id, **_figures(one.used)} for one in summed(parts, "model")],
+        "projects": [{"project": one.id, **_figures(one.used)} for one in summed(parts, "project")],
+        "sessions": [
+            {
+                "id": one.session_id,
+                "title": one.title,
+                "project": one.project,
+                "file": one.id.encode("utf-8", "replace").decode(),
+                **_figures(one.used),
+            }
+            for one in summed(parts, "session")
+        ],
+        "leftOut": [
+            {
+                "file": one.path.encode("utf-8", "replace").decode(),
+                "line": one.line or None,
+                "why": one.why,
+            }
+            for one in found.left_out
+        ],
+    }
+
+
+def _figures(used: Used) -> dict[str, Any]:
+    return {
+        "answers": used.answers,
+        "input": used.input,
+        "output": used.output,
+        "cacheRead": used.cache_read,
+        "cacheWrite": used.cache_write,
+        "tokens": used.tokens,
+        "cachedPercent": None if used.cached is None else round(used.cached, 1),
+        "cost": round(used.cost, 6),
+    }

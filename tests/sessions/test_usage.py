@@ -1,0 +1,266 @@
+"""What all sessions used: sums, copies, broken lines, and what is read again."""
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from app.sessions.fork import clone, fork_before
+from app.sessions.library import session_folder
+from app.sessions.log import SessionLog
+from app.sessions.used_by import only, since, summed, total
+from app.sessions.used_index import LeftOut, UsageFound, used_in
+from app.values.codec import decode_json, encode, encode_json
+from app.values.content import Text
+from app.values.entries import CompactionEntry, MessageEntry, SessionHeader, SessionInfoEntry, UsageEntry
+from app.values.messages import AssistantMessage, ToolResultMessage
+from app.values.usage import Cost, Usage
+from tests.sessions.say import say
+
+MONDAY, TUESDAY = "2026-11-16T10:00:00.000Z", "2026-11-17T10:00:00.000Z"
+
+
+def used(tokens: int, *, cost: float = 0.0, cached: int = 0) -> Usage:
+    return Usage(input=tokens, output=1, cache_read=cached, total_tokens=tokens + 1, cost=Cost(total=cost))
+
+
+def answered(
+    tokens: int, *, model: str = "m", at: str = MONDAY, cost: float = 0.0, cached: int = 0
+) -> MessageEntry:
+    message = AssistantMessage(
+        content=(Text(text="yes"),),
+        provider="p",
+        model=model,
+        api="a",
+        usage=used(tokens, cost=cost, cached=cached),
+    )
+    return MessageEntry(parent_id=None, timestamp=at, message=message)
+
+
+class Sessions:
+    def __init__(self, folder: Path) -> None:
+        self.root, self.cache = folder / "sessions", folder / "cache"
+
+    def new(self, project: str = "/boats") -> SessionLog:
+        return SessionLog.create(session_folder(self.root, Path(project)), Path(project))
+
+    def written(self, *entries: MessageEntry, project: str = "/boats") -> Path:
+        log = self.new(project)
+        for entry in entries:
+            log.append(entry)
+        log.close()
+        assert log.path is not None
+        return log.path
+
+    def used(self) -> UsageFound:
+        """As it is known, which is as if everything were read for the first time."""
+        found = used_in(self.root, self.cache)
+        anew = used_in(self.root, self.cache.with_name(f"cache-{time.monotonic_ns()}"))
+        assert sorted(map(repr, found.parts)) == sorted(map(repr, anew.parts))
+        assert found.left_out == anew.left_out
+        return found
+
+
+@pytest.fixture
+def sessions(tmp_path: Path) -> Sessions:
+    return Sessions(tmp_path)
+
+
+@pytest.fixture
+def zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    def to(name: str) -> None:
+        monkeypatch.setenv("TZ", name)
+        time.tzset()
+
+    yield to
+    monkeypatch.undo()
+    time.tzset()
+
+
+def sums(found: UsageFound, by: str) -> dict[str, int]:
+    return {one.title: one.used.input for one in summed(found.parts, by)}  # type: ignore[arg-type]
+
+
+def test_all_that_carries_usage_counts_by_day_model_project_and_session(sessions: Sessions) -> None:
+    log = sessions.new()
+    log.append(say("paint the boat"))
+    log.append(answered(100, cost=0.5, cached=300))
+    log.append(answered(20, model="n", at=TUESDAY))
+    tool = ToolResultMessage(tool_call_id="1", tool_name="x", content=(), usage=used(3))
+    log.append(MessageEntry(parent_id=None, timestamp=TUESDAY, message=tool))
+    log.append(
+        CompactionEntry(
+            parent_id=None, timestamp=TUESDAY, summary="s", first_kept_entry_id="x", usage=used(4)
+        )
+    )
+    log.append(
+        UsageEntry(
+            parent_id=None, timestamp=TUESDAY, kind="title", provider="q", model="small", usage=used(5)
+        )
+    )
+    log.close()
+    sessions.written(answered(1000, at=TUESDAY), project="/oars")
+    found = sessions.used()
+    assert list(sums(found, "day").items()) == [("2026-11-17", 1032), ("2026-11-16", 100)]
+    assert sums(found, "model") == {"p/m": 1100, "p/n": 27, "q/small": 5}
+    assert sums(found, "project") == {"/boats": 132, "/oars": 1000}
+    assert sums(found, "session")["paint the boat"] == 132
+    whole = total(found.parts)
+    assert (whole.answers, whole.output, whole.cost) == (6, 6, 0.5)
+    monday = total(only(found.parts, [("day", "2026-11-16"), ("project", "/boats")]))
+    assert (monday.cached, monday.tokens) == (75, 401)
+    today = datetime.fromisoformat("2026-11-17").date()
+    assert total(since(found.parts, 1, today)).input == 1032
+    assert total(since(found.parts, 2, today)).input == 1132
+
+
+def test_what_forks_and_copied_files_hold_of_others_counts_once(sessions: Sessions) -> None:
+    log = sessions.new()
+    log.append(say("first"))
+    log.append(answered(100))
+    second = say("second")
+    log.append(second)
+    log.append(answered(7))
+    folder = session_folder(sessions.root, Path("/boats"))
+    for made in (clone(log, folder), fork_before(log, log.entries[2].id, folder)):
+        made.append(answered(1))
+        made.close()
+    log.close()
+    assert log.path is not None
+    log.path.with_name("zz.jsonl").write_bytes(log.path.read_bytes())
+    assert total(sessions.used().parts).input == 109
+    log.path.with_name("zz.jsonl").unlink()
+    log.path.unlink()  # what the parent used is known from its forks
+    assert total(sessions.used().parts).input == 109
+
+
+def test_a_session_that_goes_on_is_read_from_where_it_was_left(sessions: Sessions) -> None:
+    log = sessions.new()
+    log.append(say("hello"))
+    log.append(answered(1, model="big"))
+    assert total(sessions.used().parts).input == 1
+    log.append(say("paint it"))
+    log.append(
+        CompactionEntry(
+            parent_id=None, timestamp=MONDAY, summary="s", first_kept_entry_id="x", usage=used(10)
+        )
+    )
+    log.append(SessionInfoEntry(parent_id=None, name="The boat"))
+    found = sessions.used()
+    assert sums(found, "model") == {"p/big": 11} and sums(found, "session") == {"The boat": 11}
+    log.close()
+    assert log.path is not None
+    whole = log.path.read_bytes().splitlines(keepends=True)
+    log.path.write_bytes(b"".join(whole[:2]))  # cut short, in place
+    assert total(sessions.used().parts).input == 0
+    log.path.unlink()
+    assert sessions.used().parts == ()
+
+
+def test_broken_lines_and_figures_are_named_and_left_out(sessions: Sessions) -> None:
+    path = sessions.written(answered(100), answered(20))
+    header, first, second = path.read_bytes().splitlines(keepends=True)
+    data = decode_json(first)
+
+    def with_usage(usage: object) -> bytes:
+        return encode_json({**data, "id": "other", "message": {**data["message"], "usage": usage}}) + b"\n"
+
+    lines = [
+        header,
+        first,
+        b"\n",
+        b'{"type":"message","id"\n',
+        with_usage({"input": -5}),
+        with_usage({"input": "many"}),
+        with_usage({"input": 10**15, "cost": {"total": 1e300}}),
+        with_usage(None),
+        b'{"type":"custom","id":"c","parentId":null,"timestamp":"","customType":"x","message":"usage","usage":[1]}\n',
+        second.replace(b"yes", b"\xff\xed\xa0\x80"),
+        b"[]\n",
+        b"[1]\n",
+        b"\0\0\0",
+    ]
+    path.write_bytes(b"".join(lines))
+    (path.parent / "no.jsonl").write_text("no session\n")
+    (path.parent / "empty.jsonl").write_text("")
+    found = sessions.used()
+    assert total(found.parts).input == 120
+    usage, line = "its usage cannot be read", "the line cannot be read"
+    here = str(path)
+    named = [one for one in found.left_out if one.path == here]
+    assert named == [
+        LeftOut(path=here, line=4, why=line),
+        LeftOut(path=here, line=5, why=usage),
+        LeftOut(path=here, line=6, why=usage),
+        LeftOut(path=here, line=7, why=usage),
+        LeftOut(path=here, line=11, why=line),
+        LeftOut(path=here, why="1 more of its lines cannot be read"),
+        LeftOut(path=here, why="its last line has no end yet"),
+    ]
+    others = {Path(one.path).name: one.why for one in found.left_out if one.path != here}
+    assert set(others) == {"no.jsonl", "empty.jsonl"} and "is not a session file" in others["no.jsonl"]
+
+
+def test_days_are_those_of_the_time_zone(sessions: Sessions, zone: Callable[[str], None]) -> None:
+    zone("UTC")
+    sessions.written(answered(1, at="2026-11-16T23:30:00.000Z"))
+    assert sums(sessions.used(), "day") == {"2026-11-16": 1}
+    zone("Asia/Tokyo")
+    assert sums(sessions.used(), "day") == {"2026-11-17": 1}
+
+
+def test_a_time_that_cannot_be_is_that_of_the_session(sessions: Sessions) -> None:
+    path = sessions.written(answered(1))
+    header = SessionHeader(id="a", cwd="/", timestamp=TUESDAY)
+    for stamp in ("", "yesterday", "9999-99-99"):
+        with path.open("ab") as file:
+            entry = answered(1, at=stamp)
+            data = decode_json(encode(entry))
+            data["message"]["timestamp"] = 1e300
+            file.write(encode_json(data) + b"\n")
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([encode(header) + b"\n", *lines[2:]]))
+    assert sums(sessions.used(), "day") == {"2026-11-17": 3}
+
+
+def test_an_index_that_is_broken_foreign_or_cannot_be_written_changes_nothing(sessions: Sessions) -> None:
+    sessions.written(answered(3))
+    sessions.used()
+    (place,) = (sessions.cache / "usage").iterdir()
+    place.write_bytes(b"no database" * 100)
+    assert total(sessions.used().parts).input == 3
+    with sqlite3.connect(place) as db:
+        db.execute("pragma user_version=99")
+    db.close()
+    assert total(sessions.used().parts).input == 3
+    place.unlink()
+    place.mkdir()
+    assert total(sessions.used().parts).input == 3
+
+
+def test_nothing_is_read_again_that_stands_as_it_was(
+    sessions: Sessions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = sessions.new()
+    log.append(answered(3))
+    folder = session_folder(sessions.root, Path("/boats"))
+    clone(log, folder).close()
+    log.close()
+    (folder / "no.jsonl").write_text("no session\n")
+    first = used_in(sessions.root, sessions.cache)
+
+    def never(*given: object, **more: object) -> None:
+        raise AssertionError("read again")
+
+    monkeypatch.setattr("app.sessions.used_index.take", never)
+    assert used_in(sessions.root, sessions.cache) == first
+    assert os.listdir(sessions.cache / "usage")  # noqa: PTH208
+
+
+def test_no_sessions_at_all(sessions: Sessions) -> None:
+    assert sessions.used() == UsageFound()
+    assert not sessions.root.exists()

@@ -1,0 +1,187 @@
+"""What was used: a plot of the last days, and a table with bars, by one way of counting at a time."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import msgspec
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tools.amounts import bar
+from widgets.line import Line, cells, plain
+from widgets.lists.rows import Badge, ListRow
+from widgets.screens.parts import KeyHint
+from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
+from widgets.transcript.text import crop
+
+_UPRIGHT = " ▁▂▃▄▅▆▇█"
+_HEIGHT = 4
+"""Rows of the plot."""
+_LABEL = 9
+_COLUMNS = ((7, "answers"), (8, "tokens"), (7, "cached"), (10, "cost"))
+
+
+class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    title: str
+    detail: str = ""
+    """Told where there is room, and searched."""
+    amount: float
+    """What the bar stands for."""
+    figures: tuple[str, ...] = ()
+    """Answers, tokens, cache hits, cost."""
+
+
+class UsageDay(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    amount: float
+    figure: str
+
+
+class UsageView(msgspec.Struct, frozen=True, kw_only=True):
+    title: str
+    note: str = ""
+    """What it comes to."""
+    days: tuple[UsageDay, ...] = ()
+    """Each of the last, the oldest first, also those without any use."""
+    rows: tuple[UsageRow, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
+    """Why, and what."""
+
+
+class UsagePlot(Widget):
+    """A column for each of the last days, as many as there is room for."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"usage-plot--bar", "usage-plot--label", "usage-plot--rule"}
+    DEFAULT_CSS = f"UsagePlot {{ height: {_HEIGHT + 2}; }}"
+
+    def __init__(self, days: Sequence[UsageDay], *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._days = tuple(days)
+
+    def show(self, days: Sequence[UsageDay]) -> None:
+        self._days = tuple(days)
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        label, rule = self._style("label"), self._style("rule")
+        line = Line(self.size.width, self.rich_style, edge=1).pad(2)
+        room = line.room - _LABEL - 2
+        step = 3 if room >= 3 * len(self._days) else 2
+        days = self._days[-max(1, room // step) :]
+        most = max(days, key=lambda day: day.amount, default=None)
+        if most is None:
+            return line.strip()
+        if y >= _HEIGHT:
+            return (self._axis if y == _HEIGHT else self._dates)(line, days, step).strip()
+        told = most.figure if y == 0 else ""
+        line.add(f"{told:>{_LABEL}} ", label).add("│", rule)
+        for day in days:
+            line.add(_slice(day.amount, most.amount, _HEIGHT - 1 - y) * (step - 1) + " ", self._style("bar"))
+        return line.strip()
+
+    def _axis(self, line: Line, days: Sequence[UsageDay], step: int) -> Line:
+        rule = self._style("rule")
+        line.add(f"{'0':>{_LABEL}} ", self._style("label"))
+        return line.add("└" + "─" * (step * len(days)), rule)
+
+    def _dates(self, line: Line, days: Sequence[UsageDay], step: int) -> Line:
+        first, last = days[0].name, days[-1].name
+        line.pad(_LABEL + 2)
+        start = line.used
+        line.add(first, self._style("label"))
+        return line.fill_to(start + step * len(days) - 1 - cells(last)).add(last, self._style("label"))
+
+    def _style(self, name: str):
+        return self.get_component_rich_style(f"usage-plot--{name}")
+
+
+def _slice(amount: float, most: float, row: int) -> str:
+    """Of a column, in one row of the plot from below."""
+    if not most or amount <= 0:
+        return " "
+    eighths = max(1, round(8 * _HEIGHT * amount / most))
+    return _UPRIGHT[max(0, min(8, eighths - 8 * row))]
+
+
+class UsageScreen(PickerScreen):
+    """Enter asks what a row is made of; the other keys count in another way."""
+
+    ACTIONS = (
+        PickerAction(
+            id="app.usage.next",
+            keys="tab",
+            label="day/model/project/session",
+            closes=False,
+            needs_row=False,
+            importance=7,
+        ),
+        PickerAction(
+            id="app.usage.previous",
+            keys="shift+tab",
+            label="the same backwards",
+            closes=False,
+            needs_row=False,
+            importance=2,
+        ),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+
+    def __init__(self, view: UsageView, *, current: str = "") -> None:
+        self.view = view
+        super().__init__(
+            view.title,
+            _rows(view, 80),
+            order="given",
+            choose="look inside",
+            current=current,
+            note=view.note,
+            empty="nothing was used",
+            is_full_height=True,
+        )
+
+    def compose_above(self) -> ComposeResult:
+        yield UsagePlot(self.view.days, id="plot")
+
+    def on_resize(self) -> None:
+        self.show_rows(_rows(self.view, self.app.size.width))
+
+    def hints(self) -> list[KeyHint]:
+        return [hint for hint in super().hints() if hint.id != "app.usage.previous"]
+
+    def show_view(self, view: UsageView) -> None:
+        self.view = view
+        self.query_one(UsagePlot).show(view.days)
+        self.show_rows(_rows(view, self.app.size.width), title=view.title, note=view.note)
+
+
+def _rows(view: UsageView, width: int) -> list[ListRow]:
+    is_wide = width >= 100
+    size = 24 if is_wide else 10
+    longest = 40 if is_wide else max(8, min(width - size - 37, width * 2 // 5 - 1))
+    most = max((row.amount for row in view.rows), default=0.0)
+    heads = "".join(f"{head:>{size}}" for size, head in _COLUMNS)
+    rows = [ListRow(id="heading", title="", right=heads, is_heading=True)] if view.rows else []
+    rows += [
+        ListRow(
+            id=row.id,
+            title=crop(plain(row.title), longest),
+            badges=(Badge(text=bar(row.amount, most, size), tone="accent"),),
+            detail=row.detail if is_wide else "",
+            words=f"{row.title} {row.detail}",
+            right="".join(
+                f"{figure:>{cells_}}" for (cells_, _), figure in zip(_COLUMNS, row.figures, strict=False)
+            ),
+            right_tone="text",
+        )
+        for row in view.rows
+    ]
+    if view.left_out:
+        rows.append(ListRow(id="left out", title="Left out", is_heading=True))
+        rows += [
+            ListRow(id=f"left out {number}", title=why, detail=what, is_disabled=True)
+            for number, (why, what) in enumerate(view.left_out)
+        ]
+    return rows

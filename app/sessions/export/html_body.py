@@ -45,6 +45,8 @@ from tools.results import CommandBlock, ImageBlock
 _IMAGE_TYPES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
 LONGEST_TITLE = 80
+_HEADING_ONLY = " "
+"""Of an entry that is told, and says no more than its heading does."""
 
 
 class HtmlBody:
@@ -146,7 +148,7 @@ class HtmlBody:
         bad = " bad" if _is_bad(entry) else ""
         name = attribute(entry.id)
         is_result = isinstance(entry, MessageEntry) and isinstance(entry.message, ToolResultMessage)
-        head = "" if is_result else f"<h2>{escape(clean(_heading(entry)))} {_figures(entry)}</h2>"
+        head = "" if is_result else f'<h2 class="who">{escape(clean(_heading(entry)))} {_figures(entry)}</h2>'
         kind = f"{_kind(entry)} result" if is_result else _kind(entry)
         return (
             f'<article id="e-{name}" data-id="{name}" class="{kind}{off}{bad}">{steps}{head}{inner}</article>'
@@ -162,9 +164,7 @@ class HtmlBody:
                     if message.error_message
                     else ""
                 )
-                return self._blocks(message.content) + note or (
-                    "<!-- calls -->" if message.tool_calls else ""
-                )
+                return self._blocks(message.content) + note or (_HEADING_ONLY if message.tool_calls else "")
             case MessageEntry(message=ToolResultMessage() as message):
                 return self._result(message)
             case MessageEntry(message=BashExecutionMessage() as message):
@@ -180,7 +180,7 @@ class HtmlBody:
             case CompactionEntry() | BranchSummaryEntry():
                 return self._markdown(entry.summary)
             case ModelChangeEntry() | ThinkingLevelChangeEntry():
-                return f"<p>{escape(clean(_line(entry)))}</p>"
+                return _HEADING_ONLY
             case UnknownEntry():
                 return _folded("unknown entry", pretty(entry.raw), is_open=False)
             case (

@@ -62,6 +62,19 @@ async def test_what_holds_a_secret_is_left_out(hands: Hands, own: OwnShell, home
     assert own.known.problem == "1 of its definitions hold something like a secret and are left out"
 
 
+async def test_secrets_by_name_and_aliases_of_several_lines(hands: Hands, own: OwnShell, home: Path) -> None:
+    (home / ".bashrc").write_text(
+        "alias dep='API_TOKEN=hunter2-and-more deploy'\n"
+        "send() { PASSWORD=swordfish-9 curl x; }\n"
+        "alias two='echo one\necho two'\nalias zz='echo last'\nprintf() { :; }\n"
+    )
+    assert await hands.text("bash", command="two; zz") == "one\ntwo\nlast"
+    assert own.known is not None
+    kept = Path(own.known.file).read_text()
+    assert "hunter2" not in kept and "swordfish" not in kept
+    assert own.known.aliases == {"two": "echo one\necho two", "zz": "echo last"}
+
+
 @pytest.mark.parametrize(
     ("rc", "why"),
     [
@@ -127,6 +140,8 @@ def test_rules_of_one_s_own_go_first_and_broken_ones_are_named() -> None:
     refused = better_tool("cat a", "cat a", ("bash", "read"), rules)
     assert refused == "Blocked: Use bat.\n\nOriginal command: cat a"
     assert better_tool("cat a", "cat a", ("edit",), rules) is None
+    slow = InterceptRule(pattern=r"(a+)+$", tool="read", message="never")
+    assert better_tool("a" * 40 + "!", "", ("read",), (slow,)) is None
 
 
 async def test_without_terminals_a_command_is_told_so(hands: Hands, workspace: Workspace) -> None:

@@ -1,8 +1,7 @@
 """Points a shell command at the better tool, where the model has one. Off unless a setting turns it on."""
 
-import re
 from collections.abc import Collection
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -15,6 +14,8 @@ class InterceptRule(msgspec.Struct, frozen=True, kw_only=True):
     ignore_case: bool = False
 
 
+PATIENCE: Final = 0.1
+"""Seconds for one expression."""
 RULES: Final[tuple[InterceptRule, ...]] = (
     InterceptRule(
         pattern=r"\s*(?:echo|printf|cat)\b[^|;&]*[^0-9&>-]>{1,2}\s*(?!/dev/|&)[^\s&|;]",
@@ -47,8 +48,8 @@ RULES: Final[tuple[InterceptRule, ...]] = (
 def broken(rule: InterceptRule) -> str | None:
     """What is wrong with its pattern."""
     try:
-        re.compile(rule.pattern)
-    except re.error as problem:
+        _compiled(rule)
+    except regex_error() as problem:
         return str(problem)
     return None
 
@@ -64,9 +65,23 @@ def better_tool(
         if rule.tool not in tools:
             continue
         try:
-            pattern = re.compile(rule.pattern, re.DOTALL | (re.IGNORECASE if rule.ignore_case else 0))
-        except re.error:
+            pattern = _compiled(rule)
+            matches = any(pattern.match(text.strip(), timeout=PATIENCE) for text in (command, without_cd))
+        except (regex_error(), TimeoutError):
             continue
-        if pattern.match(command.strip()) or pattern.match(without_cd.strip()):
+        if matches:
             return f"Blocked: {rule.message}\n\nOriginal command: {command}"
     return None
+
+
+def _compiled(rule: InterceptRule) -> Any:
+    """An expression of the person's own may be slow: this engine can be stopped."""
+    import regex  # noqa: PLC0415  (only where commands are intercepted)
+
+    return regex.compile(rule.pattern, regex.DOTALL | (regex.IGNORECASE if rule.ignore_case else 0))
+
+
+def regex_error() -> type[Exception]:
+    import regex  # noqa: PLC0415  (as above)
+
+    return regex.error

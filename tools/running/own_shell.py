@@ -20,7 +20,7 @@ from tools.masking.mask import shape_spans
 from tools.masking.runs import LongWords
 from tools.operations import CommandLine, ProcessOperations
 from tools.running.shell import ShellSettings, shell_argv
-from tools.running.withheld import own_variables
+from tools.running.withheld import looks_secret, own_variables
 from tools.workspace import Workspace
 
 MOST_SECONDS: Final = 5.0
@@ -31,17 +31,20 @@ _BASH: Final = f"""
 set +eu
 {{
   for o in {_OPTIONS}; do shopt -p $o; done 2>/dev/null; shopt -po pipefail noclobber
-  alias -p | while IFS= read -r l; do printf '\\001bayou alias\\n%s\\n' "$l"; done
-  for f in $(compgen -A function); do printf '\\001bayou function %s\\n' "$f"; declare -f "$f"; done
+  for a in $(compgen -A alias); do builtin printf '\\001bayou alias\\n'; builtin alias -- "$a"; done
+  for f in $(compgen -A function); do builtin printf '\\001bayou function %s\\n' "$f"; declare -f "$f"; done
 }} >"$BAYOU_OWN_SHELL" 2>/dev/null
 """
 _ZSH: Final = """
 {
-  alias -L | while IFS= read -r l; do printf '\\001bayou alias\\n%s\\n' "$l"; done
-  for f in ${(k)functions}; do [[ $f == _* ]] || { printf '\\001bayou function %s\\n' "$f"; functions "$f"; }; done
+  for a in ${(k)aliases}; do builtin printf '\\001bayou alias\\n'; builtin alias -L -- "$a"; done
+  for f in ${(k)functions}; do
+    [[ $f == _* ]] || { builtin printf '\\001bayou function %s\\n' "$f"; functions "$f"; }
+  done
 } >"$BAYOU_OWN_SHELL" 2>/dev/null
 """
 _SCRIPTS: Final[Mapping[str, str]] = {"bash": _BASH, "zsh": _ZSH}
+_GIVEN: Final = re.compile(r"\b([A-Za-z_]\w*)=((?:'[^']*'|\"[^\"]*\"|[^\s;&|'\"])+)")
 _ALIAS: Final = re.compile(r"alias (?:-- )?([^=\s]+)=(.*)", re.DOTALL)
 
 
@@ -130,12 +133,13 @@ def _read(text: str, shell: str) -> tuple[str, ShellSnapshot]:
     left_out = 0
     for piece in pieces:
         kind, _, body = piece.partition("\n")
-        if next(shape_spans(body, LongWords(body)), None) is not None:
+        matched = _ALIAS.match(body.strip())
+        if _holds_secret(body) or (matched and _holds_secret(_unquoted(matched[2]))):
             left_out += 1
         elif kind.startswith("function "):
             if "builtin autoload -X" not in body:  # zsh has not loaded it
                 bodies[kind.removeprefix("function ")] = body
-        elif matched := _ALIAS.match(body.strip()):
+        elif matched:
             lines.append(body)
             aliases[matched[1]] = _unquoted(matched[2])
     # An alias would be read for the name of a function that is defined after it.
@@ -145,6 +149,13 @@ def _read(text: str, shell: str) -> tuple[str, ShellSnapshot]:
         f"{left_out} of its definitions hold something like a secret and are left out" if left_out else ""
     )
     return whole, ShellSnapshot(aliases=aliases, functions=frozenset(bodies), problem=problem)
+
+
+def _holds_secret(text: str) -> bool:
+    """By its look, or by the name that it is given."""
+    if next(shape_spans(text, LongWords(text)), None) is not None:
+        return True
+    return any(looks_secret(found[1], found[2].strip("'\"")) for found in _GIVEN.finditer(text))
 
 
 def _unquoted(text: str) -> str:

@@ -33,6 +33,8 @@ class Touches(msgspec.Struct, frozen=True, kw_only=True):
 
 
 NOTHING = Touches()
+TERMINAL: Key = "\0terminal"
+"""Among the changes of a call that is shown in the one terminal: such calls are answered in their order."""
 
 
 @runtime_checkable

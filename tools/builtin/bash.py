@@ -34,7 +34,7 @@ from tools.running.withheld import missed, told, withheld
 from tools.schema import UNDECLARED, schema_of
 from tools.spellings import speller
 from tools.text import visible
-from tools.touches import Touches
+from tools.touches import TERMINAL, Touches
 from tools.workspace import Workspace, workspace_of
 
 _MIN_TIMEOUT: Final = 1
@@ -78,7 +78,8 @@ class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
         stands_in = absolute(self.cwd, context.cwd) if self.cwd else str(context.cwd)
         cwd = Path(workspace_of(context).files.real_path(stands_in))
         written, named = written_and_named(self.command, cwd)
-        return Touches(changes=written, names=named, works_in=str(cwd))
+        shown = frozenset({TERMINAL}) if self.pty else frozenset[str]()
+        return Touches(changes=written | shown, names=named, works_in=str(cwd))
 
 
 class _Asked(msgspec.Struct, frozen=True, kw_only=True):

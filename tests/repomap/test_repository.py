@@ -134,11 +134,14 @@ def test_one_that_is_killed_is_gone_on_with(folder: Path, tmp_path: Path):
     for number in range(300):
         write(folder, f"many/file{number}.py", f"def thing{number}():\n    pass\n" * 50)
     repository = MappedRepository(folder, tmp_path / "cache")
-    for _ in range(5):
+    killed = 0
+    for seconds in (0.05, 0.1, 0.2, 0.3, 0.4):
         builder = IndexBuilder(IndexedFolder(folder), repository.index, None)
-        builder.wait(0.4)
-        os.kill(builder._process.pid, signal.SIGKILL)  # pyright: ignore[reportPrivateUsage]
+        if not builder.wait(seconds):
+            os.kill(builder._process.pid, signal.SIGKILL)  # pyright: ignore[reportPrivateUsage]
+            killed += 1
         assert builder.wait(60)
+    assert killed, "each was ready before it could be killed"
     assert repository.bring_up_to_date(workers=0) == ""
     assert repository.definitions("thing299")[0][0].path == "many/file299.py"
     assert repository.state().missing == 0

@@ -1,6 +1,7 @@
 """All sessions: where they lie, which is meant, the list, the search, names, the trash."""
 
 import os
+import time
 from pathlib import Path
 
 import msgspec
@@ -181,9 +182,18 @@ def test_search_answers_at_once_from_what_is_read_and_tells_how_much_is_not(tmp_
     assert len(hits) == 25 and unread == 0
 
 
+def until_the_clock_moves() -> None:
+    """Entries tell milliseconds: what is written in one of them came at the same time."""
+    now = time.time_ns() // 1_000_000
+    while time.time_ns() // 1_000_000 == now:
+        pass
+
+
 def test_what_was_said_last_comes_first_whenever_it_was_read(tmp_path: Path) -> None:
     old = session(tmp_path, tmp_path, "word one")
+    until_the_clock_moves()
     between = session(tmp_path, tmp_path, "word two")
+    until_the_clock_moves()
     assert len(search_sessions(tmp_path, "word")) == 2
     log = SessionLog.open(old)
     log.append(say("word three"))

@@ -118,6 +118,8 @@ class Expansions:
             return self._joined(node, scope)
         if kind in ("simple_expansion", "expansion"):
             return self._variable(node, scope, is_quoted=False)
+        if kind == "$":
+            return UNKNOWN, True  # Of `$A:$B` the parser takes the second name for a word of its own.
         if kind == "command_substitution":
             value = self._substituted(node, scope)
             return value, UNKNOWN in value or bool(_SPLITTING.search(value))

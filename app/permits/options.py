@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from app.permits.words import UNKNOWN, Word
+from app.permits.words import Word
 
 
 class Option(NamedTuple):
@@ -63,7 +63,7 @@ def take(
         if text == "--":
             operands += words[index:]
             break
-        if text.startswith(UNKNOWN) or (word.may_split and UNKNOWN in text):
+        if word.may_be_option:
             is_sure = False
         if len(text) < 2 or text[0] != "-":
             operands.append(word)
@@ -76,7 +76,7 @@ def take(
         else:
             index += _take_bundle(word, known, words[index : index + 1], options)
     values = (option.value for option in options if option.value is not None)
-    is_sure = is_sure and not any(value.may_split and UNKNOWN in value.text for value in values)
+    is_sure = is_sure and not any(value.may_be_several for value in values)
     return Taken(options, operands, is_sure)
 
 

@@ -105,6 +105,9 @@ class PathGround:
         """Makes it, or changes its content or its rights."""
         if word.is_pipe:
             return READS
+        why = self._plants(f"/{word.text}") if word.text.startswith(UNKNOWN) else None
+        if why is not None:
+            return Finding("F", f"writes {self.shown(word.text)}: {why}")
         return self._strictest(self._write(form, is_real) for form, is_real in self._with_others(word.text))
 
     def _write(self, path: str, is_real: bool) -> Finding:

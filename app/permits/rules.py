@@ -25,8 +25,8 @@ Kind = Literal["bash", "edit", "write", "read", "net", "tool"]
 
 KINDS: tuple[Kind, ...] = ("bash", "edit", "write", "read", "net", "tool")
 _LONGEST = 2_000
-_SEARCHES = ("grep", "ast_grep", "ast_edit")
-"""They show lines as `read` does."""
+_SHOWING = ("grep", "ast_grep", "ast_edit", "edit")
+"""They show lines as `read` does; an edit those that it does not fit, or that it changed."""
 
 
 class PermitRule(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,7 +135,7 @@ def matches(rule: PermitRule, part: CallPart, tool: str, place: CommandPlace) ->
     if rule.kind == "bash":
         return tool == "bash" and _matches_command(rule, part)
     return (
-        (tool == rule.kind or (rule.kind == "read" and rule.deed != "allow" and tool in _SEARCHES))
+        (tool == rule.kind or (rule.kind == "read" and rule.deed != "allow" and tool in _SHOWING))
         and part.words is not None
         and len(part.words) == 2
         and matches_path(rule.pattern, part.words[1], place)

@@ -194,6 +194,9 @@ def plants(path: str, home: str, own: tuple[str, ...] = ()) -> str | None:
             for name in (*PLANTED_FOLDERS, *PLANTED_NAMES):
                 if form.fullmatch(name):
                     return f"{name} can be among these, and it holds what runs later"
+    folder, _, name = path.rpartition("/")
+    if name in START_UP and UNKNOWN in folder:
+        return f"~/{name} is read by every shell that starts, and this can be it"
     if path.startswith(home + "/"):
         rest = path[len(home) + 1 :]
         if rest in START_UP:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from app.permits.calls import Call, Feed, Usual, judge_usual, runs_file
 from app.permits.letters import Finding, strictest
 from app.permits.programs.all import BUILTINS, PROGRAMS
-from app.permits.programs.by_file import beyond_running
+from app.permits.programs.by_file import beyond_running, verbs_say
 from app.permits.scope import ShellScope
 from app.permits.variables import judge_variable
 from app.permits.words import UNKNOWN, Word, literal, names
@@ -128,7 +128,7 @@ def _program(reading: "ShellReading", simple: Simple, findings: list[Finding]) -
         row = PROGRAMS.get(short)
         if row is None:
             findings.append(Finding("X", f"runs {short}, a program of its own"))
-            findings += [*_floor_of_tail(call), *_acts_on_others(call)]
+            findings += [*_floor_of_tail(call), *verbs_say(short, call.words)]
         elif isinstance(row, Usual):
             findings += judge_usual(call, row)
         else:
@@ -186,7 +186,10 @@ def _call(reading: "ShellReading", simple: Simple, rest: Sequence[Word]) -> Call
     return call
 
 
-_FORBIDDEN_TAILS = names("rm sudo sh bash dd mkfs shred su doas")
+_FORBIDDEN_TAILS = names(
+    "rm sudo sh bash dd mkfs shred su doas apt apt-get dnf yum apk npm pnpm yarn pip pip3 cargo gem gh git docker "
+    "kubectl helm terraform aws gcloud curl wget ssh scp"
+)
 
 
 def _floor_of_tail(call: Call) -> list[Finding]:
@@ -200,15 +203,6 @@ def _floor_of_tail(call: Call) -> list[Finding]:
 
 
 _TO_A_PLACE = re.compile(r"(?:-o|--(?:out|output)(?:-?(?:file|dir))?)(?:=(.+))?")
-_FOR_OTHERS = names("publish unpublish deploy")
-
-
-def _acts_on_others(call: Call) -> list[Finding]:
-    """As words say everywhere, whatever program it is."""
-    verb = next((word for word in call.words if not word.text.startswith("-")), None)
-    if verb is None or verb.text not in _FOR_OTHERS:
-        return []
-    return [Finding("F", f"{call.name} {verb.text} acts on others")]
 
 
 def _written_by_its_words(call: Call) -> list[Finding]:

@@ -14,8 +14,8 @@ from app.permits.programs.finders import as_glob
 from app.permits.scope import ShellScope
 from app.permits.shell import judge_command
 from app.permits.variables import judge_variable
-from app.permits.words import literal
-from tools.edits.named import EDITING
+from app.permits.words import Word, literal
+from tools.edits.named import EDITING, MOVES
 from tools.patterns import late
 
 _QUOTED = late(r"""(["'])(?P<path>[~/.\w][^"'\n]{1,400})\1""")
@@ -103,7 +103,7 @@ def _on_path(request: CallRequest, how: str, place: CommandPlace) -> CallPart:
     if how == "read":
         found = ground.read(path)
     elif how == "write":
-        found = ground.write(path)
+        found = _changed(request, ground, path)
     elif how == "search":
         found = _searched(request, ground, path.text)
     else:
@@ -114,6 +114,14 @@ def _on_path(request: CallRequest, how: str, place: CommandPlace) -> CallPart:
         why=found.why,
         words=(request.tool, path.text),
     )
+
+
+def _changed(request: CallRequest, ground: PathGround, path: Word) -> Finding:
+    """A patch that moves files puts what is secret where anybody reads it."""
+    found, patch = ground.write(path), request.arguments.get("input")
+    if isinstance(patch, str) and MOVES in patch and (read := ground.read(path)).letter == "F":
+        return worst([found, read]) or found
+    return found
 
 
 def _searched(request: CallRequest, ground: PathGround, path: str) -> Finding:

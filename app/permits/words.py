@@ -47,6 +47,16 @@ class Word(msgspec.Struct, frozen=True):
     def is_unknown(self) -> bool:
         return UNKNOWN in self.text
 
+    @property
+    def may_be_several(self) -> bool:
+        """What nobody knows of it may become words of their own, options too."""
+        return self.may_split and self.is_unknown
+
+    @property
+    def may_be_option(self) -> bool:
+        """It begins with what nobody knows, or that becomes words of their own."""
+        return self.text.startswith(UNKNOWN) or self.may_be_several
+
 
 def names(text: str) -> frozenset[str]:
     """A table of names, written as people read it."""

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from app.providers.scripted import call, say
+from app.values.messages import ToolResultMessage
 from tests.engine.stage import Play
-from tests.permits.test_gate import results, stage
+from tests.permits.test_gate import decisions, results, stage
 
 
 def fleet(folder: Path, *calls: Any, deny: tuple[str, ...] = (), ask: tuple[str, ...] = ()) -> Play:
@@ -100,3 +101,84 @@ async def test_what_was_passed_over_is_named_so_that_other_tools_understand_it(t
     play = fleet(tmp_path, call("grep", pattern="mooring", path="plans/deep"), deny=("read: plans/deep/**",))
     await play.prompt("go")
     assert results(play)[0].endswith("keeps them back: plans/deep/more.py]")
+
+
+_GUESS = {"oldText": "mooring = 'of nobody'", "newText": "x"}
+
+
+@pytest.mark.parametrize("deed", ["deny", "ask"])
+@pytest.mark.parametrize(
+    "edit",
+    [
+        call("edit", path="plans/secret.py", edits=[_GUESS]),
+        call(
+            "edit",
+            path="crew.py",
+            edits=[{"oldText": "of crew", "newText": "x"}, {"path": "way.py", **_GUESS}],
+        ),
+        call("edit", changes=[{"path": "plans/secret.py", "from": "1aa", "lines": []}]),
+        call(
+            "apply_patch",
+            input="*** Begin Patch\n*** Update File: way.py\n@@\n-mooring = 1\n+x\n*** End Patch",
+        ),
+    ],
+    ids=str,
+)
+async def test_an_edit_is_judged_as_a_read_of_what_it_changes(tmp_path: Path, edit: Any, deed: str) -> None:
+    play = fleet(tmp_path, edit, **{deed: ("read: plans/**",)})
+    (play.session.cwd / "way.py").symlink_to("plans/secret.py")
+    await play.prompt("go")
+    (result,) = results(play)
+    assert "read: plans/**" in str(decisions(play)) or "read: plans/**" in result
+    assert "of plans" not in result
+    assert "of crew" in (play.session.cwd / "crew.py").read_text()
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        call("edit", path=".env", edits=[{"oldText": "mooring='of nobody'", "newText": "x"}]),
+        call("edit", path=".env", edits=[{"oldText": "o", "newText": "x"}]),
+        call("edit", path=".env", edits=[{"oldText": "MOORING='OF", "newText": "x"}]),
+        call("edit", path=".env", edits=[{"oldText": "mooring=", "newText": "rope="}]),
+        call("edit", path="keys/server.pem", edits=[{"oldText": "o", "newText": "x", "all": True}]),
+        call("edit", changes=[{"path": ".env", "from": "1aa", "lines": []}]),
+        call("edit", changes=[{"path": ".env", "from": "end", "place": "after", "lines": ["x=1"]}]),
+        call("edit", changes=[{"path": ".env", "from": "start", "place": "before", "lines": ["x=1"]}]),
+        call(
+            "apply_patch", input="*** Begin Patch\n*** Update File: .env\n@@\n-mooring=1\n+x\n*** End Patch"
+        ),
+    ],
+    ids=str,
+)
+async def test_no_edit_shows_a_line_of_what_may_be_secret(tmp_path: Path, edit: Any) -> None:
+    play = fleet(tmp_path, edit)
+    await play.prompt("go")
+    told = [one for one in play.session.messages if isinstance(one, ToolResultMessage)]
+    (result,) = results(play)
+    assert "of .env'" not in result and "of keys/" not in result
+    assert "'of .env" not in str(told[0].details) and "of keys/" not in str(told[0].details)
+
+
+async def test_what_was_read_by_leave_is_told_of_again(tmp_path: Path) -> None:
+    miss = call("edit", path=".env", edits=[{"oldText": "mooring='of nobody'", "newText": "x"}])
+    play = fleet(tmp_path, call("read", path=".env"), miss)
+    play.in_force.set("permissions.floorExceptions", ("read .env",))
+    await play.prompt("go")
+    assert "Nearest text" in results(play)[1]
+
+
+async def test_no_patch_moves_what_is_secret_to_where_anybody_reads_it(tmp_path: Path) -> None:
+    patch = "*** Begin Patch\n*** Update File: .env\n*** Move to: notes.txt\n*** End Patch"
+    play = fleet(tmp_path, call("apply_patch", input=patch))
+    await play.prompt("go")
+    assert "holds secrets" in results(play)[0]
+    assert not (play.session.cwd / "notes.txt").exists()
+
+
+async def test_what_is_written_over_is_not_told(tmp_path: Path) -> None:
+    play = fleet(tmp_path, call("write", path=".env", content="x=1\n"))
+    await play.prompt("go")
+    (told,) = [one for one in play.session.messages if isinstance(one, ToolResultMessage)]
+    assert (play.session.cwd / ".env").read_text() == "x=1\n"
+    assert "'of .env" not in str(told)

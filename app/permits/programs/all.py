@@ -11,6 +11,7 @@ from app.permits.programs.packages import PACKAGES
 from app.permits.programs.reading import READING
 from app.permits.programs.services import SERVICES
 from app.permits.programs.text import TEXT
+from app.permits.programs.versions import VERSIONS
 from app.permits.programs.wrapping import BUILT_IN, SHELLS, WRAPPERS
 from app.permits.words import names
 
@@ -21,6 +22,7 @@ PROGRAMS: Table = {
     **FINDERS,
     **LANGUAGES,
     **PACKAGES,
+    **VERSIONS,
     **NETWORK,
     **SERVICES,
     **MACHINE,

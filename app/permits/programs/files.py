@@ -253,10 +253,41 @@ def _zip(call: Call) -> list[Finding]:
 def _unzip(call: Call) -> list[Finding]:
     taken = take(call.words, row("d= x= P="))
     found = [call.ground.read(word) for word in taken.operands[:1]]
+    if any(word.may_be_several for word in taken.operands):
+        found.append(Finding("U", "a word that only the run will tell may be an option"))
     if taken.has("l", "v", "t", "p", "c", "Z", "z"):
         return [*found, Finding("R", "only reads")]
     found += [call.ground.write(word) for word in taken.values("d") or [literal(".")]]
     return [*found, Finding("E", "unpacks files")]
+
+
+def _seven(call: Call) -> list[Finding]:
+    """`7z a archive files`: its first word says what is done."""
+    taken = take(call.words, row(""))
+    if asks_for_help(call) or not taken.operands:
+        return [Finding("R", "says what it is")]
+    verb, *operands = taken.operands
+    archives, files = operands[:1], operands[1:]
+    if any(word.may_be_several for word in operands):
+        return [Finding("U", "a word that only the run will tell may be an option")]
+    if verb.text in ("a", "u", "d", "rn"):
+        return [
+            *(written(call, word) for word in archives),
+            *(call.ground.read(word, deeply=True) for word in files),
+            Finding("E", "packs files"),
+        ]
+    found = [call.ground.read(word) for word in archives]
+    if verb.text in ("l", "t", "i", "h"):
+        return [*found, Finding("R", "only reads")]
+    if verb.text not in ("x", "e"):
+        return [*found, Finding("U", f"what {call.name} does, only the run will tell")]
+    # Where to stands right behind its letter: `-oFOLDER`.
+    places = [literal(word.text[2:]) for word in call.words if re.match("-o.", word.text)]
+    return [
+        *found,
+        *(call.ground.write(word) for word in places or [literal(".")]),
+        Finding("E", "unpacks files"),
+    ]
 
 
 def _compress(call: Call) -> list[Finding]:
@@ -289,6 +320,8 @@ FILES: Table = table(
     ("mv gmv", _move),
     ("ln link", _link),
     ("rm grm unlink", _remove),
+    ("rimraf del del-cli trash", Usual(operands="remove")),
+    ("mkdirp", Usual(operands="write")),
     ("rmdir", Usual(operands="remove")),
     ("shred", Usual(operands="remove", options="n= s= random-source=:read")),
     ("mkdir", _make_folder),
@@ -309,6 +342,12 @@ FILES: Table = table(
     ("tar bsdtar gtar", _tar),
     ("zip", _zip),
     ("unzip", _unzip),
+    ("7z 7za 7zz 7zr", _seven),
+    ("objcopy", Usual(operands="write", options="O= I= j= R= add-gnu-debuglink=:read")),
+    (
+        "strip",
+        Usual(operands="write", options="o=:write R= K= N= j= remove-section= keep-symbol= strip-symbol="),
+    ),
     ("gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd lz4 compress uncompress", _compress),
     ("patch", _patch),
     ("dos2unix unix2dos", Usual(operands="write", options="n:U newfile:U c=")),

@@ -23,7 +23,7 @@ HARMLESS_KEYS = re.compile(
     r"init\.defaultbranch|merge\.(ff|conflictstyle)|rebase\.(autostash|autosquash)|fetch\.prune|branch\.[^.]+\.(merge|remote|rebase|"
     r"description)|log\..*|status\..*|diff\.(algorithm|renames|colormoved|noprefix|mnemonicprefix|context)|gc\.auto|"
     r"advice\..*|column\..*|format\.pretty|blame\..*|grep\..*|rerere\..*|tag\.sort|stash\..*|index\..*|feature\..*|"
-    r"extensions\..*|remote\.[^.]+\.(fetch|prune)|lfs\..*|safe\.directory|help\.autocorrect)",
+    r"extensions\..*|remote\.[^.]+\.(fetch|prune|tagopt)|lfs\..*|safe\.directory|help\.autocorrect)",
     re.IGNORECASE,
 )
 _DIFF = (

@@ -200,7 +200,10 @@ def judge_fetch(git: GitCall) -> list[Finding]:
         row("upload-pack=:X depth= j= jobs= o= server-option= refmap= f force receive-pack=:X exec=:X"),
     )
     ext = [Finding("X", "a remote that runs a command")] if any("ext::" in w.text for w in git.words) else []
-    return [Finding("N", "asks a remote"), *roles(git, taken), *ext]
+    found = [Finding("N", "asks a remote"), *roles(git, taken), *ext]
+    if any(word.may_be_option for word in taken.operands):
+        found.append(Finding("U", "a word that only the run will tell may be an option"))
+    return found
 
 
 def judge_submodule(git: GitCall) -> list[Finding]:
@@ -360,7 +363,8 @@ def judge_config(git: GitCall) -> list[Finding]:
         "remove-section",
         "rename-section",
     )
-    if len(words) <= 1 and not removes:
+    value_is_option = words and git.words[-1] is not words[-1] and git.words[-1].text.startswith("--no-")
+    if len(words) <= 1 and not removes and not value_is_option:
         return [Finding("R", "reads configuration")]
     if taken.has("global", "system"):
         return [Finding("F", "changes git's configuration outside the workspace")]

@@ -1,12 +1,14 @@
 """Interpreters, compilers, test runners and build tools: programs that run what somebody wrote."""
 
 import re
+from collections.abc import Sequence
 
 from app.permits.calls import Call, Judge, Table, Usual, asks_for_help, runs_file, table
 from app.permits.letters import Finding
 from app.permits.options import row, take
 from app.permits.programs.by_file import beyond_running
 from app.permits.programs.packages import named_script, pip_like, words_of
+from app.permits.words import Word, literal
 
 _VERSION = frozenset({"--version", "-V", "-VV", "-v", "--help", "-h", "version"})
 
@@ -16,7 +18,7 @@ def _interpreter(valued: str, code: str) -> Judge:
     known = row(valued)
 
     def judge(call: Call) -> list[Finding]:
-        if len(call.words) == 1 and call.words[0].text in _VERSION:
+        if call.words and all(word.text in _VERSION for word in call.words):
             return [Finding("R", "says what it is")]
         taken = take(call.words, known, stops_early=True)
         if taken.has(*code.split()):
@@ -66,8 +68,7 @@ def _python(call: Call) -> list[Finding]:
             # A folder of the project may be the module that is meant.
             return [one if one.letter != "R" else Finding("X", "runs a module of Python") for one in found]
         if name in ("venv", "virtualenv"):
-            places = [call.ground.write(word) for word in taken.operands if not word.text.startswith("-")]
-            return [Finding("X", f"runs the module {name}"), *(one for one in places if one.letter in "UF")]
+            return _environment(call, taken.operands)
         if name == "twine" and taken.operands and taken.operands[0].text == "upload":
             return [Finding("F", "publishes")]
         return [Finding("X", f"runs the module {name}")]
@@ -75,6 +76,12 @@ def _python(call: Call) -> list[Finding]:
     if words and words[0].endswith("setup.py") and {"upload", "register", "upload_docs"} & set(words[1:]):
         return [Finding("F", "publishes")]
     return _PYTHON(call)
+
+
+def _environment(call: Call, words: Sequence[Word]) -> list[Finding]:
+    """A virtual environment of Python is made."""
+    places = [call.ground.write(word) for word in words if not word.text.startswith("-")]
+    return [Finding("X", "makes an environment"), *(one for one in places if one.letter in "UF")]
 
 
 def _make(call: Call) -> list[Finding]:
@@ -97,6 +104,14 @@ def _scripts(call: Call) -> list[Finding]:
     ]
 
 
+def _deno(call: Call) -> list[Finding]:
+    words = words_of(call)
+    verb = words[0].text if words else ""
+    if verb in ("add", "install", "cache", "upgrade", "outdated", "update", "jupyter"):
+        return [Finding("N", f"deno {verb} uses the network")]
+    return _scripts(call)
+
+
 def _code(why: str) -> Usual:
     return Usual(letter="X", why=why, operands="text")
 
@@ -106,6 +121,30 @@ def _editor(call: Call) -> list[Finding]:
         return [Finding("R", "says what it is")]
     found = [Finding("X", "an editor can run anything")]
     return [*found, *(call.ground.read(word) for word in call.words if not word.text.startswith(("-", "+")))]
+
+
+def _with_browsers(call: Call) -> list[Finding]:
+    """Runners of tests that fetch the browsers they need."""
+    words = words_of(call)
+    verb = words[0].text if words else ""
+    if verb == "install-deps" or (
+        verb == "install" and any(word.text == "--with-deps" for word in call.words)
+    ):
+        return [Finding("F", f"{call.name} {verb} changes the system")]
+    if verb == "install":
+        return [Finding("N", f"{call.name} fetches browsers")]
+    return [Finding("R", "says what it is")] if asks_for_help(call) else [Finding("X", "runs tests")]
+
+
+def _openssl(call: Call) -> list[Finding]:
+    taken = take(call.words, row("in=:read inkey=:read out=:write"), single_dash=True)
+    verb, *files = taken.operands or [literal("version")]
+    found = [call.ground.read(value) for value in taken.values("in", "inkey")]
+    if re.fullmatch(r"version|dgst|(sha|md)\d[\w-]*|list|ciphers", verb.text) and not taken.has(
+        "sign", "out"
+    ):
+        return [*found, *(call.ground.read(word) for word in files), Finding("R", "only reads")]
+    return [*found, Finding("X", "openssl can do much")]
 
 
 def _precommit(call: Call) -> list[Finding]:
@@ -124,7 +163,7 @@ LANGUAGES: Table = table(
         _python,
     ),
     ("node nodejs", _interpreter(_QUESTION, "e eval p print")),
-    ("deno", _scripts),
+    ("deno", _deno),
     ("ruby jruby", _interpreter("e= r= I= C= E= K= F=", "e")),
     ("perl", _interpreter("e= E= I= M= m= i", "e E")),
     ("php", _interpreter("r= f= d= c= S= t= B= R= E= F=", "r B R E F")),
@@ -140,20 +179,26 @@ LANGUAGES: Table = table(
     ("make gmake bmake", _make),
     ("rake grunt gulp just task invoke nox fab ant sbt bazel buck nx turbo lerna", _scripts),
     (
-        "pytest py.test tox unittest nosetests jest vitest mocha ava karma cypress playwright rspec phpunit ctest",
+        "pytest py.test tox unittest nosetests jest vitest mocha ava karma rspec phpunit ctest",
         _code("runs tests"),
     ),
+    ("playwright cypress", _with_browsers),
     (
-        "gcc g++ cc c++ clang clang++ rustc javac tsc ninja cmake meson configure autoconf automake ld as gofmt "
+        "cmake",
+        Usual(letter="X", why="compiles or builds", operands="text", options="B=:write S= D= G= P= C="),
+    ),
+    (
+        "gcc g++ cc c++ clang clang++ rustc javac tsc ninja meson configure autoconf automake ld as gofmt "
         "goimports vite webpack "
         "rollup esbuild parcel swc babel next nuxt astro ng vue-cli-service",
         _code("compiles or builds"),
     ),
     (
-        "eslint prettier ruff black isort mypy pyright flake8 pylint bandit stylelint rubocop shellcheck shfmt "
+        "eslint prettier ruff black isort mypy pyright flake8 pylint bandit stylelint rubocop shfmt "
         "golangci-lint clippy biome",
         _code("checks or formats code"),
     ),
+    ("shellcheck hadolint yamllint", Usual(options="e= i= s= f= o= P= W= C= rcfile=:read c=:read d=")),
     ("vi vim nvim view ex ed emacs nano pico code subl micro hx helix kak joe gedit", _editor),
     ("gdb lldb valgrind perf", _code("runs a program")),
     ("dc m4", _code("can run commands")),
@@ -167,17 +212,7 @@ LANGUAGES: Table = table(
             else [Finding("X", "runs what a folder says")]
         ),
     ),
-    ("husky", lambda call: [Finding("F", "changes what git runs later")]),
-    (
-        "openssl",
-        lambda call: [
-            Finding("X", "openssl can do much"),
-            *(
-                call.ground.read(value)
-                for value in take(call.words, row("in=:read inkey=:read"), single_dash=True).values(
-                    "in", "inkey"
-                )
-            ),
-        ],
-    ),
+    ("virtualenv", lambda call: _environment(call, take(call.words, row("p= python=")).operands)),
+    ("husky simple-git-hooks", lambda call: [Finding("F", "changes what git runs later")]),
+    ("openssl", _openssl),
 )

@@ -109,7 +109,7 @@ MACHINE: Table = table(
         "update-rc.d chkconfig rc-update "
         "ldconfig-nothing hwclock timedatectl-nothing localectl-nothing grub-install update-grub efibootmgr "
         "kextload csrutil nvram spctl defaults "
-        "scutil networksetup dscl tccutil",
+        "scutil networksetup dscl tccutil udevadm setx reg netsh schtasks icacls takeown bcdedit diskpart sc",
         _MACHINE,
     ),
     ("launchctl at batch atrm loginctl-nothing systemd-run", _floor("changes what runs later")),

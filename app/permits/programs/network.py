@@ -249,5 +249,10 @@ NETWORK: Table = table(
         "redis-cli psql mysql mongosh mongo",
         Usual(letter="X", why="asks a database, and may change it", operands="text"),
     ),
-    ("rclone s3cmd gsutil mc", _REMOTE),
+    (
+        "rclone s3cmd gsutil mc grpcurl evans websocat wscat tftp mosquitto_pub mosquitto_sub hey wrk wrk2 ab vegeta "
+        "siege bombardier oha lychee linkchecker markdown-link-check trivy grype snyk ncu npm-check-updates degit "
+        "tiged codecov coveralls Invoke-WebRequest Invoke-RestMethod iwr irm",
+        _REMOTE,
+    ),
 )

@@ -76,7 +76,10 @@ def _npm(call: Call) -> list[Finding]:
         return [Finding("X", f"npm {verb or 'help'} runs scripts")] if verb else [_READ]
     if not verb:
         return [Finding("N", f"{call.name} installs packages")] if call.name == "yarn" else [_READ]
-    return [named_script(words[0], call.name)]
+    return [
+        named_script(words[0], call.name),
+        *(named_script(word, verb) for word in rest if GRAVE.fullmatch(word.text)),
+    ]
 
 
 def _package_runner(call: Call, words: "list[Word] | None" = None) -> list[Finding]:
@@ -90,9 +93,12 @@ def _package_runner(call: Call, words: "list[Word] | None" = None) -> list[Findi
     if not words or not words[0].is_literal:
         return [Finding("U", f"what {call.name} runs, only the run will tell")]
     name = re.sub(r"(?<=.)@[^/]*$", "", words[0].text)
-    call.run([literal(name.rsplit("/", 1)[-1]), *words[1:]])
+    at = next((number for number, word in enumerate(call.words) if word is words[0]), len(call.words))
+    call.run([literal(name.rsplit("/", 1)[-1]), *call.words[at + 1 :]])
     if name != words[0].text or "/" in name:
         return [Finding("N", f"{call.name} fetches {words[0].text} and runs it")]
+    if call.name == "pnpm" and "dlx" not in (word.text for word in call.words):
+        return [Finding("X", f"runs {name} of the project")]  # `pnpm exec` fetches nothing
     is_there = any(
         call.place.exists(f"{folder}/node_modules/.bin/{name}")
         for folder in {*call.scope.folders, call.place.workspace}
@@ -102,10 +108,19 @@ def _package_runner(call: Call, words: "list[Word] | None" = None) -> list[Findi
     return [Finding("N", f"{call.name} may fetch {name} and runs it")]
 
 
-def _verbs(
+_DEEDS = {
+    "F": "acts on others, or on the machine",
+    "N": "uses the network",
+    "E": "changes files inside",
+    "R": "only reads",
+}
+
+
+def verbs(
     *,
     network: str = "",
     reads: str = "",
+    edits: str = "",
     grave: str = "",
     scripts: str = "",
     runs: str = "",
@@ -119,6 +134,7 @@ def _verbs(
         for name, text in (
             ("network", network),
             ("reads", reads),
+            ("edits", edits),
             ("grave", grave),
             ("scripts", scripts),
             ("runs", runs),
@@ -139,11 +155,9 @@ def _verbs(
         if verb in lists["runs"]:
             at = next(i for i, word in enumerate(call.words) if word.text == verb)
             return _through(call, at + 1)
-        for name, letter in (("grave", "F"), ("network", "N"), ("reads", "R")):
+        for name, letter in (("grave", "F"), ("network", "N"), ("edits", "E"), ("reads", "R")):
             if verb in lists[name] or pair in lists[name]:
-                deed = {"F": "acts on others, or on the machine", "N": "uses the network", "R": "only reads"}[
-                    letter
-                ]
+                deed = _DEEDS[letter]
                 return [Finding(letter, f"{call.name} {verb} {deed}")]  # type: ignore[arg-type]
         if verb in lists["scripts"]:
             return [named_script(words[1] if len(words) > 1 else None, call.name)]
@@ -177,13 +191,13 @@ def _through(call: Call, at: int) -> list[Finding]:
     return found
 
 
-_PIP_READS = "list show freeze check inspect help debug config-list config-get cache-dir cache-list"
-_CARGO_READS = "version help search-nothing locate-project read-manifest pkgid verify-project"
-_SYSTEM_READS = (
-    "list search-nothing show policy depends rdepends info provides -Q -Qi -Ql -Qs -l -L -s -S "
-    "query repoquery "
-    "madison showpkg stats which-nothing"
+_PIP_READS = (
+    "list show freeze check inspect help debug config-list config-get config-debug cache-dir cache-list hash"
 )
+_CARGO_READS = "version help search-nothing locate-project read-manifest pkgid verify-project"
+_SYSTEM_READS = names("list show policy depends rdepends info provides query repoquery madison showpkg stats")
+_PACMAN_READS = re.compile(r"-[QTVF](?!.*y)\w*|-S[silgp]\w*|--(?:query|deptest|files|version)")
+"""`-S` alone installs, with one of these behind it it looks."""
 
 
 def _system(call: Call) -> list[Finding]:
@@ -191,14 +205,17 @@ def _system(call: Call) -> list[Finding]:
     if asks_for_help(call):
         return [Finding("R", "says what it is")]
     first = call.words[0].text if call.words else ""
-    if (
-        first in _SYSTEM_READS.split()
-        or call.name in ("apt-cache", "dpkg-query", "apt-file", "rpmquery")
-        or re.match(r"-Q|-q", first)
-    ):
+    if call.name in ("pacman", "yay", "paru"):
+        looks = _PACMAN_READS.fullmatch(first) and not re.match(r"-S\w*[yucw]", first)
+        return [_READ if looks else Finding("F", f"{call.name} changes the system")]
+    if first in _SYSTEM_READS or call.name in ("apt-cache", "dpkg-query", "apt-file", "rpmquery"):
+        return [_READ]
+    if call.name in ("rpm", "nix-env") and re.match(r"-q|--query", first):
         return [_READ]
     if first == "search":
         return [Finding("N", "asks the network")]
+    if first == "run" and call.name in ("flatpak", "snap"):
+        return [Finding("X", f"{call.name} runs a program")]
     if call.name == "dpkg" and re.fullmatch(
         r"-[lLsSpIc]|--(list|listfiles|status|search|print-architecture|info)", first
     ):
@@ -210,9 +227,14 @@ def pip_like(call: Call) -> list[Finding]:
     return _PIP(call)
 
 
-_PIP = _verbs(network="install download wheel uninstall index search", reads=_PIP_READS, bare=_READ)
+_PIP = verbs(
+    network="install download wheel uninstall index search lock",
+    reads=_PIP_READS,
+    grave="config-set config-unset config-edit",
+    bare=_READ,
+)
 
-_MIX = _verbs(
+_MIX = verbs(
     network="deps.get deps.update local.hex local.rebar archive.install escript.install hex.audit",
     grave="hex.publish hex.user",
     reads="help",
@@ -238,13 +260,13 @@ def _mix(call: Call) -> list[Finding]:
     return [one for task in inner for one in _MIX(task)] or [Finding("X", "mix runs tasks")]
 
 
-_POETRY = _verbs(
+_POETRY = verbs(
     network="install add update lock remove sync self",
     grave="publish",
     runs="run",
     reads="show env-info env-list check version-nothing config-nothing about list",
 )
-_COMPOSER = _verbs(
+_COMPOSER = verbs(
     network="install update require remove create-project global outdated audit",
     reads="show licenses validate",
     scripts="run-script run",
@@ -273,10 +295,10 @@ PACKAGES: Table = table(
     ("npm pnpm yarn bun cnpm", _npm),
     ("npx bunx pnpx", _package_runner),
     ("pip pip3 pipx-nothing", _PIP),
-    ("pipx", _verbs(network="install run upgrade upgrade-all inject", reads="list environment")),
+    ("pipx", verbs(network="install run upgrade upgrade-all inject", reads="list environment")),
     (
         "uv",
-        _verbs(
+        verbs(
             network="sync add lock pip remove python tool self cache venv-nothing init-nothing",
             grave="publish",
             runs="run",
@@ -289,17 +311,19 @@ PACKAGES: Table = table(
         "poetry",
         _keeps_settings(_POETRY, is_outside=lambda words: not words & {"--list", "--local"}),
     ),
-    ("pdm hatch rye pixi", _POETRY),
-    ("pipenv", _verbs(network="install update lock sync uninstall", runs="run", reads="graph")),
+    ("pdm rye pixi", _POETRY),
+    (
+        "hatch",
+        verbs(network="env-create self python", grave="publish", runs="run", reads="status project dep"),
+    ),
+    ("pipenv", verbs(network="install update lock sync uninstall", runs="run", reads="graph")),
     (
         "conda mamba micromamba",
-        _verbs(
-            network="install create update remove env upgrade search", runs="", reads="list info env-list"
-        ),
+        verbs(network="install create update remove env upgrade search", runs="", reads="list info env-list"),
     ),
     (
         "bundle bundler",
-        _verbs(
+        verbs(
             network="install update add outdated lock package cache",
             grave="release-nothing",
             runs="exec",
@@ -309,7 +333,7 @@ PACKAGES: Table = table(
     ),
     (
         "gem",
-        _verbs(
+        verbs(
             network="install update fetch search outdated",
             grave="push yank owner",
             reads="list env environment which contents",
@@ -321,7 +345,7 @@ PACKAGES: Table = table(
     ),
     (
         "cargo",
-        _verbs(
+        verbs(
             network="fetch update add remove install binstall search generate-lockfile vendor",
             grave="publish yank owner login",
             reads=_CARGO_READS,
@@ -330,24 +354,25 @@ PACKAGES: Table = table(
     ),
     (
         "go",
-        _verbs(
+        verbs(
             network="get install mod-tidy mod-download mod-vendor mod-get work-sync",
             reads="version env doc help",
+            edits="mod-edit mod-init work-init work-use work-edit",
         ),
     ),
     (
         "mvn mvnw",
-        _verbs(
+        verbs(
             grave="deploy release:perform release:prepare", reads="", bare=Finding("X", "Maven runs plugins")
         ),
     ),
     (
         "gradle gradlew",
-        _verbs(grave="publish release", grave_scripts=True, bare=Finding("X", "gradle runs tasks")),
+        verbs(grave="publish release", grave_scripts=True, bare=Finding("X", "gradle runs tasks")),
     ),
     (
         "rustup",
-        _verbs(
+        verbs(
             network="update install component-add target-add toolchain-install default self self-update",
             runs="run",
             reads="show which help toolchain-list target-list component-list",
@@ -355,26 +380,44 @@ PACKAGES: Table = table(
     ),
     (
         "dotnet",
-        _verbs(
+        verbs(
             network="restore add tool-install", grave="nuget-push", reads="--info --list-sdks --list-runtimes"
         ),
     ),
-    ("nuget", _verbs(network="install restore", grave="push")),
+    ("nuget", verbs(network="install restore", grave="push")),
     ("mix rebar3", _mix),
     (
         "brew",
-        _verbs(
+        verbs(
             network="install upgrade update reinstall tap fetch search bundle uninstall",
-            grave="services",
+            grave="services bump-formula-pr bump-cask-pr",
             reads="list info config doctor deps uses leaves --prefix outdated",
         ),
     ),
-    ("twine", _verbs(grave="upload register", reads="check")),
-    ("flutter dart", _verbs(network="pub get upgrade", grave="pub-publish", reads="doctor --version")),
+    ("corepack", verbs(network="prepare use up pack", grave="enable disable install")),
+    (
+        "svn",
+        verbs(
+            network="checkout co update up commit ci switch sw import export log ls list cat blame praise annotate "
+            "copy cp merge lock unlock relocate",
+            reads="info status st stat diff di proplist pl propget pg",
+        ),
+    ),
+    (
+        "hg brz bzr",
+        verbs(
+            network="clone pull push fetch incoming outgoing branch checkout co identify",
+            reads="status st log diff cat annotate blame info parents heads root files manifest",
+        ),
+    ),
+    ("twine", verbs(grave="upload register", reads="check")),
+    ("flutter dart", verbs(network="pub get upgrade", grave="pub-publish", reads="doctor --version")),
     (
         "apt apt-get aptitude yum dnf zypper pacman apk emerge snap flatpak dpkg rpm apt-cache dpkg-query port "
         "pkg nix-env yay paru "
-        "cave eopkg apt-key add-apt-repository apt-mark softwareupdate chocolatey choco winget xbps-install",
+        "cave eopkg apt-key add-apt-repository apt-mark softwareupdate chocolatey choco winget xbps-install "
+        "xbps-remove pkgin pkg_add pkg_delete slackpkg swupd urpmi tdnf microdnf rpm-ostree opkg tlmgr guix "
+        "installer",
         _system,
     ),
 )

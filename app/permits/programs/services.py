@@ -21,7 +21,8 @@ def _hosting(call: Call) -> list[Finding]:
     if asks_for_help(call):
         return [Finding("R", "says what it is")]
     words = words_of(call, valued=names("-R --repo -q --jq --json -t --template -L --limit"))
-    if any(not word.is_literal for word in words[:2]):
+    is_api = bool(words) and words[0].text == "api"
+    if any(not word.is_literal for word in words[: 1 if is_api else 2]):
         return [Finding("U", "what it does, only the run will tell")]
     group, verb = (words[0].text if words else ""), (words[1].text if len(words) > 1 else "")
     if group in ("", "help", "version", "completion"):
@@ -159,7 +160,8 @@ def _container(call: Call, verb: str) -> list[Finding]:
         found.append(Finding("F", "the container gets the machine"))
     for value in taken.values("v", "volume", "mount"):
         found += _mount(call, value)
-    if not taken.is_sure and not taken.operands:
+    image = taken.operands[0] if taken.operands else None
+    if not taken.is_sure and (image is None or image.may_be_several):
         found.append(Finding("U", "what the container gets, only the run will tell"))
     return found
 
@@ -288,6 +290,24 @@ def _cloud(call: Call) -> list[Finding]:
     return [Finding("F", f"{call.name} acts on others")]
 
 
+def _is_tried(call: Call) -> bool:
+    return any(word.text in ("--dry-run", "-d", "--snapshot", "--preview") for word in call.words)
+
+
+def _releases(call: Call) -> list[Finding]:
+    """What publishes without being told to."""
+    if asks_for_help(call):
+        return [Finding("R", "says what it is")]
+    return [Finding("X", "only tries") if _is_tried(call) else Finding("F", f"{call.name} publishes")]
+
+
+def _goreleaser(call: Call) -> list[Finding]:
+    words = words_of(call)
+    if words and words[0].text == "release" and not _is_tried(call):
+        return [Finding("F", "publishes")]
+    return [Finding("X", "builds what would be released")]
+
+
 SERVICES: Table = table(
     ("gh glab hub tea", _hosting),
     ("docker podman nerdctl docker-compose podman-compose", _docker),
@@ -329,6 +349,20 @@ SERVICES: Table = table(
         ),
     ),
     ("aws gcloud az", _cloud),
+    (
+        "skopeo crane regctl oras",
+        _service(network="inspect list-tags digest manifest ls pull export catalog"),
+    ),
+    ("buildah", _service(reads="images containers inspect version", other="X")),
+    ("cosign", _service(network="verify verify-attestation verify-blob tree triangulate", code="version")),
+    ("argocd flux", _service(network="get list diff check logs app-get app-list app-diff", reads="version")),
+    ("eksctl consul nomad", _service(network="get status members info list", reads="version")),
+    ("packer", _service(network="init plugins", code="validate inspect", edits="fmt", reads="version")),
+    ("databricks bq", _service(network="ls list show head query get", reads="version")),
+    ("jf jfrog", _service(network="search config rt-search rt-download rt-ping", reads="--version")),
+    ("semantic-release np gh-pages release-it", _releases),
+    ("goreleaser", _goreleaser),
+    ("ngrok cloudflared", lambda call: [Finding("F", "opens this machine to others")]),
     ("ansible ansible-playbook", _service()),
     ("vagrant", _service(reads="status global-status", other="X")),
     (

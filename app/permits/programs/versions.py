@@ -1,0 +1,43 @@
+"""Managers of versions of languages, and nix: what they fetch."""
+
+from app.permits.calls import Call, Table, asks_for_help, table
+from app.permits.letters import Finding
+from app.permits.programs.packages import verbs, words_of
+
+_MANAGERS_OF_VERSIONS = verbs(
+    network="install add update upgrade sync fetch ls-remote list-remote list-all plugin plugin-add plugin-update "
+    "uninstall remove self-update setup",
+    reads="ls list current which where version versions root prefix plugin-list",
+)
+
+
+def _version_manager(call: Call) -> list[Finding]:
+    words = [word.text for word in call.words]
+    if words[:1] == ["install"] and {"-l", "-L", "--list"} & set(words):
+        return [Finding("R", "only reads")]
+    if words[:1] == ["init"] and "--install" in words:
+        return [Finding("F", "changes what shells that start run")]
+    if words[:2] == ["plugin", "list"] and words[2:3] != ["all"]:
+        return [Finding("R", "only reads")]
+    return _MANAGERS_OF_VERSIONS(call)
+
+
+def _nix(call: Call) -> list[Finding]:
+    if asks_for_help(call):
+        return [Finding("R", "says what it is")]
+    words = words_of(call)
+    if call.name != "nix" or (
+        words and words[0].text in ("build", "develop", "run", "shell", "flake", "profile", "search")
+    ):
+        return [Finding("N", "nix fetches what is missing")]
+    return [Finding("X", "nix runs what is written for it")]
+
+
+VERSIONS: Table = table(
+    (
+        "nvm fnm nvs nodenv volta asdf mise rtx pyenv rbenv rvm goenv gvm jenv sdk tfenv tenv ghcup juliaup phpenv "
+        "phpbrew kerl opam cabal stack n",
+        _version_manager,
+    ),
+    ("nix nix-shell nix-build", _nix),
+)

@@ -67,7 +67,7 @@ def test_of_a_large_folder_the_paths_come_first_and_then_where_one_works(folder:
     with writing(tmp_path / "index.sqlite") as store:
         found = survey(store, large)
         assert [path.partition("/")[0] for path in found.waiting][:4] == ["harbour"] * 4
-        assert build(store, large, workers=0, is_stopped=Stopped(after=2)) is False
+        assert build(store, large, found=found, workers=0, is_stopped=Stopped(after=1)) is False
         assert store.count() == len(found.waiting)
         assert store.count(mtime=NOT_LOOKED_AT) == len(found.waiting) - 1
         assert [id for id, _ in store.matching(["far"], 100)] != []

@@ -3,7 +3,10 @@
 import os
 import random
 import resource
+import signal
 import subprocess
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +15,7 @@ import pytest
 from tests.repomap.harbour import shown, write
 from tools.repomap.builder import IndexBuilder
 from tools.repomap.building import IndexedFolder
+from tools.repomap.listing import FolderListing
 from tools.repomap.repository import MappedRepository
 
 
@@ -113,3 +117,75 @@ def test_without_room_for_an_index_one_is_told_and_answers_go_by_paths(folder: P
     assert shown(repository, "the cache")[0] == "harbour/cache.py"
     assert repository.bring_up_to_date(workers=0) == ""
     assert repository.state().missing == 0
+
+
+def test_on_a_slow_drive_an_answer_waits_for_a_part_of_the_files_and_says_so(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(400):
+        write(folder, f"many/file{number}.py", f"def thing{number}():\n    pass\n")
+    assert MappedRepository(folder, tmp_path / "cache").bring_up_to_date(workers=0) == ""
+    looked: list[str] = []
+
+    def is_stamped(root: Path, path: str, stamp: object) -> bool:
+        looked.append(path)
+        time.sleep(0.01)
+        return True
+
+    monkeypatch.setattr("tools.repomap.building._is_stamped", is_stamped)
+    monkeypatch.setattr("tools.repomap.repository._SWEEP_SECONDS", 0.5)
+    repository = MappedRepository(folder, tmp_path / "cache")
+    try:
+        repository.look(patience=0.0)
+        assert 0 < len(looked) < 400
+        assert shown(repository, "the cache directory")[0] == "harbour/cache.py"
+        assert "read slowly" in repository.state().problem
+    finally:
+        repository.close()
+
+
+def test_names_that_could_not_all_be_listed_in_time_are_not_all_there_are(
+    folder: Path, tmp_path: Path
+) -> None:
+    listing = FolderListing(folder)
+    assert listing.paths(lambda path: False, 0.0) == [] and not listing.is_whole
+    assert "harbour/cache.py" in listing.paths(lambda path: False, 60.0) and listing.is_whole
+
+
+def test_links_in_circles_are_not_followed(folder: Path, tmp_path: Path) -> None:
+    (folder / "harbour" / "again").symlink_to(folder)
+    (folder / "harbour" / "one").symlink_to("other")
+    (folder / "harbour" / "other").symlink_to("one")
+    repository = MappedRepository(folder, tmp_path / "cache")
+    assert repository.bring_up_to_date(workers=0) == ""
+    assert repository.definitions("ReadCache")[1] == 1
+    assert not [path for path in repository.paths() if "again" in path]
+    assert repository.state().missing == 0
+
+
+def test_who_waits_for_a_builder_of_another_takes_over_when_that_is_killed(
+    folder: Path, tmp_path: Path
+) -> None:
+    for number in range(1500):
+        write(folder, f"many/file{number}.py", f"def thing{number}(one, two):\n    return one + two\n" * 20)
+    other = MappedRepository(folder, tmp_path / "cache")
+    heard = threading.Event()
+    builder = IndexBuilder(IndexedFolder(folder), other.index, None, heard.set)
+    try:
+        while not builder.report.done and builder.is_running:
+            heard.wait(60)
+            heard.clear()
+        if not builder.is_running:
+            pytest.skip("it was done before anybody could be in its way")
+        other.look(patience=0.0)
+        assert not other.is_building
+        assert other.map_about("thing7 of many").map.files
+        os.kill(builder._process.pid, signal.SIGKILL)  # pyright: ignore[reportPrivateUsage]
+        assert builder.wait(60)
+        other._looked = float("-inf")  # pyright: ignore[reportPrivateUsage]  (five seconds later)
+        other.look(patience=120)
+        assert not other.is_building and other.state().missing == 0
+        assert other.definitions("thing1499")[1] == 20
+    finally:
+        builder.close()
+        other.close()

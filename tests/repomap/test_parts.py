@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.repomap.parts import counted, names_in, parts_of, question_words, stem
+from tools.repomap.parts import counted, emphasis, names_in, parts_of, question_words, stem
 
 
 @pytest.mark.parametrize(
@@ -58,3 +58,10 @@ def test_a_text_of_one_script_is_counted_as_any_other(text: str):
     plain, other = counted(text), counted(f"{text} é")
     other.pop("é", None)
     assert plain == other
+
+
+def test_what_is_said_again_and_what_is_said_first_counts_more():
+    asked = emphasis("Rope is too short\n\nThe rope of the boat; rope, rope, and the anchor.")
+    assert asked["rope"] > asked["short"] > asked["boat"] == asked["anchor"] == 1
+    assert set(emphasis("one line about boats").values()) == {1}
+    assert emphasis("rope " * 90)["rope"] == 3

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.repomap.harbour import FILES, shown, write
 from tools.repomap.builder import IndexBuilder
 from tools.repomap.building import IndexedFolder, writing
+from tools.repomap.parts import stem
 from tools.repomap.render import MapCandidate, render, tokens_of
 from tools.repomap.repository import MappedRepository
 from tools.repomap.store import IndexStore, keep_within
@@ -269,3 +270,46 @@ def test_nobody_holds_the_lock_of_an_index_that_is_done(repository: MappedReposi
     lock = repository.index.with_name(repository.index.name + ".lock")
     with lock.open() as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_what_a_file_is_called_says_more_than_its_folders(folder: Path, tmp_path: Path):
+    for number in range(5):
+        write(folder, f"anchor/part{number}.py", f"def anchor(chain):\n    return chain.drop({number})\n")
+    write(folder, "harbour/anchor.py", "def drop(chain):\n    return chain\n")
+    repository = MappedRepository(folder, tmp_path / "cache")
+    assert repository.bring_up_to_date(workers=0) == ""
+    assert shown(repository, "the chain of an anchor is lost")[0] == "harbour/anchor.py"
+
+
+def test_an_index_that_was_changed_all_over_is_as_one_made_anew(folder: Path, tmp_path: Path):
+    def words(number: int) -> str:
+        return "".join(f"def thing{chr(97 + at % 26)}{chr(97 + number % 26)}(): pass\n" for at in range(200))
+
+    for number in range(60):
+        write(folder, f"many/file{number}.py", words(number))
+    changed = MappedRepository(folder, tmp_path / "cache")
+    assert changed.bring_up_to_date(workers=0) == ""
+    for turn in range(6):
+        for number in range(turn * 10, 60):
+            write(folder, f"many/file{number}.py", words(number + turn) + "# é\n" * turn)
+        for number in range(turn * 10, turn * 10 + 9):
+            (folder / f"many/file{number}.py").unlink()
+        assert changed.bring_up_to_date(workers=0) == ""
+    anew = MappedRepository(folder, tmp_path / "other")
+    assert anew.bring_up_to_date(workers=0) == ""
+    names = [f"thing{chr(97 + number)}{chr(97 + at)}" for number in range(26) for at in range(26)]
+    with IndexStore(changed.index) as one, IndexStore(anew.index) as other:
+        for name in names:
+            parts = [stem(name), "cach"]
+            assert one.rarity(parts[0]) == other.rarity(parts[0])
+            assert _by_path(one, one.matching(parts, 99)) == _by_path(other, other.matching(parts, 99))
+            assert len(one.named(name)) == len(other.named(name))
+    sizes = [
+        sum(part.stat().st_size for part in one.parent.glob("*.sqlite*"))
+        for one in (changed.index, anew.index)
+    ]
+    assert sizes[0] < 1.6 * sizes[1]
+
+
+def _by_path(store: IndexStore, found: list[tuple[int, float]]) -> dict[str, float]:
+    return {file.path: round(score, 6) for id, score in found if (file := store.file(id)) is not None}

@@ -10,7 +10,7 @@ import os
 import selectors
 import sqlite3
 import zlib
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -40,6 +40,7 @@ _HELPED_BYTES = 16_000
 _MOST_DEATHS = 100
 _MOST_WORKERS = 4
 _PATHS_AT_ONCE = 2000
+_LOOKED_AT_ONCE = 50
 
 
 class IndexProgress(msgspec.Struct, frozen=True, array_like=True):
@@ -120,28 +121,48 @@ class FolderSurvey(msgspec.Struct, frozen=True):
 def survey(
     store: IndexStore, folder: IndexedFolder, is_stopped: Callable[[], bool] = lambda: False
 ) -> FolderSurvey:
-    """Lists the folder anew."""
+    """Lists the folder anew. Raises `TooSlow` when it is stopped."""
     listed = list_files(folder.root, is_stopped=is_stopped, hides=folder.hidden.below(folder.root))
+    if is_stopped():
+        raise TooSlow
     is_cut = len(listed) > MOST_FILES
     listed = listed[:MOST_FILES]
     known = store.stamps()
     gone = tuple(sorted(known.keys() - set(listed)))
-    waiting = [path for path in listed if not _is_stamped(folder.root, path, known.get(path))]
+    waiting = _changed(folder.root, ((path, known.get(path)) for path in listed), is_stopped)
     sizes, changed = _states(folder.root, waiting) if waiting else (0, {})
     is_large = len(listed) > folder.most_at_once or sizes > folder.most_bytes_at_once
     unknown = tuple(path for path in waiting if path not in known) if is_large else ()
     return FolderSurvey(len(listed), is_cut, gone, _ordered(waiting, changed, folder.begins_at), unknown)
 
 
-def sweep(store: IndexStore, folder: IndexedFolder) -> FolderSurvey:
-    """Looks at the files that are known, and at nothing else."""
+class TooSlow(Exception):
+    """A folder on a drive that answers slowly: there is no time to look at all of its files."""
+
+
+def sweep(
+    store: IndexStore, folder: IndexedFolder, is_stopped: Callable[[], bool] = lambda: False
+) -> FolderSurvey:
+    """Looks at the files that are known, and at nothing else. Raises `TooSlow` when it is stopped."""
     root, hides = folder.root, folder.hidden.below(folder.root)
     known = store.stamps()
-    waiting = [path for path, stamp in known.items() if not _is_stamped(root, path, stamp)]
+    waiting = _changed(root, known.items(), is_stopped)
     gone = tuple(path for path in waiting if not os.path.lexists(root / path))
     gone += tuple(path for path in known if hides(path))
     rest = set(waiting) - set(gone)
     return FolderSurvey(int(store.meta("listed") or 0), bool(store.meta("cut")), gone, tuple(sorted(rest)))
+
+
+def _changed(
+    root: Path, files: Iterable[tuple[str, FileStamp | None]], is_stopped: Callable[[], bool]
+) -> list[str]:
+    found: list[str] = []
+    for number, (path, stamp) in enumerate(files, 1):
+        if number % _LOOKED_AT_ONCE == 0 and is_stopped():
+            raise TooSlow
+        if not _is_stamped(root, path, stamp):
+            found.append(path)
+    return found
 
 
 def _states(root: Path, paths: Sequence[str]) -> tuple[int, dict[str, int]]:
@@ -179,7 +200,10 @@ def build(
 ) -> bool:
     """False: it was stopped before its end. `workers=0` maps in this process."""
     root = folder.root
-    found = found or survey(store, folder, is_stopped)
+    try:
+        found = found or survey(store, folder, is_stopped)
+    except TooSlow:
+        return False
     store.remove([os.fsencode(path) for path in found.gone])
     store.set_meta("listed", str(found.listed))
     store.set_meta("cut", "1" if found.is_cut else "")
@@ -206,6 +230,7 @@ def build(
             store.put(pending)
             return False
     store.put(pending)
+    store.tidy()
     store.set_meta("finished", "1")
     progress(IndexProgress(found.listed, found.listed))
     return True

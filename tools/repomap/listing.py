@@ -1,7 +1,9 @@
 """The files of a folder as ripgrep lists them: without ignored ones, without `.git`, nothing followed."""
 
 import os
+import selectors
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +13,8 @@ from tools.searching.ripgrep import ALWAYS, bundled_ripgrep
 
 MOST_FILES = 200_000
 _PIECE = 1 << 16
+_PATIENCE = 0.05
+_BELIEVED_SECONDS = 30.0
 
 
 def is_below(path: str, folder: str) -> bool:
@@ -45,9 +49,16 @@ def _listed(root: Path, most: int, is_stopped: Callable[[], bool]) -> list[str]:
     rest = b""
     assert listing.stdout is not None
     try:
-        while (piece := listing.stdout.read(_PIECE)) and len(found) <= most and not is_stopped():
-            *paths, rest = (rest + piece).split(b"\0")
-            found += [os.fsdecode(path) for path in paths]
+        with selectors.DefaultSelector() as waiting:
+            waiting.register(listing.stdout, selectors.EVENT_READ)
+            while len(found) <= most and not is_stopped():
+                if not waiting.select(_PATIENCE):
+                    continue  # a slow drive: whoever asks may stop meanwhile
+                piece = os.read(listing.stdout.fileno(), _PIECE)
+                if not piece:
+                    break
+                *paths, rest = (rest + piece).split(b"\0")
+                found += [os.fsdecode(path) for path in paths]
     finally:
         listing.kill()
         listing.stdout.close()
@@ -65,3 +76,26 @@ def _walked(root: Path, most: int) -> list[str]:
         if len(found) > most:
             break
     return sorted(found[: most + 1])
+
+
+class FolderListing:
+    """The names of a folder's files, believed for a while; as many as could be listed in time."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._found: list[str] = []
+        self._listed = float("-inf")
+        self.is_whole = False
+
+    def paths(self, hides: Callable[[str], bool], seconds: float) -> list[str]:
+        now = time.monotonic()
+        if not self.is_whole or now - self._listed >= _BELIEVED_SECONDS:
+            found = list_files(self._root, is_stopped=lambda: time.monotonic() - now >= seconds)
+            self.is_whole = time.monotonic() - now < seconds
+            if self.is_whole or len(found) > len(self._found):
+                self._found, self._listed = found, now
+        return [path for path in self._found[:MOST_FILES] if not hides(path)]
+
+    @property
+    def is_cut(self) -> bool:
+        return len(self._found) > MOST_FILES

@@ -1,6 +1,8 @@
 """Where a name is defined, and where it is used: by name, never claimed to be precise."""
 
 import subprocess
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -17,6 +19,8 @@ from tools.searching.ripgrep import ALWAYS, bundled_ripgrep
 
 _MOST_DEFINITIONS = 400
 _MOST_HITS = 2000
+_MOST_SECONDS = 10.0
+"""Of a search for uses: on a slow drive those are told that were found by then."""
 _LOOKED_AT = 5
 _LONGEST_LINE = 200
 
@@ -167,6 +171,7 @@ def uses(
     last = _plain(name).rpartition(".")[2]
     hits: dict[str, list[tuple[int, str]]] = {}
     count = 0
+    began = time.monotonic()
     for path, line, text in _grepped(root, last, below):
         if is_secret(path) or hides(path):
             continue
@@ -190,7 +195,8 @@ def uses(
             if len(shown) < most:
                 shown.append(NameUse(path, line, text[:_LONGEST_LINE], within, span))
     files = len({use.path for use in shown}) if len(shown) == count else len(hits)
-    return NameUses(tuple(shown), count, files, count >= _MOST_HITS)
+    is_cut = count >= _MOST_HITS or time.monotonic() - began >= _MOST_SECONDS
+    return NameUses(tuple(shown), count, files, is_cut)
 
 
 def _grepped(root: Path, name: str, below: str) -> Iterator[tuple[str, int, str]]:
@@ -207,6 +213,8 @@ def _grepped(root: Path, name: str, below: str) -> Iterator[tuple[str, int, str]
         stderr=subprocess.DEVNULL,
     )
     assert searching.stdout is not None
+    ending = threading.Timer(_MOST_SECONDS, searching.kill)
+    ending.start()
     try:
         for row in searching.stdout:
             path, _, rest = row.partition(b"\0")
@@ -215,6 +223,7 @@ def _grepped(root: Path, name: str, below: str) -> Iterator[tuple[str, int, str]
                 told = text.decode("utf-8", "replace").strip()
                 yield path.decode("utf-8", "surrogateescape").removeprefix("./"), int(number), told
     finally:
+        ending.cancel()
         searching.kill()
         searching.stdout.close()
         searching.wait()

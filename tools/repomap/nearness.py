@@ -37,6 +37,21 @@ def learn(store: IndexStore, root: Path, home: Path) -> None:
     store.set_meta("near_head", head.decode().strip())
 
 
+def state_of_git(root: Path) -> tuple[int, ...]:
+    """Another one when another commit is checked out, or something is added to the next."""
+    repository = find_repository(root)
+    if repository is None:
+        return ()
+    told: list[int] = []
+    for name in ("HEAD", "index", "logs/HEAD"):
+        try:
+            state = (repository.folder / name).stat()
+        except OSError:
+            continue
+        told += [state.st_mtime_ns, state.st_size]
+    return tuple(told)
+
+
 def _asked(top: Path, words: tuple[str, ...], configuration: Configuration, home: Path) -> bytes | None:
     command = git_command(top, *words, repository=configuration, home=home)
     if command is None:

@@ -13,8 +13,8 @@ from tools.filemap.reading import CannotMap, read_text
 from tools.filemap.symbols import Symbol
 from tools.filemap.watch import Deadline, Overtime
 from tools.repomap.kinds import Kind, kind_of
-from tools.repomap.parts import counted, repeated
-from tools.repomap.store import NOT_LOOKED_AT, FileWords, Indexed
+from tools.repomap.parts import counted
+from tools.repomap.store import NOT_LOOKED_AT, Indexed, words_of
 
 MOST_BYTES = 1_000_000
 """Of larger files only path and size are known."""
@@ -50,12 +50,7 @@ def indexed(root: Path, path: str) -> Indexed | None:
     except (OSError, Overtime):
         return msgspec.structs.replace(nothing, kind=kind)
     symbols = _kept(made.symbols, kind)
-    words = FileWords(
-        path=nothing.words.path,
-        symbols=repeated(counted(" ".join(symbol.name for symbol in symbols)).items()),
-        docs=repeated(counted(" ".join(symbol.doc for symbol in symbols if symbol.doc)).items()),
-        body=counted(source.decode("utf-8", "replace")) if kind != "generated" else {},
-    )
+    body = counted(source.decode("utf-8", "replace")) if kind != "generated" else {}
     return msgspec.structs.replace(
         nothing,
         size=text.total_bytes,
@@ -63,7 +58,7 @@ def indexed(root: Path, path: str) -> Indexed | None:
         kind=kind,
         lines=made.total_lines,
         symbols=symbols,
-        words=words,
+        words=words_of(path, symbols, body),
     )
 
 
@@ -92,7 +87,7 @@ def path_alone(path: str) -> Indexed:
         kind="data",
         lines=0,
         symbols=(),
-        words=FileWords(repeated(counted(path).items()), "", "", {}),
+        words=words_of(path, (), {}),
     )
 
 

@@ -1,24 +1,28 @@
 """Which files and symbols a question is most likely about: by words over four fields, exact names, traces, neighbours.
 
-The weights are first guesses that held on 108 questions of eight repositories; `python -m bench repository-maps`
-measures them on others. Nothing of a repository changes them.
+The weights are first guesses that held on 108 questions of eight repositories; what was added later was chosen by 154
+questions of eleven. `python -m bench repository-maps` measures them on others. Nothing of a repository changes them.
 """
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
 from tools.filemap.symbols import says_little
 from tools.repomap.kinds import WEIGHTS, is_about_tests
 from tools.repomap.listing import is_below
-from tools.repomap.parts import capitalised_in, counted, names_in, parts_of, question_words
+from tools.repomap.parts import capitalised_in, distinct_parts, emphasis, names_in, parts_of, question_words
 from tools.repomap.store import IndexedFile, IndexStore, KeptOutline
 
 EXACT = 0.35
-NEAR_BY_NAMES = 0.2
-CHANGED_TOGETHER = 0.3
+BY_FILE_NAME = 0.35
+"""What the file itself is called says more than the folders that it lies in. With `emphasis` it made 78.6 % of 154
+questions 83.1 %, by the first ten files."""
+NEAR_BY_NAMES = 0.35
+CHANGED_TOGETHER = 0.5
+"""Of 76 questions with one file known another is among the first five in 87 %, by each of a wide range of weights."""
 SAME_PACKAGE = 1.5
 """In a repository of several: what lies in that of the files of the conversation."""
 _MANIFESTS = (
@@ -42,6 +46,8 @@ class MapQuestion(msgspec.Struct, frozen=True):
 
     text: str
     parts: tuple[str, ...]
+    emphasis: Mapping[str, int]
+    """How often each part is asked for."""
     words: tuple[str, ...]
     """As they stand in the question, one for each part."""
     names: tuple[str, ...]
@@ -75,6 +81,7 @@ def question_of(text: str) -> MapQuestion:
     return MapQuestion(
         text=text,
         parts=tuple(words),
+        emphasis=emphasis(text),
         words=tuple(words.values()),
         names=tuple(names_in(text)),
         traces=traces[:200],
@@ -87,7 +94,8 @@ def rank(
 ) -> Ranking:
     """The likeliest files first. `below`: a folder to stay in; `known`: files of the conversation."""
     rarities = _rarities(store, question.parts)
-    scores = _normalised(dict(store.matching(question.parts, _MOST_LOOKED_AT)))
+    asked = [part for part in question.parts for _ in range(question.emphasis[part])]
+    scores = _normalised(dict(store.matching(asked, _MOST_LOOKED_AT)))
     exact = _exact(store, question)
     for id, score in _normalised(exact).items():
         scores[id] = scores.get(id, 0.0) + EXACT * score
@@ -95,15 +103,15 @@ def rank(
     lines = _traced(store, question, scores)
     about_tests = is_about_tests(question.text) or _is_test_folder(below)
     packages = packages_of(store, known)
+    files = [file for file in store.files_of(scores) if is_below(file.path, below)]
+    called = _normalised({file.id: _worth(_end(file.path).partition(".")[0], rarities) for file in files})
     places: list[LikelyFile] = []
-    for id, score in scores.items():
-        file = store.file(id)
-        if file is None or not is_below(file.path, below):
-            continue
-        weight = 1.0 if id in lines or (file.kind == "test" and about_tests) else WEIGHTS[file.kind]
+    for file in files:
+        weight = 1.0 if file.id in lines or (file.kind == "test" and about_tests) else WEIGHTS[file.kind]
         if any(is_below(file.path, package) for package in packages):
             weight *= SAME_PACKAGE
-        places.append(LikelyFile(file, score * weight, frozenset(lines.get(id, ()))))
+        score = scores[file.id] + BY_FILE_NAME * called.get(file.id, 0.0)
+        places.append(LikelyFile(file, score * weight, frozenset(lines.get(file.id, ()))))
     places.sort(key=lambda place: (-place.score, len(place.file.path), place.file.path))
     return Ranking(tuple(places[:most]), rarities)
 
@@ -127,13 +135,14 @@ def symbol_scores(
     names = {name.lower() for name in question.names} | {
         name.lower() for name in capitalised_in(question.text)
     }
-    own = [_worth(counted(symbol.name), ranking.rarities) for symbol in outline.symbols]
+    worth = _worth_of(ranking.rarities)
+    own = [worth(symbol.name) for symbol in outline.symbols]
     scores: list[float] = []
     for index, symbol in enumerate(outline.symbols):
         length = symbol.end_line - symbol.start_line + 1
         score = math.log1p(length) * 0.05 + own[index]
         if symbol.doc:
-            score += 0.5 * _worth(counted(symbol.doc), ranking.rarities)
+            score += 0.5 * worth(symbol.doc)
         if symbol.parent is not None:
             score += 0.3 * own[symbol.parent]
         if symbol.name.lower() in names:
@@ -144,8 +153,16 @@ def symbol_scores(
     return scores
 
 
-def _worth(parts: Mapping[str, int], rarities: Mapping[str, float]) -> float:
-    return sum(rarities[part] for part in parts if part in rarities)
+def _worth(text: str, rarities: Mapping[str, float]) -> float:
+    return sum(rarities[part] for part in distinct_parts(text) if part in rarities)
+
+
+def _worth_of(rarities: Mapping[str, float]) -> Callable[[str], float]:
+    """`_worth` for thousands of texts, of which few have any of the words: no stem changes how a word begins."""
+    if not rarities:
+        return lambda text: 0.0
+    may_have = re.compile("|".join(sorted({re.escape(part[:3]) for part in rarities})), re.IGNORECASE).search
+    return lambda text: _worth(text, rarities) if may_have(text) else 0.0
 
 
 def _rarities(store: IndexStore, parts: Sequence[str]) -> dict[str, float]:
@@ -175,12 +192,7 @@ def _traced(store: IndexStore, question: MapQuestion, scores: dict[int, float]) 
     named += [(path, 0) for path in question.paths]
     if not named:
         return {}
-    by_name: dict[str, list[IndexedFile]] = {}
-    wanted = {_end(path) for path, _ in named}
-    for file in store.files():
-        name = _end(file.path)
-        if name in wanted:
-            by_name.setdefault(name, []).append(file)
+    by_name = {name: list(store.files(called=name)) for name in {_end(path) for path, _ in named} if name}
     lines: dict[int, set[int]] = {}
     for place, (path, line) in enumerate(named):
         likeliest = max(by_name.get(_end(path), ()), key=lambda file: _shared(file.path, path), default=None)
@@ -230,7 +242,7 @@ def neighbours_by_names(store: IndexStore, file: IndexedFile) -> dict[int, float
     """Files that share names with this one which at most a few define, weighted by how few."""
     found: dict[int, float] = {}
     total = max(store.count(), 1)
-    body = store.words(file.id).body
+    body = store.body(file.id)
     rare = sorted(body, key=lambda part: store.rarity(part))[:_MOST_RARE_WORDS]
     asked = [part for part in rare if 1 < store.rarity(part) <= max(_RARE_FILES, total // 200)]
     for id, score in store.matching(asked, _MOST_LOOKED_AT // 4):

@@ -25,6 +25,7 @@ from tools.repomap.building import (
     IndexBusy,
     IndexedFolder,
     IndexProgress,
+    TooSlow,
     build,
     is_fresh,
     survey,
@@ -34,9 +35,9 @@ from tools.repomap.building import (
 from tools.repomap.folder_map import folder_candidates
 from tools.repomap.hidden import HiddenFiles
 from tools.repomap.kinds import Kind, note_of
-from tools.repomap.listing import is_below, list_files
+from tools.repomap.listing import FolderListing, is_below
 from tools.repomap.lookup import Definition, NameUses, definitions, is_defined, symbols_like, uses
-from tools.repomap.nearness import learn
+from tools.repomap.nearness import learn, state_of_git
 from tools.repomap.outlining import indexed
 from tools.repomap.ranking import MapQuestion, Ranking, question_of, rank, rank_paths, symbol_scores
 from tools.repomap.render import DEFAULT_TOKENS, MapCandidate, RankedMap, render
@@ -56,11 +57,16 @@ _MAPPED_AT_ONCE = 60
 """So many changed files are brought up to date before an answer; more by the builder, behind it."""
 _LOOK_SECONDS = 5.0
 """So long what was seen of the folder is believed."""
+_SWEEP_SECONDS = 1.0
+_SLOW_SECONDS = 20.0
+"""What cannot be looked at in that time, as on a drive of the network, is looked at by the builder, and seldom."""
+_LISTING_SECONDS = 0.3
+_PATHS_SECONDS = 10.0
 _LIST_SECONDS = 30.0
 """So long no new files are looked for, unless git has done something meanwhile."""
 _RULES_SECONDS = 0.5
 """So long the rules that hide files are believed to be the same: they are asked about every path."""
-PATIENCE = 0.3
+PATIENCE = 0.25
 """Seconds that an answer waits for an index that is being made."""
 
 
@@ -124,7 +130,8 @@ class MappedRepository:
         self._begins_at = _below(root, begins_at) if begins_at is not None else ""
         self._lock = threading.Lock()
         self._builder: IndexBuilder | None = None
-        self._looked = self._listed = float("-inf")
+        self._looked = self._listed = self._was_slow = float("-inf")
+        self._listing = FolderListing(root)
         self._git_stood: tuple[int, ...] = ()
         self._problem = ""
         self._asked_hidden = float("-inf")
@@ -176,27 +183,37 @@ class MappedRepository:
             if self._builder is not None:
                 self._problem = self._builder.report.problem
                 self._builder = None
-            if time.monotonic() - self._looked < _LOOK_SECONDS:
+            began = time.monotonic()
+            if began - self._looked < _LOOK_SECONDS or began - self._was_slow < _SLOW_SECONDS:
                 return
-            self._looked = time.monotonic()
+            self._looked = began
             if not self._is_nearly_fresh():
                 self._builder = IndexBuilder(self._folder, self.index, self._home(), lambda: self.heard())
-                self._builder.wait(patience)
+                if not self.index.exists():  # the names are listed while it starts
+                    self._listing.paths(self.hides, patience)
+                self._builder.wait(max(0.0, patience - (time.monotonic() - began)))
 
     def _is_nearly_fresh(self) -> bool:
         """A few files are brought up to date at once. What is known is looked at each time, what is new seldom."""
         if not self.index.exists():
             return False
-        git, now = _state_of_git(self.root), time.monotonic()
+        git, now = state_of_git(self.root), time.monotonic()
         is_listing = now - self._listed >= _LIST_SECONDS or git != self._git_stood
+
+        def is_slow() -> bool:
+            return time.monotonic() - now >= _SWEEP_SECONDS
+
         try:
             with writing(self.index) as store:
-                found = survey(store, self._folder) if is_listing else sweep(store, self._folder)
+                found = (survey if is_listing else sweep)(store, self._folder, is_slow)
                 if len(found.waiting) > _MAPPED_AT_ONCE or not store.meta("finished"):
                     return False
                 is_done = build(store, self._folder, found=found, workers=0)
                 # Who changes with whom is told by a history, which another head has.
                 is_done = is_done and (git == self._git_stood or not self._git_stood or self._home() is None)
+        except TooSlow:  # behind the answers, and seldom
+            self._was_slow = now
+            return False
         except (IndexBusy, CannotIndex):
             return True
         if is_listing:
@@ -244,8 +261,8 @@ class MappedRepository:
         """The ranked map for words of a task."""
         question = question_of(text)
         with self.reading() as store:
-            if store is None:
-                return _by_paths(self.root, self.hides, self._problem, question, below, tokens)
+            if store is None or not store.meta("listed"):
+                return _by_paths(self._listing, self.hides, self._problem, question, below, tokens)
             ranking = rank(store, question, below=below, known=known, most=_MOST_SHOWN)
             candidates = (
                 candidate
@@ -253,11 +270,11 @@ class MappedRepository:
                 if (candidate := self._candidate(store, place.file, question, ranking, place.lines))
                 is not None
             )
-            rest = [] if store.meta("finished") else _not_indexed(store, self.root, self.hides, below)
+            rest = _not_indexed(store, self._listing, self.hides, below)
             others = (MapCandidate(path, None, (), ()) for path in rank_paths(rest, question, _MOST_SHOWN))
             return MapAnswer(
                 render(itertools.chain(candidates, others), tokens),
-                _state_of(store, self._problem),
+                _state_of(store, self._problem or _slowness(self._was_slow)),
                 question.words,
             )
 
@@ -265,12 +282,15 @@ class MappedRepository:
     def map_folder(self, below: str = "", *, tokens: int = DEFAULT_TOKENS) -> MapAnswer:
         """What is in a folder: the files that others lean on first."""
         with self.reading() as store:
-            if store is None:
-                return _by_paths(self.root, self.hides, self._problem, None, below, tokens)
-            rest = [] if store.meta("finished") else _not_indexed(store, self.root, self.hides, below)
+            if store is None or not store.meta("listed"):
+                return _by_paths(self._listing, self.hides, self._problem, None, below, tokens)
+            rest = _not_indexed(store, self._listing, self.hides, below)
             others = (MapCandidate(path, None, (), ()) for path in rest[:_MOST_SHOWN])
             known = folder_candidates(store, below, self.present, self.hides)
-            return MapAnswer(render(itertools.chain(known, others), tokens), _state_of(store, self._problem))
+            return MapAnswer(
+                render(itertools.chain(known, others), tokens),
+                _state_of(store, self._problem or _slowness(self._was_slow)),
+            )
 
     @_healing
     def definitions(
@@ -295,7 +315,7 @@ class MappedRepository:
         with self.reading() as store:
             known = store.stamps() if store is not None and store.meta("finished") else None
         if known is None:
-            return list_files(self.root, hides=self.hides)
+            return self._listing.paths(self.hides, _PATHS_SECONDS)
         return sorted(path for path in known if not self.hides(path))
 
     @_healing
@@ -342,7 +362,7 @@ class MappedRepository:
     @_healing
     def state(self) -> IndexState:
         with self.reading() as store:
-            return _state_of(store, self._problem)
+            return _state_of(store, self._problem or _slowness(self._was_slow))
 
     @contextlib.contextmanager
     def reading(self) -> Generator[IndexStore | None]:
@@ -370,6 +390,40 @@ class MappedRepository:
         return MapCandidate(file.path, outline.lines, outline.symbols, scores, note_of(file.kind))
 
 
+def _not_indexed(
+    store: IndexStore, listing: FolderListing, hides: Callable[[str], bool], below: str
+) -> list[str]:
+    """Files that the index does not have yet, not even by their path."""
+    listed = int(store.meta("listed") or 0)
+    if store.meta("finished") or (listed and store.count() >= listed):
+        return []
+    known = store.stamps()
+    paths = listing.paths(hides, _LISTING_SECONDS)
+    return [path for path in paths if path not in known and is_below(path, below)]
+
+
+def _by_paths(
+    listing: FolderListing,
+    hides: Callable[[str], bool],
+    trouble: str,
+    question: MapQuestion | None,
+    below: str,
+    tokens: int,
+) -> MapAnswer:
+    """Before there is an index: by the names of the files alone."""
+    paths = [path for path in listing.paths(hides, _LISTING_SECONDS) if is_below(path, below)]
+    wanted = rank_paths(paths, question, _MOST_SHOWN) if question is not None else paths[:_MOST_SHOWN]
+    shown = render((MapCandidate(path, None, (), ()) for path in wanted), tokens)
+    words = question.words if question is not None else ()
+    problem = trouble if listing.is_whole else "the names of its files are still being listed."
+    return MapAnswer(shown, IndexState(0, len(paths), problem), words)
+
+
+def _slowness(when: float) -> str:
+    is_slow = time.monotonic() - when < _SLOW_SECONDS
+    return "its files are read slowly, so what others change is seen late." if is_slow else ""
+
+
 def _state_of(store: IndexStore | None, problem: str) -> IndexState:
     if store is None:
         return IndexState(0, 0, problem)
@@ -378,48 +432,10 @@ def _state_of(store: IndexStore | None, problem: str) -> IndexState:
     return IndexState(count, missing, problem, is_cut=bool(store.meta("cut")))
 
 
-def _not_indexed(store: IndexStore, root: Path, hides: Callable[[str], bool], below: str) -> list[str]:
-    """Files that the index does not have yet."""
-    known = store.stamps()
-    listed = list_files(root, hides=hides)
-    return [path for path in listed if path not in known and is_below(path, below)]
-
-
-def _by_paths(
-    root: Path,
-    hides: Callable[[str], bool],
-    problem: str,
-    question: MapQuestion | None,
-    below: str,
-    tokens: int,
-) -> MapAnswer:
-    """Before there is an index: by the names of the files alone."""
-    paths = [path for path in list_files(root, hides=hides) if is_below(path, below)]
-    wanted = rank_paths(paths, question, _MOST_SHOWN) if question is not None else paths[:_MOST_SHOWN]
-    shown = render((MapCandidate(path, None, (), ()) for path in wanted), tokens)
-    words = question.words if question is not None else ()
-    return MapAnswer(shown, IndexState(0, len(paths), problem), words)
-
-
 def _below(root: Path, folder: Path) -> str:
     """As the index names it; empty for what lies elsewhere."""
     below = os.path.relpath(os.path.realpath(folder), os.path.realpath(root))
     return "" if below == "." or below.startswith("..") else below
-
-
-def _state_of_git(root: Path) -> tuple[int, ...]:
-    """Another one when another commit is checked out, or something is added to the next."""
-    repository = find_repository(root)
-    if repository is None:
-        return ()
-    told: list[int] = []
-    for name in ("HEAD", "index", "logs/HEAD"):
-        try:
-            state = (repository.folder / name).stat()
-        except OSError:
-            continue
-        told += [state.st_mtime_ns, state.st_size]
-    return tuple(told)
 
 
 def root_of(folder: Path) -> Path:

@@ -8,6 +8,7 @@ from widgets.editor.chips import Attachment
 HEADER = 256 * 1024
 """A JPEG may hide its size behind a large preview."""
 MAX_BYTES = 50_000_000
+_ORIENTATION = 0x112
 
 
 def image_file(path: Path) -> Attachment | None:
@@ -80,6 +81,24 @@ def _jpeg_size(header: bytes) -> tuple[int, int]:
             return width, height
         at += 2 + struct.unpack(">H", header[at + 2 : at + 4])[0]
     return 0, 0
+
+
+def is_on_its_side(header: bytes) -> bool:
+    """Whether a photograph says (in its EXIF) that it is to be turned by a quarter, so that width and height change."""
+    at = header.find(b"Exif\0\0", 0, 65_536) + 6
+    order = {b"II": "<", b"MM": ">"}.get(header[at : at + 2])
+    if not header.startswith(b"\xff\xd8") or at < 6 or order is None:
+        return False
+    try:
+        first = at + struct.unpack_from(f"{order}I", header, at + 4)[0]
+        count = struct.unpack_from(f"{order}H", header, first)[0]
+        for entry in range(first + 2, first + 2 + 12 * min(count, 100), 12):
+            tag, value = struct.unpack_from(f"{order}H6xH", header, entry)
+            if tag == _ORIENTATION:
+                return 5 <= value <= 8
+    except struct.error:
+        pass
+    return False
 
 
 def _webp_size(header: bytes) -> tuple[int, int]:

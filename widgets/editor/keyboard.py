@@ -23,8 +23,9 @@ class Popup(Protocol):
     def is_open(self) -> bool: ...
     def move(self, delta: int) -> None: ...
     def page(self, direction: int) -> None: ...
-    def accept(self) -> bool:
-        """Put the chosen completion in; whether Enter shall send afterwards."""
+    def accept(self, *, goes_on: bool = False) -> bool:
+        """Put the chosen completion in; whether Enter shall send afterwards. `goes_on`: though its list is for less
+        than is written now, if it begins with all of that."""
         ...
 
     def close(self) -> None: ...
@@ -197,7 +198,7 @@ class PromptKeyboard:
 
     def complete(self) -> None:
         if (popup := self.open_popup) is not None:
-            popup.accept()
+            popup.accept(goes_on=True)
         elif self._editor.popup is not None:
             self._editor.popup.force()
 

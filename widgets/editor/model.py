@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 from widgets.editor.chips import Chips, UnsentPrompt
 from widgets.editor.graphemes import boundary_after, snap
 from widgets.editor.killring import KillRing
+from widgets.editor.marks import Marks
 from widgets.editor.registers import Registers
 
 Position = tuple[int, int]
@@ -57,6 +58,7 @@ class EditorModel:
         self.chips = Chips()
         self.kills = KillRing()
         self.registers = Registers()
+        self.marks = Marks()
         self.mark: Position | None = None
         """The other end of the selection, if there is one."""
         self.mark_kind: MarkKind = "char"
@@ -133,6 +135,7 @@ class EditorModel:
         self.cursor = (row, snap(self.lines[row], draft.column))
         self._undo.clear()
         self._redo.clear()
+        self.marks.clear()
         self.settle()
         self.mark = self._group = None
         self.version += 1
@@ -238,6 +241,7 @@ class EditorModel:
         head = self.lines[start[0]][: start[1]]
         tail = self.lines[end[0]][end[1] :]
         self.lines[start[0] : end[0] + 1] = (head + text + tail).split("\n")
+        self.marks.follow(start, end, text)
         self.version += 1
 
 

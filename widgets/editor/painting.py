@@ -62,7 +62,8 @@ class RuleWords(NamedTuple):
     """What a rule of the editor tells."""
 
     words: str = ""
-    """What comes behind the first ` · ` is quieter."""
+    figures: str = ""
+    """Behind the words, and quieter; of both these are the last to give way."""
     mark: str = ""
     """Of something that runs: stands in the column of marks."""
     hints: str = ""
@@ -86,8 +87,9 @@ def draw_rule(look: EditorLook, key: str, width: int, told: RuleWords, *, hidden
         if told.is_hints:
             _add_hints(line, look, hint_parts(told.words), room)
         else:
-            head, dot, rest = fit_to(told.words, room).partition(" · ")
-            line.add(head, look["status"]).add(dot + rest, look["detail"])
+            figures = f" · {told.figures}" if told.figures else ""
+            line.add(fit_to(told.words, room - cells(figures)), look["status"])
+            line.add(fit_to(figures, line.room), look["detail"])
         line.add(" ")
     line.fill_to(width - size - (1 if size else 0), "─", rule)
     if hints:

@@ -23,6 +23,12 @@ class Registers:
         """Empty when nothing was put there."""
         return self._kept.get(name.lower(), Register())
 
+    def record(self, name: str, text: str) -> None:
+        """Keys: they go nowhere else."""
+        if name.isupper():
+            name, text = name.lower(), self.get(name).text + text
+        self._kept[name] = Register(text)
+
     def yank(self, name: str, kept: Register) -> None:
         if self._keep(name, kept) and name == '"':
             self._kept["0"] = kept

@@ -51,9 +51,14 @@ class Surface:
 
     def show_told(self, told: RuleWords) -> None:
         """Of the upper rule only the words are others: nothing else is drawn again."""
-        if told != self._told:
-            self._told = told
-            self._widget.refresh(Region(0, 0, self._widget.size.width, 1))
+        if told == self._told:
+            return
+        is_mark_alone = (
+            told._replace(mark="") == self._told._replace(mark="") and told.mark and self._told.mark
+        )
+        self._told = told
+        width = MARK_CELLS if is_mark_alone else self._widget.size.width
+        self._widget.refresh(Region(0, 0, width, 1))
 
     @property
     def _indent(self) -> int:
@@ -178,8 +183,9 @@ class Surface:
         if y == 0:
             return draw_rule(look, key, width, self._told, hidden=self._top, arrow="↑")
         if y == last:
+            mode, _, begun = self.hint.partition(" · ")
             below = self._layout.row_count - self._top - self.visible_rows
-            return draw_rule(look, key, width, RuleWords(self.hint), hidden=max(0, below), arrow="↓")
+            return draw_rule(look, key, width, RuleWords(mode, begun), hidden=max(0, below), arrow="↓")
         is_drawn = widget.has_focus and caret.is_drawn(widget)
         return draw_row(
             look,

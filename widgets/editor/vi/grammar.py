@@ -8,8 +8,13 @@ from widgets.editor.vi.objects import NAMES
 
 OPERATORS = frozenset(("d", "c", "y", ">", "<", "g~", "gu", "gU"))
 _DOUBLED = {"g~": ("g~", "~"), "gu": ("gu", "u"), "gU": ("gU", "U")}
-MOTIONS = frozenset((*"hjklwWbBeE0^$G{}%|;,+-_", "gg", "ge", "gE", "g_", "gj", "gk"))
+MOTIONS = frozenset((*"hjklwWbBeE0^$G{}%|;,+-_nN*#", "gg", "ge", "gE", "g_", "gj", "gk"))
 FINDS = frozenset("fFtT")
+SEARCHES = frozenset("/?")
+"""Enter ends what is looked for."""
+TO_MARKS = frozenset("`'")
+_WITH_CHAR = frozenset("rmq@")
+"""Deeds that a character belongs to."""
 DEEDS = frozenset((*"xXsSDCYpPJ~uiaIAoOvV.", "\x12", "gJ", "gi", "gv"))
 """Commands that are whole by themselves."""
 REGISTERS = frozenset('abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"-_')
@@ -25,7 +30,7 @@ class Spoken(msgspec.Struct, frozen=True, kw_only=True):
     motion: str = ""
     """A motion, an object (`iw`), or the operator once more: whole lines."""
     char: str = ""
-    """What `f` looks for, what `r` puts."""
+    """What `f` and `/` look for, what `r` puts, the name of a mark or a register."""
     count: int = 0
     """0: none was given."""
     register: str = '"'
@@ -68,7 +73,7 @@ def parse(keys: str, *, is_visual: bool = False) -> Spoken | State:
         return "open"
     if word in OPERATORS and not is_visual:
         return _operated(word, behind, count, register)
-    if word in FINDS or word == "r":
+    if word in SEARCHES or word in FINDS or word in TO_MARKS or word in _WITH_CHAR:
         return _with_char(word, behind, count, register)
     if is_visual and word in ("i", "a"):
         return _object(word, behind, count)
@@ -94,7 +99,7 @@ def _operated(verb: str, rest: str, count: int, register: str) -> Spoken | State
     found: Spoken | State
     if word in ("i", "a"):
         found = _object(word, behind, count)
-    elif word in FINDS:
+    elif word in SEARCHES or word in FINDS or word in TO_MARKS:
         found = _with_char(word, behind, count, register)
     else:
         found = Spoken(motion=word, count=count) if word in MOTIONS and not behind else "wrong"
@@ -104,10 +109,12 @@ def _operated(verb: str, rest: str, count: int, register: str) -> Spoken | State
 
 
 def _with_char(word: str, behind: str, count: int, register: str) -> Spoken | State:
-    if not behind:
+    if not behind or (word in SEARCHES and not behind.endswith("\n")):
         return "literal"
-    if word == "r":
-        return Spoken(verb="r", char=behind, count=count, register=register)
+    if word in SEARCHES:
+        behind = behind[:-1]
+    if word in _WITH_CHAR:
+        return Spoken(verb=word, char=behind, count=count, register=register)
     return Spoken(motion=word, char=behind, count=count, register=register)
 
 

@@ -16,8 +16,10 @@ from widgets.editor.vi.objects import Stretch
 from widgets.editor.vi.places import first_word, last_column
 
 Mode = Literal["insert", "normal", "visual", "visual line"]
-Fed = Literal["done", "open", "older", "newer"]
-"""`older`, `newer`: up from the first line or down from the last: to another prompt."""
+Fed = Literal["done", "open", "older", "newer", "record", "play"]
+"""`older`, `newer`: up from the first line or down from the last: to another prompt. What is recorded and played is the
+business of whoever feeds the keys."""
+_SEARCHES = frozenset("/?nN*#")
 _INTO_INSERT = frozenset("iaIAoOCSs") | {"gi"}
 
 
@@ -42,6 +44,10 @@ class ViMode:
         """The beginning of a command."""
         self.wants_literal = False
         """The next key is taken as the character it writes."""
+        self.said = Spoken()
+        """The last command."""
+        self.has_failed = False
+        """It came to nothing, which ends a macro."""
         self._last: _Change | None = None
         self._now: _Change | None = None
         """The change whose words are being written."""
@@ -65,7 +71,14 @@ class ViMode:
         if said in ("open", "literal"):
             return "open"
         self.keys = ""
+        self.has_failed = not isinstance(said, Spoken)
         if not isinstance(said, Spoken):
+            return "done"
+        self.said = said
+        if said.verb in ("q", "@"):
+            return "record" if said.verb == "q" else "play"
+        if said.verb == "m":
+            self._model.marks.set(said.char, self._model.cursor)
             return "done"
         if not self.is_visual and not said.verb and (end := self._beyond(said)) is not None:
             return end
@@ -73,11 +86,19 @@ class ViMode:
             self._select(said)
         else:
             self._carry_out(said)
+        if said.verb:
+            self._walker.forget_goal()
         self.settle()
         return "done"
 
+    def rub(self) -> None:
+        """The last character of what is looked for is none."""
+        self.keys = self.keys[:-1]
+        self.wants_literal = bool(self.keys) and parse(self.keys, is_visual=self.is_visual) == "literal"
+
     def escape(self) -> bool:
         """Back to normal mode. False: it means nothing here."""
+        self.has_failed = False
         if self.mode == "insert":
             self._finish_writing()
             self.mode = "normal"
@@ -102,7 +123,10 @@ class ViMode:
 
     @property
     def told(self) -> str:
-        return f"{self.mode} · {self.keys}" if self.keys else self.mode
+        if self.keys:
+            return f"{self.mode} · {self.keys}"
+        is_search = self.has_failed and self.said.motion in _SEARCHES
+        return f"{self.mode} · nothing found" if is_search else self.mode
 
     def _beyond(self, said: Spoken) -> Fed | None:
         row, last = self._model.cursor[0], len(self._model.lines) - 1
@@ -116,7 +140,7 @@ class ViMode:
 
     def _carry_out(self, said: Spoken) -> None:
         if not said.verb:
-            self._walker.move(said)
+            self.has_failed = not self._walker.move(said)
         elif said.verb == ".":
             self._again(said.count)
         elif said.verb == "u":
@@ -139,6 +163,7 @@ class ViMode:
         self._model.group(True)
         if not self._do(said):
             self._model.group(False)
+            self.has_failed = True
             return
         change = _Change(said=said)
         if self._writes(said):
@@ -189,6 +214,8 @@ class ViMode:
             return False
         at = self._model.cursor
         changes.operate(self._model, said.verb, on, said.register)
+        if said.verb in ("gu", "gU", "g~") and on.is_linewise and said.motion in ("j", "k", "gj", "gk", "G"):
+            self._model.move_to((on.start[0], at[1]))
         if said.verb == "y":
             self._model.move_to(
                 (on.start[0], at[1]) if on.is_linewise and said.motion[0] not in "ia" else on.start
@@ -255,12 +282,18 @@ class ViMode:
     def _leave_visual(self) -> None:
         if self.is_visual and self._model.mark is not None:
             self._begun_visual = (self._model.mark, self._model.cursor, self.mode)
+            first, last = sorted((self._model.mark, self._model.cursor))
+            self._model.marks.set("<", first)
+            self._model.marks.set(">", last)
         self.mode, self._model.mark = "normal", None
         self.settle()
 
     def _visual_again(self) -> None:
-        if self._begun_visual is not None:
-            mark, cursor, mode = self._begun_visual
+        """The last selection; where something is selected, the two change places."""
+        if (last := self._begun_visual) is not None:
+            if self.is_visual:
+                self._leave_visual()
+            mark, cursor, mode = last
             self._model.move_to(mark)
             self._begin_visual(mode)
             self._model.move_to(cursor)
@@ -277,6 +310,8 @@ class ViMode:
             else:
                 self.mode = mode
                 model.mark_kind = "line" if mode == "visual line" else "inclusive"
+        elif said.verb == "gv":
+            self._visual_again()
         elif said.verb in ("o", "O") and model.mark is not None:
             mark, cursor = model.mark, model.cursor
             model.move_to(mark)
@@ -290,8 +325,15 @@ class ViMode:
             *(selected(model) or (model.cursor, model.cursor)),
             is_linewise=mode == "visual line" or said.verb in tuple("SYXDC"),
         )
-        if self._walker.goes_to_ends and not on.is_linewise and on.end[0] + 1 < len(model.lines):
-            on = Stretch(on.start, (on.end[0] + 1, 0))  # `$` takes the line's end too
+        goes_beyond = max(model.mark or model.cursor, model.cursor)[1] >= len(model.lines[on.end[0]])
+        if (
+            (self._walker.goes_to_ends or goes_beyond)
+            and not on.is_linewise
+            and on.end[0] + 1 < len(model.lines)
+        ):
+            on = Stretch(
+                on.start, (on.end[0] + 1, 0)
+            )  # what goes behind the last character takes the line's end too
         if on.is_linewise:
             on = Stretch((on.start[0], 0), (on.end[0], len(model.lines[on.end[0]])), is_linewise=True)
         verb = {
@@ -350,4 +392,6 @@ class ViMode:
         if change.was_visual == "visual line":
             return Stretch((row, 0), (last, len(lines[last])), is_linewise=True)
         end = change.columns + (column if not change.rows else 0)
+        if end > len(lines[last]) and last + 1 < len(lines):
+            return Stretch((row, column), (last + 1, 0))
         return Stretch((row, column), (last, min(end, len(lines[last]))))

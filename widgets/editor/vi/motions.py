@@ -3,13 +3,18 @@
 from widgets.editor.graphemes import boundary_after
 from widgets.editor.model import EditorModel, Position
 from widgets.editor.vi import places
-from widgets.editor.vi.grammar import FINDS, Spoken
+from widgets.editor.vi.grammar import FINDS, SEARCHES, TO_MARKS, Spoken
 from widgets.editor.vi.objects import Stretch, text_object
 from widgets.editor.vi.places import BLANK, EMPTY, Find, Landing, first_word, kind_at, last_column
+from widgets.editor.vi.searching import ViSearch, found, word_at
 
 _FAR = 1 << 30
 """The column behind every line."""
 
+_STEPS = frozenset("hlwWbBeE")
+"""What leads nowhere at the end of the text or the line."""
+_JUMPS = frozenset(("G", "gg", "{", "}", "%", "n", "N", "*", "#", "/", "?", "`", "'"))
+"""Behind these ` `` ` and `''` lead back."""
 _WORDS = {
     **{"w": places.next_word, "W": places.next_word, "b": places.word_before, "B": places.word_before},
     **{"e": places.word_end, "E": places.word_end, "ge": places.end_before, "gE": places.end_before},
@@ -20,6 +25,7 @@ class Walker:
     def __init__(self, model: EditorModel) -> None:
         self._model = model
         self._found: Find | None = None
+        self._looked_for: ViSearch | None = None
         self._goal: int | None = None
         """The column that up and down go for."""
         self._from = 0
@@ -34,16 +40,26 @@ class Walker:
         row, column = self._model.cursor
         return row, boundary_after(self._model.lines[row], column)
 
-    def move(self, said: Spoken) -> None:
-        goal = self._goal
+    def move(self, said: Spoken) -> bool:
+        """False: it leads nowhere."""
+        goal, at = self._goal, self._model.cursor
         target = self._target(said)
         if target is not None:
             self._model.move_to(target.place)
+            if said.motion in _JUMPS:
+                self._model.marks.set("`", at)
         self._goal = goal if said.motion in ("j", "k", "gj", "gk") else None
         if said.motion in ("j", "k", "gj", "gk") and goal is None:
             self._goal = self._from
         if said.motion == "$":
             self._goal = _FAR
+        row, column = self._model.cursor
+        came = (row, min(column, last_column(self._model.lines[row])))
+        return target is not None and (said.motion not in _STEPS or came != at)
+
+    def forget_goal(self) -> None:
+        """Something was changed: up and down go on from where the cursor is."""
+        self._goal = None
 
     def extend(self, said: Spoken, mark: Position | None) -> Position | None:
         """In visual mode: moves the cursor, and gives the other end."""
@@ -133,7 +149,40 @@ class Walker:
             return places.find(lines, at, wanted, said.times, is_again=True)
         if motion in _WORDS:
             return self._by_words(motion, said.times)
+        if motion in SEARCHES or motion in ("n", "N", "*", "#"):
+            return self._by_search(said)
+        if motion in TO_MARKS:
+            return self._to_mark(said)
         return self._in_line(motion, said.times) or self._over_lines(said)
+
+    def _by_search(self, said: Spoken) -> Landing | None:
+        lines, at, motion = self._model.lines, self._model.cursor, said.motion
+        if motion in SEARCHES:
+            known = self._looked_for.pattern if self._looked_for is not None else ""
+            self._looked_for = ViSearch(said.char or known, is_forward=motion == "/")
+        elif motion in ("*", "#"):
+            word = word_at(lines[at[0]], at[1])
+            if word is None:
+                return None
+            at = (at[0], word[0])
+            self._looked_for = ViSearch(word[1], is_forward=motion == "*")
+        wanted = self._looked_for
+        if wanted is None:
+            return None
+        if motion == "N":
+            wanted = wanted._replace(is_forward=not wanted.is_forward)
+        place = found(lines, at, wanted, said.times)
+        return Landing(place) if place is not None else None
+
+    def _to_mark(self, said: Spoken) -> Landing | None:
+        """With `'` its line; its name may be the sign itself: where the last jump began."""
+        lines = self._model.lines
+        place = self._model.marks.get("`" if said.char in TO_MARKS else said.char)
+        if place is None or place[0] >= len(lines):
+            return None
+        if said.motion == "'":
+            return self._first_of(place[0])
+        return Landing((place[0], min(place[1], last_column(lines[place[0]]))))
 
     def _by_words(self, motion: str, count: int) -> Landing:
         lines, at = self._model.lines, self._model.cursor

@@ -1,0 +1,97 @@
+"""vi's searches in the text: the usual part of vim's expressions, and which place comes next. Pure."""
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from widgets.editor.model import Position
+from widgets.editor.vi.places import Lines, last_column
+from widgets.editor.words import is_word
+
+
+class ViSearch(NamedTuple):
+    """What is looked for, as it was typed, and in which direction."""
+
+    pattern: str
+    is_forward: bool = True
+
+
+@lru_cache(64)
+def expression(pattern: str) -> re.Pattern[str] | None:
+    """None: it is no expression. As in vim `(`, `|`, `+` and `{` are characters, and what they mean has a `\\`."""
+    out: list[str] = []
+    ignores_case = False
+    at = 0
+    while at < len(pattern):
+        char = pattern[at]
+        at += 1
+        if char == "\\" and at < len(pattern):
+            char = pattern[at]
+            at += 1
+            if char in "cC":
+                ignores_case = char == "c"
+            else:
+                out.append(_ESCAPED.get(char) or (f"\\{char}" if char in "dDsSwW" else re.escape(char)))
+        elif char == "[" and (end := _end_of_set(pattern, at)):
+            out.append("[" + pattern[at:end].replace("[", "\\[") + "]")
+            at = end + 1
+        else:
+            out.append(char if char in ".*^$" else re.escape(char))
+    try:
+        return re.compile("".join(out), re.IGNORECASE if ignores_case else 0)
+    except re.error:
+        return None
+
+
+_ESCAPED = {
+    **{"<": r"\b(?=\w)", ">": r"\b(?<=\w)", "(": "(", ")": ")", "|": "|", "+": "+", "=": "?", "?": "?"},
+    **{"{": "{", "}": "}", "t": "\\t"},
+}
+
+
+def _end_of_set(pattern: str, at: int) -> int:
+    begin = at + (pattern[at : at + 1] == "^")
+    return max(0, pattern.find("]", begin + 1))
+
+
+def found(lines: Lines, at: Position, wanted: ViSearch, count: int) -> Position | None:
+    """The so-manieth match from a place on; behind the last comes the first."""
+    pattern = expression(wanted.pattern)
+    if pattern is None or not wanted.pattern:
+        return None
+    places = sorted(
+        {
+            (row, min(match.start(), last_column(line)))
+            for row, line in enumerate(lines)
+            for match in pattern.finditer(line)
+        }
+    )
+    if not places:
+        return None
+    if wanted.is_forward:
+        first = sum(place <= at for place in places)
+        return places[(first + count - 1) % len(places)]
+    first = sum(place < at for place in places)
+    return places[(first - count) % len(places)]
+
+
+def word_at(line: str, column: int) -> tuple[int, str] | None:
+    """The word at the cursor or behind it, where it begins, as what is looked for; else what is no blank there."""
+    at = column
+    while at < len(line) and not is_word(line[at]):
+        at += 1
+    if at < len(line):
+        while at and is_word(line[at - 1]):
+            at -= 1
+        end = at
+        while end < len(line) and is_word(line[end]):
+            end += 1
+        return at, f"\\<{line[at:end]}\\>"
+    rest = line[column:].lstrip()
+    if not rest:
+        return None
+    at = len(line) - len(rest)
+    while at and not line[at - 1].isspace():
+        at -= 1
+    word = line[at:].split()[0]
+    return at, "".join(f"\\{char}" if char in "\\.*^$[]~/" else char for char in word)

@@ -1,57 +1,21 @@
 """One attempt at a server: its process or its address, the connection over it, why it failed, and how it is left."""
 
 import asyncio
-import time
-from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
-from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from app.mcp.entries import ServerConfig
 from app.mcp.faults import CallRefused, ServerFault, SignInNeeded
-from app.mcp.link import Greeting, Listeners, ServerLink, StdioTransport, Transport
-from app.mcp.manifest import Manifest, Manifests, manifest_of
+from app.mcp.ground import LEAVE_SECONDS, ServerGround
+from app.mcp.link import Listeners, ServerLink
+from app.mcp.manifest import Greeting, Manifest, manifest_of
 from app.mcp.process import ServerProcess
 from app.mcp.server_log import ServerLog
+from app.mcp.streams import StdioTransport
 from tools.base import ToolError
-from tools.box.policy import Box
 from tools.operations import CommandLine
-from tools.running.process import BoxFailed, LocalProcesses
+from tools.running.process import BoxFailed
 
-LEAVE_SECONDS = 1.0
 _EXIT_SECONDS = 0.5
-_FAILURES, _WITHIN_SECONDS = 3, 60.0
-_PAUSE_SECONDS, _LONGEST_PAUSE = 30.0, 300.0
-
-
-async def _no_box(config: ServerConfig) -> Box | None:
-    return None
-
-
-async def _as_written(config: ServerConfig) -> ServerConfig:
-    return config
-
-
-class ServerGround(msgspec.Struct, frozen=True, kw_only=True):
-    """What the servers of a session stand on."""
-
-    processes: Callable[[], LocalProcesses]
-    folder: Callable[[], Path]
-    """The one that the session works in."""
-    environment: Callable[[], Mapping[str, str]]
-    """What a server may see of bayou's own variables."""
-    resolved: Callable[[ServerConfig], Awaitable[ServerConfig]] = _as_written
-    """With the values that are only named in it. Raises `Unable`."""
-    remote: Callable[[ServerConfig, ServerLog], Callable[[], Transport]] | None = None
-    """The way to a server on the network."""
-    box: Callable[[ServerConfig], Awaitable[Box | None]] = _no_box
-    elicit: Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]] | None = None
-    manifests: Manifests = msgspec.field(default_factory=lambda: Manifests(None))
-    logs: Path | None = None
-    mask: Callable[[str], str] = str
-    now: Callable[[], float] = time.monotonic
 
 
 class Contact:
@@ -103,10 +67,12 @@ class Contact:
         if self._config.url is not None:
             if self._ground.remote is None:
                 raise ServerFault("servers on the network cannot be reached here")
-            return ServerLink(self._ground.remote(self._config, self._log), listeners, known=known)
+            # On a thread: what it stands on is imported there, and a key does not wait for that.
+            transport = await asyncio.to_thread(self._ground.remote, self._config, self._log)
+            return ServerLink(transport, listeners, known=known)
         self._process = await self._started()
-        transport = StdioTransport(self._process)
-        return ServerLink(transport, listeners, known=known, ended=transport.ended)
+        pipes = StdioTransport(self._process)
+        return ServerLink(pipes, listeners, known=known, ended=pipes.ended)
 
     async def _started(self) -> ServerProcess:
         config, folder = self._config, self._ground.folder()
@@ -164,29 +130,3 @@ async def offers_of(link: ServerLink, greeting: Greeting) -> Manifest:
         except CallRefused:
             pass  # Older ones know resources, and no templates of them.
     return manifest_of(greeting, listed)
-
-
-class Pauses:
-    """How long a server is left alone that fails again and again."""
-
-    def __init__(self, now: Callable[[], float]) -> None:
-        self._now = now
-        self._failures: deque[float] = deque(maxlen=_FAILURES)
-        self._pause = _PAUSE_SECONDS
-        self._again_at = 0.0
-
-    @property
-    def seconds(self) -> float:
-        """Until it is tried again."""
-        return max(0.0, self._again_at - self._now())
-
-    def failed(self) -> None:
-        now = self._now()
-        self._failures.append(now)
-        if len(self._failures) == _FAILURES and now - self._failures[0] <= _WITHIN_SECONDS:
-            self._again_at = now + self._pause
-            self._pause = min(2 * self._pause, _LONGEST_PAUSE)
-
-    def forget(self) -> None:
-        self._failures.clear()
-        self._pause, self._again_at = _PAUSE_SECONDS, 0.0

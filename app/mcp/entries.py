@@ -14,6 +14,7 @@ from tools.text import visible
 Exposure = Literal["auto", "direct", "search", "hidden"]
 EXPOSURES: tuple[Exposure, ...] = ("auto", "direct", "search", "hidden")
 ServerType = Literal["stdio", "http", "sse"]
+Grant = Literal["authorization_code", "client_credentials"]
 
 _PIS_WORDS: dict[str, Exposure] = {"codemode": "search", "deferred": "search"}
 _TYPES: dict[str, ServerType] = {
@@ -28,6 +29,16 @@ _KEYS = (
     *("command", "args", "env", "cwd", "type", "url", "headers", "oauth", "enabled", "disabled", "exposure"),
     *("tools", "toolExposure", "description", "startTimeout", "timeout", "trustHints"),
 )
+_GRANTS: tuple[Grant, ...] = ("authorization_code", "client_credentials")
+_OAUTH_TEXTS = {
+    **{
+        "client_id": "clientId",
+        "client_secret": "clientSecret",
+        "scope": "scope",
+        "client_name": "clientName",
+    },
+    **{"private_key": "privateKey", "algorithm": "algorithm", "issuer": "issuer"},
+}
 _OVERRIDING = ("enabled", "exposure", "tools", "description", "start_timeout", "timeout", "trust_hints")
 
 
@@ -40,6 +51,17 @@ class OAuthConfig(msgspec.Struct, frozen=True, kw_only=True):
     callback_port: int = 0
     """0: any free one."""
     client_name: str = ""
+    grant: Grant = "authorization_code"
+    """Whether a person signs in, or the client by itself."""
+    private_key: str = ""
+    """PEM: in place of a secret, where a client signs in by itself."""
+    algorithm: str = ""
+    issuer: str = ""
+    """The one authorization server that is shown the secret or what the key signed."""
+
+    @property
+    def is_by_itself(self) -> bool:
+        return self.grant == "client_credentials"
 
 
 class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -229,9 +251,8 @@ class _Entry:
         if not isinstance(given, dict):
             self._note(("oauth",), "`oauth` must be an object: { clientId, scope, … }")
             return None
-        texts = {"client_id": "clientId", "client_secret": "clientSecret", "scope": "scope"}
         fields: dict[str, Any] = {}
-        for field, key in {**texts, "client_name": "clientName"}.items():
+        for field, key in _OAUTH_TEXTS.items():
             value = given.get(key, "")
             if isinstance(value, str):
                 fields[field] = value
@@ -242,7 +263,22 @@ class _Entry:
             fields["callback_port"] = port
         else:
             self._note(("oauth", "callbackPort"), "`oauth.callbackPort` must be a port: 1 to 65535")
+        fields["grant"] = self._grant(given, fields)
         return OAuthConfig(**fields)
+
+    def _grant(self, given: dict[str, Any], fields: dict[str, Any]) -> Grant:
+        for known in _GRANTS:
+            if given.get("grantType", "authorization_code") != known:
+                continue
+            is_known = fields.get("client_id") and (fields.get("client_secret") or fields.get("private_key"))
+            if known == "client_credentials" and not is_known:
+                text = "client_credentials needs `clientId`, and `clientSecret` or `privateKey`"
+                self._note(("oauth", "grantType"), text)
+            return known
+        self._note(
+            ("oauth", "grantType"), '`oauth.grantType` is "authorization_code" or "client_credentials"'
+        )
+        return "authorization_code"
 
     def _tools(self, key: str) -> dict[str, Exposure]:
         given = self._entry.get(key)

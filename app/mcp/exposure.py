@@ -10,10 +10,14 @@ import msgspec
 
 from app.mcp.entries import Exposure, ServerConfig
 from app.mcp.manifest import KnownTool, Manifest
-from app.values.servers import ToolReach
+from app.values.servers import AutoReach, ToolReach
 
 MOST_DIRECT = 40
 """Tools that `auto` declares at most: some providers take no more than 128 in all."""
+
+
+MOST_BORNE = 100
+"""Tools that stay declared because they once were, however many there are by now."""
 
 
 class Wishes(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,18 +31,31 @@ def wish(config: ServerConfig, wishes: Wishes) -> Exposure:
     return config.exposure or wishes.exposure
 
 
-def automatic(servers: Iterable[tuple[ServerConfig, Manifest | None]], wishes: Wishes) -> ToolReach:
+def automatic(servers: Iterable[tuple[ServerConfig, Manifest | None]], wishes: Wishes) -> AutoReach:
     """What `auto` means now. A server that nobody has asked yet may have any number of tools."""
-    count = tokens = 0
+    found: list[KnownTool] = []
     for config, manifest in servers:
         if wish(config, wishes) != "auto":
             continue
         if manifest is None:
             return "search"
-        found = [tool for tool in manifest.tools if config.exposure_of(tool.name) in (None, "auto")]
-        count += len(found)
-        tokens += sum(tool.tokens for tool in found)
-    return "direct" if tokens <= wishes.direct_tokens and count <= MOST_DIRECT else "search"
+        found += _of_auto(config, manifest)
+    is_little = sum(tool.tokens for tool in found) <= wishes.direct_tokens and len(found) <= MOST_DIRECT
+    return "direct" if is_little else "search"
+
+
+def is_borne(servers: Iterable[tuple[ServerConfig, Manifest | None]], wishes: Wishes) -> bool:
+    """Whether what was once decided to be declared still can be."""
+    counts = [
+        len(_of_auto(config, manifest))
+        for config, manifest in servers
+        if manifest is not None and wish(config, wishes) == "auto"
+    ]
+    return sum(counts) <= MOST_BORNE
+
+
+def _of_auto(config: ServerConfig, manifest: Manifest) -> list[KnownTool]:
+    return [tool for tool in manifest.tools if config.exposure_of(tool.name) in (None, "auto")]
 
 
 def reach_of(tool: KnownTool, config: ServerConfig, server: ToolReach, auto: ToolReach) -> ToolReach:

@@ -25,3 +25,7 @@ class CallRefused(Unable):
 
 class CallTimedOut(Unable):
     """It did not answer in time, and gave no sign of life."""
+
+
+class SessionEnded(ConnectionLost):
+    """The server does not know our session any more, so it has done nothing of what it was asked."""

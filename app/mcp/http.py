@@ -6,7 +6,8 @@ Imported when such a server is contacted, behind the SDK.
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from email.utils import parsedate_to_datetime
 from time import time
@@ -20,9 +21,11 @@ from app.mcp.entries import ServerConfig
 from app.mcp.faults import ServerFault
 from app.mcp.oauth import Clients, StoredAuth, sign_in
 from app.mcp.private_places import refusal
+from app.mcp.process import LINE_BYTES
 from app.mcp.sign_ins import SignIns
 from app.providers.errors import ProviderError
 from app.providers.senders.certificates import bundle_of, trusted
+from app.providers.senders.failures import connection_error
 from app.providers.senders.proxies import proxy_for
 from app.providers.signin.interface import SignInUi
 from app.providers.transport import USER_AGENT
@@ -84,7 +87,7 @@ async def clients_for(server: ServerConfig, proxy: str | None) -> Clients:
     """Raises `ServerFault` for a proxy or a certificate file that cannot be used."""
     url = server.url or ""
     try:
-        way = proxy_for(url, proxy)
+        proxy_for(url, proxy)
         certificates = await asyncio.to_thread(trusted, bundle_of(None))
     except ProviderError as problem:
         raise ServerFault(str(problem)) from None
@@ -95,9 +98,8 @@ async def clients_for(server: ServerConfig, proxy: str | None) -> Clients:
             raise ServerFault(refused)
 
     def made(auth: httpx2.Auth | None) -> httpx2.AsyncClient:
-        wire = httpx2.AsyncHTTPTransport(verify=certificates, proxy=way, trust_env=False)
         return httpx2.AsyncClient(
-            transport=_Wire(wire, url, has_own_key=has_own_key(server)),
+            transport=_Wire(_Ways(certificates, proxy), url, has_own_key=has_own_key(server)),
             auth=auth,
             headers={"User-Agent": USER_AGENT},
             timeout=httpx2.Timeout(_CONNECT_SECONDS, read=_SILENCE_SECONDS),
@@ -106,6 +108,30 @@ async def clients_for(server: ServerConfig, proxy: str | None) -> Clients:
         )
 
     return made
+
+
+class _Ways(httpx2.AsyncBaseTransport):
+    """To each host by the proxy that stands before that one: who lets people in may be elsewhere than the server."""
+
+    def __init__(self, certificates: ssl.SSLContext, proxy: str | None) -> None:
+        self._certificates = certificates
+        self._proxy = proxy
+        self._ways: dict[str | None, httpx2.AsyncHTTPTransport] = {}
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        try:
+            proxy = proxy_for(str(request.url), self._proxy)
+        except ProviderError as problem:
+            raise ServerFault(str(problem)) from None
+        if proxy not in self._ways:
+            self._ways[proxy] = httpx2.AsyncHTTPTransport(
+                verify=self._certificates, proxy=proxy, trust_env=False
+            )
+        return await self._ways[proxy].handle_async_request(request)
+
+    async def aclose(self) -> None:
+        for way in self._ways.values():
+            await way.aclose()
 
 
 class _Wire(httpx2.AsyncBaseTransport):
@@ -131,13 +157,18 @@ class _Wire(httpx2.AsyncBaseTransport):
             try:
                 response = await self._wire.handle_async_request(request)
             except httpx2.ConnectError as problem:
+                told = connection_error(problem, str(request.url))
+                if told.kind == "tls":
+                    raise ServerFault(str(told)) from None
                 if not left:
                     raise ServerFault(f"{self._where(request)} cannot be reached: {problem}") from None
             except httpx2.TimeoutException:
                 raise ServerFault(f"{self._where(request)} does not answer") from None
+            except httpx2.ProxyError as problem:
+                raise ServerFault(f"the proxy does not let it through: {problem}") from None
             except httpx2.HTTPError as problem:
-                told = str(problem) or type(problem).__name__
-                raise ServerFault(f"the connection to {self._where(request)} broke: {told}") from None
+                why = str(problem) or type(problem).__name__
+                raise ServerFault(f"the connection to {self._where(request)} broke: {why}") from None
             else:
                 if not left or response.status_code not in _PASSING:
                     return await self._checked(request, response)
@@ -152,12 +183,16 @@ class _Wire(httpx2.AsyncBaseTransport):
 
     async def _checked(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         """What no answer of the protocol comes with is told as what it is; the rest is the SDK's to read."""
+        response = _bounded(response)
         status = response.status_code
         is_server = request.url.host == self._origin.host and request.method == "POST"
         kind = response.headers.get("content-type", "")
         if is_server and (status in _PASSING or status == 407) and not kind.startswith("application/json"):
             await response.aclose()
             raise ServerFault(f"it answered with {status} {response.reason_phrase}".rstrip())
+        if is_server and status == 405:
+            await response.aclose()
+            raise ServerFault('it answered with 405; an old server is asked with "type": "sse"')
         if is_server and status == 401 and self._has_own_key:
             await response.aclose()
             raise ServerFault("it does not take the Authorization in its `headers` (401)")
@@ -169,6 +204,33 @@ class _Wire(httpx2.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         await self._wire.aclose()
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """No answer, and no event of a stream, is longer than a line of a process may be."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, *, is_events: bool) -> None:
+        self._stream = stream
+        self._is_events = is_events
+        self._size = 0
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for piece in self._stream:
+            end = max(piece.rfind(b"\n\n"), piece.rfind(b"\r\n\r\n")) if self._is_events else -1
+            self._size = self._size + len(piece) if end < 0 else len(piece) - end
+            if self._size > LINE_BYTES:
+                raise ServerFault(f"it sent an answer of more than {LINE_BYTES // 1024 // 1024} MB")
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+def _bounded(response: httpx2.Response) -> httpx2.Response:
+    if isinstance(response.stream, httpx2.AsyncByteStream):
+        is_events = response.headers.get("content-type", "").startswith("text/event-stream")
+        response.stream = _Bounded(response.stream, is_events=is_events)
+    return response
 
 
 def _can_be_repeated(request: httpx2.Request) -> bool:

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from app.mcp.contact import LEAVE_SECONDS, ServerGround
 from app.mcp.entries import ServerConfig
-from app.mcp.exposure import Wishes, automatic, reach_of, wish
+from app.mcp.exposure import Wishes, automatic, is_borne, reach_of, wish
 from app.mcp.faults import ServerFault
-from app.mcp.manifest import KnownTool
+from app.mcp.ground import LEAVE_SECONDS, ServerGround
+from app.mcp.manifest import KnownTool, Manifest
 from app.mcp.naming import full_names
 from app.mcp.server import ServerLife, way_of
 from app.mcp.shown import shown_address
-from app.values.servers import PromptView, ServerView, ToolReach, ToolView
+from app.values.servers import AutoReach, KeptReach, PromptView, ServerView, ToolReach, ToolView
 from app.values.unable import Unable
 
 AT_ONCE = 4
@@ -45,7 +45,7 @@ class Hub:
         self._wishes = wishes
         self._tell = changed
         self._lives: dict[str, ServerLife] = {}
-        self._auto: ToolReach | None = None
+        self._auto: AutoReach | None = None
         """What `auto` means, once that was decided."""
         self._reaches: dict[str, ToolReach] = {}
         self._entries: dict[str, OfferedTool] | None = None
@@ -100,24 +100,32 @@ class Hub:
 
     # How they are reached
 
-    def decide(self) -> None:
-        """From here on it stays as it is, for the tools that there are and those that come."""
-        if self._auto is None:
-            self._auto = self._now()
-            self._reaches = {life.config.name: self._meant(life, self._auto) for life in self.usable}
+    def decide(self, kept: KeptReach | None = None) -> KeptReach:
+        """From here on it stays as it is, for the tools that there are and those that come. `kept`: as it was decided
+        in this session before."""
+        if kept is not None and (kept.auto == "search" or is_borne(self._offers(), self._wishes())):
+            names = {life.config.name for life in self.usable} & set(kept.servers)
+        else:
+            kept, names = None, {life.config.name for life in self.usable}
+        auto = self._auto = kept.auto if kept is not None else self._now()
+        self._reaches = {name: self._meant(self._lives[name], auto) for name in names}
         self._entries = None
+        return kept or KeptReach(auto=auto, servers=tuple(sorted(names)))
 
     @property
     def is_decided(self) -> bool:
         return self._auto is not None
 
     def decide_anew(self) -> None:
-        """A person wishes it otherwise."""
-        self._auto, self._entries = None, None
+        """A person wishes it otherwise, or another session is open."""
+        self._auto, self._entries, self._reaches = None, None, {}
         self._changed()
 
-    def _now(self) -> ToolReach:
-        return automatic(((life.config, life.manifest) for life in self.usable), self._wishes())
+    def _now(self) -> AutoReach:
+        return automatic(self._offers(), self._wishes())
+
+    def _offers(self) -> list[tuple[ServerConfig, Manifest | None]]:
+        return [(life.config, life.manifest) for life in self.usable]
 
     def _meant(self, life: ServerLife, auto: ToolReach) -> ToolReach:
         wished = wish(life.config, self._wishes())

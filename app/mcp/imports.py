@@ -190,11 +190,11 @@ class _Conversion:
     def _oauth(self) -> dict[str, Any]:
         given = _table(self._entry.get("oauth") or self._entry.get("auth"))
         aliases = {"CLIENT_ID": "clientId", "CLIENT_SECRET": "clientSecret", "client_id": "clientId"}
-        aliases |= {"client_secret": "clientSecret"}
+        aliases |= {"client_secret": "clientSecret", "grant_type": "grantType", "grant": "grantType"}
         renamed = {aliases.get(key, key): self._text(value) for key, value in given.items()}
         return {
             key: renamed[key]
-            for key in ("clientId", "clientSecret", "scope", "callbackPort")
+            for key in ("clientId", "clientSecret", "scope", "callbackPort", "grantType")
             if key in renamed
         }
 

@@ -1,5 +1,5 @@
-"""One connection to a server, on the official SDK, which is imported here and in `http` and `oauth` alone: on a thread,
-at the first contact.
+"""One connection to a server, on the official SDK, which is imported here, in `streams`, `http` and `oauth` alone: on a
+thread, at the first contact.
 
 A connection lives in one task of its own, since what the SDK opens has to be left in the task that entered it; what is
 asked of it runs in the task of whoever asks, and ends with that. Values go in and out as the JSON that they are on the
@@ -11,13 +11,14 @@ import importlib
 import logging
 import warnings
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
-from app.mcp.faults import CallRefused, CallTimedOut, ConnectionLost, ServerFault, SignInNeeded
-from app.mcp.process import ServerProcess
+from app.mcp.faults import CallRefused, CallTimedOut, ConnectionLost, ServerFault, SessionEnded, SignInNeeded
+from app.mcp.manifest import Greeting
+from app.mcp.streams import StreamHeard, Transport
 from app.version import VERSION
 from tools.text import one_line
 
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
     from mcp.client.client import Client
 
 Kind = Literal["tools", "prompts", "resources"]
-Transport = AbstractAsyncContextManager[Any]
 MOST_LISTED: Final = 20_000
 """Of one kind; a server that never stops listing is not listened to for ever."""
 MOST_SECONDS: Final = 30 * 60.0
 """For one request, however lively it is."""
-_NOISE_SHOWN = 300
 _CONNECTION_CLOSED = -32000
+_SESSION_ENDED = (-32600, "Session terminated")
+"""What the SDK makes of a server that knows nothing of our session any more."""
 _LOGGERS = ("mcp", "client", "httpx2")
 
 
@@ -48,6 +49,11 @@ def _load() -> None:
             logger.propagate = False
     # Costs more than a start may take, and most sessions never speak to a server.
     importlib.import_module("mcp.client.client")
+    import anyio.lowlevel  # noqa: PLC0415  (as above)
+
+    anyio.run(
+        anyio.lowlevel.checkpoint
+    )  # loads its half for asyncio, else the first connection would, on the loop
     from mcp.shared.exceptions import MCPDeprecationWarning  # noqa: PLC0415  (as above)
 
     warnings.filterwarnings("ignore", category=MCPDeprecationWarning)
@@ -66,75 +72,6 @@ class Listeners(msgspec.Struct, frozen=True, kw_only=True):
     logged: Callable[[str, str], None] = lambda level, text: None
     changed: Callable[[Kind], None] = lambda kind: None
     lost: Callable[[], None] = lambda: None
-
-
-class Greeting(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Who is there, and what they can do."""
-
-    era: str
-    """The version of the protocol."""
-    name: str = ""
-    version: str = ""
-    instructions: str = ""
-    capabilities: dict[str, Any] = {}
-    discover: dict[str, Any] | None = None
-    """What a server of the newer era said of itself: with it the next connection needs no question."""
-
-
-class StdioTransport:
-    """The SDK's streams over a process."""
-
-    def __init__(self, process: ServerProcess) -> None:
-        self.process = process
-        self.ended = asyncio.Event()
-        """It says nothing any more."""
-
-    def __call__(self) -> Transport:
-        return self._open()
-
-    @asynccontextmanager
-    async def _open(self) -> AsyncGenerator[Any]:
-        import anyio  # noqa: PLC0415  (with the SDK)
-        from mcp.shared.message import SessionMessage  # noqa: PLC0415  (as above)
-        from mcp_types import jsonrpc_message_adapter  # noqa: PLC0415  (as above)
-
-        process = self.process
-        told, heard = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-        said, asked = anyio.create_memory_object_stream[SessionMessage](0)
-
-        async def hear() -> None:
-            async with told:
-                while (line := await process.line()) is not None:
-                    try:
-                        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-                    except ValueError:
-                        noise = line[:_NOISE_SHOWN].decode("utf-8", "replace")
-                        process.log.note(f"[not of the protocol, on standard output] {noise}")
-                        continue
-                    try:
-                        await told.send(SessionMessage(message))
-                    except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-                        return
-            self.ended.set()
-
-        async def speak() -> None:
-            async with asked:
-                async for message in asked:
-                    text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-                    try:
-                        await process.write(text.encode() + b"\n")
-                    except OSError:
-                        await told.aclose()  # Whoever waits for an answer waits in vain.
-                        self.ended.set()
-                        return
-
-        async with anyio.create_task_group() as both:
-            both.start_soon(hear)
-            both.start_soon(speak)
-            try:
-                yield heard, said
-            finally:
-                both.cancel_scope.cancel()
 
 
 class ServerLink:
@@ -199,6 +136,11 @@ class ServerLink:
         if not self._greeted.done():
             self._greeted.set_exception(fault)
 
+    @asynccontextmanager
+    async def _watched(self) -> AsyncGenerator[Any]:
+        async with self._transport() as (heard, said):
+            yield StreamHeard(heard, self._ended), said
+
     def _made(self) -> "Client":
         from mcp.client.client import Client  # noqa: PLC0415  (see `load_sdk`)
         from mcp_types import DiscoverResult, Implementation  # noqa: PLC0415  (as above)
@@ -210,7 +152,7 @@ class ServerLink:
         elif known is not None:
             mode = "legacy"
         return Client(
-            self._transport(),  # pyright: ignore[reportArgumentType]  (its protocol, without its types)
+            self._watched(),  # pyright: ignore[reportArgumentType]  (its protocol, without its types)
             mode=mode,
             prior_discover=prior,
             client_info=Implementation(name="bayou", version=VERSION),
@@ -373,6 +315,9 @@ class ServerLink:
             if problem.code == _CONNECTION_CLOSED:
                 self._stop.set()
                 raise await self._why_closed() from None
+            if (problem.code, problem.message) == _SESSION_ENDED:
+                self._stop.set()
+                raise SessionEnded("the server has ended the session") from None
             raise CallRefused(one_line(problem.message), problem.code) from None
         except SignInNeeded:
             raise
@@ -445,6 +390,9 @@ def as_fault(problem: BaseException) -> ServerFault:
         return ServerFault(f"what it says does not follow the protocol: {place}: {first['msg']}"[:300])
     if type(problem).__name__ == "MCPError":
         return ServerFault(one_line(str(problem.args[1]))[:500])
+    if type(problem).__name__ == "HTTPStatusError":
+        answer = problem.response  # pyright: ignore[reportAttributeAccessIssue]  (httpx2's, as above)
+        return ServerFault(f"it answered with {answer.status_code} {answer.reason_phrase}".rstrip())
     if isinstance(problem, OSError):
         return ServerFault(problem.strerror or str(problem))
     return ServerFault(one_line(f"{problem or type(problem).__name__}")[:500])

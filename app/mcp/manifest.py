@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import msgspec
 
-from app.mcp.link import Greeting
 from app.version import VERSION
 from tools.patterns import late
 from tools.text import one_line, visible
@@ -24,6 +23,19 @@ _UNSEEN = late(
 _NAME_CHARS, _DESCRIPTION_CHARS, _INSTRUCTION_CHARS, _URI_CHARS = 200, 8_000, 8_000, 2_000
 _ABOUT_SCHEMAS = frozenset({"$schema", "$id", "title"})
 _SCHEMA_DEPTH, _SCHEMA_BYTES = 40, 200_000
+
+
+class Greeting(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Who is there, and what they can do."""
+
+    era: str
+    """The version of the protocol."""
+    name: str = ""
+    version: str = ""
+    instructions: str = ""
+    capabilities: dict[str, Any] = {}
+    discover: dict[str, Any] | None = None
+    """What a server of the newer era said of itself: with it the next connection needs no question."""
 
 
 class KnownTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

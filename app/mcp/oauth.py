@@ -50,43 +50,68 @@ class StoredAuth(httpx2.Auth):
         self._sign_ins = sign_ins
         self._clients = clients
         self._one_at_a_time = asyncio.Lock()
+        self._refreshing: set[asyncio.Task[StoredSignIn]] = set()
 
     async def async_auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         known = await self._stored()
+        is_alone = self._server.oauth is not None and self._server.oauth.is_by_itself
         if known is not None and known.has_run_out:
             known = await self._fresh(known)
         _authorize(request, known)
         response = yield request
         if response.status_code == 401:
-            if known is None:
+            if known is None and not is_alone:
                 raise self._needed("it wants to know who asks")
             newer = await self._fresh(known)
             _authorize(request, newer)
             response = yield request
+            if response.status_code == 401 and is_alone:
+                raise ServerFault("it does not take the token that its client was given (401)")
             if response.status_code == 401:
                 raise self._needed("it does not take the sign-in")
         challenge = response.headers.get("www-authenticate", "")
+        if response.status_code == 403 and "insufficient_scope" in challenge and is_alone:
+            raise ServerFault("it wants more rights than its client has: name them in `oauth.scope`")
         if response.status_code == 403 and "insufficient_scope" in challenge:
             await self._want(challenge)
             raise self._needed("it wants more rights than the sign-in has")
 
     async def _stored(self) -> StoredSignIn | None:
         try:
-            return await asyncio.to_thread(self._sign_ins.of, self._server.name, self._url)
+            found = await asyncio.to_thread(self._sign_ins.of, self._server.name, self._url)
         except FileFault as problem:
             raise ServerFault(str(problem)) from None
+        return found if found is None or _is_of(self._server, found) else None
 
-    async def _fresh(self, known: StoredSignIn) -> StoredSignIn:
+    async def _fresh(self, known: StoredSignIn | None) -> StoredSignIn:
+        """Goes on when nobody waits for it any more: a refresh token that was sent may not be sent again, so what came
+        for it has to be kept."""
+        task = asyncio.ensure_future(self._newer(known))
+        self._refreshing.add(task)
+        task.add_done_callback(self._refreshed_or_not)
+        return await asyncio.shield(task)
+
+    def _refreshed_or_not(self, task: "asyncio.Task[StoredSignIn]") -> None:
+        self._refreshing.discard(task)
+        if not task.cancelled():
+            task.exception()
+
+    async def _newer(self, known: StoredSignIn | None) -> StoredSignIn:
         """What another process or a new sign-in has brought, else what the server gives for the old one."""
         async with self._one_at_a_time, self._sign_ins.refreshing(self._server.name, self._url):
             now = await self._stored()
-            if now is None:
-                raise self._needed("it was signed out")
-            if now.tokens != known.tokens:
+            if now is not None and (known is None or now.tokens != known.tokens):
                 return now
-            fresh = await self._refreshed(now)
+            if self._server.oauth is not None and self._server.oauth.is_by_itself:
+                from app.mcp.client_credentials import signed_in_by_itself  # noqa: PLC0415  (few are)
+
+                fresh = await signed_in_by_itself(self._server, self._clients)
+            elif now is None:
+                raise self._needed("it was signed out")
+            else:
+                fresh = await self._refreshed(now)
             await asyncio.to_thread(self._sign_ins.keep, self._server.name, self._url, fresh)
             return fresh
 
@@ -124,6 +149,8 @@ class StoredAuth(httpx2.Auth):
 
 async def sign_in(server: ServerConfig, sign_ins: SignIns, clients: Clients, ui: SignInUi) -> str:
     """With the person, from the first page to what is stored; gives what to tell of it. Raises `Unable`."""
+    if server.oauth is not None and server.oauth.is_by_itself:
+        return await _let_in(server, sign_ins, clients)
     port = server.oauth.callback_port if server.oauth is not None else 0
     url = server.url or ""
     before = await asyncio.to_thread(sign_ins.of, server.name, url)
@@ -132,10 +159,7 @@ async def sign_in(server: ServerConfig, sign_ins: SignIns, clients: Clients, ui:
         flow = _Flow(server, callback, ui, wanted)
         try:
             async with clients(flow.provider) as client:
-                # Some let anybody greet them in the older way, and some know no newer one.
-                answer = await client.send(_discovering(url))
-                if flow.provider.context.current_tokens is None:
-                    answer = await client.send(_greeting(url))
+                answer = await answered(client, flow.provider, url)
         except Unable:
             raise
         except (OAuthFlowError, httpx2.HTTPError, ValueError) as problem:
@@ -155,6 +179,26 @@ async def sign_in(server: ServerConfig, sign_ins: SignIns, clients: Clients, ui:
     return f'Signed in to "{server.name}".'
 
 
+async def _let_in(server: ServerConfig, sign_ins: SignIns, clients: Clients) -> str:
+    """A client that needs nobody for it: to see now whether it is let in."""
+    from app.mcp.client_credentials import signed_in_by_itself  # noqa: PLC0415  (few are)
+
+    assert server.oauth is not None
+    async with sign_ins.refreshing(server.name, server.url or ""):
+        fresh = await signed_in_by_itself(server, clients)
+        await asyncio.to_thread(sign_ins.keep, server.name, server.url or "", fresh)
+    return f'"{server.name}" let its client {one_line(server.oauth.client_id)} in.'
+
+
+async def answered(client: httpx2.AsyncClient, provider: OAuthClientProvider, url: str) -> httpx2.Response:
+    """To a greeting, behind the sign-in that it asks for."""
+    # Some let anybody greet them in the older way, and some know no newer one.
+    answer = await client.send(_discovering(url))
+    if provider.context.current_tokens is None:
+        answer = await client.send(_greeting(url))
+    return answer
+
+
 class _Flow:
     """One sign-in: what the SDK asks of a person goes through their browser."""
 
@@ -167,7 +211,7 @@ class _Flow:
         self.provider = OAuthClientProvider(
             server.url or "",
             _metadata(server, redirect),
-            _Memory(_given_client(server, redirect)),
+            SignInMemory(_given_client(server, redirect)),
             redirect_handler=self._open,
             callback_handler=self._answered,
         )
@@ -213,7 +257,7 @@ class _Flow:
         return AuthorizationCodeResult(code=fields["code"], state=fields.get("state"), iss=fields.get("iss"))
 
 
-class _Memory:
+class SignInMemory:
     """What the SDK keeps of one sign-in, until all of it is stored at once."""
 
     def __init__(self, client: OAuthClientInformationFull | None) -> None:
@@ -252,13 +296,21 @@ def stored_of(context: OAuthContext) -> StoredSignIn:
     )
 
 
+def _is_of(server: ServerConfig, known: StoredSignIn) -> bool:
+    """Another client's token, or a person's, is none of a client that signs in by itself, and the other way round."""
+    alone = known.client.get("grant_types") == ["client_credentials"]
+    if server.oauth is None or not server.oauth.is_by_itself:
+        return not alone
+    return alone and known.client.get("client_id") == server.oauth.client_id
+
+
 def _context(server: ServerConfig, known: StoredSignIn) -> OAuthContext | None:
     """What the SDK knew when it was stored; None if that makes no sense any more."""
     try:
         return OAuthContext(
             server_url=server.url or "",
             client_metadata=_metadata(server, f"http://127.0.0.1{_PATH}"),
-            storage=_Memory(None),
+            storage=SignInMemory(None),
             redirect_handler=None,
             callback_handler=None,
             current_tokens=OAuthToken.model_validate(known.tokens),

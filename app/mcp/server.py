@@ -7,16 +7,20 @@ whoever asks next; one that fails again and again is left alone for a while. Wha
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from app.mcp.contact import LEAVE_SECONDS, Contact, Pauses, ServerGround, offers_of
 from app.mcp.entries import ServerConfig
-from app.mcp.faults import CallRefused, CallTimedOut, ConnectionLost, ServerFault, SignInNeeded
-from app.mcp.link import Kind, Listeners, ServerLink, load_sdk
+from app.mcp.faults import CallRefused, CallTimedOut, ConnectionLost, ServerFault, SessionEnded, SignInNeeded
+from app.mcp.ground import LEAVE_SECONDS, ServerGround
 from app.mcp.manifest import Manifest, manifest_key
+from app.mcp.pauses import Pauses
 from app.mcp.server_log import ServerLog
 from app.values.servers import ServerState
 from app.values.unable import Unable
+
+if TYPE_CHECKING:
+    from app.mcp.contact import Contact
+    from app.mcp.link import Kind, Listeners, ServerLink
 
 _LIST_SECONDS = 30.0
 _JOIN_SECONDS = 0.3
@@ -90,7 +94,7 @@ class ServerLife:
 
     # Connecting
 
-    async def link(self) -> ServerLink:
+    async def link(self) -> "ServerLink":
         """The connection, made if there is none. Raises `ServerFault` in words for the model."""
         self._require_usable()
         if self._contact is not None and self._contact.is_open and self._contact.link is not None:
@@ -129,7 +133,7 @@ class ServerLife:
             case _:
                 pass
 
-    async def _start(self) -> ServerLink:
+    async def _start(self) -> "ServerLink":
         try:
             link, manifest = await self._connected()
         except Unable as problem:
@@ -142,7 +146,9 @@ class ServerLife:
         self._know(manifest)
         return link
 
-    async def _connected(self) -> tuple[ServerLink, Manifest]:
+    async def _connected(self) -> "tuple[ServerLink, Manifest]":
+        from app.mcp.link import load_sdk  # noqa: PLC0415  (sessions whose servers are only known do without)
+
         await self._leave()
         await load_sdk()
         config = await self._ground.resolved(self.config)
@@ -155,11 +161,15 @@ class ServerLife:
                 raise
         return await self._met(config, None)  # It may be another one by now, which has to be asked who it is.
 
-    async def _met(self, config: ServerConfig, known: Manifest | None) -> tuple[ServerLink, Manifest]:
+    async def _met(self, config: ServerConfig, known: Manifest | None) -> "tuple[ServerLink, Manifest]":
+        from app.mcp.contact import Contact  # noqa: PLC0415  (as above)
+
         self._contact = Contact(config, self._ground, self.log)
         return await self._contact.meet(self._listeners(), known)
 
-    def _listeners(self) -> Listeners:
+    def _listeners(self) -> "Listeners":
+        from app.mcp.link import Listeners  # noqa: PLC0415  (as above)
+
         def roots() -> list[dict[str, str]]:
             folder = self._ground.folder()
             return [{"uri": folder.as_uri(), "name": folder.name}]
@@ -190,12 +200,14 @@ class ServerLife:
             self._ground.manifests.keep(self.key, manifest)
             self._changed()
 
-    def _list_changed(self, kind: Kind) -> None:
+    def _list_changed(self, kind: "Kind") -> None:
         self._changes.add(kind)
         if self._listing is None or self._listing.done():
             self._listing = asyncio.ensure_future(self._list_again())
 
     async def _list_again(self) -> None:
+        from app.mcp.contact import offers_of  # noqa: PLC0415  (as above)
+
         await asyncio.sleep(_JOIN_SECONDS)
         while (
             self._changes
@@ -224,7 +236,11 @@ class ServerLife:
         """Raises `Unable`. Never sent a second time: what was lost on the way may have been done."""
         link = await self.link()
         try:
-            return await link.call(tool, arguments, silence=self.config.timeout, progressed=progressed)
+            try:
+                return await link.call(tool, arguments, silence=self.config.timeout, progressed=progressed)
+            except SessionEnded:  # it was refused, and not done
+                link = await self.link()
+                return await link.call(tool, arguments, silence=self.config.timeout, progressed=progressed)
         except SignInNeeded as problem:
             self._failed(problem)
             self._changed()
@@ -247,7 +263,7 @@ class ServerLife:
     ) -> dict[str, Any]:
         return await self._asked(lambda link: link.complete(ref, argument, value, context, silence=10))
 
-    async def _asked(self, work: Callable[[ServerLink], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
+    async def _asked(self, work: "Callable[[ServerLink], Awaitable[dict[str, Any]]]") -> dict[str, Any]:
         """What only reads is asked again, once, over a new connection."""
         name = self.config.name
         for is_last in (False, True):

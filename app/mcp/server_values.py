@@ -5,13 +5,14 @@ command that fetches a token runs when the token is needed.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
 from app.mcp.entries import ServerConfig, address_problem
 from app.providers.key_values import KeyValues
 from app.values.unable import Unable
+from tools.running.withheld import looks_secret
 from tools.text import visible
 
 _VARIABLE = re.compile(
@@ -22,6 +23,17 @@ _INPUT = re.compile(r"\$\{(?:input|command|config):[^}]*\}")
 
 class ServerRefused(Unable):
     """A server cannot be contacted as it is configured. `str` says which value is missing, never one."""
+
+
+def secrets_in(server: ServerConfig) -> Iterator[tuple[str, str]]:
+    """By name: what of its values, filled in, nobody else may see."""
+    for name, value in (*server.env.items(), *server.headers.items()):
+        secret = value.rpartition(" ")[2] if name in server.headers else value
+        if name.lower() == "authorization" or looks_secret(name.replace("-", "_"), secret):
+            yield name, secret
+    if server.oauth is not None:
+        yield "client-secret", server.oauth.client_secret
+        yield "private-key", server.oauth.private_key
 
 
 class ServerValues:
@@ -48,9 +60,12 @@ class ServerValues:
         if server.url is not None:
             changes["url"] = await self._one(server.url, "the address")
             changes["headers"] = await self._all(server.headers, "the header")
-        if server.oauth is not None and server.oauth.client_secret:
-            secret = await self._one(server.oauth.client_secret, "the client secret")
-            changes["oauth"] = msgspec.structs.replace(server.oauth, client_secret=secret)
+        if server.oauth is not None:
+            changes["oauth"] = msgspec.structs.replace(
+                server.oauth,
+                client_secret=await self._one(server.oauth.client_secret, "the client secret"),
+                private_key=await self._one(server.oauth.private_key, "the private key"),
+            )
         found = msgspec.structs.replace(server, **changes)
         self._check(found)
         return found

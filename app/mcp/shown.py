@@ -53,7 +53,8 @@ def shown_lines(server: ServerConfig) -> Iterator[tuple[str, str]]:
         if values:
             yield what, ", ".join(f"{visible(name)}={shown_value(value)}" for name, value in values.items())
     if server.oauth is not None and server.oauth.client_id:
-        yield "client", visible(server.oauth.client_id)
+        alone = ", which signs in by itself" if server.oauth.is_by_itself else ""
+        yield "client", visible(server.oauth.client_id) + alone
     yield "exposure", server.exposure or "auto"
     if server.tools:
         yield "tools", ", ".join(f"{visible(name)}: {each}" for name, each in server.tools.items())

@@ -7,21 +7,24 @@ arguments, whichever way it was come by.
 import asyncio
 import difflib
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
 from app.mcp.cards import show_call, show_resource, show_search, shown_as
 from app.mcp.hub import Hub, OfferedTool
 from app.mcp.manifest import KnownTool
-from app.mcp.results import resource_result, tool_result
-from app.mcp.search import Candidate, ranked
+from app.mcp.naming import server_prefix
+from app.mcp.server import ServerLife
 from app.values.unable import Unable
 from tools.base import Tool, ToolContext, ToolError
 from tools.results import ToolResult, text_result
 from tools.schema import schema_of
 from tools.text import one_line, visible
 from tools.workspace import workspace_of
+
+if TYPE_CHECKING:
+    from app.mcp.search import Candidate
 
 SEARCH, CALL, RESOURCE = "mcp_search", "mcp_call", "mcp_resource"
 OWN = (SEARCH, CALL, RESOURCE)
@@ -49,6 +52,10 @@ class McpResourceArguments(msgspec.Struct, frozen=True, kw_only=True):
     offset: int = 0
 
 
+class ResourceAddress(msgspec.Struct, frozen=True, kw_only=True):
+    uri: str
+
+
 class McpTools:
     """Those of one session."""
 
@@ -68,8 +75,13 @@ class McpTools:
         )
 
     def reachable(self) -> Mapping[str, Tool]:
-        """Under their full names, also those that are not declared."""
-        return {name: self.tool_of(entry) for name, entry in self._hub.reachable().items()}
+        """Under their full names, also those that are not declared; what reads the resources of each server."""
+        tools = {name: self.tool_of(entry) for name, entry in self._hub.reachable().items()}
+        return {**tools, **self.readers()}
+
+    def readers(self) -> Mapping[str, Tool]:
+        """Of resources, a tool for each server: within a call of `mcp_resource` it is judged under its own name."""
+        return {_reader_name(life.config.name): self._reader(life) for life in self._hub.usable}
 
     # Finding
 
@@ -215,6 +227,8 @@ class McpTools:
             if outer is not None:
                 outer.progress(told)
 
+        from app.mcp.results import tool_result  # noqa: PLC0415  (with the first answer)
+
         try:
             answer = await entry.life.call(entry.tool.name, arguments, progressed)
         except Unable as problem:
@@ -238,26 +252,58 @@ class McpTools:
             arguments=McpResourceArguments,
             run=self._resource,
             show=show_resource,
+            is_read_only=True,  # by itself: lists are known, and a read within is judged under its server's name
         )
 
     async def _resource(self, arguments: McpResourceArguments, context: ToolContext) -> ToolResult:
         self._require(arguments.server)
         life = self._hub.server(arguments.server)
+        if arguments.uri is not None:
+            name = _reader_name(arguments.server)
+            if context.caller is None:
+                raise ToolError(f"{name} cannot be called here.")
+            return await context.caller.call(name, {"uri": arguments.uri})
         try:
-            if arguments.uri is None:
-                if life.manifest is None:
-                    await life.link()
-                return text_result(_resource_list(self._hub, arguments))
-            answer = await life.read(arguments.uri)
+            if life.manifest is None:
+                await life.link()
         except Unable as problem:
             raise ToolError(visible(str(problem))) from None
-        return await asyncio.to_thread(
-            resource_result,
-            answer,
-            server=arguments.server,
-            artifacts=workspace_of(context).artifacts,
-            reads_images=context.model_reads_images,
+        return text_result(_resource_list(self._hub, arguments))
+
+    def _reader(self, life: ServerLife) -> Tool:
+        server = life.config.name
+
+        async def run(arguments: ResourceAddress, context: ToolContext) -> ToolResult:
+            from app.mcp.results import resource_result  # noqa: PLC0415  (with the first answer)
+
+            try:
+                answer = await life.read(arguments.uri)
+            except Unable as problem:
+                raise ToolError(visible(str(problem))) from None
+            return await asyncio.to_thread(
+                resource_result,
+                answer,
+                server=server,
+                artifacts=workspace_of(context).artifacts,
+                reads_images=context.model_reads_images,
+            )
+
+        return Tool(
+            name=_reader_name(server),
+            label=f"{server} · resource",
+            description="Read a resource of this server.",
+            schema=schema_of(ResourceAddress),
+            arguments=ResourceAddress,
+            run=run,
+            show=lambda arguments, result: show_resource({**arguments, "server": server}, result),
+            is_read_only=life.config.trust_hints,
+            claim="a read is not meant to change anything",
         )
+
+
+def _reader_name(server: str) -> str:
+    """A name that no tool of a server can have, under which its rules count."""
+    return f"{server_prefix(server)}resources.read"
 
 
 async def _until_background(context: ToolContext, title: str, work: "asyncio.Task[ToolResult]") -> ToolResult:
@@ -284,11 +330,15 @@ async def _until_background(context: ToolContext, title: str, work: "asyncio.Tas
         raise
 
 
-def _ranked(query: str, entries: list[OfferedTool]) -> list[Candidate]:
+def _ranked(query: str, entries: list[OfferedTool]) -> "list[Candidate]":
+    from app.mcp.search import ranked  # noqa: PLC0415  (with the first search)
+
     return ranked(query, [_candidate(entry) for entry in entries])
 
 
-def _candidate(entry: OfferedTool) -> Candidate:
+def _candidate(entry: OfferedTool) -> "Candidate":
+    from app.mcp.search import Candidate  # noqa: PLC0415  (as above)
+
     properties: Mapping[str, Any] = entry.tool.schema.get("properties", {})
     said = " ".join(f"{name} {node.get('description', '')}" for name, node in properties.items())
     return Candidate(

@@ -16,9 +16,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
 
-from app.mcp.contact import ServerGround  # noqa: E402  (after the path)
 from app.mcp.entries import OAuthConfig, ServerConfig  # noqa: E402
 from app.mcp.faults import SignInNeeded  # noqa: E402
+from app.mcp.ground import ServerGround  # noqa: E402  (after the path)
 from app.mcp.link import load_sdk  # noqa: E402
 from app.mcp.server import ServerLife  # noqa: E402
 from app.mcp.sign_ins import SignIns  # noqa: E402
@@ -71,7 +71,14 @@ def configured(url: str) -> ServerConfig:
     given = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
     oauth = None
     if given.get("client_id"):
-        oauth = OAuthConfig(client_id=given["client_id"], client_secret=given.get("client_secret", ""))
+        is_alone = "client-credentials" in os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
+        oauth = OAuthConfig(
+            client_id=given["client_id"],
+            client_secret=given.get("client_secret", ""),
+            private_key=given.get("private_key_pem", ""),
+            algorithm=given.get("signing_algorithm", ""),
+            grant="client_credentials" if is_alone else "authorization_code",
+        )
     return ServerConfig(name="suite", type="http", url=url, oauth=oauth, start_timeout=20, timeout=20)
 
 

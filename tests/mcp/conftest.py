@@ -1,25 +1,5 @@
-from pathlib import Path
+"""The home and the project that tests of resources have."""
 
-import pytest
+from tests.resources.conftest import paths, put
 
-from app.resources.paths import Paths
-
-
-@pytest.fixture
-def paths(tmp_path: Path) -> Paths:
-    """A person's home with an empty project in it."""
-    project = tmp_path / "home" / "project"
-    project.mkdir(parents=True)
-    return Paths.from_env({"HOME": str(tmp_path / "home")}, project)
-
-
-@pytest.fixture
-def put(tmp_path: Path):
-    """Writes a file, folders included."""
-
-    def write(path: Path, text: str) -> Path:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return write
+__all__ = ["paths", "put"]

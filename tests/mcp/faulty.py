@@ -50,7 +50,9 @@ def call(number, name, arguments, token):
     def text(words):
         return {"type": "text", "text": words}
 
-    if name in ("echo", "repeat") or name.startswith("tool_"):
+    if name == "echo" and arguments.get("text", "").startswith("$"):
+        answer(text(os.environ.get(arguments["text"][1:], "?")))
+    elif name in ("echo", "repeat") or name.startswith("tool_"):
         answer(text(arguments.get("text", "")))
     elif name == "slow":
         for step in range(arguments.get("count", 6)):
@@ -128,6 +130,11 @@ if __name__ == "__main__":
     replies = queue.Queue()
     sys.stderr.write("starting up\n")
     sys.stderr.flush()
+    if "leaky" in WORDS:
+        sys.stderr.write(f"using {os.environ['API_TOKEN']}\n")
+        sys.stderr.flush()
+    if "exit-in-start" in WORDS and "leaky" in WORDS:
+        sys.exit(4)
     if "exit-in-start" in WORDS:
         sys.stderr.write("no config\n")
         sys.exit(3)

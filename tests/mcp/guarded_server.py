@@ -4,7 +4,9 @@ import base64
 import hashlib
 import json
 import secrets
+import ssl
 import threading
+from collections.abc import Callable
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -14,7 +16,11 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 class GuardedServer:
     """Knows what it gave out, and can let it run out."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1") -> None:
+        """`host`: under which it is known; it is on this machine all the same."""
+        self._origin = f"{'https' if tls else 'http'}://{host}"
+        self.login: GuardedServer = self
+        """Who lets people in."""
         self.clients: dict[str, dict[str, Any]] = {}
         self.codes: dict[str, dict[str, str]] = {}
         self.valid: set[str] = set()
@@ -22,24 +28,43 @@ class GuardedServer:
         self.seconds = 3600
         self.requests: list[str] = []
         self.refreshes = 0
+        self.presented: list[str] = []
+        """Refresh tokens, in the order in which somebody came with them."""
+        self.refused = threading.Semaphore(0)
+        """Released for each request that was refused for its token."""
+        self.at_token: Callable[[], object] = lambda: None
+        """Before the sign-in server answers."""
         self.overrides: dict[str, Any] = {}
         """Of what the authorization server says of itself."""
         self.scopes_seen: list[str] = []
         self.failures: list[int] = []
         """Statuses that the next requests are answered with."""
         self.needs_sign_in = True
+        self.sessions: set[str] | None = None
+        """That are known, where it keeps any."""
+        self.calls = 0
+        self.flood = ""
+        """The content type of an answer without an end."""
         self.scope_of_calls = ""
         """What a token needs for calls."""
         self.scope_of: dict[str, str] = {}
         self.lock = threading.Lock()
         self._http = _Quiet(("127.0.0.1", 0), _requests_of(self))
         self._http.daemon_threads = True
+        if tls is not None:
+            self._http.socket = tls.wrap_socket(
+                self._http.socket, server_side=True, do_handshake_on_connect=False
+            )
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
 
     @property
     def base(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_port}"
+        return f"{self._origin}:{self.port}"
+
+    @property
+    def port(self) -> int:
+        return self._http.server_port
 
     @property
     def url(self) -> str:
@@ -71,18 +96,22 @@ class GuardedServer:
 
     def token(self, form: dict[str, str]) -> tuple[int, dict[str, Any]]:
         with self.lock:
-            if form.get("client_id") not in self.clients:
+            shown = form.get("authorization", "").removeprefix("Basic ")
+            name = form.get("client_id") or base64.b64decode(shown).decode().partition(":")[0]
+            if name not in self.clients:
                 return 401, {"error": "invalid_client"}
-            wanted = self.clients[form["client_id"]].get("basic")
+            wanted = self.clients[name].get("basic")
             if wanted and form.get("authorization") != wanted:
                 return 401, {"error": "invalid_client"}
-            if form["grant_type"] == "authorization_code":
+            if form["grant_type"] == "client_credentials":
+                asked = {"scope": form.get("scope", "")}
+            elif form["grant_type"] == "authorization_code":
                 asked = self.codes.pop(form.get("code", ""), None)
                 digest = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
                 proof = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
                 if asked is None or asked["code_challenge"] != proof:
                     return 400, {"error": "invalid_grant"}
-            elif form.get("refresh_token") not in self.refresh:
+            elif self._is_unknown(form.get("refresh_token", "")):
                 return 400, {"error": "invalid_grant"}
             else:
                 self.refresh.discard(form["refresh_token"])
@@ -91,9 +120,15 @@ class GuardedServer:
             access, fresh = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
             self.valid.add(access)
             self.scope_of[access] = asked.get("scope", "")
+            given = {"access_token": access, "expires_in": self.seconds, "token_type": "Bearer"}
+            if form["grant_type"] == "client_credentials":
+                return 200, given
             self.refresh.add(fresh)
-            given = {"access_token": access, "refresh_token": fresh, "expires_in": self.seconds}
-            return 200, {**given, "token_type": "Bearer"}
+            return 200, {**given, "refresh_token": fresh}
+
+    def _is_unknown(self, token: str) -> bool:
+        self.presented.append(token)
+        return token not in self.refresh
 
 
 class _Quiet(ThreadingHTTPServer):
@@ -111,7 +146,7 @@ def _requests_of(server: GuardedServer) -> type[BaseHTTPRequestHandler]:
             parts = urlsplit(self.path)
             server.requests.append(f"GET {parts.path}")
             if parts.path.startswith("/.well-known/oauth-protected-resource"):
-                self._json(200, {"resource": server.url, "authorization_servers": [server.base]})
+                self._json(200, {"resource": server.url, "authorization_servers": [server.login.base]})
             elif parts.path == "/.well-known/oauth-authorization-server":
                 self._json(200, server.metadata())
             elif parts.path == "/authorize":
@@ -136,6 +171,7 @@ def _requests_of(server: GuardedServer) -> type[BaseHTTPRequestHandler]:
                     server.clients[client["client_id"]] = client
                     self._json(201, client)
                 case "/token":
+                    server.at_token()
                     form = {name: values[0] for name, values in parse_qs(body.decode()).items()}
                     self._json(
                         *server.token({**form, "authorization": self.headers.get("Authorization", "")})
@@ -151,14 +187,24 @@ def _requests_of(server: GuardedServer) -> type[BaseHTTPRequestHandler]:
             if server.needs_sign_in and bearer not in server.valid:
                 where = f"{server.base}/.well-known/oauth-protected-resource/mcp"
                 self._json(401, {}, {"WWW-Authenticate": f'Bearer resource_metadata="{where}"'})
+                server.refused.release()
                 return
             missing = set(server.scope_of_calls.split()) - set(server.scope_of.get(bearer, "").split())
             if message.get("method") == "tools/call" and missing:
                 wants = f'Bearer error="insufficient_scope", scope="{server.scope_of_calls}"'
                 self._json(403, {}, {"WWW-Authenticate": wants})
                 return
+            is_greeting = message.get("method") in ("initialize", "server/discover")
+            known = server.sessions if server.sessions is not None and not is_greeting else None
+            if known is not None and self.headers.get("Mcp-Session-Id") not in known:
+                self._text(404, "no such session")
+                return
+            more: dict[str, str] = {}
             match message.get("method"):
                 case "initialize":
+                    if server.sessions is not None:
+                        more["Mcp-Session-Id"] = secrets.token_hex(8)
+                        server.sessions.add(more["Mcp-Session-Id"])
                     result: dict[str, Any] = {
                         "protocolVersion": "2025-11-25",
                         "capabilities": {"tools": {}},
@@ -167,6 +213,10 @@ def _requests_of(server: GuardedServer) -> type[BaseHTTPRequestHandler]:
                 case "tools/list":
                     result = {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}
                 case "tools/call":
+                    server.calls += 1
+                    if server.flood:
+                        self._flood()
+                        return
                     result = {"content": [{"type": "text", "text": "heard"}]}
                 case "ping":
                     result = {}
@@ -177,10 +227,21 @@ def _requests_of(server: GuardedServer) -> type[BaseHTTPRequestHandler]:
                     error = {"code": -32601, "message": f"no {other}"}
                     self._json(200, {"jsonrpc": "2.0", "id": message["id"], "error": error})
                     return
-            self._json(200, {"jsonrpc": "2.0", "id": message["id"], "result": result})
+            self._json(200, {"jsonrpc": "2.0", "id": message["id"], "result": result}, more)
 
         def _json(self, status: int, value: Any, headers: dict[str, str] | None = None) -> None:
             self._send(status, json.dumps(value).encode(), "application/json", headers or {})
+
+        def _flood(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", server.flood)
+            self.end_headers()
+            try:
+                self.wfile.write(b"data: " if "event" in server.flood else b'{"jsonrpc": "')
+                while True:
+                    self.wfile.write(b"x" * 1_000_000)
+            except OSError:
+                self.close_connection = True
 
         def _text(self, status: int, text: str) -> None:
             self._send(status, text.encode(), "text/plain", {})

@@ -21,6 +21,7 @@ from app.values.events import Notice, ToolExecutionStart, ToolExecutionUpdate
 from app.values.messages import ToolResultMessage
 from app.values.servers import McpServersChange
 from tests.mcp.test_servers import FAULTY, is_alive
+from tools.results import text_result
 
 
 class Desk:
@@ -187,6 +188,23 @@ async def test_the_model_is_told_what_became_of_a_call(desk: Desk):
     assert session.mcp.server("docs").state == "ready"
 
 
+async def test_markup_and_escapes_of_a_result_are_words_on_its_card(desk: Desk):
+    desk.configure(docs={"exposure": "search"})
+    await desk.known()
+    session = desk.open()
+    hostile = "[red]not red[/red] \x1b]52;c;AAAA\x07\x1b[2J [@click=app.quit]here[/] \u202egnp"
+    told = await desk.result("mcp_call", server="docs", tool="echo", arguments={"text": hostile})
+    assert "[red]not red[/red]" in told
+    assert "\x1b" not in told
+    tool = session.active_tools()["mcp_call"]
+    card = tool.card(
+        {"server": "docs", "tool": "echo\x1b[2J", "arguments": {"text": hostile}}, text_result(hostile)
+    )
+    shown = card.title + card.subject + "".join(getattr(block, "text", "") for block in card.blocks)
+    assert "\x1b" not in shown and "\x07" not in shown
+    assert "[@click=app.quit]here[/]" in shown
+
+
 async def test_the_list_of_tools_is_the_same_over_thirty_turns(desk: Desk):
     """Two servers die, one changes its list, one comes late."""
     desk.configure(a={"exposure": "search"}, b={"exposure": "search"}, c={})
@@ -217,6 +235,36 @@ async def test_plan_mode_lets_only_trusted_readers_run(desk: Desk):
     assert session.mcp.server("docs").state == "known"
     assert await desk.result("mcp_call", server="own", tool="echo", arguments={"text": "x"}) == "x"
     assert "read-only" in await desk.result("mcp_call", server="own", tool="die")
+
+
+async def test_plan_mode_reads_resources_of_trusted_servers_alone(desk: Desk):
+    """A list is known; a read goes to a program or site of others, which does what it likes."""
+    desk.configure(docs={"exposure": "search"}, own={"exposure": "search", "trustHints": True})
+    await desk.known()
+    session = desk.open()
+    session.set_plan_mode(True)
+    assert "note://1" in await desk.result("mcp_resource", server="docs")
+    assert session.mcp.server("docs").state == "known", "a list contacts nobody"
+    refused = await desk.result("mcp_resource", server="docs", uri="note://1")
+    assert "read-only" in refused
+    assert session.mcp.server("docs").state == "known"
+    assert "written down" in await desk.result("mcp_resource", server="own", uri="note://1")
+    assert "mcp_resource" in session.active_tools()
+
+
+@pytest.mark.parametrize("rule", ["tool: mcp__docs__*", "tool: mcp__docs__resources.read"])
+async def test_a_read_of_a_resource_is_judged_as_its_servers(paths: Paths, rule: str):
+    desk = Desk(paths, permissions="ask")
+    desk.configure(docs={"exposure": "search"}, other={"exposure": "search"})
+    await desk.known()
+    session = desk.open()
+    assert "Needs approval" in await desk.result("mcp_resource", server="docs", uri="note://1")
+    session.permissions.allow(rule)
+    assert "written down" in await desk.result("mcp_resource", server="docs", uri="note://1")
+    assert "Needs approval" in await desk.result("mcp_resource", server="other", uri="note://1")
+    names = [event.tool_name for event in desk.events if isinstance(event, ToolExecutionStart)]
+    assert "mcp__docs__resources.read" in names
+    await desk.close()
 
 
 async def test_a_rule_for_a_server_lets_its_calls_run(paths: Paths):

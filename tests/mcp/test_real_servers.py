@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from app.mcp.contact import ServerGround
 from app.mcp.entries import ServerConfig
 from app.mcp.faults import CallRefused
+from app.mcp.ground import ServerGround
 from app.mcp.manifest import Manifests
 from app.mcp.process import server_variables
 from app.mcp.results import tool_result

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
@@ -12,9 +13,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.mcp.contact import ServerGround
 from app.mcp.entries import ServerConfig
 from app.mcp.faults import CallRefused, CallTimedOut, ConnectionLost, ServerFault
+from app.mcp.ground import ServerGround
 from app.mcp.hub import Hub
 from app.mcp.manifest import Manifests
 from app.mcp.process import server_variables
@@ -207,6 +208,23 @@ async def test_a_server_that_dies_in_a_call_is_started_anew_and_the_call_is_not_
     assert (await life.call("echo", {"text": "again"}))["content"][0]["text"] == "again"
 
 
+async def test_a_server_that_is_killed_in_a_call_is_told_as_that(place: Place):
+    life = place.life()
+    await life.link()
+    heard = asyncio.Event()
+    calling = asyncio.ensure_future(
+        life.call("slow", {"count": 50}, lambda done, total, message: heard.set())
+    )
+    await heard.wait()
+    assert life.pid is not None
+    os.kill(life.pid, signal.SIGKILL)
+    with pytest.raises(
+        ConnectionLost, match=r"it was ended by signal 9.*Whether it was carried out is not known"
+    ):
+        await calling
+    assert (await life.call("echo", {"text": "on"}))["content"][0]["text"] == "on"
+
+
 async def test_three_failures_in_a_minute_and_it_is_left_alone_for_a_while(place: Place):
     place.now = 100.0
     life = place.life("exit-in-start")
@@ -235,7 +253,7 @@ HOLDS = """
 import asyncio, os, sys, time
 from pathlib import Path
 sys.path.insert(0, {root!r})
-from app.mcp.contact import ServerGround
+from app.mcp.ground import ServerGround
 from app.mcp.entries import ServerConfig
 from app.mcp.process import server_variables
 from app.mcp.server import ServerLife

@@ -2,20 +2,27 @@
 
 import asyncio
 import base64
+import json
+import os
+import sys
+import threading
 import urllib.request
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+import httpx2
 import pytest
 from mcp.client.session import ClientSession
 
 from app.mcp.entries import OAuthConfig, ServerConfig
 from app.mcp.faults import ServerFault, SignInNeeded
-from app.mcp.http import http_transport, signed_in
+from app.mcp.http import clients_for, http_transport, signed_in
+from app.mcp.oauth import StoredAuth
 from app.mcp.private_places import is_private, refusal
 from app.mcp.sign_ins import SignIns
 from app.values.unable import FileFault
+from tests.architecture.sources import ROOT
 from tests.mcp.guarded_server import GuardedServer, last_page
 
 
@@ -174,6 +181,82 @@ async def test_many_who_need_a_fresh_token_ask_for_one(server: GuardedServer, si
     others = [SignIns(sign_ins.path) for _ in range(4)]
     assert await asyncio.gather(*(heard(config, each) for each in others)) == ["heard"] * 4
     assert server.refreshes == 1
+
+
+async def test_a_call_that_is_given_up_loses_no_refresh_token(server: GuardedServer, sign_ins: SignIns):
+    """The server has made a new one for it by then, and takes the old one from nobody any more."""
+    config = config_of(server)
+    await signed_in(config, sign_ins, Browser())
+    server.valid.clear()
+    asked, may_answer = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def hold() -> None:
+        loop.call_soon_threadsafe(asked.set)
+        may_answer.wait(20)
+
+    server.at_token = hold
+    auth = StoredAuth(config, sign_ins, await clients_for(config, None))
+    request = httpx2.Request("POST", server.url)
+    flow = auth.async_auth_flow(request)
+    await flow.asend(None)  # type: ignore[arg-type]
+    giving_up = asyncio.ensure_future(flow.asend(httpx2.Response(401, request=request)))
+    await asked.wait()
+    giving_up.cancel()
+    await asyncio.wait({giving_up})
+    before = sign_ins.of("docs", server.url)
+    may_answer.set()
+    assert await heard(config, sign_ins) == "heard"
+    after = sign_ins.of("docs", server.url)
+    assert before is not None and after is not None and before.tokens != after.tokens
+    assert (server.refreshes, len(server.presented)) == (1, 1)
+
+
+@pytest.mark.parametrize("how", ["refused", "run out"])
+async def test_two_bayous_that_need_a_fresh_token_ask_for_one(
+    server: GuardedServer, tmp_path: Path, how: str
+):
+    """Two whole processes, each of which knows the old token: the second waits, and takes what the first brought."""
+    home = tmp_path / "home"
+    agent = home / ".bayou" / "agent"
+    sign_ins = SignIns(agent / "mcp-auth.json")
+    await signed_in(config_of(server), sign_ins, Browser())
+    (agent / "mcp.json").write_text(json.dumps({"mcpServers": {"docs": {"url": server.url}}}))
+    server.valid.clear()
+    if how == "run out":
+        known = sign_ins.of("docs", server.url)
+        assert known is not None
+        known.expires_at = 1.0
+        sign_ins.keep("docs", server.url, known)
+    server.refused, first, both = threading.Semaphore(0), threading.Lock(), threading.Barrier(2)
+
+    def hold() -> None:
+        """Until the second comes, too, as it must not: or it has had the time to."""
+        if how == "refused" and first.acquire(blocking=False):
+            server.refused.acquire(timeout=30)
+            server.refused.acquire(timeout=30)
+        with suppress(threading.BrokenBarrierError):
+            both.wait(2)
+
+    server.at_token = hold
+    environment = {"HOME": str(home), "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+
+    async def bayou() -> tuple[int | None, str]:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "app", "mcp", "test", "docs"),
+            cwd=home,
+            env=environment,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        told, _ = await process.communicate()
+        return process.returncode, told.decode()
+
+    for code, told in await asyncio.gather(bayou(), bayou()):
+        assert code == 0, told
+        assert "Successfully connected" in told
+    assert server.refreshes == 1
+    assert len(server.presented) == len(set(server.presented)) == 1
 
 
 async def test_a_new_sign_in_counts_in_a_connection_that_is_open(server: GuardedServer, sign_ins: SignIns):

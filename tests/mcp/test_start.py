@@ -19,6 +19,10 @@ import os
 assembled = assemble(Options(), Paths.from_env(os.environ, Path.cwd()), os.environ)
 """
 PROMPT = "from app.cli.main import main; main(['-p', 'help'])"
+CONTACT = tuple(
+    f"app.mcp.{name}"
+    for name in ("contact", "link", "process", "streams", "results", "search", "server_values")
+)
 SDK = ("mcp", "mcp_types", "pydantic", "anyio", "httpx2")
 
 
@@ -51,7 +55,7 @@ async def test_known_servers_cost_a_start_nothing_and_a_prompt_no_sdk(paths: Pat
     assert sorted(name for name in begun if name.startswith("app.mcp") or name in SDK) == []
     asked = loaded_in(paths, PROMPT)
     assert "app.mcp.hub" in asked
-    assert sorted(asked & set(SDK)) == []
+    assert sorted(asked & {*SDK, *CONTACT}) == []
 
 
 async def test_a_manifest_holds_no_secret_and_a_broken_one_is_asked_for_anew(paths: Paths):

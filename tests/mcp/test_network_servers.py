@@ -1,0 +1,225 @@
+"""Servers on the network, real ones on the SDK: streamable HTTP and the old SSE, and what comes of it when one goes."""
+
+import asyncio
+import contextlib
+import os
+import socket
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from app.mcp.entries import ServerConfig
+from app.mcp.faults import CallTimedOut, ConnectionLost, ServerFault
+from app.mcp.ground import ServerGround
+from app.mcp.http import http_transport
+from app.mcp.manifest import Manifests
+from app.mcp.server import ServerLife
+from app.mcp.sign_ins import SignIns
+from app.values.unable import Unable
+from tests.mcp.guarded_server import GuardedServer
+from tools.running.process import LocalProcesses
+
+Kind = Literal["sse", "streamable-http"]
+SERVED = str(Path(__file__).with_name("served.py"))
+every_kind = pytest.mark.parametrize("kind", ["sse", "streamable-http"])
+
+
+class Served:
+    """A server that can go and come back at the same address."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self._process: asyncio.subprocess.Process | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/{'sse' if self.kind == 'sse' else 'mcp'}"
+
+    async def start(self) -> None:
+        self._process = await asyncio.create_subprocess_exec(
+            *(sys.executable, SERVED, self.kind, str(self.port)),
+            stderr=asyncio.subprocess.PIPE,
+            env={"PATH": os.environ["PATH"]},
+        )
+        assert self._process.stderr is not None
+        async with asyncio.timeout(60):
+            while line := await self._process.stderr.readline():
+                if b"running on" in line:
+                    return
+        raise AssertionError("it did not start")
+
+    async def kill(self) -> None:
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
+        if self._process is not None:
+            await self._process.wait()
+
+
+class Place:
+    def __init__(self, served: Served, folder: Path) -> None:
+        self.served = served
+        self.processes = LocalProcesses()
+        self.changed = asyncio.Event()
+        sign_ins = SignIns(folder / "mcp-auth.json")
+        ground = ServerGround(
+            processes=lambda: self.processes,
+            folder=lambda: folder,
+            environment=dict,
+            remote=lambda config, log: http_transport(config, sign_ins),
+            manifests=Manifests(folder / "manifests"),
+            logs=folder / "logs",
+        )
+        config = ServerConfig(
+            name="far",
+            type="sse" if served.kind == "sse" else "http",
+            url=served.url,
+            start_timeout=20,
+            timeout=20,
+        )
+        self.life = ServerLife(config, ground, self.changed.set)
+
+    async def echo(self, text: str) -> str:
+        answer = await self.life.call("echo", {"text": text})
+        return answer["content"][0]["text"]
+
+    async def until_state(self, state: str) -> None:
+        async with asyncio.timeout(20):
+            while self.life.state != state:
+                self.changed.clear()
+                if self.life.state != state:
+                    await self.changed.wait()
+
+
+@pytest.fixture
+async def place(kind: Kind, tmp_path: Path) -> AsyncIterator[Place]:
+    served = Served(kind)
+    await served.start()
+    made = Place(served, tmp_path)
+    yield made
+    await made.life.end()
+    made.processes.close()
+    await served.kill()
+
+
+@every_kind
+async def test_it_is_met_called_and_read(place: Place):
+    await place.life.link()
+    manifest = place.life.manifest
+    assert manifest is not None
+    assert [tool.name for tool in manifest.tools] == ["echo", "slow", "die"]
+    assert manifest.instructions == "Served over the network."
+    assert await place.echo("hi") == "hi"
+    told: list[float] = []
+    answer = await place.life.call("slow", {"steps": 3}, lambda done, total, message: told.append(done))
+    assert answer["content"][0]["text"] == "slowly done"
+    assert told == [1, 2, 3]
+    read = await place.life.read("note://1")
+    assert read["contents"][0]["text"] == "written down"
+
+
+@every_kind
+async def test_one_that_was_started_anew_between_two_calls_is_met_anew(place: Place):
+    """The second call was not heard by anybody before that, so nobody has to look what became of it."""
+    assert await place.echo("one") == "one"
+    await place.served.kill()
+    await place.served.start()
+    assert await place.echo("two") == "two"
+    assert place.life.state == "ready"
+
+
+@every_kind
+async def test_one_that_dies_in_a_call_is_told_and_the_call_is_not_repeated(place: Place):
+    assert await place.echo("one") == "one"
+    with pytest.raises(ConnectionLost, match="Whether it was carried out is not known"):
+        await place.life.call("die", {})
+    with pytest.raises(ServerFault, match=rf"127\.0\.0\.1:{place.served.port} cannot be reached"):
+        await place.echo("two")
+    await place.life.restart()
+    await place.served.kill()
+    await place.served.start()
+    assert await place.echo("three") == "three"
+
+
+@pytest.mark.parametrize("kind", ["sse"])
+async def test_a_stream_that_ends_is_noticed_before_anybody_asks(place: Place):
+    await place.life.link()
+    await place.served.kill()
+    await place.until_state("known")
+
+
+@every_kind
+async def test_a_call_that_says_nothing_ends_at_its_limit(place: Place):
+    await place.life.link()
+    place.life.config = ServerConfig(
+        name="far", type=place.life.config.type, url=place.served.url, timeout=0.1
+    )
+    with pytest.raises(CallTimedOut, match=r"far gave no answer and no sign of life for 0\.1 s"):
+        await place.life.call("slow", {"steps": 50})
+
+
+@pytest.mark.parametrize("kind", ["streamable-http"])
+async def test_an_address_that_does_not_speak_sse_is_told_in_words(place: Place):
+    place.life.config = ServerConfig(name="far", type="sse", url=place.served.url, start_timeout=20)
+    with pytest.raises(ServerFault) as told:
+        await place.life.link()
+    assert str(told.value) == "far is not available: it answered with 400 Bad Request."
+
+
+@pytest.mark.parametrize("kind", ["sse"])
+async def test_an_address_that_speaks_sse_alone_is_told_in_words(place: Place):
+    place.life.config = ServerConfig(name="far", type="http", url=place.served.url, start_timeout=20)
+    with pytest.raises(ServerFault) as told:
+        await place.life.link()
+    assert 'an old server is asked with "type": "sse"' in str(told.value)
+
+
+@contextlib.asynccontextmanager
+async def life_with(server: GuardedServer, folder: Path) -> AsyncIterator[ServerLife]:
+    processes = LocalProcesses()
+    ground = ServerGround(
+        processes=lambda: processes,
+        folder=lambda: folder,
+        environment=dict,
+        remote=lambda config, log: http_transport(config, SignIns(folder / "mcp-auth.json")),
+    )
+    life = ServerLife(ServerConfig(name="far", type="http", url=server.url), ground, lambda: None)
+    try:
+        yield life
+    finally:
+        await life.end()
+        processes.close()
+        server.close()
+
+
+async def test_a_session_that_the_server_has_forgotten_is_begun_anew_and_the_call_is_made_once(
+    tmp_path: Path,
+):
+    """It says that it does not know us, so it has done nothing."""
+    server = GuardedServer()
+    server.needs_sign_in, server.sessions = False, set()
+    async with life_with(server, tmp_path) as life:
+        await life.call("echo", {})
+        server.sessions.clear()
+        assert (await life.call("echo", {}))["content"][0]["text"] == "heard"
+        assert server.calls == 2
+        assert len(server.sessions) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind_of_answer", "words"),
+    [("application/json", "more than 64 MB"), ("text/event-stream", "the connection was closed")],
+)
+async def test_an_answer_without_an_end_is_not_read_to_it(tmp_path: Path, kind_of_answer: str, words: str):
+    server = GuardedServer()
+    server.needs_sign_in, server.flood = False, kind_of_answer
+    async with life_with(server, tmp_path) as life:
+        with pytest.raises(Unable, match=words):
+            await life.call("echo", {})
+        server.flood = ""
+        assert (await life.call("echo", {}))["content"][0]["text"] == "heard"

@@ -1,15 +1,16 @@
 """A word from the terminal when the agent is done, or asks something, and nobody looks."""
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping
 
 from app.resources.settings import Settings
-from app.values.events import AgentSettled, AgentStart, Event
+from app.values.events import AgentSettled, AgentStart, Event, JobChanged, QuestionAsked
 from widgets.terminal_manners import Notifier
 
 
 class Notifications:
-    """Follows one session's events."""
+    """Follows one session's events. Only a terminal that tells of its focus can say that nobody looks."""
 
     def __init__(
         self,
@@ -23,23 +24,53 @@ class Notifications:
         self._settings = settings
         self._clock = clock
         self._began = 0.0
+        self._jobs: set[str] = set()
+        """Work of the agent that runs on while it rests."""
+        self._goes_on = False
+        """The next run is the rest of the one before: it begins with the result of a job."""
+        self._question: QuestionAsked | None = None
+        self._later: asyncio.TimerHandle | None = None
         self._notifier = Notifier(write, clock=clock, env=env)
 
     def focus(self, is_focused: bool) -> None:
         self._notifier.is_focused = is_focused
+        if self._later is not None:
+            self._later.cancel()
+            self._later = None
+        if not is_focused and self._is_asking:
+            seconds = self._settings().notifications.min_seconds
+            self._later = asyncio.get_running_loop().call_later(seconds, self._ask_again)
 
     def note(self, event: Event) -> None:
         if isinstance(event, AgentStart):
-            self._began = self._clock()
-        elif isinstance(event, AgentSettled) and self._settings().notifications.on_done:
-            took = self._clock() - self._began
-            word = "stopped" if event.aborted else "done"
-            self._notify(f"The agent is {word}", took)
+            if not self._goes_on:
+                self._began = self._clock()
+            self._goes_on = False
+        elif isinstance(event, JobChanged):
+            (self._jobs.add if event.state == "running" else self._jobs.discard)(event.job_id)
+        elif isinstance(event, QuestionAsked):
+            self._question = event
+        elif isinstance(event, AgentSettled):
+            self._goes_on = bool(self._jobs)
+            if self._settings().notifications.on_done:
+                word = "stopped" if event.aborted else "done"
+                self._notify(f"The agent is {word}", self._clock() - self._began)
 
     def asked(self, question: str) -> None:
         """Somebody waits for the person."""
         if self._settings().notifications.on_question:
             self._notify(question or "Something has to be decided")
+
+    @property
+    def _is_asking(self) -> bool:
+        """A question that came while one looked has no answer yet."""
+        answer = self._question.answer if self._question is not None else None
+        return answer is not None and not answer.done()
+
+    def _ask_again(self) -> None:
+        self._later = None
+        if self._is_asking and self._question is not None:
+            self.asked(self._question.title or self._question.message or "")
 
     def _notify(self, text: str, took: float | None = None) -> None:
         chosen, notifier = self._settings().notifications, self._notifier

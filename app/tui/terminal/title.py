@@ -4,8 +4,21 @@ from collections.abc import Callable
 
 from app.engine.session import Session
 from app.resources.settings import Settings
-from app.values.events import AgentSettled, AgentStart, Event, SessionInfoChanged, SessionReplaced
+from app.values.events import (
+    AgentSettled,
+    AgentStart,
+    Event,
+    MessageStart,
+    QuestionAsked,
+    SessionInfoChanged,
+    SessionReplaced,
+    ToolExecutionEnd,
+    ToolExecutionUpdate,
+)
 from widgets.terminal_manners import progress_sequence, title_sequence
+
+_ANSWERED = (ToolExecutionUpdate, ToolExecutionEnd, MessageStart)
+"""The agent goes on."""
 
 
 class TerminalTitle:
@@ -18,6 +31,7 @@ class TerminalTitle:
         self._session = session
         self._write = write
         self._settings = settings
+        self._asks = False
 
     def show(self, state: str = "") -> None:
         if self._settings().terminal.title:
@@ -29,8 +43,15 @@ class TerminalTitle:
             self.show("working")
             self._progress(is_busy=True)
         elif isinstance(event, AgentSettled):
+            self._asks = False
             self.show()
             self._progress(is_busy=False)
+        elif isinstance(event, QuestionAsked):
+            self._asks = True
+            self.show("waits for you")
+        elif self._asks and isinstance(event, _ANSWERED):
+            self._asks = False
+            self.show("working")
         elif isinstance(event, SessionInfoChanged | SessionReplaced):
             self.show()
 

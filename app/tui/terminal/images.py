@@ -1,0 +1,26 @@
+"""The images of the terminal that an application runs in, as the setting wishes."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from textual.app import App
+
+from app.resources.in_force import InForce
+from widgets.graphics.ability import ImageAbility
+from widgets.graphics.terminal_images import TerminalImages
+from widgets.terminal_manners import write_to
+from widgets.textual_inside import color_system
+
+
+def images_for(
+    app: App[Any], in_force: InForce, env: Mapping[str, str], find_program: Callable[[str], str | None]
+) -> TerminalImages:
+    ability = ImageAbility(
+        in_force.settings.images.protocol,
+        env=env,
+        find_program=find_program,
+        color_system=lambda: color_system(app.console),
+    )
+    images = TerminalImages(lambda sequence: write_to(app, sequence), ability, lines=lambda: app.size.height)
+    in_force.subscribe(lambda before: images.use(in_force.settings.images.protocol))
+    return images

@@ -1,0 +1,126 @@
+"""What images in sight cost: a reply that streams below them, and scrolling over them, by each way of drawing.
+
+The same work with half blocks is what each is compared with. CPU of this process; bytes are those of frames and of what
+is drawn over them, without the images that are sent once.
+"""
+
+import asyncio
+import base64
+import io
+import random
+from collections.abc import Iterator
+
+from PIL import Image
+
+from bench.table import Row
+from bench.transcript_corpus import markdown
+from bench.transcript_stage import Stage, best, cpu, stream_deltas
+from tools.results import ImageBlock
+from widgets.graphics.ability import ImageAbility, Wish
+from widgets.graphics.over_cells import REST
+from widgets.graphics.terminal_images import TerminalImages
+from widgets.terminal_output import OutputDiff
+from widgets.transcript.blocks import Block, UserBlock
+
+WAYS: tuple[Wish, ...] = ("blocks", "kitty", "sixel")
+TURNS = 3
+ROWS = 120
+DELTAS = 400
+
+
+class PictureStage(Stage):
+    def __init__(self, wish: Wish) -> None:
+        super().__init__()
+        self.written: list[str] = []
+        self.images = TerminalImages(
+            self.written.append, ImageAbility(wish, env={"TERM": "xterm"}), lines=lambda: self.size.height
+        )
+        self.output = OutputDiff(self, self.images.over)
+
+    async def come_to_rest(self) -> None:
+        """All that is in sight is drawn."""
+        self.paint(everything=True)
+        await asyncio.gather(*self.transcript.painter.thumbnails.tasks.values())
+        self.paint(everything=True)
+        await asyncio.sleep(2 * REST)
+
+
+def pictures(count: int) -> list[Block]:
+    blocks: list[Block] = []
+    for number in range(count):
+        out = io.BytesIO()
+        Image.effect_noise((480, 240), 40 + number).convert("RGB").save(out, "PNG")
+        data = base64.b64encode(out.getvalue()).decode()
+        image = ImageBlock(mime_type="image/png", byte_count=len(data) * 3 // 4, data=data)
+        blocks.append(UserBlock(id=f"u{number}", text=f"Picture {number}", images=(image,)))
+    return blocks
+
+
+async def _measured(wish: Wish) -> dict[str, float]:
+    app = PictureStage(wish)
+    source = markdown(random.Random(3), 200)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        app.transcript.replace_all(pictures(6))
+        await app.come_to_rest()
+        app.written.clear()
+        before = app.output.bytes_sent
+
+        def scroll() -> None:
+            for step in range(ROWS):
+                app.transcript.viewport.scroll_by(-1 if step < ROWS // 2 else 1)
+                app.paint()
+
+        scrolled = cpu(scroll)
+        sent = app.output.bytes_sent - before
+        await app.come_to_rest()
+        app.transcript.begin_reply("r")
+        before, drawn = app.output.bytes_sent, len("".join(app.written))
+        streamed = stream_deltas(app, "r", source, DELTAS)
+        stream_sent = app.output.bytes_sent - before + len("".join(app.written)) - drawn
+        await app.come_to_rest()
+        before, drawn = app.output.bytes_sent, len("".join(app.written))
+        await asyncio.sleep(1.0)
+        idle = app.output.bytes_sent - before + len("".join(app.written)) - drawn
+    return {
+        "scroll": scrolled / ROWS,
+        "scroll bytes": sent / ROWS,
+        "stream": streamed / DELTAS,
+        "stream bytes": stream_sent / (38 * DELTAS),
+        "idle": idle,
+    }
+
+
+def rows() -> Iterator[Row]:
+    got: dict[Wish, list[dict[str, float]]] = {way: [] for way in WAYS}
+    for _ in range(TURNS):
+        for way in WAYS:
+            got[way].append(asyncio.run(_measured(way)))
+    figures = {
+        way: {name: best([one[name] for one in many]) for name in many[0]} for way, many in got.items()
+    }
+    blocks = figures["blocks"]
+    for way in WAYS[1:]:
+        now = figures[way]
+        for name, words, limit in (
+            ("scroll", "a row scrolled over images", "≤ 1.5"),
+            ("stream", "a delta streamed below images", "≤ 1.2"),
+        ):
+            yield Row(
+                name=f"{words}, {way}",
+                figure=now[name] * 1_000,
+                unit="ms CPU",
+                ratio=now[name] / blocks[name],
+                reference="half blocks",
+                limit=limit,
+            )
+        for name, words in (("scroll bytes", "a row scrolled"), ("stream bytes", "a character streamed")):
+            yield Row(
+                name=f"bytes for {words}, {way}",
+                figure=now[name],
+                unit="bytes",
+                ratio=now[name] / blocks[name],
+                reference="half blocks",
+                limit="≤ 1.5",
+            )
+        yield Row(name=f"bytes in a second at rest, {way}", figure=now["idle"], unit="bytes", limit="0")

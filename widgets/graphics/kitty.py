@@ -1,0 +1,82 @@
+"""kitty's graphics protocol: an image is sent once under a number, and shown where cells stand for it.
+
+A cell stands for a part of an image when it holds U+10EEEE with the part's row and column as combining marks and the
+image's number as its colour. So whatever moves, covers or clips cells (scrolling, a dialog, tmux) does so to the image,
+and nothing is painted again for it. Terminals that know the protocol but not these cells get placements, which are put
+on the page and taken off it (`over_cells`).
+"""
+
+from collections.abc import Iterator
+
+CELL = "\U0010eeee"
+_RANGES = (
+    "305 30d-30e 310 312 33d-33f 346 34a-34c 350-352 357 35b 363-36f 483-487 592-595 597-599 59c-5a1 "
+    "5a8-5a9 5ab-5ac 5af 5c4 610-617 657-65b 65d-65e 6d6-6dc 6df-6e2 6e4 6e7-6e8 6eb-6ec 730 732-733 "
+    "735-736 73a 73d 73f-741 743 745 747 749-74a 7eb-7f1 7f3 816-819 81b-823 825-827 829-82d 951 "
+    "953-954 f82-f83 f86-f87 135d-135f 17dd 193a 1a17 1a75-1a7c 1b6b 1b6d-1b73 1cd0-1cd2 1cda-1cdb "
+    "1ce0 1dc0-1dc1 1dc3-1dc9 1dcb-1dcc 1dd1-1de6 1dfe 20d0-20d1 20d4-20d7 20db-20dc 20e1 20e7 20e9 "
+    "20f0 2cef-2cf1 2de0-2dff a66f a67c-a67d a6f0-a6f1 a8e0-a8f1 aab0 aab2-aab3 aab7-aab8 aabe-aabf "
+    "aac1 fe20-fe26 10a0f 10a38 1d185-1d189 1d1aa-1d1ad 1d242-1d244 "
+)
+_MARKS = "".join(
+    chr(code)
+    for first, _, last in (part.partition("-") for part in _RANGES.split())
+    for code in range(int(first, 16), int(last or first, 16) + 1)
+)
+"""What stands for the numbers from 0: the protocol's own list."""
+MOST_CELLS = 255
+"""Of rows and of columns."""
+_CHUNK = 4096
+COLOURS = range(16, 256)
+"""The part of an image's number that its cells' colour says: one of the palette, which every tmux hands on as it is."""
+
+
+def number_of(family: int, colour: int) -> int:
+    """An image's number. Its highest byte, the family, keeps two programs on one terminal apart."""
+    return family << 24 | colour
+
+
+def cells_of(number: int, row: int, columns: int) -> str:
+    """A row of cells that stands for a row of the image; the colour has to say the rest of its number."""
+    ends = _MARKS[number >> 24]
+    return "".join(f"{CELL}{_MARKS[row]}{_MARKS[column]}{ends}" for column in range(columns))
+
+
+def question(number: int) -> str:
+    """Whether images are understood: one pixel, which is not kept."""
+    return f"\x1b_Gi={number},s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
+
+
+def sent(
+    number: int, png: str, columns: int, rows: int, *, has_cells: bool, is_answered: bool = False
+) -> Iterator[str]:
+    """An image in parts, in base64. Of those for cells it is said at once how many they are.
+
+    Failures are told by the terminal, success if `is_answered`.
+    """
+    how = f"a=T,U=1,c={columns},r={rows}" if has_cells else "a=t"
+    quiet = 0 if is_answered else 1
+    for at in range(0, len(png), _CHUNK):
+        rest = f"m={0 if at + _CHUNK >= len(png) else 1},q={quiet}"
+        head = rest if at else f"{how},i={number},f=100,t=d,{rest}"
+        yield f"\x1b_G{head};{png[at : at + _CHUNK]}\x1b\\"
+
+
+def placed(number: int, place: int, columns: int, rows: int) -> str:
+    """The image at the cursor, which stays there."""
+    return f"\x1b_Ga=p,i={number},p={place},c={columns},r={rows},C=1,q=2\x1b\\"
+
+
+def taken_off(number: int, place: int) -> str:
+    return f"\x1b_Ga=d,d=i,i={number},p={place},q=2\x1b\\"
+
+
+def deleted(number: int) -> str:
+    """The image, its data and wherever it is shown."""
+    return f"\x1b_Ga=d,d=I,i={number},q=2\x1b\\"
+
+
+def family_deleted(family: int) -> str:
+    """All that a program of this family may have left behind that was killed."""
+    first, last = number_of(family, COLOURS[0]), number_of(family, COLOURS[-1])
+    return f"\x1b_Ga=d,d=R,x={first},y={last},q=2\x1b\\"

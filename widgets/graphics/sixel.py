@@ -1,0 +1,58 @@
+"""Sixel: pixels in bands of six rows, drawn over cells at the cursor, at their own size."""
+
+import re
+from typing import TYPE_CHECKING
+
+from tools.patterns import late
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+BAND = 6
+COLOURS = 128
+_REPEATED = late(rb"(.)\1{3,}", re.DOTALL)
+_CLEAR = 255
+"""The index of what shows the page."""
+
+
+def encoded(image: "Image") -> str:
+    """An image with transparency, whose height should be whole bands: what is beyond would cover other cells."""
+    width, height = image.size
+    is_clear = image.getchannel("A").point([255] * 128 + [0] * 128)
+    flat = image.convert("RGB").quantize(COLOURS)
+    palette = flat.getpalette("RGB") or []
+    flat.paste(_CLEAR, mask=is_clear)
+    pixels = flat.tobytes()
+    out = [f'\x1bP0;1;0q"1;1;{width};{height}'.encode()]
+    out += [
+        b"#%d;2;%d;%d;%d" % (index, *(round(part / 2.55) for part in palette[3 * index : 3 * index + 3]))
+        for index in sorted(set(pixels) - {_CLEAR})
+    ]
+    size = BAND * width
+    out += [_band(pixels[at : at + size], width) + b"-" for at in range(0, len(pixels), size)]
+    return b"".join((*out, b"\x1b\\")).decode("ascii")
+
+
+def _band(pixels: bytes, width: int) -> bytes:
+    rows = [pixels[at : at + width] for at in range(0, len(pixels), width)]
+    bias = int.from_bytes(b"?" * width, "big")
+    lines: list[bytes] = []
+    for colour in sorted(set(pixels) - {_CLEAR}):
+        bits = bias
+        for number, row in enumerate(rows):
+            if colour in row:
+                bits += int.from_bytes(row.translate(_ONLY[number][colour]), "big")
+        line = bits.to_bytes(width, "big").rstrip(b"?")
+        lines.append(b"#%d" % colour + _REPEATED.sub(_shortened, line))
+    return b"$".join(lines)
+
+
+def _shortened(found: re.Match[bytes]) -> bytes:
+    return b"!%d%b" % (len(found[0]), found[1])
+
+
+_ONLY = [
+    [bytes(1 << number if index == colour else 0 for index in range(256)) for colour in range(COLOURS)]
+    for number in range(BAND)
+]
+"""Tables by which a row of pixels becomes the bits of one colour in one row of a band."""

@@ -1,0 +1,244 @@
+"""The images of one terminal: which it holds, and what is made for it. What it can show is `ability`'s to say.
+
+It is asked at the start, and nobody waits for the answers: until they come, and where they say that it can show none,
+images are half blocks. An image is sent once and kept up to a limit, the one used longest ago given up first.
+"""
+
+import asyncio
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+from weakref import WeakSet
+
+from textual.app import App
+
+from widgets.graphics import answers, kitty
+from widgets.graphics.ability import ImageAbility, Wish
+from widgets.graphics.drawn import DrawnImage, ImageProtocol
+from widgets.graphics.over_cells import OverCells
+
+if TYPE_CHECKING:
+    from widgets.graphics.drawing import Drawing
+
+_MOST_IMAGES = 64
+_MOST_MEMORY = 100_000_000
+_ARRIVES = 2.0
+"""Seconds in which a terminal behind tmux has said that it has an image."""
+
+
+class ImageWatcher(Protocol):
+    def images_changed(self) -> None:
+        """The terminal can show other images than before, or has lost those it had."""
+
+
+def images_of(app: App[object]) -> "TerminalImages":
+    """Those of an application; one without a terminal of its own shows half blocks."""
+    images = getattr(app, "images", None)
+    return images if isinstance(images, TerminalImages) else TerminalImages(print, ImageAbility("blocks"))
+
+
+class TerminalImages:
+    def __init__(
+        self, write: Callable[[str], None], ability: ImageAbility, *, lines: Callable[[], int] = lambda: 0
+    ) -> None:
+        """`write` sends a sequence to the terminal behind what was painted. `lines`: its height."""
+        self._write = write
+        self._ability = ability
+        self._watchers: WeakSet[ImageWatcher] = WeakSet()
+        self._kept: OrderedDict[tuple[object, ...], DrawnImage] = OrderedDict()
+        self._numbers = 0
+        self._is_away = False
+        self._missed: deque[DrawnImage] = deque(maxlen=_MOST_IMAGES)
+        """Half blocks only because nobody looked at tmux's pane, or it handed on nothing."""
+        self._awaited: dict[int, asyncio.Future[bool]] = {}
+        """Images of which the terminal is to say that it has them."""
+        self._one_at_a_time = asyncio.Semaphore(1)
+        self.over = OverCells(self._with_token, write, lines)
+        """Those that are drawn over cells; it is told of each frame."""
+
+    # -- what is told --------------------------------------------------------------------------------------
+
+    def use(self, wish: Wish) -> None:
+        """The setting: from now on, and for what is in sight."""
+        if wish != self._ability.wish:
+            before = self._ability.protocol
+            self._ability.wish = wish
+            self._turn(before)
+            self._write(self._questions())
+
+    def hear(self, answer: str) -> None:
+        """Of the terminal."""
+        if self._is_away:
+            return
+        before = self._ability.protocol
+        number, is_held = answers.of_image(answer)
+        if number in self._awaited and not self._awaited[number].done():
+            self._awaited[number].set_result(is_held)
+        elif number and not is_held:
+            self._refused(number)
+        if self._ability.take(answer):
+            self._send(kitty.family_deleted(self._ability.family))
+        self._turn(before)
+
+    def arrive(self) -> str:
+        """The terminal is ours, for the first time or again: what it is asked."""
+        if self._is_away:
+            self._is_away = False
+            asyncio.get_running_loop().call_soon(self.try_again)
+        return self._questions()
+
+    def leave(self) -> str:
+        """The terminal is the shell's from here on: takes all out of it that it holds of ours."""
+        self._is_away = True
+        return self.over.take_all_off() + self._all_gone()
+
+    @property
+    def misses_some(self) -> bool:
+        """Waits for a sign that somebody is there."""
+        return bool(self._missed)
+
+    def try_again(self) -> None:
+        """Somebody is there."""
+        for image in self._missed:
+            image.is_stale = True
+        self._missed.clear()
+        self._tell()
+
+    def watch(self, watcher: ImageWatcher) -> None:
+        """As long as the watcher is there."""
+        self._watchers.add(watcher)
+
+    def _tell(self) -> None:
+        for watcher in tuple(self._watchers):
+            watcher.images_changed()
+
+    def _turn(self, before: ImageProtocol) -> None:
+        """None of them counts any more if others are to be shown; what is in sight is asked for again."""
+        if self._ability.protocol != before:
+            self._write(self._all_gone())
+            self._tell()
+
+    def _questions(self) -> str:
+        if self._ability.is_in_tmux:
+            asyncio.get_running_loop().create_task(self._look_at_tmux())
+            return ""
+        return self._ability.questions()
+
+    async def _look_at_tmux(self) -> bool:
+        before = self._ability.protocol
+        is_reached = await self._ability.look_at_tmux(self._write) and not self._is_away
+        self._turn(before)
+        return is_reached
+
+    # -- making, sending, keeping --------------------------------------------------------------------------
+
+    async def obtain(self, data: str, columns: int, rows: int) -> DrawnImage | str:
+        """An image that can be shown in so many cells, or why it cannot. `data` is base64."""
+        from widgets.graphics.drawing import CellBox, draw  # noqa: PLC0415  (at the first image)
+
+        async with self._one_at_a_time:
+            while True:
+                if (kept := self.kept(data, columns, rows)) is not None:
+                    return kept
+                protocol, cell = self._ability.protocol, self._ability.cell
+                made = await asyncio.to_thread(draw, data, CellBox(columns, rows, *cell), protocol)
+                if isinstance(made, str):
+                    return made
+                image = DrawnImage(made.pixels, _key(data, columns, rows, protocol, cell), columns, rows)
+                if not await self._is_sent(image, made, protocol):
+                    self._missed.append(image)
+                elif protocol == self._ability.protocol:
+                    self._keep(image)
+                else:
+                    self._write(self._gone(image))
+                    continue
+                return image
+
+    def kept(self, data: str, columns: int, rows: int) -> DrawnImage | None:
+        """One that needs neither making nor sending."""
+        image = self._kept.get(_key(data, columns, rows, self._ability.protocol, self._ability.cell))
+        if image is not None:
+            self._kept.move_to_end(image.key)
+        return image
+
+    def use_again(self, image: DrawnImage) -> None:
+        """It is in sight, so others go before it."""
+        if image.key in self._kept:
+            self._kept.move_to_end(image.key)
+
+    async def _is_sent(self, image: DrawnImage, made: "Drawing", protocol: ImageProtocol) -> bool:
+        """Whether it can be shown; what is drawn over cells is sent when it is drawn."""
+        is_in_tmux = self._ability.is_in_tmux and protocol == "kitty"
+        is_reached = not is_in_tmux or await self._look_at_tmux()
+        if self._is_away or not is_reached:
+            return False
+        self._numbers += 1
+        image.memory = made.memory
+        image.sequence = made.data if protocol in ("iterm2", "sixel") else ""
+        image.token = self._numbers if image.sequence or protocol == "placements" else 0
+        if protocol not in ("kitty", "placements"):
+            return True
+        colour = kitty.COLOURS[self._numbers % len(kitty.COLOURS)]
+        number = kitty.number_of(self._ability.family, colour)
+        is_answered = is_in_tmux and self._ability.is_in_front
+        has_cells = protocol == "kitty"
+        parts = kitty.sent(
+            number, made.data, image.columns, image.rows, has_cells=has_cells, is_answered=is_answered
+        )
+        for part in parts:
+            self._send(part)
+        if is_answered and not await self._has_arrived(number):
+            self._send(kitty.deleted(number))
+            return False
+        image.number, image.colour, image.has_cells = number, colour, has_cells
+        return True
+
+    async def _has_arrived(self, number: int) -> bool:
+        """tmux leaves out what comes while it draws anew, or more than its terminal takes."""
+        answer = self._awaited[number] = asyncio.get_running_loop().create_future()
+        try:
+            return await asyncio.wait_for(answer, _ARRIVES)
+        except TimeoutError:
+            return False
+        finally:
+            del self._awaited[number]
+
+    def _keep(self, image: DrawnImage) -> None:
+        self.over.is_used = self.over.is_used or bool(image.token)
+        self._kept[image.key] = image
+        while len(self._kept) > 1 and (len(self._kept) > _MOST_IMAGES or self._memory > _MOST_MEMORY):
+            _, oldest = self._kept.popitem(last=False)
+            self._write(self._gone(oldest))
+
+    @property
+    def _memory(self) -> int:
+        return sum(image.memory for image in self._kept.values())
+
+    def _with_token(self, token: int) -> DrawnImage | None:
+        return next((image for image in self._kept.values() if image.token == token), None)
+
+    def _refused(self, number: int) -> None:
+        """It holds no such image, whatever it has said: half blocks stand for it, and after some for all."""
+        for image in self._kept.values():
+            if image.number == number and not image.is_refused:
+                image.is_refused = True
+                self._ability.note_failure()
+                self._tell()
+
+    def _all_gone(self) -> str:
+        gone = "".join(self._gone(image) for image in self._kept.values())
+        self._kept.clear()
+        return gone
+
+    def _gone(self, image: DrawnImage) -> str:
+        image.is_stale = True
+        return self._ability.wrapped(kitty.deleted(image.number)) if image.number else ""
+
+    def _send(self, sequence: str) -> None:
+        self._write(self._ability.wrapped(sequence))
+
+
+def _key(
+    data: str, columns: int, rows: int, protocol: ImageProtocol, cell: tuple[int, int]
+) -> tuple[object, ...]:
+    return len(data), hash(data), columns, rows, protocol, cell

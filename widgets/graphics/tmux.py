@@ -1,0 +1,54 @@
+"""What tmux says of itself when bayou runs in it: whether images get through it, and to which terminal."""
+
+import subprocess
+from collections.abc import Mapping
+from typing import NamedTuple
+
+_FORMAT = (
+    "#{pane_active} #{window_active} #{window_zoomed_flag} #{session_attached} #{allow-passthrough} "
+    "#{client_termtype}"
+)
+_PATIENCE = 2.0
+_VARIABLES = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "PATH", "TERM", "TMUX", "TMUX_TMPDIR")
+
+
+class Pane(NamedTuple):
+    is_in_front: bool
+    """What the terminal answers goes to the pane in front, whoever has asked."""
+    is_seen: bool
+    """What is sent to the terminal while it is not is lost."""
+    passes: bool
+    """Sequences for the terminal are handed on to it."""
+    terminal: str
+    """As it calls itself."""
+
+
+NOWHERE = Pane(is_in_front=False, is_seen=False, passes=False, terminal="")
+
+
+def ask(program: str, pane: str, env: Mapping[str, str]) -> Pane:
+    """Takes some milliseconds: meant for a thread."""
+    words = [program, "display-message", "-p", *(("-t", pane) if pane else ()), _FORMAT]
+    try:
+        said = subprocess.run(
+            words,
+            cwd="/",
+            env={name: env[name] for name in _VARIABLES if name in env},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_PATIENCE,
+            check=True,
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return NOWHERE
+    try:
+        active, window, zoomed, attached, passes, *terminal = said.decode("utf-8", "replace").split()
+    except ValueError:
+        return NOWHERE
+    is_shown = window == "1" and attached != "0"
+    return Pane(
+        is_in_front=is_shown and active == "1",
+        is_seen=is_shown and (active == "1" or zoomed != "1"),
+        passes=passes in ("on", "all", "1", "2"),
+        terminal=" ".join(terminal),
+    )

@@ -8,15 +8,16 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from tools.base import ToolContext
+from tools.base import ToolContext, ToolError
 from tools.edits.editing import Edited
 from tools.edits.shown import ShownLines
 from tools.edits.syntax import SyntaxOf
 from tools.files.failures import file_error
 from tools.files.mutations import AppliedChange, FileState, NewContent
 from tools.files.paths import display
-from tools.files.places import locate
+from tools.files.places import exists, locate, withheld
 from tools.files.snapshots import Snapshot
+from tools.text import one_line
 from tools.workspace import Workspace, workspace_of
 
 
@@ -81,6 +82,8 @@ Make = Callable[[Sequence[LockedFile]], Sequence[Edited]]
 class EditDone(msgspec.Struct, frozen=True, kw_only=True):
     file: EditedFile
     edited: Edited
+    is_withheld: bool = False
+    """Nobody has let the model read it: no line of it is told."""
 
 
 async def file_named(raw: str, context: ToolContext) -> EditedFile:
@@ -114,6 +117,7 @@ async def edit_files(context: ToolContext, files: Sequence[EditedFile], make: Ma
         )
         return [_content(edited) for edited in made]
 
+    hidden = await asyncio.to_thread(_withheld, workspace, files)
     try:
         changes = await workspace.mutations.change_all(
             [file.path for file in files], context.call_id, compute
@@ -121,10 +125,39 @@ async def edit_files(context: ToolContext, files: Sequence[EditedFile], make: Ma
     except OSError as problem:
         named = problem.filename if isinstance(problem.filename, str) else files[0].path
         raise file_error(problem, "edit", named, workspace.files) from None
-    done = tuple(EditDone(file=file, edited=edited) for file, edited in zip(files, made, strict=True))
+    except ToolError:
+        if not hidden:
+            raise
+        # Its words have lines of the file in them.
+        named = ", ".join(one_line(file.shown) for file in files if file.real in hidden)
+        raise ToolError(
+            f"The edit was not made, and why is not told: a permission rule or what may be secret keeps the lines of "
+            f"{named} back. Read it first, if the user lets you; or ask the user to change it. Nothing was changed."
+        ) from None
+    done = tuple(
+        EditDone(
+            file=file,
+            edited=_told_little(edited) if file.real in hidden else edited,
+            is_withheld=file.real in hidden,
+        )
+        for file, edited in zip(files, made, strict=True)
+    )
     for one, change in zip(done, changes, strict=True):
         _remember(workspace, one, change)
     return done
+
+
+def _withheld(workspace: Workspace, files: Sequence[EditedFile]) -> frozenset[str]:
+    """Of files that are there."""
+    kept = withheld(workspace, ((file.real, file.key) for file in files))
+    return frozenset(real for real in kept if exists(workspace, real))
+
+
+def _told_little(edited: Edited) -> Edited:
+    """What was done without a line of the file: results go to programs of the model too."""
+    diff = msgspec.structs.replace(edited.diff, patch="", display="")
+    warning = "The file has syntax errors now that it had not before." if edited.warning else ""
+    return msgspec.structs.replace(edited, diff=diff, notes=(), warning=warning)
 
 
 def _content(edited: Edited) -> NewContent | None:
@@ -140,5 +173,5 @@ def _remember(workspace: Workspace, done: EditDone, change: AppliedChange | None
         return
     cache.note_edits(file.real, edited.sent)
     cache.forget(file.real)
-    if change.stat is not None:
+    if change.stat is not None and not done.is_withheld:
         cache.record_whole(file.key if not edited.is_as_stored else file.real, change.version, edited.text)

@@ -39,6 +39,11 @@ def edit_card(title: str, path: str, result: ToolResult | None, preview: Callabl
     return Card(title=title, subject=path, summary=summary, blocks=(*blocks, *more))
 
 
+def file_told(path: str, patch: str, added: int, removed: int) -> dict[str, Any]:
+    """One of the `files` in a result's details, as `_diffs` reads it."""
+    return {"path": one_line(path), "patch": visible(patch), "added": added, "removed": removed}
+
+
 def _diffs(path: str, details: Mapping[str, Any] | None) -> Sequence[DiffBlock]:
     files: Json = details.get("files") if details else None
     if isinstance(files, list) and files:
@@ -49,18 +54,20 @@ def _diffs(path: str, details: Mapping[str, Any] | None) -> Sequence[DiffBlock]:
                 diff=text_detail(file, "patch"),
                 added=number_detail(file, "added") or 0,
                 removed=number_detail(file, "removed") or 0,
+                more=number_detail(file, "more") or 0,
             )
             for file in told
             if file.get("patch")
         ]
     patch = text_detail(details, "patch")
-    return [_block(path, patch)] if patch else []
+    return [_block(path, patch, number_detail(details, "more") or 0)] if patch else []
 
 
-def _block(path: str, patch: str) -> DiffBlock:
+def _block(path: str, patch: str, more: int = 0) -> DiffBlock:
     return DiffBlock(
         path=path,
         diff=patch,
+        more=more,
         added=sum(line.startswith("+") and not line.startswith("+++") for line in patch.split("\n")),
         removed=sum(line.startswith("-") and not line.startswith("---") for line in patch.split("\n")),
     )

@@ -4,11 +4,12 @@ Works from the changed spans, so that the cost is that of the change and not of 
 """
 
 import difflib
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
-_CONTEXT: Final = 3
+CONTEXT: Final = 3
 _DISPLAY_CONTEXT: Final = 4
 _MAX_ALIGNED_CELLS: Final = 4_000_000
 _MAX_ALIGNED_LINES: Final = 60_000
@@ -57,8 +58,13 @@ class _Lines:
         return lines
 
 
-def diff_spans(path: str, old: str, spans: list[tuple[int, int, str]]) -> Diff:
+def diff_spans(path: str, old: str, spans: Sequence[tuple[int, int, str]]) -> Diff:
     """The diff of replacing `old[start:end]` by a text, for each span; spans in order, not overlapping."""
+    return _render(path, old, changed_regions(old, spans))
+
+
+def changed_regions(old: str, spans: Sequence[tuple[int, int, str]]) -> list[Region]:
+    """The lines that become others, for spans as above."""
     regions: list[Region] = []
     line, position, shift = 0, 0, 0
     for start, end, new in _joined_by_line(old, spans):
@@ -67,14 +73,23 @@ def diff_spans(path: str, old: str, spans: list[tuple[int, int, str]]) -> Diff:
         for region in _aligned(split_lines(old[start:end]), split_lines(new), line, line + shift):
             regions.append(region)
             shift += len(region.new) - len(region.old)
-    return _render(path, old, regions)
+    return regions
 
 
 def diff_texts(path: str, old: str, new: str) -> Diff:
     """The diff of two whole texts."""
+    return diff_spans(path, old, (_whole_span(old, new),))
+
+
+def compared_regions(old: str, new: str) -> list[Region]:
+    """The lines in which two whole texts differ."""
+    return changed_regions(old, (_whole_span(old, new),))
+
+
+def _whole_span(old: str, new: str) -> tuple[int, int, str]:
     head = _common_head(old, new)
     tail = _common_tail(old, new, head)
-    return diff_spans(path, old, [(head, len(old) - tail, new[head : len(new) - tail])])
+    return head, len(old) - tail, new[head : len(new) - tail]
 
 
 def _common_head(old: str, new: str) -> int:
@@ -99,7 +114,7 @@ def _common_tail(old: str, new: str, head: int) -> int:
     return low
 
 
-def _joined_by_line(old: str, spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+def _joined_by_line(old: str, spans: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
     """Spans widened to whole lines; those that share a line become one."""
     out: list[tuple[int, int, str]] = []
     for start, end, new in spans:
@@ -165,7 +180,8 @@ def _render(path: str, old: str, regions: list[Region]) -> Diff:
     )
 
 
-def _groups(regions: list[Region], context: int) -> list[list[Region]]:
+def grouped(regions: Sequence[Region], context: int) -> list[list[Region]]:
+    """Those that are shown in one piece, with so many lines around each."""
     groups: list[list[Region]] = []
     for region in regions:
         last = groups[-1][-1] if groups else None
@@ -181,7 +197,7 @@ def _patch(path: str, lines: _Lines, regions: list[Region]) -> str:
         return ""
     out = [f"--- a/{path}\n+++ b/{path}\n"]
     size = 0
-    for group in _groups(regions, _CONTEXT):
+    for group in grouped(regions, CONTEXT):
         hunk = _hunk(lines, group)
         size += len(hunk)
         if size > _MAX_DIFF_CHARS:
@@ -193,8 +209,8 @@ def _patch(path: str, lines: _Lines, regions: list[Region]) -> str:
 
 def _hunk(lines: _Lines, group: list[Region]) -> str:
     first, last = group[0], group[-1]
-    start = max(0, first.old_first - _CONTEXT)
-    end = min(lines.count, last.old_first + len(last.old) + _CONTEXT)
+    start = max(0, first.old_first - CONTEXT)
+    end = min(lines.count, last.old_first + len(last.old) + CONTEXT)
     body: list[str] = []
     position = start
     for region in group:
@@ -222,7 +238,7 @@ def _display(lines: _Lines, regions: list[Region]) -> str:
     width = len(str(lines.count + sum(len(region.new) for region in regions)))
     out: list[str] = []
     size = position = 0
-    for group in _groups(regions, _DISPLAY_CONTEXT):
+    for group in grouped(regions, _DISPLAY_CONTEXT):
         first = group[0]
         position = max(0, first.old_first - _DISPLAY_CONTEXT)
         if position:

@@ -11,6 +11,8 @@ from tools.results import Json
 
 EDITING = frozenset({"edit", "apply_patch"})
 """Tools that name several files."""
+MOVES = "*** Move to:"
+"""In a patch."""
 _NAMED = late(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to):(.*)$", re.MULTILINE)
 _COMMAND = late(
     r"\s*apply_patch\s+<<-?\s*(?P<quote>['\"]?)(?P<end>\w+)(?P=quote)[ \t]*\n(?P<patch>.*)\n(?P=end)\s*",

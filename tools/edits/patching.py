@@ -19,8 +19,9 @@ from tools.edits.matching import (
     find_indented,
     find_strict,
 )
+from tools.edits.named import MOVES
 from tools.edits.nearmiss import explain_miss
-from tools.edits.replacing import Placed
+from tools.edits.replacing import NoPlace, Placed
 from tools.edits.shown import ShownLines
 from tools.edits.texts import Editable
 from tools.text import one_line
@@ -28,7 +29,6 @@ from tools.text import one_line
 _BEGIN: Final = "*** Begin Patch"
 _END: Final = "*** End Patch"
 _EOF: Final = "*** End of File"
-_MOVE: Final = "*** Move to:"
 _KINDS: Final[Mapping[str, Literal["add", "remove", "update"]]] = {
     "*** Add File:": "add",
     "*** Delete File:": "remove",
@@ -100,8 +100,8 @@ def _file(kind: Literal["add", "remove", "update"], path: str, body: list[str], 
             kind=kind, path=path, lines=tuple(line[1:] for line in body if line.startswith("+"))
         )
     move_to = None
-    if body and body[0].startswith(_MOVE):
-        move_to = body.pop(0).removeprefix(_MOVE).strip() or None
+    if body and body[0].startswith(MOVES):
+        move_to = body.pop(0).removeprefix(MOVES).strip() or None
         number += 1
     return PatchedFile(kind=kind, path=path, move_to=move_to, hunks=_hunks(body, number))
 
@@ -167,7 +167,7 @@ def patched(target: Editable, hunks: Sequence[Hunk], path: str, shown: ShownLine
 
 
 def _placed(text: str, hunk: Hunk, path: str, which: str, shown: ShownLines, behind: int) -> Span:
-    start = _behind_heads(text, hunk.heads, path, which)
+    start = behind_heads(text, hunk.heads, path, which)
     if not hunk.before:
         return _inserted(text, hunk, start)
     old = "".join(f"{line}\n" for line in hunk.before)
@@ -195,7 +195,7 @@ def _placed(text: str, hunk: Hunk, path: str, which: str, shown: ShownLines, beh
             f"{which}its context is {ambiguous.count} times in {one_line(path)}, at lines {lines}. "
             'Give more lines of it, or the line above after "@@ ". Nothing was changed.'
         )
-    raise ToolError(
+    raise NoPlace(
         f"{which}its context was not found in {one_line(path)}. Nothing was changed.\n"
         + explain_miss(text.split("\n"), old, shown.lines)
     )
@@ -228,7 +228,7 @@ def _closed(span: Span, length: int, *, is_open: bool) -> Span:
     return msgspec.structs.replace(span, end=length - 1, new_text=span.new_text.removesuffix("\n"))
 
 
-def _behind_heads(text: str, heads: Sequence[str], path: str, which: str) -> int:
+def behind_heads(text: str, heads: Sequence[str], path: str, which: str) -> int:
     at = 0
     for head in heads:
         places = [
@@ -238,7 +238,7 @@ def _behind_heads(text: str, heads: Sequence[str], path: str, which: str) -> int
         ]
         exact = [match for match in places if text[match[0] : match[1]].strip() == head] or places
         if not exact:
-            raise ToolError(
+            raise NoPlace(
                 f'{which}the line "{one_line(head[:80])}" after "@@" is not in {one_line(path)}. Nothing was changed.'
             )
         at = min(len(text), exact[0][1] + 1)

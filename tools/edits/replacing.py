@@ -33,6 +33,10 @@ LEFT_OUT: Final = late(r"[ \t]*(?:(?:\.\.\.|…)[ \t]*|(?://|#|--|;+|%|/\*|<!--)
 """A line that stands for others."""
 
 
+class NoPlace(ToolError):
+    """What is to be replaced is in no reading of the file."""
+
+
 class Edit(msgspec.Struct, frozen=True, kw_only=True):
     old_text: str
     new_text: str
@@ -222,7 +226,7 @@ class _Replacing:
         before = self._before(number)
         result = _spliced(self._document.text, before)
         if not before or result.count(old) != 1:
-            raise ToolError(self._miss(number, old))
+            raise NoPlace(self._miss(number, old))
         merged = _merged(self._document.text, before, result.find(old), len(old), new)
         covered = [span for span in before if merged.start <= span.start and span.end <= merged.end]
         for one, spans in self._found.items():

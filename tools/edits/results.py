@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tools.edits.applying import EditDone
+from tools.edits.card import file_told
 from tools.results import TextPart, ToolResult
 from tools.text import one_line, visible
 
@@ -28,7 +29,7 @@ def anchored_result(done: Sequence[EditDone], rows: Sequence[str]) -> ToolResult
     shown = [
         f"{one_line(one.file.shown)} now:\n{text}" if len(done) > 1 else text
         for one, text in zip(done, rows, strict=True)
-        if text
+        if text and not one.is_withheld
     ]
     return _result(done, " ".join((*said, *_notes(done))), shown)
 
@@ -76,12 +77,7 @@ def _details(done: Sequence[EditDone]) -> dict[str, Any]:
     }
     if len(done) > 1:
         details["files"] = [
-            {
-                "path": one_line(one.file.shown),
-                "patch": visible(one.edited.diff.patch),
-                "added": one.edited.diff.added,
-                "removed": one.edited.diff.removed,
-            }
+            file_told(one.file.shown, one.edited.diff.patch, one.edited.diff.added, one.edited.diff.removed)
             for one in done
         ]
     elif edits[0].diff.first_changed_line is not None:

@@ -4,6 +4,8 @@ Many files that are valid have errors in the eyes of their grammar, so only what
 warning. One tree at a time: errors are kept, by what the text is, trees are not. Never more than the limits say.
 """
 
+from __future__ import annotations
+
 import bisect
 import hashlib
 import threading
@@ -14,13 +16,12 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from tools.edits.matching import Span
-from tools.edits.python_syntax import python_error
-from tools.edits.texts import spliced
 from tools.text import visible
 
 if TYPE_CHECKING:
     from tree_sitter import Tree
+
+    from tools.edits.matching import Span
 
 MAX_BYTES: Final = 512 * 1024
 _SECONDS: Final = 0.15
@@ -67,7 +68,7 @@ class SyntaxChecks:
         self._known: OrderedDict[tuple[str, bytes], tuple[Flaw, ...]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, path: str, text: str) -> "SyntaxOf":
+    def of(self, path: str, text: str) -> SyntaxOf:
         """For a file of this name, in which this stands."""
         from tools.filemap.detection import language_of  # noqa: PLC0415  (a table of patterns, at the first edit)
 
@@ -113,6 +114,10 @@ class SyntaxOf:
 
         if not self._grammar:
             return None
+        # With the first edit.
+        from tools.edits.python_syntax import python_error  # noqa: PLC0415
+        from tools.edits.texts import spliced  # noqa: PLC0415
+
         made = spliced(text, spans)
         after = made.encode("utf-8", "surrogatepass")
         if len(after) > MAX_BYTES:
@@ -136,14 +141,14 @@ class SyntaxOf:
         return ()
 
 
-def _tree(grammar: str, source: bytes) -> "Tree":
+def _tree(grammar: str, source: bytes) -> Tree:
     from tools.filemap.parsing import grammar_of, parse  # noqa: PLC0415  (parsers, at the first edit)
     from tools.filemap.watch import Deadline  # noqa: PLC0415  (the same)
 
     return parse(grammar_of(grammar), source, Deadline(_SECONDS))
 
 
-def _flaws(tree: "Tree", source: bytes) -> tuple[Flaw, ...]:
+def _flaws(tree: Tree, source: bytes) -> tuple[Flaw, ...]:
     """Only what says that it has an error is looked into."""
     found: list[Flaw] = []
     waiting = [tree.root_node] if tree.root_node.has_error else []

@@ -1,0 +1,245 @@
+"""Calls that change files, while they arrive: what is shown of files by then, and when an answer is stopped."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.agent.hooks import Verdict
+from app.engine.arriving import ArrivingLook
+from app.engine.hooks import Hooks
+from app.engine.standing import GateStanding
+from app.providers.scripted import ScriptedAnswer, call, say
+from app.values.content import Text, ToolCall
+from app.values.events import MessageEnd, MessageStart, MessageUpdate, ToolExecutionEnd
+from app.values.messages import AssistantMessage
+from app.values.stream import ToolCallDelta, ToolCallEnd
+from tests.engine.stage import Play
+from tools.builtin.bash import bash_tool
+from tools.builtin.edit import edit_tool
+from tools.builtin.read import read_tool
+from tools.builtin.write import write_tool
+
+LINES = "".join(f"line {number}\n" for number in range(1, 31))
+SLOW = {"tokens_per_second": 1000, "piece": (12, 16)}
+LONG = "".join(f"new line {number}\n" for number in range(1, 60))
+
+
+def play(tmp_path: Path, *responses: Any, rules: dict[str, Any] | None = None, **more: Any) -> Play:
+    folder = tmp_path / "project"
+    folder.mkdir(exist_ok=True)
+    made = Play(
+        tmp_path,
+        *responses,
+        tools=[edit_tool(), write_tool(), read_tool(), bash_tool()],
+        cwd=folder,
+        **{**SLOW, **more},
+    )
+    for name, value in (rules or {}).items():
+        made.in_force.set(name, value)
+    return made
+
+
+async def looks(made: Play) -> list[ArrivingLook]:
+    """At the first call, after each piece of it."""
+    found: list[ArrivingLook] = []
+    index: set[int] = set()
+    heard = asyncio.Event()
+
+    def hear(event: object) -> None:
+        if isinstance(event, MessageUpdate) and isinstance(
+            event.assistant_message_event, ToolCallDelta | ToolCallEnd
+        ):
+            index.add(event.assistant_message_event.content_index)
+            heard.set()
+
+    leave = made.session.subscribe(hear)
+    run = asyncio.create_task(made.prompt("go"))
+    while not run.done():
+        await asyncio.wait([run, asyncio.create_task(heard.wait())], return_when=asyncio.FIRST_COMPLETED)
+        heard.clear()
+        begun = [
+            one.message.id for one in made.all(MessageStart) if isinstance(one.message, AssistantMessage)
+        ]
+        if index:
+            look = await made.session.look_at_arriving(begun[-1], min(index))
+            if look is not None:
+                found.append(look)
+    leave()
+    await run
+    return found
+
+
+def patches(found: list[ArrivingLook]) -> list[str]:
+    return [look.result.details["patch"] for look in found if look.result and look.result.details]
+
+
+async def test_the_diff_grows_and_ends_as_the_result_has_it(tmp_path: Path) -> None:
+    edits = [
+        {"oldText": "line 3\nline 4\n", "newText": "line 3\nLINE 4\n"},
+        {"oldText": "line 20\n", "newText": LONG},
+    ]
+    made = play(tmp_path, call("edit", path="a.txt", edits=edits), say("done"))
+    (tmp_path / "project" / "a.txt").write_text(LINES)
+    shown = patches(await looks(made))
+    result = made.all(ToolExecutionEnd)[0].result
+    assert not made.all(ToolExecutionEnd)[0].is_error
+
+    def rows(patch: str) -> list[str]:
+        return [
+            line for line in patch.split("\n") if line[:1] in ("+", "-") and line[:3] not in ("+++", "---")
+        ]
+
+    assert rows(shown[-1]) == rows(result.details["patch"])
+    counts = [len([line for line in rows(patch) if line.startswith("+")]) for patch in shown]
+    assert counts == sorted(counts)
+    assert len(set(counts)) > 5
+
+
+@pytest.mark.parametrize("how", ["rule", "secret", "outside", "link", "binary", "large"])
+async def test_nothing_is_shown_of_what_may_not_be_looked_at(tmp_path: Path, how: str) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    rules: dict[str, Any] = {}
+    path, data = "a.txt", "HIDDEN above\nline\nHIDDEN below\n"
+    if how == "rule":
+        rules["permissions.deny"] = ["read: a.txt"]
+    elif how == "secret":
+        path = ".env"
+    elif how == "outside":
+        path = "../a.txt"
+    elif how == "link":
+        (tmp_path / "b.txt").write_text(data)
+        (folder / "a.txt").symlink_to("../b.txt")
+    elif how == "binary":
+        data = "HIDDEN\0above\nline\n" * 9
+    else:
+        data += "x" * 2_100_000
+    if how != "link":
+        (folder / path).write_text(data)
+    made = play(
+        tmp_path,
+        call("edit", path=path, edits=[{"oldText": "line\n", "newText": f"LINE\n{LONG}"}]),
+        say("done"),
+        rules=rules,
+        standing=GateStanding(home=tmp_path / "home", agent_dir=tmp_path / "agent", asks="nobody"),
+    )
+    found = await looks(made)
+    assert found
+    assert not any("HIDDEN" in str(look.result) + str(look.arguments) for look in found)
+    assert any(look.arguments.get("edits") for look in found)
+
+
+async def test_secrets_are_masked_as_in_the_result(tmp_path: Path) -> None:
+    key = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
+    made = play(
+        tmp_path,
+        call("edit", path="a.py", edits=[{"oldText": "x = 1\n", "newText": f"x = 2\n{LONG}"}]),
+        say("done"),
+    )
+    (tmp_path / "project" / "a.py").write_text(f'token = "{key}"\nx = 1\n')
+    found = await looks(made)
+    assert any("x = 1" in patch for patch in patches(found))
+    assert not any(key in patch for patch in patches(found))
+
+
+HOPELESS = [{"oldText": "not in it at all\n", "newText": "x\n"}, {"oldText": "line 3\n", "newText": LONG}]
+ABORT = {"edit.streamingAbort": True}
+
+
+def answer(made: Play, number: int = 0) -> AssistantMessage:
+    ends = [e.message for e in made.all(MessageEnd) if isinstance(e.message, AssistantMessage)]
+    return ends[number]
+
+
+async def test_a_hopeless_call_is_stopped_and_answered_with_its_error(tmp_path: Path) -> None:
+    thinking = Text(text="I change it.")
+    first = ScriptedAnswer(blocks=(thinking,)) + call("edit", path="a.txt", edits=HOPELESS)
+    made = play(tmp_path, first, say("done"), rules=ABORT)
+    file = tmp_path / "project" / "a.txt"
+    file.write_text(LINES)
+    await made.prompt("go")
+    cut = answer(made)
+    assert cut.stop_reason == "toolUse"
+    assert [type(block) for block in cut.content] == [Text, ToolCall]
+    assert cut.tool_calls[0].arguments == {"path": "a.txt", "edits": HOPELESS[:1]}
+    end = made.all(ToolExecutionEnd)[0]
+    assert end.is_error
+    assert "oldText was not found in a.txt" in end.result.content[0].text
+    assert "stopped at this edit" in end.result.content[0].text
+    assert file.read_text() == LINES
+    assert answer(made, 1).text == "done"
+    ended = [e.assistant_message_event for e in made.all(MessageUpdate)]
+    assert [e.tool_call for e in ended if isinstance(e, ToolCallEnd)] == [cut.tool_calls[0]]
+    sent = made.script.contexts[1].messages
+    assert [type(message).__name__ for message in sent[-2:]] == ["AssistantMessage", "ToolResultMessage"]
+
+
+async def test_a_path_that_is_not_there_stops_it_too(tmp_path: Path) -> None:
+    edits = [{"oldText": "a", "newText": "b"}, {"oldText": "c", "newText": LONG}]
+    made = play(tmp_path, call("edit", path="gone.txt", edits=edits), say("done"), rules=ABORT)
+    await made.prompt("go")
+    assert answer(made).stop_reason == "toolUse"
+    assert len(answer(made).tool_calls[0].arguments["edits"]) == 1
+    assert "does not exist" in made.all(ToolExecutionEnd)[0].result.content[0].text
+
+
+async def test_it_is_off_until_it_is_set(tmp_path: Path) -> None:
+    made = play(tmp_path, call("edit", path="a.txt", edits=HOPELESS), say("done"))
+    (tmp_path / "project" / "a.txt").write_text(LINES)
+    await made.prompt("go")
+    assert answer(made).tool_calls[0].arguments["edits"] == HOPELESS
+
+
+class _Listening(Hooks):
+    def changes_calls(self) -> bool:
+        return True
+
+    async def before_tool(
+        self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None = None
+    ) -> Any:
+        edits = [
+            {**edit, "oldText": edit["oldText"].replace("not in it at all", "line 9")}
+            for edit in arguments["edits"]
+        ]
+        return Verdict(arguments={**arguments, "edits": edits}) if call.name == "edit" else Verdict()
+
+
+@pytest.mark.parametrize("before", ["command", "write", "read", "no path", "hook", "ask", "mark"])
+async def test_what_may_still_work_is_not_stopped(tmp_path: Path, before: str) -> None:
+    edits = HOPELESS
+    first: Any = ScriptedAnswer()
+    more: dict[str, Any] = {}
+    rules: dict[str, Any] = dict(ABORT)
+    if before == "command":
+        first = call("bash", command="echo 'not in it at all' >> a.txt")
+        rules["permissions.mode"] = "full"
+    elif before == "write":
+        first = call("write", path="a.txt", content=f"{LINES}not in it at all\n")
+    elif before == "read":
+        first = call("read", path="./a.txt")
+    elif before == "no path":
+        first = call("read", path="a\0b")
+    elif before == "hook":
+        more["hooks"] = _Listening()
+    elif before == "ask":
+        rules["permissions.ask"] = ["edit: a.txt"]
+        more["standing"] = GateStanding(home=tmp_path, agent_dir=tmp_path / "agent", asks="nobody")
+    else:
+        edits = [{**HOPELESS[0], "oldText": "[secret:token:0123456789]"}, HOPELESS[1]]
+    made = play(tmp_path, first + call("edit", path="a.txt", edits=edits), say("done"), rules=rules, **more)
+    (tmp_path / "project" / "a.txt").write_text(LINES)
+    await made.prompt("go")
+    assert answer(made).tool_calls[-1].arguments["edits"] == edits
+    if before in ("command", "write", "hook"):
+        assert not any(end.is_error for end in made.all(ToolExecutionEnd))
+
+
+async def test_a_stop_by_the_person_is_a_stop(tmp_path: Path) -> None:
+    made = play(tmp_path, call("edit", path="a.txt", edits=HOPELESS), say("done"), rules=ABORT)
+    (tmp_path / "project" / "a.txt").write_text(LINES)
+    await made.session.prompt("go")
+    await made.until(lambda: any(isinstance(e, MessageUpdate) for e in made.events))
+    await made.session.abort()
+    assert answer(made).stop_reason == "aborted"

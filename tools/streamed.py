@@ -1,0 +1,206 @@
+"""An object of JSON while it arrives: each character is read once, however often somebody looks.
+
+What a model sends as arguments, so a little less strict than JSON: raw control characters in texts and escapes that do
+not exist count as what they stand for. What cannot be read at all is not guessed at.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from tools.patterns import late
+from tools.results import Json
+
+_TEXT: Final = late(r'(?:[^"\\]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+')
+_SCALAR: Final = late(r"[^\s,\]}:\"\[{]*+")
+_BLANK: Final = late(r"[ \t\r\n]*+")
+_HIGH: Final = late(r"\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
+_CUT: Final = late(r"(?:\\(?:u[0-9a-fA-F]{0,3})?)?")
+_LONE: Final = late(r"[\ud800-\udfff]")
+_LONGEST_SCALAR: Final = 400
+_DEEPEST: Final = 100
+_REPLACEMENT: Final = "\ufffd"
+
+State = Literal["begin", "name", "colon", "value", "text", "behind", "over", "lost"]
+
+
+class StreamedObject:
+    """Arguments on their way. Members are as they were sent; the last one may be a part of itself."""
+
+    def __init__(self) -> None:
+        self._root: dict[str, Any] = {}
+        self._open: list[tuple[dict[str, Any] | list[Any], str]] = []
+        """Containers that have not ended, and of each object the name of the member that is arriving."""
+        self._state: State = "begin"
+        self._may_end = False
+        """The container that began just now may be empty."""
+        self._is_name = False
+        """The text that is arriving is a name."""
+        self._has_part = False
+        """What has come of the text that is arriving stands in its container."""
+        self._pieces: list[str] = []
+        self._rest = ""
+        self.is_plain = True
+        """Nothing in it had to be taken for something else."""
+
+    @property
+    def is_over(self) -> bool:
+        return self._state == "over"
+
+    @property
+    def is_lost(self) -> bool:
+        """It cannot be read: what is known of it is what came before that."""
+        return self._state == "lost"
+
+    def feed(self, text: str) -> None:
+        text, self._rest = self._rest + text, ""
+        at = 0
+        while at < len(text) and self._state not in ("over", "lost"):
+            at = self._in_text(text, at) if self._state == "text" else self._between(text, at)
+
+    def so_far(self) -> Mapping[str, Any]:
+        """All that has come, not to be changed. A text that is arriving is there as far as it is."""
+        if self._state == "text" and not self._is_name:
+            self._put(self._joined())
+        return self._root
+
+    def whole(self) -> dict[str, Any]:
+        """What is complete: members, and of a list that is arriving those behind which something came."""
+        if self.is_over or not self._open:
+            return dict(self._root)
+        out = dict(self._root)
+        name = self._open[0][1]
+        if len(self._open) == 1 and (self._is_name or self._state in ("behind", "name")):
+            return out
+        value: Json = out.pop(name, None)
+        if len(self._open) > 1 and isinstance(value, list):
+            is_arriving = len(self._open) > 2 or (self._state == "text" and self._has_part)
+            out[name] = value[: len(value) - is_arriving]
+        return out
+
+    @property
+    def arriving(self) -> str | None:
+        """The name of the text that is arriving, of whatever object."""
+        if self._state != "text" or self._is_name:
+            return None
+        return next((name for _, name in reversed(self._open) if name), None)
+
+    # Texts
+
+    def _in_text(self, text: str, at: int) -> int:
+        match = _TEXT.match(text, at)
+        end = match.end() if match is not None else at
+        run = text[at:end]
+        behind = text[end : end + 6]
+        is_cut = len(behind) < 6 and _CUT.fullmatch(behind) is not None
+        if is_cut and (half := _HIGH.search(run)) is not None and _is_escape(run, half.start()):
+            run, behind = run[: half.start()], half[0] + behind  # its other half is still to come
+        self._take(run)
+        if is_cut:
+            self._rest = behind
+            return len(text)
+        if text[end] == '"':
+            self._end_text()
+            return end + 1
+        self._pieces.append("\\")  # an escape that does not exist is a backslash
+        self.is_plain = False
+        return end + 1
+
+    def _take(self, run: str) -> None:
+        if not run:
+            return
+        if "\\" in run:
+            has_codes = "\\u" in run
+            run = json.loads(f'"{run}"', strict=False)
+            if has_codes and _LONE.search(run):
+                run = _LONE.sub(_REPLACEMENT, run)
+                self.is_plain = False
+        self._pieces.append(run)
+
+    def _joined(self) -> str:
+        if len(self._pieces) != 1:
+            self._pieces = ["".join(self._pieces)]
+        return self._pieces[0]
+
+    def _end_text(self) -> None:
+        text, self._pieces = self._joined(), []
+        if self._is_name:
+            container, _ = self._open[-1]
+            self._open[-1] = (container, text)
+            self._is_name, self._state = False, "colon"
+        else:
+            self._put(text)
+            self._state = "behind"
+
+    def _put(self, value: Any) -> None:
+        """As the member that is arriving, or in the place of what was there of it."""
+        container, name = self._open[-1]
+        if isinstance(container, dict):
+            container[name] = value
+        elif self._state == "text" and self._has_part:
+            container[-1] = value
+        else:
+            container.append(value)
+        self._has_part = True
+
+    # Everything else
+
+    def _between(self, text: str, at: int) -> int:
+        blank = _BLANK.match(text, at)
+        at = blank.end() if blank is not None else at
+        if at == len(text):
+            return at
+        char, state = text[at], self._state
+        if state == "begin" and char == "{":
+            self._begin(self._root, "name")
+        elif state == "name" and char == '"':
+            self._is_name, self._state = True, "text"
+        elif state == "colon" and char == ":":
+            self._state = "value"
+        elif state == "behind" and char == ",":
+            self._state = "name" if isinstance(self._open[-1][0], dict) else "value"
+        elif char in "]}" and (state == "behind" or self._may_end) and self._closes(char):
+            self._open.pop()
+            self._state = "behind" if self._open else "over"
+        elif state == "value":
+            return self._value(text, at)
+        else:
+            self._state = "lost"
+        if char != "{" or state != "begin":
+            self._may_end = False
+        return at + 1
+
+    def _closes(self, char: str) -> bool:
+        return isinstance(self._open[-1][0], dict) == (char == "}")
+
+    def _begin(self, container: dict[str, Any] | list[Any], state: State) -> None:
+        self._open.append((container, ""))
+        self._state, self._may_end = state if len(self._open) <= _DEEPEST else "lost", True
+
+    def _value(self, text: str, at: int) -> int:
+        char = text[at]
+        self._may_end = False
+        if char == '"':
+            self._state, self._has_part = "text", False
+            return at + 1
+        if char in "{[":
+            made: dict[str, Any] | list[Any] = {} if char == "{" else []
+            self._put(made)
+            self._begin(made, "name" if char == "{" else "value")
+            return at + 1
+        match = _SCALAR.match(text, at)
+        end = match.end() if match is not None else at
+        if end == len(text) and end - at < _LONGEST_SCALAR:
+            self._rest = text[at:]
+            return end
+        try:
+            self._put(json.loads(text[at:end]))
+            self._state = "behind"
+        except ValueError:
+            self._state = "lost"
+        return end
+
+
+def _is_escape(run: str, at: int) -> bool:
+    """The backslash there is not itself escaped."""
+    return (at - len(run[:at].rstrip("\\"))) % 2 == 0

@@ -62,8 +62,13 @@ def counted(count: int, one: str, many: str = "") -> str:
 
 
 def changed_lines(added: int, removed: int) -> str:
-    """`+12 −4`."""
-    return f"+{added:,} {MINUS}{removed:,}"
+    """`+12 −4`; of what did not come or go nothing."""
+    return " ".join([*([f"+{added:,}"] if added else []), *([f"{MINUS}{removed:,}"] if removed else [])])
+
+
+def changed_files(files: int, added: int, removed: int) -> str:
+    """`3 files +40 −12`."""
+    return f"{counted(files, 'file')} {changed_lines(added, removed)}".rstrip()
 
 
 def bar(amount: float, most: float, width: int) -> str:

@@ -16,6 +16,12 @@ def text_argument(arguments: Mapping[str, Any], *names: str) -> str:
     return ""
 
 
+def pattern_argument(arguments: Mapping[str, Any], name: str) -> str:
+    """What is searched for, as it is: blanks at its ends and further lines are part of it."""
+    value = arguments.get(name)
+    return one_line(value)[:2_000] if isinstance(value, str) else ""
+
+
 def number_argument(arguments: Mapping[str, Any], name: str) -> int | None:
     value = arguments.get(name)
     if isinstance(value, bool):

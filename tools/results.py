@@ -71,6 +71,8 @@ class FileBlock(_Value, frozen=True, kw_only=True):
     """What was left out and how to get it."""
     folds: int = 0
     """So many lines are shown until it is opened on a page of its own; 0: all."""
+    more: int = 0
+    """Lines behind these that came and are left out here."""
 
 
 class DiffBlock(_Value, frozen=True, kw_only=True):
@@ -80,6 +82,8 @@ class DiffBlock(_Value, frozen=True, kw_only=True):
     diff: str
     added: int = 0
     removed: int = 0
+    more: int = 0
+    """Lines behind these that are left out here."""
 
 
 class ColouredSpan(msgspec.Struct, frozen=True, array_like=True):

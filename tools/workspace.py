@@ -64,6 +64,8 @@ class Workspace:
         """For what can be made anew at any time; None: nothing is kept on disk."""
         self.box_of_files: Callable[[], Box | None] = lambda: None
         """What the tools may do to this machine's files by themselves; None: what the person may."""
+        self.box_of_start_up: Callable[[str], Box | None] = lambda folder: None
+        """In which start-up files are read, with this folder to write to. Raises `ToolError` where they must not be."""
         self._own_files = BoxedFiles(lambda: self.box_of_files())
         self.files: FileOperations = files or self._own_files
         self._own_processes = None if processes else LocalProcesses(abilities)

@@ -99,15 +99,19 @@ def _text(newest_first: Sequence[_Given]) -> str:
 
 def _given(path: Sequence[Entry], reads: dict[str, str]) -> Iterator[_Given]:
     """By a person with `/skill:name`, or read by the model. `reads` are calls that wait for their result."""
-    for entry in path:
-        message = entry.message if isinstance(entry, MessageEntry) else None
-        if isinstance(message, UserMessage):
+    for entry in path:  # of which there may be very many
+        if type(entry) is not MessageEntry:
+            continue
+        message = entry.message
+        if isinstance(message, AssistantMessage):
+            for block in message.content:
+                if type(block) is ToolCall and block.name == "read" and _is_skill(block):
+                    reads[block.id] = block.arguments["path"]
+        elif isinstance(message, UserMessage):
             skill = given_skill(text_of(message.content))
             if skill is not None:
                 yield _Given(entry_id=entry.id, name=skill.name, location=skill.location, block=skill.block)
-        elif isinstance(message, AssistantMessage):
-            reads.update((call.id, call.arguments["path"]) for call in message.tool_calls if _is_skill(call))
-        elif isinstance(message, ToolResultMessage) and not message.is_error:
+        elif reads and isinstance(message, ToolResultMessage) and not message.is_error:
             location = reads.pop(message.tool_call_id, None)
             if location is not None:
                 name = PurePath(location).parent.name
@@ -116,8 +120,8 @@ def _given(path: Sequence[Entry], reads: dict[str, str]) -> Iterator[_Given]:
 
 
 def _is_skill(call: ToolCall) -> bool:
-    """Whether the whole of a skill is read."""
-    if call.name != "read" or set(call.arguments) != {"path"}:
+    """Whether this call of `read` is for the whole of a skill."""
+    if set(call.arguments) != {"path"}:
         return False
     path = call.arguments["path"]
     return isinstance(path, str) and PurePath(path).name == "SKILL.md"

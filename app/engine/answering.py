@@ -13,7 +13,8 @@ import msgspec
 from app.engine.options import SessionOptions
 from app.engine.standing import GateStanding
 from app.engine.telling import Telling
-from app.values.events import Approval, QuestionAsked
+from app.values.approvals import Approval
+from app.values.events import QuestionAsked
 
 ANSWER_SECONDS = 600.0
 """How long a program has for an answer: nothing waits for ever."""

@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -25,8 +25,10 @@ from tools.box.abilities import of_this_system
 from tools.box.places import real
 from tools.box.plan import Abilities, Step
 from tools.box.policy import Box, BoxKind, BoxNetwork, outermost
-from tools.box.proxy import HostProxy, own_addresses, proxy_variables
 from tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from tools.box.proxy import HostProxy
 
 _REMEMBERED = 1_000
 _BELIEVED_SECONDS = 1.0
@@ -79,8 +81,10 @@ class Boxes:
         self._granted: set[str] = set()
         """Places that the person let a tool through to."""
         self._of_files: tuple[float, tuple[str, Settings], Box] | None = None
+        self._is_looked_at = False
         workspace.confine = self.of_call
         workspace.box_of_files = self.of_files
+        workspace.box_of_start_up = self.of_start_up
 
     @property
     def abilities(self) -> Abilities:
@@ -107,12 +111,20 @@ class Boxes:
 
     @property
     def missing(self) -> str:
-        """What a person should know at a glance; nothing in the mode `full`, which says it already."""
-        if self._mode() == "full":
+        """What a person should know at a glance; nothing in the mode `full`, which says it already, and before
+        `look`."""
+        if self._mode() == "full" or not self._is_looked_at:
             return ""
         if not self.are_in_force:
             return "no sandbox"
         return "" if self.abilities.step.startswith("namespaces") else "Landlock only"
+
+    def look(self) -> None:
+        """From now on `missing` is known. What the system can do is tried in a child, which takes as long as a frame:
+        behind the first one, in a thread."""
+        if self._mode() != "full":
+            _ = self.are_in_force
+        self._is_looked_at = True
 
     def state(self) -> BoxState:
         """As `work` would be now."""
@@ -187,6 +199,16 @@ class Boxes:
             self._of_files = (now, key, self._places.made("work", Leave()))
         return msgspec.structs.replace(self._of_files[2], granted=tuple(self._granted))
 
+    def of_start_up(self, folder: str) -> Box | None:
+        """For reading the person's start-up files: what they would write or send beside that is not done.
+
+        Only where what must not be written says so by itself: else some wait for a lock until patience is lost.
+        """
+        self._refuse_below()
+        if self._setting == "off" or not (self.are_possible and self._places.has_mounts):
+            return None
+        return Box(kind="read", writable=(folder,), environment=(("TMPDIR", folder),))
+
     async def of_program(
         self, *, network: BoxNetwork | None = None, write: tuple[str, ...] = ()
     ) -> Box | None:
@@ -203,6 +225,9 @@ class Boxes:
         listed = self._options.in_force.settings.sandbox.network == "listed"
         if box.network != "own" or not listed or self._hosts is None or not self._places.has_mounts:
             return box
+        # Only where hosts are let through one by one.
+        from tools.box.proxy import HostProxy, own_addresses, proxy_variables  # noqa: PLC0415
+
         network = await self._workspace.own_network()
         if self._proxy is None:
             hosts = self._hosts

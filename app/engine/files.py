@@ -81,7 +81,7 @@ class Files:
         self._to_tell: list[str] = []
         self._whereabouts = Whereabouts(place.home, place.store.parent) if place is not None else None
         if place is not None and isinstance(workspace.files, LocalFiles):
-            workspace.mutations.before_change = self._about_to
+            workspace.mutations.tell_before(self._about_to)
             workspace.mutations.subscribe(self._happened)
             workspace.watch_command = self._watch_command
 
@@ -186,31 +186,28 @@ class Files:
                 )
             )
 
+    def content(self, hash: str) -> bytes | None:
+        """What a file was, by the hash that a change is told with; None: it was not kept. For a thread."""
+        from app.undo.blobs import Damaged, Missing  # noqa: PLC0415  (costs start-up)
+
+        opened = self._opened
+        try:
+            return opened.store.get(hash) if opened is not None else None
+        except (Damaged, Missing):
+            return None
+
     # What changed, and restores
 
     async def differences(self, of: Compared) -> "Differences":
         if isinstance(of, AgainstGit):
-            return await asyncio.to_thread(self._against_git, of.revision)
+            return await asyncio.to_thread(
+                _with_git, self._place, self._workspace, of.revision, self._limit()
+            )
         self._require()
         differing = (await asyncio.to_thread(self._open)).differing
         if isinstance(of, OfSession):
             return await asyncio.to_thread(differing.of_session)
         return await asyncio.to_thread(differing.of_prompt, of.entry_id)
-
-    def _against_git(self, revision: str) -> "Differences":
-        from app.undo.against_git import against_git  # noqa: PLC0415  (when somebody looks at it)
-
-        place = self._place
-        if place is None or not isinstance(self._workspace.files, LocalFiles):
-            raise Unable("Git is not asked: this session works elsewhere than on this machine.")
-        root = Path(os.path.realpath(self._workspace.cwd))
-        return against_git(
-            root,
-            home=place.home,
-            may_ask_git=place.may_ask_git,
-            max_bytes=self._limit(),
-            revision=revision,
-        )
 
     async def planned(self, plan: "Callable[[Restores], Plan]") -> "Plan":
         self._require()
@@ -361,6 +358,17 @@ class _Watched:
 
     async def ended(self) -> CommandFiles | None:
         return await self._end()
+
+
+def _with_git(place: UndoPlace | None, workspace: Workspace, revision: str, max_bytes: int) -> "Differences":
+    from app.undo.against_git import against_git  # noqa: PLC0415  (when somebody looks at it)
+
+    if place is None or not isinstance(workspace.files, LocalFiles):
+        raise Unable("Git is not asked: this session works elsewhere than on this machine.")
+    root = Path(os.path.realpath(workspace.cwd))
+    return against_git(
+        root, home=place.home, may_ask_git=place.may_ask_git, max_bytes=max_bytes, revision=revision
+    )
 
 
 def _absolute(root: Path, name: str) -> str:

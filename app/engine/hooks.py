@@ -17,6 +17,7 @@ from app.values.content import text_of
 from app.values.entries import BranchSummaryEntry
 from app.values.messages import AssistantMessage, CustomMessage, Message
 from app.values.models import Model
+from tools.diagnostics.problems import ChangedText, CodeProblem
 from tools.running.shell import SpawnPlan
 
 Elsewhere = Literal["new", "resume", "fork"]
@@ -38,7 +39,7 @@ ORDER: Mapping[str, tuple[str, ...]] = {
         "after_tool",
         "after_turn",
     ),
-    "the end of a run": ("before_settle",),
+    "the end of a run": ("before_settle", "diagnose"),
     "another session": ("may_fork", "may_leave"),
 }
 """Questions in the order in which they are asked. `compaction: check` is no question but the compactor's own look:
@@ -47,6 +48,10 @@ it comes before extensions see the request, so that they see what is left."""
 
 class Hooks(LoopHooks):
     """One session's. More than 25 methods, for each is one question that is asked in one place."""
+
+    def changes_calls(self) -> bool:
+        """Whether `before_tool` may answer anything."""
+        return False
 
     # A prompt
 
@@ -109,6 +114,10 @@ class Hooks(LoopHooks):
     async def before_settle(self, last: AssistantMessage | None) -> bool:
         """Asked when nothing is left to do and nothing was aborted; True: one more turn."""
         return False
+
+    async def diagnose(self, changed: Sequence[ChangedText]) -> Sequence[CodeProblem]:
+        """What else is newly wrong with files that the agent changed, beside what programs say."""
+        return ()
 
     # Commands of the shell
 

@@ -164,17 +164,24 @@ class JobTable:
             job.result = await work
         except asyncio.CancelledError:
             job.result = failure("Job cancelled")
+            if (task := asyncio.current_task()) is not None and task.cancelling():
+                self._end(job)  # the session is left, and waits for nobody who is told
+                job.is_handed_over.set()
+                raise
         except Exception as problem:  # noqa: BLE001  (a job's failure is its result)
             job.result = failure(str(problem) or type(problem).__name__)
-        job.ended = time.monotonic()
-        if job.state != "killed":
-            job.state = "failed" if job.result.is_error else "done"
-        job.has_ended.set()
-        self._changed(job)
+        self._end(job)
         if job.is_told or job.awaited:
             job.is_handed_over.set()
         else:
             await self._tell(job)
+
+    def _end(self, job: Job) -> None:
+        job.ended = time.monotonic()
+        if job.state != "killed":
+            job.state = "failed" if job.result is None or job.result.is_error else "done"
+        job.has_ended.set()
+        self._changed(job)
 
     async def _tell(self, job: Job) -> None:
         try:

@@ -6,16 +6,22 @@ from typing import Any, cast
 import msgspec
 
 
-def texts_of(value: Any) -> Iterator[str]:
-    """Without the names of fields."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for one in cast("dict[Any, Any]", value).values():
-            yield from texts_of(one)
-    elif isinstance(value, list | tuple):
-        for one in cast("list[Any]", value):
-            yield from texts_of(one)
+def texts_of(value: Any, *, names: bool = False) -> Iterator[str]:
+    """`names`: those of fields too."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, dict):
+            fields = cast("dict[Any, Any]", one)
+            waiting += reversed(fields.values())
+            if names:
+                waiting += fields
+        elif isinstance(one, list | tuple):
+            waiting += reversed(cast("list[Any]", one))
+        elif isinstance(one, msgspec.Struct):
+            waiting.append(msgspec.to_builtins(one))
 
 
 def with_texts(value: Any, change: Callable[[str], str], *, but: Collection[str] = ()) -> Any:

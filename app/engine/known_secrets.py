@@ -79,6 +79,14 @@ class KnownSecrets:
             for path in (*_env_files(cwd), *self._named(cwd, texts)):
                 self.look_into(path)
 
+    def learn(self, source: str, values: Iterable[KnownValue]) -> None:
+        """What stands in no file: a command printed it, or an extension brought it. `source`: whose they are."""
+        before = self._of.get(source, ())
+        added = tuple(one for one in dict.fromkeys(values) if one not in before)
+        if added:
+            self._of[source] = before + added
+            self.version += 1
+
     def look_into(self, path: Path) -> None:
         """At one file that holds secrets by its name, or a private key."""
         if holds_secrets(str(path)):
@@ -165,8 +173,9 @@ def _of_servers(path: str, text: str) -> Read:
             value = "" if "${" in str(each) else _written_out(each)
             if value and (name.lower() == "authorization" or looks_secret(name.replace("-", "_"), value)):
                 found.append(KnownValue(f"{server}-{name}", value.rpartition(" ")[2]))
-        if secret := _written_out(_fields(_fields(entry).get("oauth")).get("clientSecret")):
-            found.append(KnownValue(f"{server}-client-secret", secret))
+        for field, name in (("clientSecret", "client-secret"), ("privateKey", "private-key")):
+            if secret := _written_out(_fields(_fields(entry).get("oauth")).get(field)):
+                found.append(KnownValue(f"{server}-{name}", secret))
     return tuple(found), ()
 
 

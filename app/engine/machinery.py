@@ -13,6 +13,7 @@ import msgspec
 
 from app.agent.queues import Queued, Queues
 from app.engine.account import Account
+from app.engine.arriving import CallsArriving
 from app.engine.background import JobResults
 from app.engine.beside import Beside
 from app.engine.brancher import Brancher
@@ -21,6 +22,7 @@ from app.engine.choice import ModelChoice
 from app.engine.compactor import Compactor
 from app.engine.conversation import Conversation
 from app.engine.delivery import Deliveries
+from app.engine.diagnostics import Diagnostics
 from app.engine.files import Files
 from app.engine.first_question import FirstQuestion
 from app.engine.following import Following
@@ -116,11 +118,9 @@ class Machinery:
         self.cache = PromptCache(self.account, choice, self.telling.publish_now)
         self.following = Following(options.in_force, self.telling)
         self.models = Models(choice, self.conversation, self.telling, self.cache)
-        self.todos = Todos(self.conversation, self.telling, options)
+        self.todos = self._todos(options)
         self.permits = self._permits(parts)
-        self.planning = Planning(
-            self.conversation, self.permits, self.todos, self.telling, asks=parts.standing.asks
-        )
+        self.planning = self._planning(parts)
         parts.toolbox.withhold(self.planning.withholds)
         self.pending = self._pending(parts)
         self.requests = self._requests(parts)
@@ -154,8 +154,12 @@ class Machinery:
         )
         self.files = self._files(parts)
         parts.toolbox.workspace.spawn_hook = self.permits.watching(parts.toolbox.workspace.spawn_hook)
+        self.diagnostics = self._diagnostics(parts)
         self.nested = self._nested(parts)
         self.cells = self._cells(parts)
+        self.arriving = CallsArriving(
+            toolbox=parts.toolbox, permits=self.permits, masks=self._masks, hooks=hooks, options=options
+        )
         self.runner = self._runner(parts)
         self.readiness = Readiness(self.conversation, choice, self.runner, self.compactor, self.brancher)
         self.record = Record(self.conversation, self.telling, self.cache, self.readiness)
@@ -182,6 +186,7 @@ class Machinery:
     def _mcp_servers(self, parts: Parts) -> McpServers:
         return McpServers(
             parts.servers,
+            conversation=self.conversation,
             toolbox=parts.toolbox,
             boxes=self.permits.boxes,
             masking=self.masking,
@@ -225,6 +230,18 @@ class Machinery:
             place=parts.undo,
         )
 
+    def _diagnostics(self, parts: Parts) -> Diagnostics:
+        return Diagnostics(
+            parts.toolbox.workspace,
+            hooks=parts.hooks,
+            files=self.files,
+            permits=self.permits,
+            standing=parts.standing,
+            masking=self.masking,
+            telling=self.telling,
+            options=parts.options,
+        )
+
     def _masking(self, parts: Parts) -> Masking:
         workspace = parts.toolbox.workspace
         masking = Masking(
@@ -233,6 +250,19 @@ class Machinery:
         workspace.mask_output = masking.mask_of_bytes
         workspace.mask_text = lambda text: masking.text(text, "")
         return masking
+
+    def _todos(self, options: SessionOptions) -> Todos:
+        return Todos(self.conversation, self.telling, options, may_remind=lambda: not self.planning.is_on)
+
+    def _planning(self, parts: Parts) -> Planning:
+        return Planning(
+            self.conversation,
+            self.permits,
+            self.todos,
+            self.telling,
+            in_force=parts.options.in_force,
+            asks=parts.standing.asks,
+        )
 
     def _permits(self, parts: Parts) -> Permits:
         return Permits(
@@ -270,11 +300,13 @@ class Machinery:
             hooks=parts.hooks,
             gate=self.permits.check,
             masks=self._masks,
+            watch=self.arriving,
             options=parts.options,
             telling=self.telling,
             following=self.following,
             todos=self.todos,
             pending=self.pending,
+            diagnostics=self.diagnostics,
             classify=self._failure,
         )
 
@@ -294,7 +326,9 @@ class Machinery:
             files=self.files,
             restoring=self.restoring,
             pending=self.pending,
+            diagnostics=self.diagnostics,
             planning=self.planning,
+            servers=self.servers,
             telling=self.telling,
             stop=self.stop,
             enter=parts.enter,

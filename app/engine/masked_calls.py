@@ -5,7 +5,7 @@ a mark becomes the secret again, in the file that it came from and nowhere else.
 import asyncio
 import re
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -57,6 +57,20 @@ class MaskedCalls:
     def progress(self, result: ToolResult) -> ToolResult:
         """What a tool says on its way."""
         return result if self._masking.mask() is None else self._masked(result, "")
+
+    def before(
+        self, result: ToolResult, real_paths: Sequence[str], context: ToolContext, where: str = ""
+    ) -> ToolResult:
+        """What is told of files while a call is only arriving; for a thread."""
+        if self._masking.mask() is None:
+            return result
+        texts = (result.text, *texts_of(result.details))
+        self._look_around(context, ())
+        if workspace_of(context).is_here:
+            for path in real_paths:
+                if holds_secrets(path) or any(_KEY_LINE.search(text) for text in texts):
+                    self._masking.known.look_into(Path(path))
+        return self._masked(result, where)
 
     async def result(
         self, tool: Tool, arguments: Any, context: ToolContext, result: ToolResult

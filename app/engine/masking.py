@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from app.engine.json_texts import with_texts
+from app.engine.json_texts import texts_of, with_texts
 from app.engine.known_secrets import KnownSecrets, SecretPlaces
 from app.engine.options import SessionOptions
 from app.values.content import Text, UserContent
@@ -105,7 +105,13 @@ class Masking:
         return done
 
     def value(self, value: Any, where: str) -> Any:
-        """All texts in data of that kind, names included."""
+        """All texts in data of that kind, names included. Where there is no secret in all of it, it stays as it is."""
+        mask = self.mask()
+        if mask is None or value is None:
+            return value
+        together = "\n".join(texts_of(value, names=True))
+        if BEGINNING not in together and not mask.spans(together):
+            return value
         return with_texts(value, lambda text: self.text(text, where))
 
     def said(self, message: M, where: str) -> M:

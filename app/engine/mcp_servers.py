@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from app.engine.boxes import Boxes
+from app.engine.conversation import Conversation
 from app.engine.intake import Words
+from app.engine.kept_reach import keep_reach, reach_kept
 from app.engine.masking import Masking
 from app.engine.options import SessionOptions
 from app.engine.telling import Telling
 from app.engine.toolbox import Toolbox, ToolChoice
 from app.resources.paths import Paths
+from app.values.events import EntryAppended
 from app.values.servers import McpServersChange, McpServerState
 from app.values.unable import Unable
 
@@ -25,8 +28,8 @@ if TYPE_CHECKING:
     from app.mcp.config import ConfiguredServers
     from app.mcp.entries import Exposure, ServerConfig
     from app.mcp.hub import Hub
-    from app.mcp.link import Transport
     from app.mcp.server_log import ServerLog
+    from app.mcp.streams import Transport
     from app.mcp.tools import McpTools
     from tools.box.policy import Box
     from tools.running.process import LocalProcesses
@@ -62,6 +65,7 @@ class McpServers:
         self,
         places: ServerPlaces | None,
         *,
+        conversation: Conversation,
         toolbox: Toolbox,
         boxes: Boxes,
         masking: Masking,
@@ -70,6 +74,7 @@ class McpServers:
         elicit: Elicit | None = None,
     ) -> None:
         self._places = self.found_in = places
+        self._conversation = conversation
         self._toolbox = toolbox
         self._boxes = boxes
         self._masking = masking
@@ -83,6 +88,8 @@ class McpServers:
         self._brought: dict[str, Mapping[str, Any]] = {}
         self._said: dict[str, dict[str, Any]] = {}
         """What a person said of servers in this session."""
+        self._is_wished_anew = False
+        """A person wants it otherwise than it was decided in this session."""
         self._is_stale = False
         """Extensions brought or took away some since: looked at when they are needed, so that a reload ends none."""
         self._problems: tuple[str, ...] = ()
@@ -95,14 +102,17 @@ class McpServers:
 
     def hub(self) -> "Hub | None":
         """None where there are no servers. Reads the files the first time."""
-        if self._hub is None and self.is_on and (self._brought or self._are_written()):
-            self._make()
+        places = self._places
+        if (
+            self._hub is None
+            and places is not None
+            and self.is_on
+            and (self._brought or places.are_written())
+        ):
+            self._make(places)
         elif self._hub is not None and self._is_stale:
             self._use(self._hub)
         return self._hub if self.is_on else None
-
-    def _are_written(self) -> bool:
-        return self._places is not None and self._places.are_written()
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -146,34 +156,45 @@ class McpServers:
         elif self._places is not None:
             self._use(self._hub)
 
-    def _make(self) -> None:
+    def _make(self, places: ServerPlaces) -> None:
         from app.mcp.hub import Hub  # noqa: PLC0415  (most sessions have no servers)
         from app.mcp.tools import SEARCH, McpTools  # noqa: PLC0415  (as above)
 
-        assert self._places is not None
-        hub = Hub(self._ground(self._places), self._wishes, self._changed)
+        hub = Hub(self._ground(places), self._wishes, self._changed)
         self._hub, self._tools = hub, McpTools(hub)
         for tool in self._tools.own():
             self._toolbox.register(tool, owner=OWNER)
         own = {tool.name for tool in self._tools.own()}
-        self._toolbox.withhold(lambda tool: tool.name in own and not self.section())
+        self._toolbox.withhold(lambda tools: () if self.section() else own)
         self._toolbox.reach(lambda: self._reachable(SEARCH))
-        self._toolbox.choose(self._places.choice())
+        self._toolbox.choose(places.choice())
         self._use(hub)
         self._draft(hub)
 
     def _ground(self, places: ServerPlaces) -> Any:
-        from app.mcp.contact import ServerGround  # noqa: PLC0415  (as above)
+        from app.mcp.ground import ServerGround  # noqa: PLC0415  (as above)
         from app.mcp.manifest import Manifests  # noqa: PLC0415  (as above)
-        from app.mcp.process import server_variables  # noqa: PLC0415  (as above)
-        from app.mcp.server_values import ServerValues  # noqa: PLC0415  (as above)
+
+        def environment() -> Mapping[str, str]:
+            from app.mcp.process import server_variables  # noqa: PLC0415  (with the first contact)
+
+            return server_variables(places.env)
+
+        async def resolved(config: "ServerConfig") -> "ServerConfig":
+            """Anew each time: what a command printed, a token say, may be outdated."""
+            from app.mcp.server_values import ServerValues, secrets_in  # noqa: PLC0415  (as above)
+            from tools.masking.known import KnownValue  # noqa: PLC0415  (as above)
+
+            found = await ServerValues(places.env).resolved(config)
+            known = (KnownValue(f"{config.name}-{name}", value) for name, value in secrets_in(found) if value)
+            self._masking.known.learn(f"MCP server {config.name}", known)
+            return found
 
         return ServerGround(
             processes=self._local_processes,
             folder=lambda: self._toolbox.cwd,
-            environment=lambda: server_variables(places.env),
-            # Anew each time: what a command printed, a token say, may be outdated.
-            resolved=lambda config: ServerValues(places.env).resolved(config),
+            environment=environment,
+            resolved=resolved,
             remote=places.remote,
             box=self.box,
             elicit=self._elicit,
@@ -231,9 +252,20 @@ class McpServers:
             self._section = section(hub)
 
     def _decide(self, hub: "Hub") -> None:
-        self._draft(hub)
-        hub.decide()
+        from app.mcp.section import section  # noqa: PLC0415  (as above)
+
+        kept = reach_kept(self._conversation)
+        decided = hub.decide(None if self._is_wished_anew else kept)
+        self._is_wished_anew = False
+        self._section = section(hub)
+        if decided != kept and (entry := keep_reach(self._conversation, decided)) is not None:
+            self._telling.publish_now(EntryAppended(entry=entry))
         self._declare()
+
+    def resume(self) -> None:
+        """Another session is open, in which something else may have been decided."""
+        if self._hub is not None and self._hub.is_decided:
+            self._hub.decide_anew()
 
     def _declare(self) -> None:
         """The tools that are declared one by one: as they are now."""
@@ -253,9 +285,9 @@ class McpServers:
         self._declared = set(wanted)
 
     def _reachable(self, search: str) -> Mapping[str, Any]:
-        if self._tools is None or not self.is_on or search not in self._toolbox.active():
+        if self._tools is None or not self.is_on:
             return {}
-        return self._tools.reachable()
+        return self._tools.reachable() if search in self._toolbox.active() else self._tools.readers()
 
     # For people
 
@@ -272,6 +304,7 @@ class McpServers:
             said["exposure"] = exposure
         self._use(hub)
         if exposure is not None:
+            self._is_wished_anew = True
             hub.decide_anew()
         if enabled:
             hub.meet_new()

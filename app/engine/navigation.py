@@ -16,10 +16,12 @@ from app.engine.choice import ModelChoice, restore
 from app.engine.compactor import Compactor
 from app.engine.conversation import Conversation
 from app.engine.delivery import Deliveries
+from app.engine.diagnostics import Diagnostics
 from app.engine.files import Files
 from app.engine.hooks import Elsewhere, Hooks
 from app.engine.intake import Refused, Stayed
 from app.engine.jobs import JobTable
+from app.engine.mcp_servers import McpServers
 from app.engine.opinions import Wish
 from app.engine.pending import Pending
 from app.engine.places import Places
@@ -27,7 +29,6 @@ from app.engine.planning import Planning
 from app.engine.readiness import Readiness
 from app.engine.restoring import Restoring
 from app.engine.telling import Telling
-from app.sessions.fork import clone, fork_before
 from app.sessions.log import SessionLog
 from app.sessions.old_outputs import outputs_of
 from app.sessions.projection import settings_of
@@ -71,7 +72,9 @@ class Navigation:
         files: Files,
         restoring: Restoring,
         pending: Pending,
+        diagnostics: Diagnostics,
         planning: Planning,
+        servers: McpServers,
         telling: Telling,
         stop: Callable[[], Awaitable[None]],
         enter: Callable[[Path], Awaitable[None]],
@@ -92,7 +95,9 @@ class Navigation:
         self._files = files
         self._restoring = restoring
         self._pending = pending
+        self._diagnostics = diagnostics
         self._planning = planning
+        self._servers = servers
         self._telling = telling
         self._stop = stop
         """Ends what is under way, and returns when it has."""
@@ -166,6 +171,8 @@ class Navigation:
         await self.open(log, "resume")
 
     async def fork(self, entry_id: str, position: Literal["before", "at"]) -> bool:
+        from app.sessions.fork import clone, fork_before  # noqa: PLC0415  (with what reads whole sessions)
+
         log = self._conversation.log
         if not await self._hooks.may_fork(entry_id, position):
             return False
@@ -198,7 +205,7 @@ class Navigation:
         self._recover_files()
         self._conversation.recover_partial()
         await self._replaced(reason)
-        self._planning.resume()
+        self._servers.resume()
 
     def _recover_files(self) -> None:
         """What a crash left of changes to files."""
@@ -214,7 +221,7 @@ class Navigation:
         )
         self._recover_files()
         self._conversation.recover_partial()
-        self._planning.resume()
+        self._planning.arrive()
         if name and not log.is_read_only:
             self._conversation.rename(" ".join(name.split()))
         return names_model
@@ -234,6 +241,7 @@ class Navigation:
     async def _replaced(self, reason: SwitchReason) -> None:
         self._conversation.reload()
         self._pending.left()
+        self._diagnostics.left()
         self._compactor.start_over()
         self._account.start_over(self._conversation)
         model = self._choice.model
@@ -247,3 +255,4 @@ class Navigation:
                 self._telling.notify(self._choice.why_none, "warning")
         self._telling.forget_undeliverable()
         await self._telling.publish(SessionReplaced(reason=reason))
+        self._planning.arrive()

@@ -1,6 +1,6 @@
 """What a session goes by: the settings in force, in the terms of its parts. Each is asked for when it matters."""
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
@@ -14,7 +14,7 @@ from app.resources.in_force import InForce
 from app.resources.settings import Settings
 from app.values.models import Model
 from tools.kernel.settings import KernelSettings
-from tools.running.interceptor import InterceptRule, broken
+from tools.running.interceptor import InterceptRule
 from tools.running.own_shell import OwnShell
 from tools.running.shell import ShellSettings
 from tools.workspace import ReadSettings
@@ -93,12 +93,21 @@ def shell_settings(
     in_force: InForce,
     project_counts: Callable[[], Awaitable[bool]] | None = None,
     own: OwnShell | None = None,
+    *,
+    has_person: bool = False,
 ) -> ShellSettings:
-    """Where the project says something of the shell, it is looked at again before each command."""
+    """Where the project says something of the shell, it is looked at again before each command.
+
+    Without a person who waits, nothing goes to the background by itself that nobody has asked to: a script reads
+    what a command said where it ran it.
+    """
     chosen = _shell(in_force.settings, own)
+    if not has_person and in_force.origin("bash.autoBackground.thresholdMs") is None:
+        chosen = msgspec.structs.replace(chosen, background_after_seconds=None)
     if not any(in_force.origin(name) == "project" for name in ("shellPath", "shellCommandPrefix")):
         return chosen
     otherwise = _shell(in_force.without_project(), own)
+    otherwise = msgspec.structs.replace(otherwise, background_after_seconds=chosen.background_after_seconds)
     return msgspec.structs.replace(chosen, still_counts=project_counts, otherwise=otherwise)
 
 
@@ -123,14 +132,6 @@ def intercept_rules(settings: Settings) -> tuple[InterceptRule, ...]:
         InterceptRule(pattern=one.pattern, tool=one.tool, message=one.message, ignore_case=one.ignore_case)
         for one in settings.bash.interceptor.rules
     )
-
-
-def broken_intercept_rules(settings: Settings) -> Iterator[str]:
-    """Of the rules of one's own, those that cannot be read, each with what is wrong with it."""
-    for number, rule in enumerate(intercept_rules(settings), start=1):
-        why = broken(rule)
-        if why is not None:
-            yield f"bash.interceptor.rules: {number} is skipped, for its pattern cannot be read: {why}."
 
 
 def kernel_settings(

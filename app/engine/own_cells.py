@@ -10,9 +10,9 @@ import msgspec
 from app.agent.outcomes import as_outcome, checked
 from app.engine.conversation import Conversation
 from app.engine.hooks import Hooks
-from app.engine.intake import Busy
 from app.engine.masking import Masking
 from app.engine.nested import NestedCalls
+from app.engine.one_at_a_time import OneAtATime
 from app.engine.shell import CommandBlocked, UserShell
 from app.engine.telling import Telling
 from app.values.cells import CELL, as_data, own_cell_id
@@ -22,7 +22,7 @@ from app.values.messages import CustomMessage
 from app.values.unable import Unable
 from tools.base import ToolError
 from tools.results import ImagePart, Part, TextPart, ToolResult
-from tools.running.commands import UPDATE_SECONDS
+from tools.running.pace import Pace
 from tools.workspace import Workspace
 
 _WHERE = "your cell"
@@ -59,15 +59,14 @@ class OwnCells:
         self._nested = nested
         self._shell = shell
         self._telling = telling
-        self._task: asyncio.Task[ToolResult] | None = None
+        self._own = OneAtATime[ToolResult]("A cell is already running.")
 
     @property
     def is_running(self) -> bool:
-        return self._task is not None and not self._task.done()
+        return self._own.is_running
 
     def abort(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
+        self._own.abort()
 
     async def run(
         self,
@@ -79,19 +78,12 @@ class OwnCells:
         exclude: bool = False,
     ) -> OwnCell:
         """`exclude`: the model does not read of it. Raises `Unable`."""
-        if self.is_running:
-            raise Busy("A cell is already running.")
         call = ToolCall(id=own_cell_id(uuid.uuid4().hex[:12]), name="eval", arguments={"code": code})
         if title:
             call.arguments["title"] = title
-        self._task = asyncio.create_task(self._execute(call, timeout, resets))
-        try:
-            result = await self._task
-        except asyncio.CancelledError:
-            current = asyncio.current_task()
-            if not self._task.cancelled() or (current is not None and current.cancelling()):
-                raise
-            raise Unable("The cell was stopped before it began.") from None
+        result = await self._own.run(lambda: self._execute(call, timeout, resets))
+        if result is None:
+            raise Unable("The cell was stopped before it began.")
         cell = OwnCell(id=call.id, code=self._masking.text(code, _WHERE), title=title, result=result)
         await self._record(cell, exclude=exclude)
         return cell
@@ -138,10 +130,12 @@ class OwnCells:
 
         running = asyncio.ensure_future(evaluation.run())
         shown: tuple[str, list[str]] = ("", [])
+        pace = Pace()
         while not running.done():
             try:
-                await asyncio.wait({running}, timeout=UPDATE_SECONDS)
+                await asyncio.wait({running}, timeout=pace.seconds)
                 seen = (evaluation.preview(), [made.state for made in evaluation.calls])
+                pace.saw(seen != shown)
                 if seen != shown and not running.done():
                     shown = seen
                     progress = self._masked(so_far(seen[0], evaluation.calls), "")

@@ -59,11 +59,12 @@ async def review_prompt(session: Session, what: str) -> str:
         found = await session.differences(AgainstGit(revision=what))
         if not found.files:
             raise Unable(f"Nothing differs: {what} and the last commit here hold the same.")
-        ways = (
-            f"`git diff {what}...HEAD`" if found.title.startswith("Changed since") else f"`git show {what}`"
+        told = (
+            f"was changed since {what} (`git diff {what}...HEAD`)"
+            if found.is_since
+            else f"was changed by {what} (`git show {what}`)"
         )
-        was = "was changed since" if found.title.startswith("Changed since") else "was changed by"
-        return await _reviewed(found, f"{was} {what} ({ways})")
+        return await _reviewed(found, told)
     found = await session.differences(AgainstGit())
     if not found.files:
         raise Unable("Nothing differs from the last commit. /review NAME reviews a branch or a commit.")

@@ -17,11 +17,9 @@ from app.values.events import EntryAppended
 from app.values.messages import AssistantMessage, CustomMessage
 from app.values.pending import PendingAction, PendingChanged, PendingFile, PendingOutcome
 from app.values.unable import Unable
-from tools.base import ToolError
-from tools.builtin.resolve import run_resolve
+from tools.base import Tool, ToolError
 from tools.edits.diffs import diff_texts
 from tools.edits.pending import Answer, By, CannotResolve, Resolved, StagedAction, StagedFile
-from tools.edits.texts import read_text
 from tools.files.failures import file_error
 from tools.files.mutations import content_hash
 from tools.files.paths import display
@@ -40,6 +38,12 @@ class WishedChange(msgspec.Struct, frozen=True, kw_only=True):
     """None: it is to be removed."""
 
 
+def _resolving(tools: Mapping[str, Tool]) -> list[str]:
+    from tools.builtin.resolve import run_resolve  # noqa: PLC0415  (with the first tools)
+
+    return [name for name, tool in tools.items() if tool.run is run_resolve]
+
+
 class Pending:
     """Those of one session."""
 
@@ -53,7 +57,7 @@ class Pending:
         self._known: set[str] = set()
         """Of what waits: what the model need not be reminded of."""
         workspace.pending.subscribe(self._changed)
-        toolbox.withhold(lambda tool: tool.run is run_resolve and not workspace.pending.waiting)
+        toolbox.withhold(lambda tools: () if workspace.pending.waiting else _resolving(tools))
 
     @property
     def waiting(self) -> tuple[StagedAction, ...]:
@@ -88,6 +92,8 @@ class Pending:
             before = None
         except OSError as problem:
             raise file_error(problem, "read", path, files) from None
+        from tools.edits.texts import read_text  # noqa: PLC0415  (with the first change that waits)
+
         old = read_text(before, shown) if before is not None else None
         new = change.text or ""
         if change.text is None:
@@ -139,7 +145,7 @@ class Pending:
         fresh = [one for one in self.waiting if one.id not in self._known]
         if not fresh or last is None or last.stop_reason != "stop" or asks_something(last.text):
             return None
-        if not any(tool.run is run_resolve for tool in self._toolbox.active().values()):
+        if not _resolving(self._toolbox.active()):
             return None
         self._known |= {one.id for one in fresh}
         rows = "\n".join(f"{one.id}: {one.label}" for one in fresh)

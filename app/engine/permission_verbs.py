@@ -25,6 +25,10 @@ class PermissionVerbs:
         """What the agent's commands can write, see and reach."""
         return self._permits.boxes.state()
 
+    def look_at_system(self) -> None:
+        """What it can hold back is told from now on (`State.without_box`). In a thread."""
+        self._permits.boxes.look()
+
     def set_mode(self, mode: Mode) -> None:
         """For this session. Raises `Unable`."""
         self._permits.set_mode(mode)

@@ -30,8 +30,9 @@ from app.permits.leaving import is_leaving, leaving, staying
 from app.permits.letters import MEANING, CallPart
 from app.permits.place import CommandPlace
 from app.permits.rules import Deed, PermitRule, PermitRules, RuleProblem, offered, parse
+from app.values.approvals import Approval, JudgedPart, OfferedRule
 from app.values.content import ToolCall
-from app.values.events import Approval, EntryAppended, JudgedPart, OfferedRule
+from app.values.events import EntryAppended
 from app.values.unable import Unable
 from tools.base import Tool, ToolError
 from tools.edits.named import files_meant, patch_in_command
@@ -230,7 +231,9 @@ class Permits:
             )
         own = self._workspace.shell().own
         if own is not None and own.known is not None:
-            place = msgspec.structs.replace(place, aliases=own.known.aliases, functions=own.known.functions)
+            place = msgspec.structs.replace(
+                place, aliases=own.known.aliases, functions=frozenset(own.known.functions)
+            )
         path, *also = self._paths(name, arguments) or (None,)
         is_staged = name == "resolve"
         request = CallRequest(

@@ -6,7 +6,6 @@ import msgspec
 
 from app.resources.in_force import InForce
 from app.sessions.file import Sync
-from app.sessions.fork import copy_session
 from app.sessions.library import find, is_same_folder, latest, session_folder
 from app.sessions.log import SessionLog
 from tools.files.presence import exists
@@ -106,4 +105,6 @@ class Places(msgspec.Struct, kw_only=True):
         """All branches of a file, to go on with here, or in the folder `about`; the file itself is only read."""
         cwd = about or self.cwd
         folder = self.root if self.is_custom else session_folder(self.root, cwd)
+        from app.sessions.fork import copy_session  # noqa: PLC0415  (a fork only)
+
         return self.open(copy_session(source, folder, cwd, session_id=session_id))

@@ -17,8 +17,8 @@ from app.engine.standing import Asked
 from app.engine.telling import Telling
 from app.engine.todos import Todos
 from app.permits.decide import Mode
+from app.resources.in_force import InForce
 from app.todos.changes import TodoRefused
-from app.todos.plans import todos_of
 from app.values.entries import CustomEntry
 from app.values.events import EntryAppended, PlanModeChanged, PlanProposed, QuestionAsked
 from app.values.todos import items_of, open_items
@@ -53,10 +53,17 @@ class PlanOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Planning:
-    """Of one session."""
+    """Of one session. Whether it is on belongs to the place in the tree, as an entry there says."""
 
     def __init__(
-        self, conversation: Conversation, permits: Permits, todos: Todos, telling: Telling, *, asks: Asked
+        self,
+        conversation: Conversation,
+        permits: Permits,
+        todos: Todos,
+        telling: Telling,
+        *,
+        in_force: InForce,
+        asks: Asked,
     ) -> None:
         self._conversation = conversation
         self._permits = permits
@@ -64,50 +71,69 @@ class Planning:
         self._telling = telling
         self._asks = asks
         self._before: Mode | None = None
+        """The mode of permissions that comes back with its end; None: it is off."""
+        in_force.subscribe(lambda before: self._left_by_mode())
 
     @property
     def is_on(self) -> bool:
-        """Until it is left, by whatever way: another mode of permissions ends it, too."""
         return self._before is not None and self._permits.mode == "read-only"
 
     def begin(self) -> None:
         if not self.is_on:
-            self._before = self._permits.mode
-            self._permits.set_mode("read-only")
             self._note(is_on=True)
-            self._telling.publish_now(PlanModeChanged(is_on=True))
+            self._enter()
 
-    def resume(self) -> None:
-        """A session that was left in plan mode is opened in it."""
-        log = self._conversation.log
-        said = (one for one in log.upwards() if isinstance(one, CustomEntry) and one.custom_type == ENTRY)
+    def end(self) -> None:
+        """Back to the mode that was before."""
+        if self._before is not None:
+            self._note(is_on=False)
+            self._leave()
+
+    def arrive(self) -> None:
+        """At another place of the tree, or in another session: it is on where it was on."""
+        is_on = self._is_on_here()
+        if is_on and not self.is_on:
+            self._enter()
+        elif not is_on and self._before is not None:
+            self._leave()
+
+    def _is_on_here(self) -> bool:
+        above = self._conversation.log.upwards()
+        said = (one for one in above if isinstance(one, CustomEntry) and one.custom_type == ENTRY)
         entry = next(said, None)
-        if entry is None or entry.data != {"on": True} or self.is_on:
-            return
+        return entry is not None and entry.data == {"on": True}
+
+    def _enter(self) -> None:
         self._before = self._permits.mode
         self._permits.set_mode("read-only")
         self._telling.publish_now(PlanModeChanged(is_on=True))
+
+    def _leave(self) -> None:
+        before, self._before = self._before, None
+        self._permits.set_mode(before or "ask")
+        self._telling.publish_now(PlanModeChanged(is_on=False))
+
+    def _left_by_mode(self) -> None:
+        """Another mode of permissions ends it, too, whoever chose that."""
+        if self._before is not None and self._permits.mode != "read-only":
+            self._before = None
+            self._note(is_on=False)
+            self._telling.publish_now(PlanModeChanged(is_on=False))
 
     def _note(self, *, is_on: bool) -> None:
         if not self._conversation.log.is_read_only:
             self._telling.publish_now(EntryAppended(entry=self._conversation.note(ENTRY, {"on": is_on})))
 
-    def end(self) -> None:
-        """Back to the mode that was before."""
-        if self.is_on:
-            self._permits.set_mode(self._before or "ask")
-        if self._before is not None:
-            self._before = None
-            self._note(is_on=False)
-            self._telling.publish_now(PlanModeChanged(is_on=False))
-
-    def withholds(self, tool: Tool) -> bool:
+    def withholds(self, tools: Mapping[str, Tool]) -> set[str]:
         """What could not run now, or what there is nothing to propose for."""
-        if tool.name == TOOL_NAME:
-            return not self.is_on
-        if not self.is_on or tool.is_read_only:
-            return False
-        return not (tool.name in _RUNS_CODE and self._permits.boxes.are_in_force)
+        if not self.is_on:
+            return {TOOL_NAME}
+        may_run = _RUNS_CODE if self._permits.boxes.are_in_force else frozenset[str]()
+        return {
+            name
+            for name, tool in tools.items()
+            if not tool.is_read_only and name not in (TOOL_NAME, *may_run)
+        }
 
     def section(self) -> Mapping[str, str]:
         return {"plan_mode": _SECTION} if self.is_on else {}
@@ -146,6 +172,8 @@ class Planning:
         told = f"The user accepted the plan. Carry it out now; permissions are those of mode {self._permits.mode}."
         if changed is not None and changed.strip() != plan.strip():
             told += f" They changed it; this counts:\n\n{changed}"
+        from app.todos.plans import todos_of  # noqa: PLC0415  (with the first plan)
+
         steps = todos_of(title, changed or plan)
         if not steps or open_items(self._todos.phases):
             return told

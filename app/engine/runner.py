@@ -10,15 +10,16 @@ from typing import Literal, assert_never
 
 import msgspec
 
-from app.agent import loop
 from app.agent.abort import Abort
 from app.agent.outcomes import in_words
 from app.agent.ports import InterruptMode, Ports
-from app.agent.queues import Queues
+from app.agent.queues import Aside, Queues
+from app.agent.watching import CallWatch
 from app.agent.way import Gate, Masks
 from app.engine.begun import Begun
 from app.engine.compactor import Compactor
 from app.engine.conversation import Conversation
+from app.engine.diagnostics import Diagnostics
 from app.engine.files import Files
 from app.engine.following import Following
 from app.engine.hooks import Hooks
@@ -76,11 +77,13 @@ class Runner:
         hooks: Hooks,
         gate: Gate,
         masks: Masks,
+        watch: CallWatch,
         options: SessionOptions,
         telling: Telling,
         following: Following,
         todos: Todos,
         pending: Pending,
+        diagnostics: Diagnostics,
         classify: Callable[[AssistantMessage], Failure],
     ) -> None:
         self.countdown = Countdown()
@@ -95,11 +98,13 @@ class Runner:
         self._hooks = hooks
         self._gate = gate
         self._masks = masks
+        self._watch = watch
         self._options = options
         self._telling = telling
         self._following = following
         self._todos = todos
         self._staged = pending
+        self._diagnostics = diagnostics
         self._classify = classify
         self._task: asyncio.Task[None] | None = None
         self._abort = Abort()
@@ -133,6 +138,7 @@ class Runner:
         self._attempt = 0
         self._todos.run_began()
         self._staged.run_began()
+        self._diagnostics.run_began()
         self.interruption.forget()
         self._pending = []
         self._last_end = None
@@ -150,6 +156,8 @@ class Runner:
             await asyncio.wait([self._task])
 
     async def _work(self, prompts: list[Message]) -> None:
+        from app.agent import loop  # noqa: PLC0415  (`Session.warm_up` has loaded it)
+
         try:
             await self._run_until_settled(prompts)
         except SessionWriteError as problem:
@@ -173,6 +181,8 @@ class Runner:
             await self._telling.publish(event)
 
     async def _run_until_settled(self, prompts: list[Message]) -> None:
+        from app.agent import loop  # noqa: PLC0415  (as above)
+
         pending: list[Message] = prompts
         is_queued = False
         while True:
@@ -188,7 +198,10 @@ class Runner:
             if self._abort.is_set:
                 return
             pending, is_queued = self._late_messages(), True
-            if not pending and not await self._wants_more():
+            if pending or await self._wants_more():
+                continue
+            pending = [] if self._abort.is_set else self._late_messages()  # said while it was looked at
+            if not pending:
                 return
 
     def _ports(self) -> Ports:
@@ -202,6 +215,7 @@ class Runner:
             hooks=self._hooks,
             gate=self._gate,
             masks=self._masks,
+            watch=self._watch,
             interrupt_mode=self._interrupt_mode,
             system_update=self._requests.system_update,
             before_request=self._compactor.check,
@@ -261,6 +275,8 @@ class Runner:
             await self._note_success(event.message)
         elif isinstance(event, TurnEnd):
             await self._shell.record_held_back()
+            if event.tool_results:
+                await self._look_behind_calls()
 
     def _stop_without_room(self, event: RunEvent) -> None:
         """What was asked for arrives whole, on a full disk too; nothing further is begun."""
@@ -350,9 +366,15 @@ class Runner:
         if wanted and not isinstance(self._conversation.messages[-1], AssistantMessage):
             return True
         reminder = self._staged.reminder(last) or self._todos.reminder(last)
+        reminder = reminder or await self._diagnostics.at_the_end(last, self._abort)
         if reminder is not None:
             await self.append(reminder)
         return reminder is not None
+
+    async def _look_behind_calls(self) -> None:
+        told = await self._diagnostics.behind_calls(self._abort)
+        if told is not None:
+            self._queues.add_aside(Aside(message=told))
 
     def _late_messages(self) -> list[Message]:
         """Queued while the last run was ending."""

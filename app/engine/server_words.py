@@ -102,7 +102,7 @@ async def tested(verbs: McpVerbs, name: str) -> str:
 def failed(name: str, why: str) -> str:
     text = why.lower()
     tip = next((tip for words, tip in _TIPS if any(word in text for word in words)), "")
-    told = f'Failed to connect to "{name}": {why}'
+    told = f'Failed to connect to "{name}": {why.removeprefix(f"{name} is not available: ")}'
     return f"{told}\nTip: {tip.format(name=name)}" if tip else told
 
 

@@ -12,24 +12,28 @@ What there is for faces, and nothing else of it:
 - a retry that waits: `retry_now`, `give_up_retry`; the person's shell: `run_shell`, `abort_shell`, `use_terminal`.
 - jobs: `job_table`, `all_jobs`, `job`, `kill_job`, `pin_job`, `wait_for_job`, `send_to_background`.
 - models: `set_model`, `cycle_model`, `set_thinking`, `cycle_thinking`, `available_models`, `find_model`, `can_use`.
-- tools: `all_tools`, `active_tools`, `set_active_tools`, `choose_tools`, `add_tool`, `remove_tool`, `card`, `run_tool`.
+- tools: `all_tools`, `active_tools`, `set_active_tools`, `choose_tools`, `add_tool`, `remove_tool`, `card`, `run_tool`,
+  `looks_at_arriving`, `look_at_arriving`.
 - compaction: `compact`, `draft_compaction`, `compact_as`, `record_compaction`, `undo_compaction`.
 - staged changes: `pending`, `resolve_pending`, `stage`;
 - todos: `todos`, `change_todos`, `set_todos`; plan mode: `set_plan_mode`, `propose_plan`.
 - the record: `rename`, `note`, `edit_context`, `change_context`, `set_label`, `write_kept`, `export`.
 - other places: `go_to`, `merge`, `begin`, `switch_to`, `fork`, `open`. Files: `preview_files`, `put_files_back`,
-  `differences`. Gathered by subject: `permissions`, `secrets`, `cells`, `repository`, its map, `mcp`, its servers.
+  `differences`. Gathered by subject: `permissions`, `secrets`, `cells`, `repository`, its map, `mcp`, its servers,
+  `own_shell`, what commands have of the person's.
   Settings: `keep_setting`, `follow_settings`.
 
 Its parts and how they meet are in `machinery`; it is put together in `assembly`.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from app.agent.abort import Abort
 from app.agent.queues import Queued, QueueName
+from app.engine.arriving import ArrivingLook
 from app.engine.cell_verbs import CellVerbs
 from app.engine.compactor import Proposal
 from app.engine.delivery import Receipt
@@ -42,6 +46,7 @@ from app.engine.mcp_verbs import McpVerbs
 from app.engine.models import ModelSource
 from app.engine.navigation import Arrival, SwitchReason
 from app.engine.opinions import Wish
+from app.engine.own_shell_verbs import OwnShellVerbs
 from app.engine.pending import WishedChange
 from app.engine.permission_verbs import PermissionVerbs
 from app.engine.planning import PlanOutcome
@@ -81,6 +86,7 @@ class Session:
         self.secrets = SecretVerbs(self._made.masking, self._made.prompts)
         self.repository = self._made.repository
         self.mcp = McpVerbs(self._made.servers)
+        self.own_shell = OwnShellVerbs(parts.toolbox.workspace)
         self.cells = CellVerbs(
             self._made.cells, parts.toolbox.workspace, self._made.shell, lambda: self.is_running
         )
@@ -340,6 +346,14 @@ class Session:
     def card(self, call: ToolCall, result: ToolResult | None = None) -> Card:
         return self._parts.toolbox.card(call, result)
 
+    def looks_at_arriving(self, name: str) -> bool:
+        """Calls of that tool change files, which can be told while they arrive."""
+        return self._made.arriving.kind_of(name) is not None
+
+    async def look_at_arriving(self, message_id: str, index: int) -> ArrivingLook | None:
+        """A call of the answer that is arriving: what it would change by what has come. None: it changes no files."""
+        return await self._made.arriving.look(message_id, index)
+
     async def run_tool(self, name: str, arguments: dict[str, Any], parent_id: str) -> ToolResult:
         """A call within another: gated and told like the agent's own. Faults are results."""
         return await self._made.nested.run(name, arguments, parent_id)
@@ -360,7 +374,9 @@ class Session:
         return self._parts.choice.is_available(model)
 
     def warm_up(self) -> None:
-        """Loads what requests to the chosen model need; may take a while, so call it in a thread."""
+        """Loads the tools, and what requests to the chosen model need; may take a while, so call it in a thread."""
+        import_module("app.agent.loop")
+        self._parts.toolbox.all()
         if self._parts.choice.model is not None:
             self._parts.registry.warm(self._parts.choice.model)
 

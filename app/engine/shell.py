@@ -4,8 +4,9 @@ import asyncio
 
 from app.engine.conversation import Conversation
 from app.engine.hooks import Hooks
-from app.engine.intake import Busy, Refused
+from app.engine.intake import Refused
 from app.engine.masking import Masking
+from app.engine.one_at_a_time import OneAtATime
 from app.engine.telling import Telling
 from app.values.events import BashExecutionUpdate, MessageEnd
 from app.values.messages import BashExecutionMessage, CustomMessage
@@ -34,31 +35,23 @@ class UserShell:
         self._masking = masking
         self._telling = telling
         self._held_back: list[BashExecutionMessage | CustomMessage] = []
-        self._task: asyncio.Task[BashExecutionMessage] | None = None
+        self._own = OneAtATime[BashExecutionMessage]("A command is already running.")
 
     @property
     def is_running(self) -> bool:
-        return self._task is not None and not self._task.done()
+        return self._own.is_running
 
     async def run(
         self, command: str, *, exclude: bool = False, update_id: str | None = None
     ) -> BashExecutionMessage:
-        if self.is_running:
-            raise Busy("A command is already running.")
-        self._task = asyncio.create_task(self._execute(command, exclude, update_id))
-        try:
-            message = await self._task
-        except asyncio.CancelledError:
-            current = asyncio.current_task()
-            if not self._task.cancelled() or (current is not None and current.cancelling()):
-                raise
+        message = await self._own.run(lambda: self._execute(command, exclude, update_id))
+        if message is None:
             message = _stopped_before_it_began(command, exclude)
         self._held_back.append(message)
         return message
 
     def abort(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
+        self._own.abort()
 
     def hold_back(self, message: CustomMessage) -> None:
         """To be recorded with the commands."""

@@ -1,6 +1,6 @@
 """Who stands behind a session's gate, and what mode and rules come of that and of the settings."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Literal
 
@@ -13,6 +13,10 @@ from app.resources.in_force import InForce
 Asked = Literal["nobody", "program", "person"]
 
 
+async def _nothing_counts() -> bool:
+    return False
+
+
 class GateStanding(msgspec.Struct, frozen=True, kw_only=True):
     """Who stands behind a session: whom it can ask, and what the project's own word counts."""
 
@@ -22,6 +26,10 @@ class GateStanding(msgspec.Struct, frozen=True, kw_only=True):
     """The one that the session works in."""
     agent_dir: Path = msgspec.field(default_factory=lambda: Path.home() / ".bayou" / "agent")
     is_trusted: Callable[[], bool] = lambda: False
+    counts_now: Callable[[], Awaitable[bool]] = _nothing_counts
+    """The same, looked at again: what was changed or added since the answer was not part of it."""
+    has_nothing: Callable[[], bool] = lambda: False
+    """Nobody was asked, for the folder brings nothing along that would count."""
     is_accepted: Callable[[], bool] = lambda: False
     """The person said yes to the very text of the project's settings, and not only to the folder."""
 

@@ -63,7 +63,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     permission_mode: Mode
     """What runs without a question."""
     without_box: str
-    """`no sandbox` or how little of it there is; empty where commands run in one."""
+    """`no sandbox` or how little of it there is; empty where commands run in one, and before that was looked at."""
     is_planning: bool
     """Nothing changes until a plan is accepted."""
     asks_person: bool

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from app.values.content import ToolCall
 from app.values.entries import (
     BranchSummaryEntry,
     CompactionEntry,
@@ -50,11 +51,11 @@ class Stats(msgspec.Struct, kw_only=True):
 
     def _add_message(self, message: Message) -> None:
         self.total_messages += 1
-        if isinstance(message, UserMessage):
-            self.user_messages += 1
-        elif isinstance(message, AssistantMessage):
+        if isinstance(message, AssistantMessage):
             self.assistant_messages += 1
-            self.tool_calls += len(message.tool_calls)
+            for block in message.content:
+                if type(block) is ToolCall:
+                    self.tool_calls += 1
             self.usage += message.usage
             if message.stop_reason not in ("error", "aborted"):
                 self.last_usage = message.usage
@@ -62,6 +63,8 @@ class Stats(msgspec.Struct, kw_only=True):
             self.tool_results += 1
             if message.usage is not None:
                 self.usage += message.usage
+        elif isinstance(message, UserMessage):
+            self.user_messages += 1
 
 
 def stats_of(entries: Iterable[Entry]) -> Stats:

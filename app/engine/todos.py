@@ -5,6 +5,7 @@ place wherever the session goes; a summary has it word for word.
 """
 
 import asyncio
+from collections.abc import Callable
 
 import msgspec
 
@@ -47,11 +48,14 @@ class Todos:
         options: SessionOptions,
         *,
         clear_seconds: float = CLEAR_SECONDS,
+        may_remind: Callable[[], bool] = lambda: True,
     ) -> None:
+        """`may_remind`: whether the agent could go on with them."""
         self._conversation = conversation
         self._telling = telling
         self._options = options
         self._clear_seconds = clear_seconds
+        self._may_remind = may_remind
         self._phases: Phases = ()
         self._log: SessionLog | None = None
         self._leaf: str | None = None
@@ -147,14 +151,14 @@ class Todos:
     def reminder(self, last: AssistantMessage | None) -> CustomMessage | None:
         """What the agent is told when it would stop with open items: a few times, and only while that moves it.
 
-        Never when all that is left waits for something, when the person was asked, or when the answer failed.
+        Never in plan mode, when all that is left waits for something, when the person was asked, or the answer failed.
         """
         phases = self.phases
         if not self._options.in_force.settings.todo.reminders or last is None or last.stop_reason != "stop":
             return None
         if not any(item.blocked is None for item in open_items(phases)) or asks_something(last.text):
             return None
-        if self._reminders >= MOST_REMINDERS or self._was_idle():
+        if self._reminders >= MOST_REMINDERS or self._was_idle() or not self._may_remind():
             return None
         self._reminders += 1
         self._telling.publish_now(

@@ -1,7 +1,8 @@
 """The tools of a session: which exist, which are active, and what a call of one is given."""
 
 import fnmatch
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -10,8 +11,6 @@ from app.values.content import ToolCall
 from app.values.messages import ToolDeclaration
 from app.values.models import Model
 from tools.base import JobHost, Tool, ToolCaller, ToolContext, plain_card
-from tools.builtin.edit import edit_tool_for
-from tools.edits.call import run_edit
 from tools.edits.named import EDITING
 from tools.results import Card, ToolResult
 from tools.workspace import Workspace
@@ -36,6 +35,10 @@ class ToolChoice(msgspec.Struct, frozen=True, kw_only=True):
         return cls(only=plain or None, add=add, remove=remove)
 
 
+Withholding = Callable[[Mapping[str, Tool]], Collection[str]]
+"""Of these tools, the names of those that the model does not have now."""
+
+
 class ToldTools(Mapping[str, Tool]):
     """Finds more than it lists: whoever asks for a name that is not there is told of the listed ones."""
 
@@ -58,22 +61,51 @@ class Toolbox:
 
     def __init__(
         self,
-        tools: Iterable[Tool],
+        tools: Callable[["Toolbox"], Iterable[Tool]],
         workspace: Workspace,
         *,
         model: Callable[[], Model | None] = lambda: None,
     ) -> None:
-        """`model`: the one that reads what the tools bring. Of the tool `edit` among `tools` it is told in its mode."""
+        """`tools`: the first ones, asked for when somebody wants to know of any; a page is painted without them.
+        `model`: the one that reads what the tools bring. Of the tool `edit` among the first it is told in its mode."""
         self.workspace = workspace
         self._model = model
-        self._all: dict[str, Tool] = {tool.name: tool for tool in tools}
+        self._first = tools
+        self._filling = threading.RLock()
+        self._is_filled = self._is_being_filled = False
+        self._choices: list[ToolChoice] = []
+        """Made before."""
+        self._tools: dict[str, Tool] = {}
         self._owners: dict[str, list[tuple[str, Tool]]] = {}
-        self._editing = self._all.get("edit")
-        """The own one, in whose place another of its kind may stand."""
-        self._active: list[str] = [name for name, tool in self._all.items() if tool.is_active]
-        self._withheld: list[Callable[[Tool], bool]] = []
+        self._editing: Tool | None = None
+        """The own one, in whose place another of its kind may stand; so may one in that of `_commands`."""
+        self._commands: Tool | None = None
+        self._active: list[str] = []
+        self._withheld: list[Withholding] = []
         self._to_background: set[str] = set()
         self._reached: Callable[[], Mapping[str, Tool]] = dict
+
+    @property
+    def _all(self) -> dict[str, Tool]:
+        if not self._is_filled:
+            with self._filling:
+                self._fill()
+        return self._tools
+
+    def _fill(self) -> None:
+        if self._is_filled or self._is_being_filled:
+            return
+        self._is_being_filled = True
+        try:
+            self._tools = {tool.name: tool for tool in self._first(self)}
+        finally:
+            self._is_being_filled = False
+        self._editing = self._tools.get("edit")
+        self._commands = self._tools.get("bash")
+        self._active = [name for name, tool in self._tools.items() if tool.is_active]
+        for choice in self._choices:
+            self._choose(choice)
+        self._is_filled = True
 
     @property
     def cwd(self) -> Path:
@@ -81,10 +113,17 @@ class Toolbox:
         return self.workspace.cwd
 
     def choose(self, choice: ToolChoice) -> None:
+        with self._filling:
+            if self._is_filled:
+                self._choose(choice)
+            else:
+                self._choices.append(choice)
+
+    def _choose(self, choice: ToolChoice) -> None:
         if choice.only is not None:
-            self._active = [name for name in self._all if _matches(name, choice.only)]
+            self._active = [name for name in self._tools if _matches(name, choice.only)]
         self._active += [
-            name for name in self._all if name not in self._active and _matches(name, choice.add)
+            name for name in self._tools if name not in self._active and _matches(name, choice.add)
         ]
         self._active = [name for name in self._active if not _matches(name, choice.remove)]
 
@@ -95,20 +134,20 @@ class Toolbox:
             self._owners.setdefault(tool.name, []).append((owner, covered))
         else:
             self._owners.setdefault(tool.name, [])
-        self._all[tool.name] = tool
+        self._tools[tool.name] = tool
         if tool.is_active and tool.name not in self._active:
             self._active.append(tool.name)
 
-    def withhold(self, rule: Callable[[Tool], bool]) -> None:
+    def withhold(self, rule: Withholding) -> None:
         """The model does not have what a rule withholds, as long as it does; it is asked each time."""
         self._withheld.append(rule)
 
     def unregister(self, name: str) -> None:
-        covered = self._owners.pop(name, [])
+        tools, covered = self._all, self._owners.pop(name, [])
         if covered:
-            self._all[name] = covered[-1][1]
+            tools[name] = covered[-1][1]
         else:
-            self._all.pop(name, None)
+            tools.pop(name, None)
             self._active = [active for active in self._active if active != name]
 
     def all(self) -> tuple[Tool, ...]:
@@ -116,9 +155,15 @@ class Toolbox:
 
     def active(self) -> dict[str, Tool]:
         """Those that the model is told of."""
-        there = (self._all[name] for name in self._active if name in self._all)
-        told = (self._in_its_mode(tool) for tool in there if not any(rule(tool) for rule in self._withheld))
-        return {tool.name: tool for tool in told}
+        all_ = self._all
+        there = {name: all_[name] for name in self._active if name in all_}
+        for rule in self._withheld:
+            for name in rule(there):
+                there.pop(name, None)
+        for tool in (self._editing, self._commands):
+            if tool is not None and there.get(tool.name) is tool:
+                there[tool.name] = self._in_its_mode(tool)
+        return {tool.name: tool for tool in there.values()}
 
     def reach(self, source: Callable[[], Mapping[str, Tool]]) -> None:
         """Tools that can be called by who knows their names, and that nobody is told of; asked for each time."""
@@ -129,17 +174,25 @@ class Toolbox:
         reached besides."""
         active = self.active()
         names = [name for name in EDITING if name in active]
-        if len(names) == 1 and active[names[0]].run is run_edit:
+        if len(names) == 1 and _edits(active[names[0]]):
             active = dict.fromkeys(EDITING, active[names[0]]) | active
         reached = self._reached()
         return ToldTools(active, reached) if reached else active
 
     def _in_its_mode(self, tool: Tool) -> Tool:
-        mode = self.workspace.edit_mode()
-        return tool if tool is not self._editing or mode == "replace" else edit_tool_for(mode)
+        if tool is self._editing and (mode := self.workspace.edit_mode()) != "replace":
+            from tools.builtin.edit import edit_tool_for  # noqa: PLC0415  (with the first tools)
+
+            return edit_tool_for(mode)
+        if tool is self._commands and not self.workspace.shell().has_terminals:
+            from tools.builtin.bash import bash_tool  # noqa: PLC0415  (as above)
+
+            return bash_tool(has_terminals=False) if tool is bash_tool() else tool
+        return tool
 
     def set_active(self, names: Iterable[str]) -> None:
-        self._active = [name for name in dict.fromkeys(names) if name in self._all]
+        all_ = self._all
+        self._active = [name for name in dict.fromkeys(names) if name in all_]
 
     def declarations(self) -> tuple[ToolDeclaration, ...]:
         """The active ones, as the model is told of them."""
@@ -179,6 +232,12 @@ class Toolbox:
             return tool.card(call.arguments, result)
         except Exception:  # noqa: BLE001  (arguments may be partial or a model's nonsense)
             return plain_card(call.name, call.arguments, result)
+
+
+def _edits(tool: Tool) -> bool:
+    from tools.edits.call import run_edit  # noqa: PLC0415  (with the first tools)
+
+    return tool.run is run_edit
 
 
 def declared(tools: Mapping[str, Tool]) -> tuple[ToolDeclaration, ...]:

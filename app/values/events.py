@@ -12,7 +12,9 @@ from typing import Any, Literal
 
 import msgspec
 
+from app.values.approvals import Approval
 from app.values.content import UserContent
+from app.values.diagnostics import DiagnosticsEnd, DiagnosticsStart
 from app.values.entries import Entry
 from app.values.messages import AssistantMessage, Message, ToolResultMessage
 from app.values.models import Model
@@ -324,44 +326,6 @@ class ExtensionError(Wire, frozen=True, kw_only=True, tag_field="type", tag="ext
     error: str
 
 
-class JudgedPart(Wire, frozen=True, kw_only=True, gc=True):
-    """One part of a call and what it does: reads (R), changes inside (E), runs code (X), network (N), unknown (U), or
-    never without a typed word (F)."""
-
-    text: str
-    letter: str
-    why: str
-
-
-class OfferedRule(Wire, frozen=True, kw_only=True, gc=True):
-    """A rule that would answer this question from now on."""
-
-    text: str
-    answers: int
-    """How many of this session's questions it would have answered."""
-
-
-class Approval(Wire, frozen=True, kw_only=True, gc=True):
-    """What a question about a call is about, for those who show more than its title."""
-
-    tool_call_id: str
-    tool_name: str
-    arguments: dict[str, Any]
-    parts: tuple[JudgedPart, ...]
-    letter: str
-    why: str
-    decided_by: str
-    mode: str
-    floor_word: str | None = None
-    """What has to be typed; None: it is not the floor."""
-    rules: tuple[OfferedRule, ...] = ()
-    asked: int = 0
-    """Questions of this session so far."""
-    number: int = 1
-    of: int = 1
-    """Of the calls of one answer."""
-
-
 class PlanModeChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="plan_mode_changed"):
     """The agent may only look and plan from now on, or may act again."""
 
@@ -441,6 +405,8 @@ Event = (
     | TodoReminder
     | TodoAutoClear
     | PendingChanged
+    | DiagnosticsStart
+    | DiagnosticsEnd
     | PlanModeChanged
     | McpServersChange
     | FileChanged

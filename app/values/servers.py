@@ -2,11 +2,21 @@
 
 from typing import Literal
 
+import msgspec
+
 from app.values.wire import Wire
 
 ServerState = Literal["off", "untrusted", "error", "new", "known", "starting", "ready", "sign-in", "failed"]
+AutoReach = Literal["direct", "search"]
 ToolReach = Literal["direct", "search", "hidden"]
 ToolExposure = Literal["auto", "direct", "search", "hidden"]
+
+
+class KeptReach(msgspec.Struct, frozen=True, kw_only=True):
+    """What `auto` was decided to mean, and for which servers: in the session's file, so that it stays so."""
+
+    auto: AutoReach
+    servers: tuple[str, ...] = ()
 
 
 class ToolView(Wire, frozen=True, kw_only=True):

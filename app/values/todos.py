@@ -38,6 +38,12 @@ def open_items(phases: Phases) -> list[TodoItem]:
     return [item for item in items_of(phases) if item.is_open]
 
 
+def closed_of(phases: Phases) -> tuple[int, int]:
+    """How many items are closed, and of how many."""
+    total = len(items_of(phases))
+    return total - len(open_items(phases)), total
+
+
 def current_of(phases: Phases) -> TodoItem | None:
     """What is being done."""
     return next((item for item in items_of(phases) if item.status == "in_progress"), None)

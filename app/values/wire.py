@@ -6,6 +6,7 @@ the modules beside this one; bytes and lines are the business of `codec`.
 """
 
 import os
+import random
 import types
 from typing import Any, TypeGuard, TypeVar, Union, get_args, get_origin
 
@@ -22,7 +23,8 @@ _RAW = "raw"
 
 _SCALARS = frozenset((str, int, float, bool, type(None)))
 
-_chance = os.urandom
+_chance = random.Random(os.urandom(16)).getrandbits
+"""Ids are no secrets; a session that is read makes thousands of them."""
 
 
 class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, gc=False):
@@ -41,7 +43,7 @@ Plain = Json | msgspec.Struct | tuple[Any, ...] | Beginning[Any]
 
 def new_id() -> str:
     """An entry or message id: eight hexadecimal digits. Whoever files it checks for a collision."""
-    return _chance(4).hex()
+    return f"{_chance(32):08x}"
 
 
 def to_wire(value: Plain) -> Any:

@@ -64,7 +64,7 @@ class Play:
             model=self.script.model,
         )
         self.toolbox = Toolbox(
-            tools,
+            lambda toolbox: tools,
             Workspace(cwd, shell=lambda: shell_settings(self.in_force), spawn_hook=self.hooks.before_spawn),
             model=lambda: self.choice.model,
         )

@@ -223,6 +223,20 @@ async def test_jobs_end_with_their_session_unless_they_are_pinned(tmp_path: Path
     assert [job.state for job in play.session.all_jobs()] == ["killed", "killed"]
 
 
+async def test_a_session_that_is_left_waits_for_nobody_who_would_be_told_of_a_job(tmp_path: Path) -> None:
+    """Whoever ends the loop cancels what follows a job once, and a job's own end takes that for its own no more."""
+    slow = Slow()
+    play = Play(tmp_path, call("slow"), say("it goes on"), tools=[slow.tool])
+    await play.prompt("go")
+    (job,) = play.session.job_table.all()
+    play.session.job_table.kill(job.id, tell=True)
+    assert job.task is not None
+    job.task.cancel()
+    async with asyncio.timeout(10):
+        await asyncio.wait({job.task})
+    assert job.task.cancelled() and job.has_ended.is_set() and job.is_handed_over.is_set()
+
+
 async def test_a_job_that_fails_says_so(tmp_path: Path) -> None:
     async def broken() -> ToolResult:
         raise RuntimeError("disk full")

@@ -12,7 +12,7 @@ from app.engine.todo_tool import todo_tool
 from app.providers.scripted import call, say
 from app.todos.plans import todos_of
 from app.values.events import PlanModeChanged, QuestionAsked
-from app.values.todos import items_of
+from app.values.todos import TodoItem, TodoPhase, items_of
 from tests.engine.stage import Play
 from tests.permits.test_gate import results, stage
 from tests.todos.test_changes import states
@@ -128,61 +128,22 @@ async def test_a_run_that_is_stopped_takes_its_question_back(tmp_path: Path) -> 
     assert play.session.state.is_planning
 
 
+async def test_nobody_is_reminded_of_todos_while_nothing_can_be_done(tmp_path: Path) -> None:
+    play = planning(tmp_path, say("I looked."), say("I looked again."), say("never said"))
+    play.in_force.set("todo.reminders", True)
+    await play.session.set_todos([TodoPhase(name="Work", tasks=(TodoItem(content="Paint it"),))])
+    await play.prompt("look")
+    assert play.script.call_count == 1
+    play.session.set_plan_mode(False)
+    await play.prompt("now do it")
+    assert play.script.call_count == 3
+
+
 async def test_another_mode_of_permissions_ends_it(tmp_path: Path) -> None:
     play = planning(tmp_path)
     play.session.permissions.set_mode("full")
     assert not play.session.state.is_planning
     assert "write" in play.session.active_tools()
-
-
-WRITING = """
-touch new; echo x > a.txt; echo x >> a.txt; rm a.txt; mv a.txt b.txt; cp a.txt b.txt; mkdir d; ln -s a.txt l
-chmod 600 a.txt; sed -i s/a/b/ a.txt; perl -pi -e s/a/b/ a.txt; python3 -c "open('n','w')"; tee n < a.txt
-dd of=n if=a.txt
-truncate -s 0 a.txt; git init; git add a.txt; git commit -am x; git stash; git checkout -- .; git clean -fd; git tag v1
-find . -delete; find . -exec rm {} +; xargs rm < a.txt; awk 'BEGIN{print > "n"}'; sort -o a.txt a.txt; tar xf a.tar
-unzip a.zip; make; npm install; pip install x; sh -c 'touch n'; bash n.sh; eval touch n; env touch n; nohup touch n
-curl -o n http://localhost; install a.txt n; split a.txt; patch -p1 < a.txt; cat a.txt | tee n; true && touch n
-(touch n)
-$(echo touch) n
-"""
-
-
-def told(folder: Path) -> dict[str, bytes | None]:
-    return {
-        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
-        for path in sorted(folder.rglob("*"))
-    }
-
-
-async def test_whatever_a_model_tries_no_byte_changes(tmp_path: Path) -> None:
-    commands = [
-        command.strip() for line in WRITING.split("\n") for command in line.split("; ") if command.strip()
-    ]
-    assert len(commands) >= 40
-    tries: list[Any] = [
-        call("write", path="a.txt", content="other"),
-        call("write", path="new/b.txt", content="other"),
-        call("edit", path="a.txt", edits=[{"oldText": "as it was", "newText": "other"}]),
-        call("todo", op="add", task="Touch it"),
-        *[call("bash", command=command) for command in commands],
-        *[call("bash", command=command, background=True) for command in commands[:5]],
-        say("I could not."),
-    ]
-    play = planning(tmp_path, *tries)
-    project = tmp_path / "home" / "project"
-    (project / "a.txt").write_text("as it was\n")
-    before = told(project)
-    await play.prompt("change something")
-    assert told(project) == before
-    assert play.script.call_count == len(tries)
-    for name, arguments in (
-        ("write", {"path": "a.txt", "content": "other"}),
-        ("bash", {"command": "touch nested"}),
-    ):
-        result = await play.session.run_tool(name, arguments, "outer")
-        assert result.is_error, name
-    assert told(project) == before
 
 
 async def test_waiting_for_an_answer_costs_nothing_else(tmp_path: Path) -> None:

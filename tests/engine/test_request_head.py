@@ -1,11 +1,17 @@
 """What faces are told of the next request's prompt and tools: as it is now, and the same bytes while it stays so."""
 
+from pathlib import Path
+
 import msgspec
 
 from app.engine.request_head import RequestHead, RequestHeads
+from app.engine.toolbox import Toolbox
 from app.values.codec import decode_json, encode_json
 from tools.base import Tool, ToolContext
+from tools.registry import builtin_tools
 from tools.results import ToolResult, text_result
+from tools.running.shell import ShellSettings
+from tools.workspace import Workspace
 
 SECTIONS = {"preamble": "You help.", "cwd": "/here"}
 
@@ -50,3 +56,19 @@ def test_it_is_part_of_a_line_also_where_the_line_holds_half_a_character():
     assert found["systemPrompt"].startswith("You help.")
     assert found["tools"][0]["parameters"]["properties"] == {"path": {"type": "string"}}
     assert isinstance(head.tools, msgspec.Raw)
+
+
+def test_where_commands_get_no_terminal_the_model_hears_of_none(tmp_path: Path):
+    has_terminals = True
+    workspace = Workspace(tmp_path, shell=lambda: ShellSettings(has_terminals=has_terminals))
+    toolbox, heads = Toolbox(lambda box: builtin_tools(), workspace), RequestHeads()
+    first = bytes(heads.of(SECTIONS, tuple(toolbox.active().values())).tools)
+    has_terminals = False
+    without = bytes(heads.of(SECTIONS, tuple(toolbox.active().values())).tools)
+    assert b'"pty"' in first and b'"pty"' not in without
+    assert [one["name"] for one in decode_json(first)] == [one["name"] for one in decode_json(without)]
+    assert [one for one in decode_json(first) if one["name"] != "bash"] == [
+        one for one in decode_json(without) if one["name"] != "bash"
+    ]
+    has_terminals = True
+    assert bytes(heads.of(SECTIONS, tuple(toolbox.active().values())).tools) == first

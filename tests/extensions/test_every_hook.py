@@ -41,6 +41,7 @@ class Stage:
         self.paths = Paths.from_env({"HOME": str(home)}, project)
         self.options = Options(permissions="full")
         self.assembled: Assembled = assemble(self.options, self.paths, {}, can_ask=True)
+        self.assembled.in_force.set("diagnostics.when", "turn")
         self.session = self.assembled.session
         self.script = Scripted(responses)
         self.assembled.choice.set(self.script.register(self.assembled.registry))
@@ -96,7 +97,8 @@ SELDOM = {
     "auto_retry_start", "auto_retry_end", "summarization_retry_scheduled", "summarization_retry_attempt_start",
     "summarization_retry_finished", "provider_waiting", "provider_request_failed", "session_compact_failed",
     "compaction_progress", "tool_execution_update", "bash_execution_update", "answer_interrupted",
-    "todo_reminder", "todo_auto_clear", "pending_changed", "mcp_servers_change",
+    "todo_reminder", "todo_auto_clear", "pending_changed", "mcp_servers_change", "diagnostics_start",
+    "diagnostics_end",
 }  # fmt: skip
 """What comes of failures and of time: `tests/engine` brings each about, `test_with_session` what a rule does."""
 

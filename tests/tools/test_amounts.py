@@ -52,3 +52,7 @@ def test_the_others() -> None:
     ]
     assert [amounts.counted(count, "file") for count in (1, 1_200)] == ["1 file", "1,200 files"]
     assert amounts.changed_lines(1_200, 4) == "+1,200 −4"
+    assert [amounts.changed_lines(*one) for one in ((3, 0), (0, 3), (0, 0))] == ["+3", "−3", ""]
+    assert (
+        amounts.changed_files(1_000, 3, 0) == "1,000 files +3" and amounts.changed_files(1, 0, 0) == "1 file"
+    )

@@ -85,10 +85,11 @@ async def test_a_slow_command_is_promoted_after_the_threshold(
     workspace.shell = lambda: ShellSettings(background_after_seconds=0.05)
     jobs = Jobs()
     os.mkfifo(project / "gate")
-    result = await hands("bash", command="cat gate", within=hands.context(jobs=jobs))
+    result = await hands("bash", command="echo early; cat gate", within=hands.context(jobs=jobs))
     assert "Background job bg_1 started" in result.text
+    assert "do not start it again" in result.text and result.text.endswith("said so far:\nearly")
     (project / "gate").write_text("late\n")
-    assert (await jobs.work[0]).text == "late"
+    assert (await jobs.work[0]).text == "early\nlate"
 
 
 async def test_the_person_can_send_a_command_to_the_background(hands: Hands, project: Path) -> None:

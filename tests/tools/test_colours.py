@@ -1,14 +1,17 @@
 """A command's colours are in its card, and only there: the model's text has none, and details hold places, not text."""
 
+import asyncio
 import json
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.tools.conftest import Hands
+from tests.tools.conftest import Hands, until
 from tools.builtin.bash import bash_tool
 from tools.results import CommandBlock
-from tools.running.colours import colours_in, colours_of
+from tools.running.colours import LIVE_LINES, colours_in, colours_of
 from tools.text import on_screen
 from widgets.transcript import ansi
 
@@ -29,7 +32,14 @@ def painted(written: str) -> str:
         ),
         ("\x1b[33mover\nlines\x1b[0m", "\x1b[33mover\x1b[0m\n\x1b[33mlines\x1b[0m"),
         ("\x1b[1m\x1b[34mboth\x1b[0m", "\x1b[1;34mboth\x1b[0m"),
-        ("10 %\r\x1b[32mdone\x1b[0m\n", "done\n"),
+        ("10 %\r\x1b[32mdone\x1b[0m\n", "\x1b[32mdone\x1b[0m\n"),
+        ("\x1b[31m10 %\r\x1b[32mof\x1b[0m\n", "of %\n"),
+        ("10 %\r\x1b[K\x1b[32mof\x1b[0m\nend", "\x1b[32mof\x1b[0m\nend"),
+        (
+            "a.py:\x1b[01;31m\x1b[Kdef\x1b[m\x1b[K one\n",
+            "a.py:\x1b[01;31mdef\x1b[0m one\n",
+        ),
+        ("\x1b[32mone\x1b[0m\n\x1b[Atwo\n", "two\n"),
         ("\x1b]0;title\x07\x1b[32mok\x1b[0m", "\x1b[32mok\x1b[0m"),
     ],
 )
@@ -65,3 +75,28 @@ async def test_a_command_that_writes_colours(hands: Hands) -> None:
     [block] = card.blocks
     assert isinstance(block, CommandBlock) and block.output == "red and not"
     assert ansi.painted(block.output, block.colours) == "\x1b[31mred\x1b[0m and not"
+
+
+async def test_what_a_command_at_work_shows_has_its_colours_too(hands: Hands, project: Path) -> None:
+    os.mkfifo(project / "gate")
+    command = "printf '\\033[32mfirst\\033[0m\\n'; cat gate"
+    call = asyncio.create_task(hands("bash", command=command))
+    await until(lambda: bool(hands.progress))
+    [block] = bash_tool().card({"command": command}, hands.progress[0]).blocks
+    assert isinstance(block, CommandBlock) and block.exit_code is None, "it has not ended"
+    assert ansi.painted(block.output, block.colours) == "\x1b[32mfirst\x1b[0m\n"
+    gate = await asyncio.to_thread((project / "gate").open, "w")
+    gate.close()
+    assert (await call).text == "first"
+
+
+async def test_what_runs_tells_colours_of_its_end_alone(hands: Hands, project: Path) -> None:
+    os.mkfifo(project / "gate")
+    command = "for i in $(seq 300); do printf '\\033[31mline\\033[0m %d\\n' $i; done; cat gate"
+    call = asyncio.create_task(hands("bash", command=command))
+    await until(lambda: bool(hands.progress) and hands.progress[-1].text.endswith("300\n"))
+    details = hands.progress[-1].details
+    assert details is not None and len(details["colours"]) == LIVE_LINES
+    gate = await asyncio.to_thread((project / "gate").open, "w")
+    gate.close()
+    await call

@@ -49,3 +49,19 @@ async def test_old_numbers_after_ones_own_edit_fit_by_what_was_shown(hands: Hand
     (project / "a.py").write_text("import re\n" + PYTHON)
     await hands("edit", path="a.py", oldText=NUMBERED, newText="    return default\n")
     assert (project / "a.py").read_text() == "import re\n" + swap(PYTHON, IF, "    return default\n")
+
+
+def test_of_the_mistakes_counted_once_most_come_to_what_was_meant() -> None:
+    """By their numbers: 24 right, two answered with that there is nothing to do; a row that is refused or warned of
+    makes its number none of these. Only 32, above, is written wrongly and in silence."""
+    rows: dict[int, list[Mistake]] = {}
+    for mistake in MISTAKES:
+        rows.setdefault(int(mistake.what.split()[0]), []).append(mistake)
+    told = {number for number, all_of in rows.items() if any("Nothing to do" in one.says for one in all_of)}
+    right = {
+        number
+        for number, all_of in rows.items()
+        if all(one.after is not None and "New syntax error" not in one.says for one in all_of)
+    }
+    assert told == {22, 23}
+    assert len((right | {35}) - told) == 24

@@ -2,11 +2,14 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.tools.conftest import Hands
+from tools.base import ToolError
 from tools.files.artifacts import Artifacts
+from tools.repomap.hidden import HiddenFiles
 from tools.repomap.repository import MappedRepository
 from tools.workspace import Workspace
 
@@ -110,3 +113,45 @@ async def test_without_a_map_one_is_told_what_else_helps(project: Path, tmp_path
     workspace = Workspace(project, artifacts=Artifacts(tmp_path / "session"))
     assert "Use grep and find" in await Hands(workspace).error("locate", about="x")
     workspace.close()
+
+
+@pytest.mark.parametrize(
+    ("tool", "asked"),
+    [
+        ("locate", {"about": "Anchorage"}),
+        ("locate", {"about": "the chain of the anchorage"}),
+        ("locate", {"about": "Fleet", "uses": True}),
+        ("read", {"path": ".", "map": True}),
+        ("read", {"path": "kept", "map": True}),
+        ("read", {"path": ".", "symbol": "Anchorage"}),
+        ("read", {"path": "kept", "symbol": "Anchorage"}),
+        ("grep", {"pattern": "Fleet"}),
+        ("grep", {"pattern": "Anchorage"}),
+    ],
+    ids=str,
+)
+async def test_what_a_rule_keeps_from_read_no_answer_of_the_map_shows(
+    project: Path, tmp_path: Path, tool: str, asked: dict[str, Any]
+) -> None:
+    (project / "kept").mkdir()
+    (project / "kept" / "anchor.py").write_text("class Anchorage(Fleet):\n    chain = 'iron link'\n")
+    (project / "fleet.py").write_text("class Fleet:\n    pass\n\n\nboat = Fleet()\n")
+    is_kept = [False]
+    form = f"{project.resolve()}/kept/.*"
+    repository = MappedRepository(
+        project, tmp_path / "cache", hidden=lambda: HiddenFiles((form,) if is_kept[0] else ())
+    )
+    workspace = Workspace(
+        project, artifacts=Artifacts(tmp_path / "session"), repositories=lambda cwd: repository
+    )
+    repository.bring_up_to_date(workers=0)  # before there was such a rule
+    is_kept[0] = True
+    workspace.kept_back = lambda: lambda path: path.startswith(f"{project.resolve()}/kept/")
+    try:
+        result = await Hands(workspace)(tool, **asked)
+        told = f"{result.text} {result.details}"
+    except ToolError as problem:
+        told = str(problem)
+    finally:
+        workspace.close()
+    assert "iron" not in told and "class Anchorage" not in told and "chain =" not in told

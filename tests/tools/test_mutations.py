@@ -113,7 +113,7 @@ async def test_each_change_is_told_with_before_and_after(tmp_path: Path) -> None
     queue = MutationQueue(LocalFiles())
     told: list[FileChange] = []
     heard: list[Intent] = []
-    queue.before_change = heard.append
+    queue.tell_before(heard.append)
     unsubscribe = queue.subscribe(told.append)
     path = tmp_path / "file"
     await queue.change(str(path), "1", append("a"))

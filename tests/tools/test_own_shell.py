@@ -13,8 +13,9 @@ from tests.permits.lists import PLACE
 from tests.tools.conftest import Hands
 from tools.running import own_shell
 from tools.running.interceptor import InterceptRule, better_tool, broken
-from tools.running.own_shell import OwnShell
+from tools.running.own_shell import OwnShell, own_snapshot
 from tools.running.shell import ShellSettings
+from tools.running.start_up import MARK
 from tools.workspace import Workspace
 
 
@@ -59,7 +60,7 @@ async def test_what_holds_a_secret_is_left_out(hands: Hands, own: OwnShell, home
     (home / ".bashrc").write_text(f"alias pull='git -c x={token} pull'\nalias fine='echo fine'\nT={token}\n")
     assert await hands.text("bash", command="fine") == "fine"
     assert own.known is not None and token not in Path(own.known.file).read_text()
-    assert own.known.problem == "1 of its definitions hold something like a secret and are left out"
+    assert own.known.problem == "1 of its definitions holds something like a secret and is left out"
 
 
 async def test_secrets_by_name_and_aliases_of_several_lines(hands: Hands, own: OwnShell, home: Path) -> None:
@@ -75,32 +76,107 @@ async def test_secrets_by_name_and_aliases_of_several_lines(hands: Hands, own: O
     assert own.known.aliases == {"two": "echo one\necho two", "zz": "echo last"}
 
 
-@pytest.mark.parametrize(
-    ("rc", "why"),
-    [
-        ("exit 3", "its start-up files ended it before it could say anything"),
-        ("exec true", "its start-up files ended it before it could say anything"),
-        ("while true; do sleep 1; done", "its start-up files took longer"),
-        ("sleep 99", "its start-up files took longer"),
-    ],
-)
-async def test_start_up_files_that_end_or_hang(
-    rc: str, why: str, hands: Hands, own: OwnShell, home: Path, monkeypatch: pytest.MonkeyPatch
+SHELLS = [
+    "bash",
+    pytest.param("zsh", marks=pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")),
+]
+
+
+@pytest.fixture
+def own_of(shell: str, own: OwnShell, workspace: Workspace) -> OwnShell:
+    settings = ShellSettings(path=shutil.which(shell), own=own)
+    workspace.shell = lambda: settings
+    return own
+
+
+def _start_up(home: Path, shell: str, rest: str) -> None:
+    (home / f".{shell}rc").write_text(f"alias early='echo early'\ngreet() {{ echo hello; }}\n{rest}\n")
+
+
+ENDS = {
+    "exit": "exit 3",
+    "exec": "exec true",
+    "a failure": "set -e\nfalse",
+    "a trap of its own": "trap 'true' EXIT\nexit 3",
+    "return": "return 1",
+    "return in a function": "done_with() { return 1; }\ndone_with || return",
+}
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("rest", ENDS.values(), ids=ENDS)
+async def test_what_was_there_survives_every_end_of_start_up_files(
+    rest: str, shell: str, hands: Hands, own_of: OwnShell, home: Path
+) -> None:
+    _start_up(home, shell, rest)
+    assert await hands.text("bash", command="early; greet") == "early\nhello"
+    assert own_of.known is not None and own_of.known.problem == ""
+    assert own_of.known.aliases["early"] == "echo early" and "greet" in own_of.known.functions
+
+
+GOES_ON = {
+    "asks": "read -p 'who? ' who; echo $who",
+    "asks in zsh": "read 'who?who? '",
+    "prints": "yes | head -c 9000000",
+    "leaves a child": "(sleep 60 &)",
+    "ends a subshell": "(exit 3); x=$(exec true); [ $? -eq 0 ] && alias code='echo kept'",
+    "is broken": "if (((",
+    "noclobber": "set -o noclobber",
+    "odd separators": "IFS=,",
+    "bold options": "set -f; set -u",
+    "covers words": "printf() { :; }; read() { :; }; trap() { :; }",
+}
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("rest", GOES_ON.values(), ids=GOES_ON)
+async def test_start_up_files_may_do_what_they_like(
+    rest: str, shell: str, hands: Hands, own_of: OwnShell, home: Path
+) -> None:
+    _start_up(home, shell, rest)
+    assert (await hands.text("bash", command="early; greet")).split() == ["early", "hello"]
+    assert own_of.known is not None and own_of.known.problem == ""
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("rest", ["while true; do sleep 1; done", "while :; do :; done", "sleep 99"])
+async def test_start_up_files_that_hang_say_what_they_had(
+    rest: str, shell: str, hands: Hands, own_of: OwnShell, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(own_shell, "MOST_SECONDS", 0.5)
-    (home / ".bashrc").write_text(rc)
+    monkeypatch.setattr(own_shell, "_LAST_SECONDS", 20.0)
+    _start_up(home, shell, rest)
+    assert await hands.text("bash", command="early; greet") == "early\nhello"
+    assert own_of.known is not None
+    assert own_of.known.problem == "its start-up files took longer than 0.5 s"
+
+
+async def test_without_a_word_commands_run_without(hands: Hands, own: OwnShell, home: Path) -> None:
+    (home / ".bashrc").write_text("kill -9 $$")
     assert await hands.text("bash", command="echo runs") == "runs"
-    assert own.known is not None and own.known.problem.startswith(why) and not own.known.file
+    assert own.known is not None and not own.known.file
+    assert own.known.problem == "its start-up files ended it before it could say anything"
 
 
-@pytest.mark.parametrize(
-    "rc", ["read -p 'who? ' who; echo $who", "yes | head -c 9000000", "(sleep 60 &)", "if ((("]
-)
-async def test_start_up_files_that_ask_print_fork_or_are_broken(
-    rc: str, hands: Hands, own: OwnShell, home: Path
-) -> None:
-    (home / ".bashrc").write_text(f"alias early='echo early'\n{rc}\n")
-    assert await hands.text("bash", command="echo runs; early") in ("runs\nearly", "runs\nearly\n")
+async def test_a_half_word_is_left_out() -> None:
+    text, found = own_shell._read(
+        f"set -o pipefail\n{MARK}alias\nalias a='1'\n{MARK}alias\nalias b='echo ", "bash"
+    )
+    assert found.aliases == {"a": "1"} and "alias b" not in text and found.options == ("pipefail",)
+    assert found.problem == "it did not come to the end of what it has"
+
+
+async def test_taken_anew_it_is_what_the_files_say_now(hands: Hands, own: OwnShell, home: Path) -> None:
+    (home / ".bashrc").write_text("alias early='echo early'")
+    assert await hands.text("bash", command="early") == "early"
+    before = own.known
+    (home / ".bashrc").write_text("alias early='echo changed'\nshopt -s extglob")
+    assert await hands.text("bash", command="early") == "early"
+    found = await own_snapshot(hands.workspace, hands.workspace.shell(), is_anew=True)
+    assert before is not None and found is not None and found.file != before.file
+    assert found.options == ("extglob",) and found.taken >= before.taken
+    assert await hands.text("bash", command="early") == "changed"
+    assert Path(before.file).exists()  # another session may still go by it
 
 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
@@ -108,8 +184,14 @@ async def test_zsh_has_its_own(hands: Hands, workspace: Workspace, home: Path, t
     zsh = shutil.which("zsh")
     settings = ShellSettings(path=zsh, own=OwnShell(tmp_path / "kept", home))
     workspace.shell = lambda: settings
-    (home / ".zshrc").write_text("alias ll='echo listed'\ngreet() { echo \"hello $1\" }\n")
+    (home / ".zshenv").write_text("ZDOTDIR=$HOME/elsewhere\n")
+    (home / "elsewhere").mkdir()
+    (home / "elsewhere" / ".zshrc").write_text(
+        "alias ll='echo listed'\ngreet() { echo \"hello $1\" }\nsetopt extendedglob ksharrays\n"
+    )
     assert await hands.text("bash", command="ll; greet 'a b'") == "listed\nhello a b"
+    assert settings.own is not None and settings.own.known is not None
+    assert settings.own.known.options == ("extendedglob", "ksharrays")
 
 
 def test_the_gate_knows_what_names_mean() -> None:
@@ -136,7 +218,7 @@ def test_rules_of_one_s_own_go_first_and_broken_ones_are_named() -> None:
         InterceptRule(pattern="(", tool="read", message="never"),
         InterceptRule(pattern=r"cat\b", tool="bash", message="Use bat."),
     )
-    assert broken(rules[0]) and not broken(rules[1])
+    assert broken(rules[0].pattern) and not broken(rules[1].pattern)
     refused = better_tool("cat a", "cat a", ("bash", "read"), rules)
     assert refused == "Blocked: Use bat.\n\nOriginal command: cat a"
     assert better_tool("cat a", "cat a", ("edit",), rules) is None

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bench.structure import fill, rewritten
 from tests.tools.conftest import Hands
 from tools.structure.rewriting import CannotIndent, Capture, filled, variables
 from tools.workspace import Workspace
@@ -222,3 +223,10 @@ def test_what_cannot_be_indented_is_left_alone(template: str, capture: Capture) 
 
 def test_variables_are_those_that_capture() -> None:
     assert variables("f($A, $$$REST, $_, $$$, $a, $A)") == ("A", "REST")
+
+
+async def test_what_is_rewritten_in_valid_files_is_valid(project: Path) -> None:
+    """Eight rewrites, of expressions and of statements with bodies; `python -m bench structure` has 400 files."""
+    assert fill(project, 12) == 12
+    broken, places, _ = await rewritten(project)
+    assert broken == 0 and places > 100

@@ -5,31 +5,29 @@ import functools
 import os
 import shlex
 import signal
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import msgspec
 
-from tools.arguments import number_argument, text_argument, text_detail
+from tools.amounts import elapsed
 from tools.base import Tool, ToolContext, ToolError
 from tools.edits.call import EditArguments, run_edit
 from tools.edits.named import patch_in_command
 from tools.files.paths import absolute
 from tools.limits import format_size
 from tools.operations import FileOperations
-from tools.patterns import late
-from tools.results import Card, CommandBlock, Json, TextPart, ToolResult, text_result
+from tools.results import Json, TextPart, ToolResult, text_result
 from tools.running.box_notes import box_details, box_notes
-from tools.running.colours import colours_in
-from tools.running.commands import UPDATE_SECONDS, CommandOutcome, RunningCommand, start_command
+from tools.running.card import command_card, so_far
+from tools.running.commands import CommandOutcome, RunningCommand, start_command
 from tools.running.interceptor import better_tool
 from tools.running.named import written_and_named
+from tools.running.pace import Pace
 from tools.running.portions import portion
 from tools.running.ptyrun import run_in_terminal
 from tools.running.rolling import OutputSnapshot
 from tools.running.shell import SpawnPlan, check_names, child_environment, split_leading_cd
-from tools.running.watching import files_told
 from tools.running.withheld import missed, told, withheld
 from tools.schema import UNDECLARED, schema_of
 from tools.spellings import speller
@@ -39,6 +37,8 @@ from tools.workspace import Workspace, workspace_of
 
 _MIN_TIMEOUT: Final = 1
 _MAX_TIMEOUT: Final = 3600
+_SAID_SO_FAR: Final = 2_000
+"""Bytes of its end that are told of a command that goes on in the background."""
 
 
 class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +97,11 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     tail: int | None = None
 
 
-def bash_tool() -> Tool:
+@functools.cache
+def bash_tool(*, has_terminals: bool = True) -> Tool:
+    """`has_terminals`: the model is told that it can have one."""
+    schema = schema_of(BashArguments)
+    properties = {name: one for name, one in schema["properties"].items() if has_terminals or name != "pty"}
     return Tool(
         name="bash",
         label="bash",
@@ -105,11 +109,11 @@ def bash_tool() -> Tool:
             "Run a command in the shell, in the working directory. Returns stdout and stderr together, in order; "
             "of long output the last 2000 lines or 50KB, the rest in a file. stdin is empty and prompts are off."
         ),
-        schema=schema_of(BashArguments),
+        schema={**schema, "properties": properties},
         arguments=BashArguments,
         prepare=_prepare,
         run=_run,
-        show=_show,
+        show=command_card,
         snippet="Run shell commands (builds, tests, git, anything without a tool of its own)",
         guidelines=(
             "Commands cannot ask questions: pass flags such as -y; give long-running ones a timeout or background",
@@ -241,18 +245,19 @@ async def _wait(
 ) -> ToolResult:
     """Shows output as it comes, until the end or until the command goes to the background."""
     threshold = workspace.shell().background_after_seconds
-    shown = 0
+    shown, pace = 0, Pace()
     try:
         while True:
-            done, _ = await asyncio.wait({finishing}, timeout=UPDATE_SECONDS)
+            done, _ = await asyncio.wait({finishing}, timeout=pace.seconds)
             if done:
                 return _result(finishing.result(), asked)
             is_late = threshold is not None and running.seconds >= threshold
             if context.jobs is not None and (is_late or context.background_requested()):
-                return _hand_over(asked, context, running, finishing)
-            if running.output.arrived != shown:
+                return _hand_over(asked, context, running, finishing, is_unasked=is_late)
+            pace.saw(has_news := running.output.arrived != shown)
+            if has_news:
                 shown = running.output.arrived
-                context.progress(text_result(running.output.preview()))
+                context.progress(so_far(running.output))
     except asyncio.CancelledError:
         # Aborted: what was printed until then is worth more than the bare fact.
         return _result(await running.abort(finishing), asked)
@@ -263,8 +268,10 @@ def _hand_over(
     context: ToolContext,
     running: RunningCommand,
     finishing: "asyncio.Task[CommandOutcome]",
+    *,
+    is_unasked: bool = False,
 ) -> ToolResult:
-    """Gives the running command to the job table; the call itself is over."""
+    """Gives the running command to the job table; the call itself is over. `is_unasked`: only because it takes long."""
     assert context.jobs is not None
     running.let_go()
     if asked.is_usual:
@@ -289,6 +296,10 @@ def _hand_over(
         f"Background job {job} started: {visible(title)}\n"
         "Its result arrives by itself when it ends; go on with other work."
     )
+    if is_unasked:
+        text += f"\nIt goes on there because it has run for {elapsed(running.seconds)} already; do not start it again."
+    if said := running.output.preview(_SAID_SO_FAR).strip("\n"):
+        text += f"\nWhat it has said so far:\n{said}"
     if context.jobs.is_waited_for:
         text += (
             f"\nThe session cannot end before {job} has. If it does not end by itself (a server), end it when "
@@ -411,38 +422,3 @@ def _details(outcome: CommandOutcome, *, has_colours: bool) -> dict[str, Any]:
     if outcome.files is not None:
         details["files"] = msgspec.to_builtins(outcome.files)
     return details
-
-
-_EXIT_LINE = late(r"\n\n(Command (?:exited with code (\d+).*|aborted|timed out after .*))\Z")
-
-
-def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
-    command = arguments.get("command")
-    command = visible(command) if isinstance(command, str) else ""
-    subject = text_argument(arguments, "command")
-    timeout = number_argument(arguments, "timeout")
-    if timeout is not None:
-        subject += f" (timeout {timeout}s)"
-    if result is None:
-        return Card(title="bash", subject=subject, blocks=(CommandBlock(command=command),))
-    output, note = result.text, ""
-    code: int | None = None
-    ending = _EXIT_LINE.search(output)
-    if ending:
-        output, note = output[: ending.start()], ending[1]
-        code = int(ending[2]) if ending[2] else None
-    job = text_detail(result.details, "jobId")
-    if not ending and not result.is_error and not job and _is_finished(result):
-        code = 0
-    summary = (
-        f"in the background, {job}" if job else f"exit {code}" if code else note.removeprefix("Command ")
-    )
-    summary = ", ".join(part for part in (summary, files_told(result.details)) if part)
-    colours = colours_in(result.details)
-    block = CommandBlock(command=command, output=output, exit_code=code, note=note, colours=colours)
-    return Card(title="bash", subject=subject, summary=summary, blocks=(block,))
-
-
-def _is_finished(result: ToolResult) -> bool:
-    """A result so far has no details yet; sessions of pi have none for a finished command either."""
-    return result.details is not None

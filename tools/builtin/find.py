@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from tools.arguments import text_argument
+from tools.arguments import pattern_argument, text_argument
 from tools.base import Tool, ToolContext, ToolError
 from tools.builtin.ls import list_card
 from tools.files.failures import file_error
@@ -304,5 +304,5 @@ def _prefix(folder: str, cwd: Path) -> str:
 
 def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     where = text_argument(arguments, "path")
-    subject = text_argument(arguments, "pattern") + (f" in {where}" if where else "")
+    subject = pattern_argument(arguments, "pattern") + (f" in {where}" if where else "")
     return list_card("find", subject, result, "results")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 
-from tools.arguments import number_detail, text_argument
+from tools.arguments import number_detail, pattern_argument, text_argument
 from tools.base import Tool, ToolContext, ToolError
 from tools.builtin.ls import list_card
 from tools.edits.anchors import row
@@ -345,7 +345,7 @@ def _keep_whole(workspace: Workspace, path: str, real: str, seen: list[tuple[int
 
 
 def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
-    subject = f"/{text_argument(arguments, 'pattern')}/"
+    subject = f"/{pattern_argument(arguments, 'pattern')}/"
     where = text_argument(arguments, "path")
     glob = text_argument(arguments, "glob")
     subject += (f" in {where}" if where else "") + (f" ({glob})" if glob else "")

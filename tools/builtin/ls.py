@@ -12,7 +12,7 @@ from tools.files.failures import file_error
 from tools.files.listing import MAX_ENTRIES, Listing, list_directory
 from tools.files.places import locate, touched
 from tools.limits import count_lines
-from tools.results import Card, ListBlock, TextPart, ToolResult
+from tools.results import Card, ListBlock, TextBlock, TextPart, ToolResult
 from tools.schema import schema_of
 from tools.spellings import FOLDER, PATH, speller
 from tools.text import visible
@@ -89,9 +89,7 @@ def list_card(title: str, subject: str, result: ToolResult | None, noun: str) ->
         return Card(title=title, subject=subject)
     text, _, note = result.text.partition("\n\n[")
     if result.is_error:
-        return Card(
-            title=title, subject=subject, summary="failed", blocks=(ListBlock(items=tuple(text.split("\n"))),)
-        )
+        return Card(title=title, subject=subject, summary="failed", blocks=(TextBlock(text=result.text),))
     items: tuple[str, ...] = tuple(text.split("\n")) if text else ()
     is_message = "\n" not in text and text.startswith(("(", "No "))
     summary = text.strip("()") if is_message else f"{count_lines(text)} {noun}{' (limited)' if note else ''}"

@@ -10,11 +10,11 @@ import msgspec
 from tools.arguments import number_detail
 from tools.base import Tool, ToolContext, ToolError
 from tools.builtin.ls import list_card
-from tools.edits.card import edit_card
+from tools.edits.card import edit_card, file_told
 from tools.edits.diffs import diff_spans
 from tools.edits.matching import Span
 from tools.edits.named import parts_of
-from tools.edits.pending import CannotResolve, StagedFile
+from tools.edits.pending import CannotResolve, StagedAction, StagedFile
 from tools.edits.texts import read_text
 from tools.files.mutations import content_hash
 from tools.files.paths import display
@@ -223,18 +223,17 @@ async def _edit(arguments: AstEditArguments, context: ToolContext) -> ToolResult
         action = workspace.pending.stage(label, "ast_edit", staged)
     except CannotResolve as problem:
         raise ToolError(str(problem)) from None
-    cut = truncate_head(visible(action.patch))
-    rest = f"\n[{_counted(len(staged), 'file')}; the diff is cut at 50 KB]" if cut.truncated else ""
     several = f" (id {action.id})" if len(workspace.pending.waiting) > 1 else ""
-    text = "\n".join(
-        [
-            label,
-            cut.content + rest,
-            *notes,
-            f"Nothing is written yet. Call resolve{several} with apply or discard.",
-        ]
-    )
-    return text_result(text if not notes else visible(text), details=_details(staged, label, action.id))
+    notes.append(f"Nothing is written yet. Call resolve{several} with apply or discard.")
+    return await asyncio.to_thread(_told, action, notes)
+
+
+def _told(action: StagedAction, notes: Sequence[str]) -> ToolResult:
+    """In a thread: the diff of many files is long, whatever is shown of it."""
+    cut = truncate_head(visible(action.patch))
+    rest = f"\n[{_counted(len(action.files), 'file')}; the diff is cut at 50 KB]" if cut.truncated else ""
+    text = "\n".join([action.label, cut.content + rest, *map(visible, notes)])
+    return text_result(text, details=_details(action.files, action.label, action.id))
 
 
 def _counted(count: int, what: str) -> str:
@@ -303,12 +302,7 @@ def _details(staged: Sequence[StagedFile], label: str, id: str) -> dict[str, Any
         "added": sum(file.diff.added for file in staged),
         "removed": sum(file.diff.removed for file in staged),
         "files": [
-            {
-                "path": one_line(file.shown),
-                "patch": visible(file.diff.patch[:50_000]),
-                "added": file.diff.added,
-                "removed": file.diff.removed,
-            }
+            file_told(file.shown, file.diff.patch[:50_000], file.diff.added, file.diff.removed)
             for file in staged[:_MOST_SHOWN]
         ],
     }

@@ -16,7 +16,7 @@ from tools.files.encoding import UTF8, Encoding
 from tools.files.failures import file_error
 from tools.files.mutations import FileState, NewContent
 from tools.files.paths import display
-from tools.files.places import locate, touched
+from tools.files.places import locate, touched, withheld
 from tools.limits import count_lines
 from tools.results import Card, DiffBlock, FileBlock, TextBlock, TextPart, ToolResult
 from tools.schema import schema_of
@@ -51,7 +51,7 @@ def write_tool() -> Tool:
         schema=schema_of(WriteArguments),
         arguments=WriteArguments,
         prepare=_spelled,
-        run=_run,
+        run=run_write,
         show=_show,
         snippet="Create or completely replace files",
         guidelines=("Use write for new files and complete rewrites only",),
@@ -65,13 +65,15 @@ _spelled = speller(
 )
 
 
-async def _run(arguments: WriteArguments, context: ToolContext) -> ToolResult:
+async def run_write(arguments: WriteArguments, context: ToolContext) -> ToolResult:
     workspace = workspace_of(context)
     if not arguments.path.strip() or "\0" in arguments.path:
         raise ToolError("The path is empty or holds a null byte. Pass the file to write.")
     path = await asyncio.to_thread(locate, workspace, arguments.path, context)
     real = await asyncio.to_thread(workspace.files.real_path, path)
     shown = display(path, context.cwd)
+
+    is_withheld = bool(await asyncio.to_thread(withheld, workspace, [(real, real)]))
 
     def compute(state: FileState | None) -> NewContent:
         return _new_content(workspace, path, real, shown, state, arguments.content)
@@ -83,7 +85,7 @@ async def _run(arguments: WriteArguments, context: ToolContext) -> ToolResult:
     written = changed.info
     assert isinstance(written, _Written)
     workspace.read_cache.record_whole(real, changed.version, arguments.content)
-    return _result(written, shown, len(arguments.content))
+    return _result(written, shown, is_withheld=is_withheld)
 
 
 def _new_content(
@@ -129,7 +131,7 @@ def _encoded(encoding: Encoding, content: str, shown: str) -> bytes:
         ) from None
 
 
-def _result(written: _Written, shown: str, characters: int) -> ToolResult:
+def _result(written: _Written, shown: str, *, is_withheld: bool) -> ToolResult:
     diff = written.diff
     if written.is_new:
         text = f"Successfully wrote to {shown} (created, {written.lines} lines)."
@@ -149,7 +151,7 @@ def _result(written: _Written, shown: str, characters: int) -> ToolResult:
         "added": diff.added if diff else written.lines,
         "removed": diff.removed if diff else 0,
     }
-    if diff is not None:
+    if diff is not None and not is_withheld:  # programs of the model get details too
         details["patch"] = visible(diff.patch)
     return ToolResult(content=(TextPart(text=text),), details=details)
 
@@ -166,9 +168,11 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
         added = number_detail(result.details, "added") or 0
         removed = number_detail(result.details, "removed") or 0
     if patch:
-        block = DiffBlock(path=path, diff=patch, added=added, removed=removed)
+        more = number_detail(result.details, "more") or 0 if result is not None else 0
+        block = DiffBlock(path=path, diff=patch, added=added, removed=removed, more=more)
         return Card(title="write", subject=path, summary=changed_lines(added, removed), blocks=(block,))
-    lines = count_lines(content)
+    there = count_lines(content)
+    lines = max(there, number_detail(result.details, "lines") or 0) if result is not None else there
     summary = f"{lines} line{'' if lines == 1 else 's'}" if content else ""
-    blocks = (FileBlock(path=path, text=content),) if content else ()
+    blocks = (FileBlock(path=path, text=content, more=lines - there),) if content else ()
     return Card(title="write", subject=path, summary=summary, blocks=blocks)

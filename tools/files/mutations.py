@@ -89,8 +89,7 @@ class MutationQueue:
         self._last: dict[Key, asyncio.Future[None]] = {}
         self._intake = asyncio.Lock()
         self._listeners: list[ChangeListener] = []
-        self.before_change: Callable[[Intent], None] | None = None
-        """Hears of each change right before it happens, in the thread that makes it."""
+        self._before: list[Callable[[Intent], None]] = []
 
     def subscribe(self, listener: ChangeListener) -> Callable[[], None]:
         """Tells `listener` of every change, on the event loop, after it happened. Returns how to stop that."""
@@ -101,6 +100,10 @@ class MutationQueue:
                 self._listeners.remove(listener)
 
         return unsubscribe
+
+    def tell_before(self, listener: Callable[[Intent], None]) -> None:
+        """Tells `listener` of each change right before it happens, in the thread that makes it."""
+        self._before.append(listener)
 
     def use(self, files: FileOperations) -> None:
         """Changes are made through these from now on."""
@@ -159,7 +162,7 @@ class MutationQueue:
         self, paths: Sequence[str], call_id: str, compute: Compute
     ) -> tuple[AppliedChange | None, ...]:
         states = [self._state(path) for path in paths]
-        is_asked = self.before_change is not None
+        is_asked = bool(self._before)
         missing = [
             self._missing_folders(path) if state is None and is_asked else ()
             for path, state in zip(paths, states, strict=True)
@@ -189,7 +192,7 @@ class MutationQueue:
     ) -> AppliedChange:
         before_hash = content_hash(state.data) if state else None
         after_hash = content_hash(content.data) if content.data is not None else None
-        if self.before_change is not None:
+        if self._before:
             intent = Intent(
                 path=path,
                 real_path=self._files.real_path(path),
@@ -200,7 +203,8 @@ class MutationQueue:
                 after_hash=after_hash,
                 new_folders=missing,
             )
-            self.before_change(intent)
+            for listener in self._before:
+                listener(intent)
         if content.data is None:
             self._remove(path)
         else:

@@ -1,5 +1,7 @@
 """Finding what a call's path argument means, the same way for every tool that looks."""
 
+from collections.abc import Iterable
+
 from tools.base import ToolContext, ToolError
 from tools.files.paths import resolve
 from tools.touches import Key, keys
@@ -21,6 +23,13 @@ def locate(workspace: Workspace, raw: str | None, context: ToolContext) -> str:
     if "\0" in raw:
         raise ToolError("The path holds a null byte, which no file name can have.")
     return resolve(raw, context.cwd, lambda path: exists(workspace, path))
+
+
+def withheld(workspace: Workspace, files: Iterable[tuple[str, str]]) -> frozenset[str]:
+    """Those that searches pass over and that the model was not shown by a read that was let run. `files`: the real
+    path of each, and the key that what was shown of it is kept under."""
+    is_kept_back, seen = workspace.kept_back(), workspace.read_cache.seen
+    return frozenset(real for real, key in files if is_kept_back(real) and seen(key) is None)
 
 
 def touched(context: ToolContext, *raws: str | None) -> frozenset[Key]:

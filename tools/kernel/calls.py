@@ -16,7 +16,8 @@ from tools.kernel.process import KernelGone
 from tools.kernel.telling import MadeCall, Report, so_far, told
 from tools.operations import CommandLine
 from tools.results import ToolResult, text_result
-from tools.running.commands import UPDATE_SECONDS, watch
+from tools.running.commands import watch
+from tools.running.pace import Pace
 from tools.running.watching import CommandFiles
 from tools.text import one_line
 from tools.workspace import Workspace, workspace_of
@@ -210,15 +211,17 @@ async def evaluate(wish: EvalWish, context: ToolContext) -> ToolResult:
     running = asyncio.ensure_future(evaluation.run())
     threshold = workspace.shell().background_after_seconds
     shown: object = None
+    pace = Pace()
     try:
         while True:
-            done, _ = await asyncio.wait({running}, timeout=UPDATE_SECONDS)
+            done, _ = await asyncio.wait({running}, timeout=pace.seconds)
             if done:
                 return told(running.result(), workspace)
             is_late = threshold is not None and evaluation.seconds >= threshold
             if context.jobs is not None and (is_late or context.background_requested()):
                 return _hand_over(wish, context, evaluation, running)
             state = (evaluation.output and evaluation.output.total_bytes, _states(evaluation.calls))
+            pace.saw(state != shown)
             if state != shown:
                 shown = state
                 context.progress(so_far(evaluation.preview(), evaluation.calls))

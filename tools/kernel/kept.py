@@ -194,11 +194,14 @@ class SessionKernel:
         )
 
     async def completed(self, text: str) -> tuple[str, ...]:
-        """Names that go on from `text`; none while a cell runs, or where no kernel does."""
+        """Names that go on from `text`; none while a cell runs, or where no kernel does.
+
+        However long it takes: whoever asks has typed on by then, and takes the question back, or still wants to know.
+        """
         kernel = self._kernel
         if kernel is None or kernel.is_gone or self.is_busy:
             return ()
-        return tuple(await kernel.ask({"op": "complete", "text": text}, _TELL_SECONDS) or ())
+        return tuple(await kernel.ask({"op": "complete", "text": text}, None) or ())
 
     # The process
 

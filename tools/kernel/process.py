@@ -133,8 +133,8 @@ class KernelProcess:
             with self._lock:
                 self._output = None
 
-    async def ask(self, what: dict[str, Any], seconds: float) -> Any:
-        """Between cells. None: it did not answer in time."""
+    async def ask(self, what: dict[str, Any], seconds: float | None) -> Any:
+        """Between cells. None: it did not answer in time, or it is gone."""
         try:
             told: ToldNames = await asyncio.wait_for(self._asked(what), seconds)
         except (TimeoutError, KernelGone):

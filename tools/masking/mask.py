@@ -154,12 +154,12 @@ class Mask:
 
     def _known_spans(self, text: str, words: LongWords) -> Iterator[SecretSpan]:
         for anchor, needles in self._heads.items():
-            for at in words.all(anchor) if is_word(anchor) else _all(text, anchor):
+            for at in _places(text, words, anchor, is_word(anchor)):
                 for needle in needles:
                     yield from _walked(text, at, needle)
         for anchor, needles in self._tails.items():
             end = len(anchor)
-            for at in words.all(anchor) if is_word(anchor) else _all(text, anchor):
+            for at in _places(text, words, anchor, is_word(anchor)):
                 for needle in needles:
                     if not text.startswith(needle.text, at + end - len(needle.text)):
                         yield from _walked_back(text, at + end, needle)
@@ -172,8 +172,15 @@ def shape_spans(text: str, words: LongWords) -> Iterator[SecretSpan]:
         for literal in shape.literals:
             if not missing.isdisjoint(literal):
                 continue
-            for at in words.all(literal) if is_of_word(literal) else _all(text, literal):
+            for at in _places(text, words, literal, is_of_word(literal)):
                 yield from _shaped(text, at, shape)
+
+
+def _places(text: str, words: LongWords, piece: str, is_in_words: bool) -> Iterable[int]:
+    """Where it stands. Nearly nothing that is looked for is there, and that is told first."""
+    if piece not in (words.text if is_in_words else text):
+        return ()
+    return words.all(piece) if is_in_words else _all(text, piece)
 
 
 def _shaped(text: str, at: int, shape: Shape) -> Iterator[SecretSpan]:

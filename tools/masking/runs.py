@@ -1,6 +1,7 @@
 """The long words of a text, gathered: nearly all secrets lie in one, and most of a text does not."""
 
 import bisect
+from functools import lru_cache
 
 LEAST = 16
 _LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+/=-"
@@ -9,11 +10,13 @@ _LONG = b"a" * LEAST
 _ALLOWED = frozenset(_LETTERS.decode())
 
 
+@lru_cache(1024)
 def is_word(text: str) -> bool:
     """Whether it would be found among long words."""
     return len(text) >= LEAST and _ALLOWED.issuperset(text)
 
 
+@lru_cache(1024)
 def is_of_word(text: str) -> bool:
     """Whether it would be found as a part of one."""
     return _ALLOWED.issuperset(text)

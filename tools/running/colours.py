@@ -8,39 +8,50 @@ from typing import Any, Final
 
 import msgspec
 
-from tools.limits import count_lines
 from tools.patterns import late
 from tools.results import ColouredSpan
 from tools.text import plain
 
 _SGR: Final = late(r"(?:\x1b\[|\x9b)([\d;:]*)m")
-_MOVES: Final = late(r"[\r\x08](?!\n)|(?:\x1b\[|\x9b)\d*[ABCDEFGHJKPX]|\x1bM")
-"""What writes over what stands there: then nobody can say which colour is where."""
-_MOST_LINES: Final = 200
+_ELSEWHERE: Final = late(r"(?:\x1b\[|\x9b)\d*[ABEFJ]|\x1bM")
+"""What goes to other lines: then nobody can say which colour is where."""
+_ERASES_BEHIND: Final = late(r"(?:\x1b\[|\x9b)0?K")
+"""As grep and compilers write behind each colour; it changes nothing where nothing stands behind."""
+MOST_LINES: Final = 200
+LIVE_LINES: Final = 24
+"""While a command runs only its end is looked at."""
 _MOST_SPANS: Final = 600
 _LONGEST: Final = 24
 
 
-def colours_of(written: str, shown: str) -> tuple[ColouredSpan, ...]:
+def colours_of(written: str, shown: str, most_lines: int = MOST_LINES) -> tuple[ColouredSpan, ...]:
     """Of what was written, for the last lines of it that are shown."""
     if "\x1b[" not in written and "\x9b" not in written:
         return ()
-    if _MOVES.search(written):
+    if _ELSEWHERE.search(written):
         return ()
     lines = written.rstrip("\n").split("\n")
-    count = min(len(lines), count_lines(shown), _MOST_LINES)
-    first = count_lines(shown) - count
+    seen = shown.rstrip("\n").split("\n")
+    count = min(len(lines), len(seen), most_lines)
     sgr = ""
     for line in lines[: len(lines) - count]:
         sgr = _behind(line, sgr)
     found: list[ColouredSpan] = []
-    for number, line in enumerate(lines[len(lines) - count :], first):
-        for start, end, code in _spans(line, sgr):
+    for number, line in enumerate(lines[len(lines) - count :], len(seen) - count):
+        for start, end, code in _of_line(line, seen[number], sgr):
             found.append(ColouredSpan(number, start, end, code))
         sgr = _behind(line, sgr)
         if len(found) > _MOST_SPANS:
             return ()
     return tuple(found)
+
+
+def _of_line(line: str, seen: str, sgr: str) -> Iterator[tuple[int, int, str]]:
+    """Of one that was written over, what was written last if nothing of the rest is seen; else nothing."""
+    over, _, last = line.rstrip("\r").rpartition("\r")
+    last = _ERASES_BEHIND.sub("", last)
+    if plain(_SGR.sub("", last)) == seen:
+        yield from _spans(last, _behind(over, sgr))
 
 
 def _behind(line: str, sgr: str) -> str:

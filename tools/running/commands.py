@@ -23,7 +23,6 @@ from tools.workspace import Workspace
 
 R = TypeVar("R")
 
-UPDATE_SECONDS: Final = 0.1
 _LAST_SECONDS: Final = 30.0
 _QUIET_SECONDS: Final = 0.1
 """After the shell has ended: output of a background child is waited for as long as it keeps coming."""

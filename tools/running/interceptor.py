@@ -45,10 +45,10 @@ RULES: Final[tuple[InterceptRule, ...]] = (
 )
 
 
-def broken(rule: InterceptRule) -> str | None:
-    """What is wrong with its pattern."""
+def broken(pattern: str) -> str | None:
+    """What is wrong with it."""
     try:
-        _compiled(rule)
+        _compiled(pattern)
     except regex_error() as problem:
         return str(problem)
     return None
@@ -65,7 +65,7 @@ def better_tool(
         if rule.tool not in tools:
             continue
         try:
-            pattern = _compiled(rule)
+            pattern = _compiled(rule.pattern, ignores_case=rule.ignore_case)
             matches = any(pattern.match(text.strip(), timeout=PATIENCE) for text in (command, without_cd))
         except (regex_error(), TimeoutError):
             continue
@@ -74,11 +74,11 @@ def better_tool(
     return None
 
 
-def _compiled(rule: InterceptRule) -> Any:
+def _compiled(pattern: str, *, ignores_case: bool = False) -> Any:
     """An expression of the person's own may be slow: this engine can be stopped."""
     import regex  # noqa: PLC0415  (only where commands are intercepted)
 
-    return regex.compile(rule.pattern, regex.DOTALL | (regex.IGNORECASE if rule.ignore_case else 0))
+    return regex.compile(pattern, regex.DOTALL | (regex.IGNORECASE if ignores_case else 0))
 
 
 def regex_error() -> type[Exception]:

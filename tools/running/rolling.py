@@ -14,7 +14,7 @@ from tools.limits import MAX_BYTES, MAX_LINES, Truncation, count_lines, format_s
 from tools.masking.mask import MaskNow
 from tools.masking.streams import MaskedStream
 from tools.results import ColouredSpan
-from tools.running.colours import colours_of
+from tools.running.colours import LIVE_LINES, colours_of
 from tools.text import on_screen, plain
 
 _KEPT: Final = 256 * 1024
@@ -187,13 +187,22 @@ class RollingOutput:
 
     def preview(self, max_bytes: int = MAX_BYTES) -> str:
         """The last lines, cheaply, for updates while the command runs."""
+        return self._preview(max_bytes)[0]
+
+    def live(self) -> tuple[str, tuple[ColouredSpan, ...]]:
+        """The same with the colours of those that somebody may look at."""
+        shown, written = self._preview(MAX_BYTES)
+        return shown, colours_of(written, shown, LIVE_LINES)
+
+    def _preview(self, max_bytes: int) -> tuple[str, str]:
         with self._lock:
             held = self._masked.preview()
             kept = (bytes(self._tail[-max_bytes - 1 :]) + held)[-max_bytes - 1 :]
             is_cut = self.total_bytes + len(held) > len(kept)
         if is_cut:
             kept = _from_line_start(kept)
-        return truncate_tail(on_screen(kept.decode("utf-8", "replace")), MAX_LINES, max_bytes).content
+        written = kept.decode("utf-8", "replace")
+        return truncate_tail(on_screen(written), MAX_LINES, max_bytes).content, written
 
     def since(self, position: int) -> tuple[bytes, int]:
         """What came after `position` as far as it is still here, and the position to ask for next."""

@@ -3,15 +3,17 @@
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from tools.running.commands import UPDATE_SECONDS, CommandOutcome, start_command
-from tools.running.rolling import OutputDelta
+from tools.running.pace import Pace
 from tools.running.shell import SpawnPlan, child_environment
-from tools.running.terminal_wanted import wants_terminal
 from tools.running.withheld import missed, told, withheld
 from tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from tools.running.commands import CommandOutcome
 
 
 class UserCommandResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +34,11 @@ async def run_user_command(
 
     `on_output` gets what was printed since the last time, at most ten times a second, and may take its time.
     """
+    # With the first command.
+    from tools.running.commands import start_command  # noqa: PLC0415
+    from tools.running.rolling import OutputDelta  # noqa: PLC0415
+    from tools.running.terminal_wanted import wants_terminal  # noqa: PLC0415
+
     if workspace.pty_host is not None and wants_terminal(command):
         return await _in_terminal(command, workspace)
     plan = SpawnPlan(
@@ -41,11 +48,12 @@ async def run_user_command(
     )
     running = await start_command(workspace, plan, tool="user")
     finishing = asyncio.ensure_future(running.finish(None))
-    shown = OutputDelta(running.output)
+    shown, pace = OutputDelta(running.output), Pace()
     while not finishing.done():
         try:
-            await asyncio.wait({finishing}, timeout=UPDATE_SECONDS)
+            await asyncio.wait({finishing}, timeout=pace.seconds)
             news = shown.take()
+            pace.saw(bool(news))
             told = on_output(news) if news else None
             if told is not None:
                 await told
@@ -71,7 +79,7 @@ async def _in_terminal(command: str, workspace: Workspace) -> UserCommandResult:
     return _result(command, outcome, workspace)
 
 
-def _result(command: str, outcome: CommandOutcome, workspace: Workspace) -> UserCommandResult:
+def _result(command: str, outcome: "CommandOutcome", workspace: Workspace) -> UserCommandResult:
     code = outcome.exit_code
     return UserCommandResult(
         output=_with_missed(command, outcome.output.text, workspace, has_failed=bool(code)),

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from tools.amounts import changed_lines, counted
+from tools.amounts import changed_files
 from tools.operations import CommandLine
 from tools.text import one_line, visible
 
@@ -39,8 +39,7 @@ def files_told(details: Mapping[str, Any] | None) -> str:
         return ""
     parts: list[str] = []
     if files.changed:
-        lines = f" {changed_lines(files.added, files.removed)}" if files.added or files.removed else ""
-        parts.append(f"± {counted(files.changed, 'file')}{lines}")
+        parts.append(f"± {changed_files(files.changed, files.added, files.removed)}")
     if files.uncovered:
         first, *others = files.uncovered
         more = f" and {len(others)} more" if others else ""

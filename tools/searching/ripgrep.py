@@ -16,7 +16,6 @@ from tools.base import ToolError
 from tools.files.presence import is_file
 from tools.operations import CommandLine, RunningProcess
 from tools.patterns import late
-from tools.running.commands import boxed
 from tools.running.own_programs import find_own_program
 from tools.running.process import pipe
 from tools.running.shell import child_environment
@@ -113,6 +112,8 @@ async def run_ripgrep(
     try:
         environment = child_environment(workspace.shell(), for_model=False)
         command = CommandLine(argv=argv, cwd=cwd, environment=environment)
+        from tools.running.commands import boxed  # noqa: PLC0415  (with the first search)
+
         command = await boxed(workspace, command, call_id)
         process = await _started(workspace.processes.start(command, writing, errors=errors))
     except BaseException:

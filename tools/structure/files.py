@@ -1,7 +1,7 @@
 """Which files are searched by structure: those that ripgrep lists, in a language that can be."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tools.searching.kept_back import kept_back_below
@@ -28,11 +28,15 @@ async def files_to_search(
 
         wanted = tuple(f"--glob={glob.removeprefix('./')}" for glob in globs)
         await run_ripgrep(workspace, (rg, "--files", "--null", *ALWAYS, *wanted, "./"), folder, b"\0", take)
-        below = folder.rstrip("/")
-        decoded = (name.decode(errors="surrogateescape").removeprefix("./") for name in found if name)
-        is_kept_back = kept_back_below(workspace, folder)
-        names |= {f"{below}/{name}" for name in decoded if not is_kept_back(name)}
+        names |= await asyncio.to_thread(_shown, folder, found, kept_back_below(workspace, folder))
     return await asyncio.to_thread(_known, sorted(names), language)
+
+
+def _shown(folder: str, found: Sequence[bytes], is_kept_back: Callable[[str], bool]) -> set[str]:
+    """In a thread: a repository may have a hundred thousand, each of which is judged."""
+    below = folder.rstrip("/")
+    names = (name.decode(errors="surrogateescape").removeprefix("./") for name in found if name)
+    return {f"{below}/{name}" for name in names if not is_kept_back(name)}
 
 
 def _known(names: Sequence[str], language: str | None) -> list[SearchedFile]:

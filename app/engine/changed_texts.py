@@ -1,0 +1,104 @@
+"""What the agent's files were before it changed them, as far as somebody will ask."""
+
+import os
+import threading
+from collections.abc import Callable
+
+from tools.base import FileChange
+from tools.diagnostics.problems import ChangedText
+from tools.files.mutations import Intent, content_hash
+from tools.workspace import Workspace
+
+MOST_BYTES = 1 << 20
+"""Of one file."""
+_MOST_TOGETHER = 32 << 20
+_MOST_FILES = 400
+
+
+class ChangedTexts:
+    """Of one session, since they were taken last."""
+
+    def __init__(
+        self, workspace: Workspace, *, is_wanted: Callable[[], bool], kept: Callable[[str], bytes | None]
+    ) -> None:
+        """`kept`: a content by its hash, where undo has it."""
+        self._workspace = workspace
+        self._is_wanted = is_wanted
+        self._kept = kept
+        self._before: dict[str, bytes | None] = {}
+        self._by_hash: dict[str, str] = {}
+        """What commands changed, whose content is not asked for before it matters."""
+        self._size = 0
+        self.count = 0
+        """How many changes were heard of."""
+        self._lock = threading.Lock()
+        workspace.mutations.tell_before(self._about_to)
+        workspace.mutations.subscribe(self._happened)
+
+    def forget(self) -> None:
+        with self._lock:
+            self._before.clear()
+            self._by_hash.clear()
+            self._size = 0
+
+    def _about_to(self, intent: Intent) -> None:
+        data = intent.before.data if intent.before is not None else None
+        self.count += 1
+        if self._is_wanted() and len(data or b"") <= MOST_BYTES:
+            self._keep(os.path.realpath(intent.real_path), data)
+
+    def _happened(self, change: FileChange) -> None:
+        if not self._is_wanted():
+            return
+        self.count += 1
+        path = os.path.realpath(change.path)
+        if change.by == "restore":  # the person's, and what it was before is of no use any more
+            with self._lock:
+                self._by_hash.pop(path, None)
+                self._size -= len(self._before.pop(path, None) or b"")
+        elif change.by == "command":
+            if change.before_hash is None:
+                self._keep(path, None)
+            else:
+                with self._lock:
+                    if path not in self._before and len(self._by_hash) < _MOST_FILES:
+                        self._by_hash.setdefault(path, change.before_hash)
+
+    def _keep(self, path: str, data: bytes | None) -> None:
+        with self._lock:
+            is_known = path in self._before or path in self._by_hash
+            room = self._size + len(data or b"") <= _MOST_TOGETHER and len(self._before) < _MOST_FILES
+            if not is_known and room:
+                self._before[path] = data
+                self._size += len(data or b"")
+
+    def changed(self) -> list[ChangedText]:
+        """Files that are not what they were. For a thread."""
+        with self._lock:
+            before = dict(self._before)
+            hashes = dict(self._by_hash)
+        for path, hash in hashes.items():
+            data = self._kept(hash)
+            if data is not None and len(data) <= MOST_BYTES:
+                before.setdefault(path, data)
+        found: list[ChangedText] = []
+        for path, data in before.items():
+            try:
+                after = self._now(path)
+            except OSError:
+                continue
+            if after != data and len(after or b"") <= MOST_BYTES:
+                found.append(ChangedText(path=path, before=data, after=after))
+        return found
+
+    def _now(self, path: str) -> bytes | None:
+        try:
+            with self._workspace.files.open(path) as file:
+                return file.read(MOST_BYTES + 1)
+        except FileNotFoundError:
+            return None
+
+
+def stands(changed: list[ChangedText]) -> dict[str, str]:
+    """What these are now, to tell whether they have changed since."""
+    return {one.path: content_hash(one.after) if one.after is not None else "" for one in changed}

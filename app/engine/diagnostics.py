@@ -1,0 +1,277 @@
+"""Asking linters and type checkers what they newly say of files that the agent changed, and telling the agent once.
+
+Programs and how they are compared are `tools.diagnostics`' business. Here: when they are asked, whether they may run,
+who is told, and when it is enough.
+"""
+
+import asyncio
+import os
+import shlex
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from app.agent.abort import Abort, Aborted
+from app.engine.changed_texts import ChangedTexts, stands
+from app.engine.files import Files
+from app.engine.hooks import Hooks
+from app.engine.masking import Masking
+from app.engine.options import SessionOptions
+from app.engine.permits import Permits
+from app.engine.standing import GateStanding
+from app.engine.telling import Telling
+from app.resources.settings_tools import DiagnosticSettings
+from app.values.diagnostics import Diagnostic, DiagnosticsEnd, DiagnosticsStart
+from app.values.messages import AssistantMessage, CustomMessage
+from app.values.wire import to_wire
+from tools.base import ToolError
+from tools.diagnostics.problems import ChangedText, CodeProblem, in_order
+from tools.diagnostics.reading import clean
+from tools.running.shell import child_environment
+from tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from tools.diagnostics.comparing import NewlySaid
+    from tools.diagnostics.programs import LookGround, ProgramStart
+
+TOLD = "diagnostics"
+MOST_SHOWN = 20
+MOST_TIMES: Mapping[Literal["turn", "edit"], int] = {"turn": 3, "edit": 10}
+"""How often the agent is told within one prompt."""
+
+
+class Diagnostics:
+    """Of one session."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        hooks: Hooks,
+        files: Files,
+        permits: Permits,
+        standing: GateStanding,
+        masking: Masking,
+        telling: Telling,
+        options: SessionOptions,
+    ) -> None:
+        self._workspace = workspace
+        self._hooks = hooks
+        self._permits = permits
+        self._standing = standing
+        self._masking = masking
+        self._telling = telling
+        self._options = options
+        self._texts = ChangedTexts(
+            workspace, is_wanted=lambda: self._settings.when != "off", kept=files.content
+        )
+        self._looked_at: dict[str, str] = {}
+        """What the files were when they were looked at last."""
+        self._heard = 0
+        """Changes that had been heard of by then."""
+        self._began_with = 0
+        """And when the run began."""
+        self._told: Counter[tuple[str, ...]] = Counter()
+        self._times: Counter[str] = Counter()
+        self._failures: set[str] = set()
+        """Of which the person was told."""
+
+    @property
+    def _settings(self) -> DiagnosticSettings:
+        return self._options.in_force.settings.diagnostics
+
+    def run_began(self) -> None:
+        """What was changed and never looked at, after an abort say, is looked at when this run changes something."""
+        self._began_with = self._texts.count
+        if self._heard == self._texts.count:
+            self._texts.forget()
+            self._looked_at = {}
+        self._told.clear()
+        self._times.clear()
+
+    def left(self) -> None:
+        """The session is at another place, and so may its files be."""
+        self._texts.forget()
+        self._looked_at = {}
+
+    async def behind_calls(self, abort: Abort) -> CustomMessage | None:
+        """What goes to the model with the results of its calls, where that is wanted."""
+        return await self._check("edit", abort) if self._settings.when == "edit" else None
+
+    async def at_the_end(self, last: AssistantMessage | None, abort: Abort) -> CustomMessage | None:
+        """What the model is told when it would stop; never where its answer failed."""
+        if self._settings.when == "off" or last is None or last.stop_reason != "stop":
+            return None
+        return await self._check("turn", abort)
+
+    async def _check(self, when: Literal["turn", "edit"], abort: Abort) -> CustomMessage | None:
+        heard = self._texts.count
+        if heard == self._began_with:
+            return None
+        if self._times[when] >= MOST_TIMES[when]:
+            self._heard = heard
+        if self._times[when] >= MOST_TIMES[when] or abort.is_set:
+            return None
+        changed = await asyncio.to_thread(self._texts.changed)
+        now = stands(changed)
+        if not changed or now == self._looked_at:
+            self._heard = heard
+            return None
+        try:
+            with abort.interrupting():
+                end, fresh = await self._looked(changed)
+        except Aborted:
+            await self._telling.publish(DiagnosticsEnd(aborted=True))
+            return None
+        self._looked_at, self._heard = now, heard
+        if end is None:
+            return None
+        self._tell_failures(end.failures)
+        await self._telling.publish(end)
+        if not fresh or abort.is_set:
+            return None
+        self._times[when] += 1
+        self._told.update(problem.kind for problem in fresh[:MOST_SHOWN])
+        return _message(end)
+
+    async def _looked(self, changed: list[ChangedText]) -> tuple[DiagnosticsEnd | None, list[CodeProblem]]:
+        """None: nobody has anything to do with these files."""
+        # Few sessions have anything looked at.
+        from tools.diagnostics.comparing import NewlySaid  # noqa: PLC0415
+
+        ground = await self._ground()
+        starts, failures = await self._starts(changed, ground)
+        if starts:
+            names = tuple(dict.fromkeys(start.name for start in starts))
+            await self._telling.publish(DiagnosticsStart(programs=names, files=len(changed)))
+        found = await self._of_programs(starts, changed, ground) if starts else NewlySaid()
+        said = await self._hooks.diagnose(changed)
+        if not starts and not said and not failures:
+            return None, []
+        fresh = self._untold([*found.problems, *said])
+        shown = await asyncio.to_thread(self._shown, fresh[:MOST_SHOWN], ground.root)
+        end = DiagnosticsEnd(problems=shown, total=len(fresh), failures=(*failures, *found.failures))
+        return end, fresh
+
+    async def _ground(self) -> "LookGround":
+        from tools.diagnostics.programs import LookGround  # noqa: PLC0415  (as above)
+
+        is_trusted = await self._standing.counts_now()
+        # Where nobody was ever asked, only the box stands between a folder's programs and the person's files.
+        uses_folder = is_trusted or (self._standing.has_nothing() and self._permits.boxes.are_in_force)
+        return LookGround(
+            root=await asyncio.to_thread(os.path.realpath, self._workspace.cwd),
+            uses_folder=uses_folder,
+            environment=child_environment(self._workspace.shell(), for_model=True),
+        )
+
+    async def _starts(
+        self, changed: list[ChangedText], ground: "LookGround"
+    ) -> "tuple[list[ProgramStart], list[str]]":
+        from tools.diagnostics.comparing import wanted  # noqa: PLC0415  (as above)
+
+        commands = await self._commands()
+        starts, failures = await asyncio.to_thread(wanted, commands, changed, ground)
+        if starts and (self._workspace.local_processes is None or not self._workspace.is_here):
+            return [], ["Programs look at files of this machine only, and this session works elsewhere"]
+        allowed: list[ProgramStart] = []
+        for start in starts:
+            refused_by = await asyncio.to_thread(self._refused_by, start)
+            if refused_by:
+                failures.append(f"{start.name} is not run: it is refused by {refused_by}")
+            else:
+                allowed.append(start)
+        return allowed, failures
+
+    def _refused_by(self, start: "ProgramStart") -> str:
+        """Nobody is asked at the end of a turn: the setting is the yes. What a rule denies is denied here, too, by the
+        name of a program as by its place."""
+        program, *words = start.argv
+        for name in (program, program.rpartition("/")[2]):
+            decision = self._permits.judge("bash", {"command": shlex.join((name, *words))})
+            if decision.outcome == "refuse":
+                return decision.decided_by
+        return ""
+
+    async def _commands(self) -> dict[str, tuple[str, ...]]:
+        chosen = self._settings
+        if not await self._standing.counts_now():
+            chosen = self._options.in_force.without_project().diagnostics
+        return {
+            glob: (said,) if isinstance(said, str) else tuple(said) for glob, said in chosen.commands.items()
+        }
+
+    async def _of_programs(
+        self, starts: "Sequence[ProgramStart]", changed: list[ChangedText], ground: "LookGround"
+    ) -> "NewlySaid":
+        from tools.diagnostics.comparing import NewlySaid, compared  # noqa: PLC0415  (as above)
+        from tools.diagnostics.running import Circumstances  # noqa: PLC0415  (as above)
+
+        processes = self._workspace.local_processes
+        assert processes is not None
+        try:
+            box = await self._permits.boxes.of_program()
+        except ToolError as problem:
+            return NewlySaid(failures=(str(problem).rstrip("."),))
+        around = Circumstances(
+            processes=processes,
+            environment=ground.environment,
+            box=box,
+            seconds=self._settings.timeout_seconds,
+        )
+        return await compared(starts, changed, ground, around)
+
+    def _untold(self, problems: Sequence[CodeProblem]) -> list[CodeProblem]:
+        """In order, without what the agent was told of in this run already, wherever it stands now."""
+        told = self._told.copy()
+        fresh: list[CodeProblem] = []
+        for problem in in_order(problems):
+            if told[problem.kind]:
+                told[problem.kind] -= 1
+            else:
+                fresh.append(problem)
+        return fresh
+
+    def _shown(self, problems: Sequence[CodeProblem], root: str) -> tuple[Diagnostic, ...]:
+        return tuple(
+            Diagnostic(
+                path=clean(os.path.relpath(one.path, root)),
+                line=one.line,
+                column=one.column,
+                text=clean(self._masking.text(one.text, "diagnostics")),
+                code=one.code,
+                source=one.source,
+                severity=one.severity,
+            )
+            for one in problems
+        )
+
+    def _tell_failures(self, failures: Sequence[str]) -> None:
+        for failure in failures:
+            if failure not in self._failures:
+                self._failures.add(failure)
+                self._telling.warn(f"Diagnostics: {failure}.")
+
+
+def _message(end: DiagnosticsEnd) -> CustomMessage:
+    count = end.total
+    rows = [told_row(one) for one in end.problems]
+    more = count - len(rows)
+    if more:
+        rows.append(f"({more} more are not shown.)")
+    what = "a new problem" if count == 1 else f"{count} new problems"
+    text = (
+        f"Since your changes the checks of this project report {what}, which was not there before:\n"
+        if count == 1
+        else f"Since your changes the checks of this project report {what}, which were not there before:\n"
+    )
+    text += "\n".join(rows)
+    text += "\n\nMend what your changes caused. What is meant to be so may stay; say so then."
+    details = {"problems": to_wire(end.problems), "total": count}
+    return CustomMessage(custom_type=TOLD, content=text, display=True, details=details)
+
+
+def told_row(one: Diagnostic) -> str:
+    place = f"{one.path}:{one.line}" + (f":{one.column}" if one.column else "")
+    by = ", ".join(word for word in (one.code, one.source) if word)
+    return f"{place}: {one.severity}: {one.text}" + (f" [{by}]" if by else "")

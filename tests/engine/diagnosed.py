@@ -1,0 +1,67 @@
+"""A session whose files are looked at by a small program of the test, and what came of that."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from app.engine.diagnostics import TOLD
+from app.engine.standing import GateStanding
+from app.providers.scripted import call
+from app.values.content import text_of
+from app.values.events import Notice
+from app.values.messages import CustomMessage
+from tests.engine.stage import Play
+from tools.registry import builtin_tools
+
+LINT = """
+import sys
+from pathlib import Path
+for name in sys.argv[1:]:
+    for number, line in enumerate(Path(name).read_text().splitlines(), start=1):
+        if "BAD" in line:
+            print(f"{name}:{number}:{line.index('BAD') + 1}: error: {line.strip()}")
+sys.exit(1)
+"""
+"""Says something of each line with BAD in it."""
+
+
+async def yes() -> bool:
+    return True
+
+
+def stage(folder: Path, *responses: Any, when: str = "turn", command: str = "", **more: Any) -> Play:
+    project = folder / "project"
+    project.mkdir(exist_ok=True)
+    (folder / "lint.py").write_text(LINT)
+    standing = more.pop("standing", None) or GateStanding(
+        asks="nobody", home=folder, agent_dir=folder / "agent", is_trusted=lambda: True, counts_now=yes
+    )
+    play = Play(folder, *responses, tools=builtin_tools(), standing=standing, cwd=project, **more)
+    play.in_force.set("diagnostics.when", when)
+    play.in_force.set(
+        "diagnostics.commands", {"*.txt": command or f"{sys.executable} {folder}/lint.py {{files}}"}
+    )
+    return play
+
+
+def write(play: Play, name: str, text: str) -> Path:
+    file = play.session.cwd / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return file
+
+
+def told(play: Play) -> list[str]:
+    return [
+        text_of(one.content)
+        for one in play.session.messages
+        if isinstance(one, CustomMessage) and one.custom_type == TOLD
+    ]
+
+
+def warnings(play: Play) -> list[str]:
+    return [one.text for one in play.all(Notice) if one.level == "warning"]
+
+
+def change(name: str, old: str, new: str) -> Any:
+    return call("edit", path=name, edits=[{"oldText": old, "newText": new}])

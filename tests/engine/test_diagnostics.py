@@ -1,0 +1,260 @@
+"""What linters newly say at the end of a turn: told once, to the model and to the person, and nothing left behind."""
+
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from app.engine.diagnostics import MOST_SHOWN, MOST_TIMES
+from app.engine.hooks import Hooks
+from app.engine.standing import GateStanding
+from app.providers.scripted import call, say
+from app.undo.place import UndoPlace
+from app.values.diagnostics import DiagnosticsEnd, DiagnosticsStart
+from app.values.events import AgentSettled, Notice
+from app.values.messages import CustomMessage, ToolResultMessage
+from tests.engine.diagnosed import change, stage, told, warnings, write
+from tools.diagnostics.problems import ChangedText, CodeProblem
+from tools.diagnostics.reading import MOST_TEXT
+
+RUFF = Path(sys.executable).with_name("ruff")
+
+
+async def test_what_is_new_reaches_the_model_and_the_person_once(tmp_path: Path):
+    play = stage(tmp_path, change("a.txt", "three", "BAD new\nthree"), say("done"), say("so be it"))
+    write(play, "a.txt", "BAD old\ntwo\nthree\n")
+    await play.prompt("go")
+    [text] = told(play)
+    assert "a.txt:3:1: error: BAD new [lint.py]" in text and "BAD old" not in text
+    assert [one.programs for one in play.all(DiagnosticsStart)] == [("lint.py",)]
+    [end] = play.all(DiagnosticsEnd)
+    assert (end.total, end.problems[0].path, end.problems[0].line) == (1, "a.txt", 3)
+    assert play.script.contexts[-1].messages[-1] == next(
+        one for one in play.session.messages if isinstance(one, CustomMessage)
+    )
+    assert play.session.messages[-1].content[0].text == "so be it"  # type: ignore[union-attr]
+
+
+async def test_it_is_off_unless_it_is_wanted(tmp_path: Path):
+    play = stage(tmp_path, change("a.txt", "one", "BAD"), say("done"), when="off")
+    write(play, "a.txt", "one\n")
+    await play.prompt("go")
+    assert told(play) == [] and play.all(DiagnosticsStart) == []
+
+
+async def test_without_anything_new_nobody_is_told(tmp_path: Path):
+    play = stage(tmp_path, change("a.txt", "one", "two"), say("done"))
+    write(play, "a.txt", "BAD\none\n")
+    await play.prompt("go")
+    assert told(play) == [] and len(play.script.contexts) == 2
+    assert [one.total for one in play.all(DiagnosticsEnd)] == [0]
+
+
+async def test_nothing_starts_when_nothing_was_changed(tmp_path: Path):
+    play = stage(tmp_path, call("read", path="a.txt"), say("done"))
+    write(play, "a.txt", "BAD\n")
+    await play.prompt("go")
+    assert play.all(DiagnosticsStart) == [] and play.all(DiagnosticsEnd) == []
+
+
+async def test_a_change_that_was_taken_back_is_none(tmp_path: Path):
+    play = stage(tmp_path, change("a.txt", "one", "BAD"), change("a.txt", "BAD", "one"), say("done"))
+    write(play, "a.txt", "one\n")
+    await play.prompt("go")
+    assert play.all(DiagnosticsStart) == []
+
+
+async def test_an_edit_that_mends_nothing_does_not_bring_the_same_again(tmp_path: Path):
+    play = stage(
+        tmp_path,
+        change("a.txt", "one", "BAD"),
+        say("done"),
+        change("a.txt", "two", "still two"),
+        say("done again"),
+    )
+    write(play, "a.txt", "one\ntwo\n")
+    await play.prompt("go")
+    assert len(told(play)) == 1 and len(play.all(DiagnosticsEnd)) == 2
+
+
+async def test_it_never_goes_on_for_ever(tmp_path: Path):
+    script = [
+        answer
+        for number in range(9)
+        for answer in (call("write", path="a.txt", content=f"BAD {number}\n"), say("done"))
+    ]
+    play = stage(tmp_path, *script)
+    await play.prompt("go")
+    assert len(told(play)) == MOST_TIMES["turn"]
+    assert len(play.all(AgentSettled)) == 1
+
+
+async def test_a_new_prompt_begins_anew_with_what_is_there(tmp_path: Path):
+    play = stage(
+        tmp_path,
+        change("a.txt", "one", "BAD one"),
+        say("done"),
+        say("it stays"),
+        change("a.txt", "two", "BAD two"),
+        say("done"),
+        say("it stays, too"),
+    )
+    write(play, "a.txt", "one\ntwo\n")
+    await play.prompt("go")
+    await play.prompt("and more")
+    assert ["BAD one" in text for text in told(play)] == [True, False]
+    assert "BAD two" in told(play)[1]
+
+
+async def test_in_the_mode_edit_it_goes_with_the_results(tmp_path: Path):
+    play = stage(tmp_path, change("a.txt", "one", "BAD"), call("ls"), say("done"), when="edit")
+    write(play, "a.txt", "one\n")
+    await play.prompt("go")
+    assert len(told(play)) == 1
+    kinds = [type(one) for one in play.script.contexts[1].messages]
+    assert kinds[-2:] == [ToolResultMessage, CustomMessage]
+
+
+async def test_a_thousand_are_cut_with_their_number(tmp_path: Path):
+    many = "".join(f"BAD {number}\n" for number in range(1_000))
+    play = stage(tmp_path, call("write", path="a.txt", content=many), say("done"), say("oh"))
+    await play.prompt("go")
+    [text] = told(play)
+    assert text.count("error: BAD") == MOST_SHOWN and f"({1_000 - MOST_SHOWN} more are not shown.)" in text
+    assert play.all(DiagnosticsEnd)[0].total == 1_000 and len(text) < 4_000
+
+
+async def test_a_file_of_another_folder_is_nobodys_business(tmp_path: Path):
+    play = stage(tmp_path, call("write", path=str(tmp_path / "out.txt"), content="BAD"), say("done"))
+    await play.prompt("go")
+    assert play.all(DiagnosticsStart) == []
+
+
+# Who may run
+
+
+async def test_nothing_of_a_folder_that_is_not_trusted_runs(tmp_path: Path):
+    ran = tmp_path / "ran"
+    standing = GateStanding(asks="nobody", home=tmp_path, agent_dir=tmp_path / "agent")
+    play = stage(tmp_path, call("write", path="a.txt", content="BAD"), say("done"), standing=standing)
+    write(play, ".venv/bin/lint", f"#!/bin/sh\necho > {ran}\n").chmod(0o755)
+    play.in_force.set("diagnostics.commands", {"*.txt": "lint {files}"})
+    await play.prompt("go")
+    assert not ran.exists() and "not trusted" in warnings(play)[0]
+
+
+@pytest.mark.parametrize("rule", ["bash: {name} **", "bash: {path} **"])
+async def test_a_rule_that_refuses_a_command_refuses_it_here(tmp_path: Path, rule: str):
+    play = stage(tmp_path, call("write", path="a.txt", content="BAD"), say("done"))
+    program = Path(sys.executable)
+    play.in_force.set("permissions.deny", [rule.format(name=program.name, path=program)])
+    await play.prompt("go")
+    assert "is refused by" in warnings(play)[0] and play.all(DiagnosticsStart) == []
+
+
+async def test_secrets_in_what_is_said_are_masked(tmp_path: Path):
+    key = "sk-ant-api03-" + "Ab3" * 31 + "AA"
+    at_the_cut = "x" * (MOST_TEXT - len("BAD  ") - len(key) // 2)
+    play = stage(
+        tmp_path,
+        call("write", path="a.txt", content=f"BAD {key}\nBAD {at_the_cut} {key}\n"),
+        say("done"),
+        say("oh"),
+    )
+    await play.prompt("go")
+    assert key[:20] not in told(play)[0] and key[:20] not in str(play.all(DiagnosticsEnd))
+    assert len(told(play)[0]) < 1_000
+
+
+# What was before
+
+
+async def test_what_commands_changed_is_compared_with_what_undo_kept(tmp_path: Path):
+    undo = UndoPlace(store=tmp_path / "agent" / "blobs", home=tmp_path, may_ask_git=lambda: False)
+    play = stage(
+        tmp_path,
+        call("bash", command="sed -i 's/two/BAD two/' a.txt; echo BAD > new.txt"),
+        say("done"),
+        say("oh"),
+        undo=undo,
+    )
+    write(play, "a.txt", "BAD old\ntwo\n")
+    await play.prompt("go")
+    [text] = told(play)
+    assert "a.txt:2:1" in text and "new.txt:1:1" in text and "BAD old" not in text
+
+
+async def test_a_program_for_the_whole_folder_finds_what_broke_elsewhere(tmp_path: Path):
+    """A type checker: what `user.txt` calls is gone from `made.txt`, and of that nobody knew before."""
+    (tmp_path / "whole.py").write_text(
+        "from pathlib import Path\n"
+        "made = Path('made.txt').read_text()\n"
+        "for path in sorted(Path('.').glob('*.txt')):\n"
+        "    for number, line in enumerate(path.read_text().splitlines(), start=1):\n"
+        "        word = line.removeprefix('call ')\n"
+        "        if line.startswith('call ') and word not in made:\n"
+        "            print(f'{path}:{number}:1: error: {word} is not there')\n"
+    )
+    play = stage(
+        tmp_path,
+        change("made.txt", "one", "first"),
+        say("done"),
+        say("oh"),
+        command=f"{sys.executable} {tmp_path}/whole.py",
+    )
+    write(play, "made.txt", "one\ntwo\n")
+    write(play, "user.txt", "call one\ncall two\ncall never\n")
+    await play.prompt("go")
+    [text] = told(play)
+    assert "user.txt:1:1: error: one is not there" in text and "never" not in text
+    assert (play.session.cwd / "made.txt").read_text() == "first\ntwo\n"
+
+
+@pytest.mark.skipif(not RUFF.exists(), reason="ruff is not installed")
+async def test_ruff_with_its_own_words(tmp_path: Path):
+    play = stage(
+        tmp_path,
+        change("a.py", "x = 1", "import json\nx = 1"),
+        say("done"),
+        change("a.py", "import json\n", ""),
+        say("mended"),
+    )
+    play.in_force.set("diagnostics.commands", {"*.py": "ruff"})
+    write(play, "a.py", "import os\nx = 1\n")
+    local = play.session.cwd / ".venv" / "bin"
+    local.mkdir(parents=True)
+    shutil.copy(RUFF, local / "ruff")
+    await play.prompt("go")
+    [text] = told(play)
+    assert "a.py:2:8: error: `json` imported but unused [F401, ruff]" in text and "`os`" not in text
+    assert [one.total for one in play.all(DiagnosticsEnd)] == [1], "it is as it was: nothing to look at"
+    assert not (play.session.cwd / ".ruff_cache").exists()
+
+
+class OneMore(Hooks):
+    async def diagnose(self, changed: Sequence[ChangedText]) -> Sequence[CodeProblem]:
+        return [CodeProblem(path=one.path, line=1, text="said by another", source="mine") for one in changed]
+
+
+class Hostile(Hooks):
+    async def diagnose(self, changed: Sequence[ChangedText]) -> Sequence[CodeProblem]:
+        return [
+            CodeProblem(path=f"{changed[0].path}\nrm -rf /\x1b[2J\udcff", line=1, text="\udcff\n\x00 told")
+        ]
+
+
+async def test_what_others_say_breaks_neither_the_lines_nor_the_record(tmp_path: Path):
+    play = stage(tmp_path, call("write", path="a.odd", content="1"), say("done"), say("oh"), hooks=Hostile())
+    await play.prompt("go")
+    rows = [line for line in told(play)[0].split("\n") if line.startswith("a.odd")]
+    assert rows == ["a.odd rm -rf /?:1: error: ? told"]
+    assert play.all(AgentSettled)[0].aborted is False and play.all(Notice) == []
+
+
+async def test_others_may_say_something_too(tmp_path: Path):
+    hooks = OneMore()
+    play = stage(tmp_path, call("write", path="a.odd", content="1"), say("done"), say("oh"), hooks=hooks)
+    await play.prompt("go")
+    assert "a.odd:1: error: said by another [mine]" in told(play)[0]

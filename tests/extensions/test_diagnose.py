@@ -1,0 +1,98 @@
+"""Extensions say what is wrong with files that the agent changed."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from app.engine.diagnostics import TOLD
+from app.extensions.public import Diagnose, DiagnoseAnswer, ExtensionApi, FoundProblem
+from app.providers.scripted import call, say
+from app.values.content import text_of
+from app.values.events import ExtensionError
+from app.values.messages import CustomMessage
+from tests.architecture.sources import ROOT
+from tests.extensions.theatre import Theatre
+
+PAGE = ROOT / "docs" / "diagnostics.md"
+
+
+def told(theatre: Theatre) -> list[str]:
+    messages = theatre.play.session.messages
+    return [
+        text_of(one.content) for one in messages if isinstance(one, CustomMessage) and one.custom_type == TOLD
+    ]
+
+
+def stage(folder: Path) -> Theatre:
+    theatre = Theatre(
+        folder,
+        call("edit", path="a.md", edits=[{"oldText": "two", "newText": "deux"}]),
+        say("done"),
+        say("I see"),
+    )
+    (folder / "a.md").write_text("one\ntwo\nthree\n")
+    theatre.play.in_force.set("diagnostics.when", "turn")
+    return theatre
+
+
+async def test_what_it_calls_new_and_what_stands_in_new_lines_is_told(tmp_path: Path) -> None:
+    theatre = stage(tmp_path)
+    heard: list[Diagnose] = []
+
+    def looks(api: ExtensionApi) -> None:
+        @api.on("diagnose")
+        def look(event: Diagnose, context: Any) -> DiagnoseAnswer:
+            heard.append(event)
+            rows = [
+                (1, "far away, and new", True),
+                (2, "in the line", None),
+                (3, "old", None),
+                (2, "no", False),
+            ]
+            return DiagnoseAnswer(
+                problems=tuple(
+                    FoundProblem(path="a.md", line=line, text=text, source="words", is_new=is_new)
+                    for line, text, is_new in rows
+                )
+            )
+
+    await theatre.load(looks)
+    await theatre.prompt("go")
+    [file] = heard[0].files
+    assert (file.path, file.before, file.is_there) == (str(tmp_path / "a.md"), "one\ntwo\nthree\n", True)
+    [text] = told(theatre)
+    rows = re.findall(r"^a\.md.*$", text, re.MULTILINE)
+    assert rows == ["a.md:1: error: far away, and new [words]", "a.md:2: error: in the line [words]"]
+
+
+async def test_several_are_all_heard_and_one_that_fails_is_told(tmp_path: Path) -> None:
+    theatre = stage(tmp_path)
+
+    def one(api: ExtensionApi) -> None:
+        api.on(
+            "diagnose", lambda event, context: {"problems": [{"path": "a.md", "line": 2, "text": "first"}]}
+        )
+
+    def broken(api: ExtensionApi) -> None:
+        api.on("diagnose", lambda event, context: {"problems": "none"})
+
+    def other(api: ExtensionApi) -> None:
+        api.on(
+            "diagnose", lambda event, context: {"problems": [{"path": "a.md", "line": 2, "text": "second"}]}
+        )
+
+    await theatre.load(one, broken, other)
+    await theatre.prompt("go")
+    assert "first" in told(theatre)[0] and "second" in told(theatre)[0]
+    assert len(theatre.play.all(ExtensionError)) == 1
+
+
+async def test_the_example_of_the_page_works(tmp_path: Path) -> None:
+    [code] = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    space: dict[str, Any] = {}
+    exec(compile(code, "page", "exec"), space)
+    theatre = Theatre(tmp_path, call("write", path="a.md", content="no heading\n"), say("done"), say("I see"))
+    theatre.play.in_force.set("diagnostics.when", "turn")
+    await theatre.load(space["extension"])
+    await theatre.prompt("go")
+    assert "a.md:1: error: no heading [headings]" in told(theatre)[0]

@@ -1,0 +1,61 @@
+"""A folder as it was before some of its files changed, for programs that only look at folders: links to what stayed,
+and the old text of what did not.
+
+Only the folders on the way to a changed file are made; everything else is a link to the real thing. `.git` is left out,
+so that nothing of git's takes the image for a work tree.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from tools.diagnostics.problems import ChangedText
+
+_LEFT_OUT: Final = frozenset({".git", ".hg", ".svn"})
+_MOST_ENTRIES: Final = 100_000
+
+
+class FolderImage:
+    """Filled in a thread, removed by `close`."""
+
+    def __init__(self) -> None:
+        self.root = os.path.realpath(tempfile.mkdtemp(prefix="bayou-before-"))
+        self._entries = 0
+
+    def fill(self, root: str, changed: Sequence[ChangedText]) -> None:
+        below = {one.path[len(root.rstrip("/")) + 1 :]: one.before for one in changed}
+        self._fill(Path(root), Path(self.root), below)
+
+    def _fill(self, real: Path, image: Path, below: dict[str, bytes | None]) -> None:
+        """`below`: by path from here, what it was."""
+        inner: dict[str, dict[str, bytes | None]] = {}
+        here: dict[str, bytes | None] = {}
+        for path, before in below.items():
+            name, slash, rest = path.partition("/")
+            if slash:
+                inner.setdefault(name, {})[rest] = before
+            else:
+                here[name] = before
+        try:
+            names = os.listdir(real)  # noqa: PTH208  (names alone)
+        except FileNotFoundError:
+            names = []
+        for name in names:
+            self._entries += 1
+            if self._entries > _MOST_ENTRIES:
+                raise OSError("The folders of what was changed hold too much")
+            if name not in here and name not in inner and name not in _LEFT_OUT:
+                (image / name).symlink_to(real / name)
+        for name, rest in inner.items():
+            if any(before is not None for before in rest.values()) or (real / name).is_dir():
+                (image / name).mkdir()
+                self._fill(real / name, image / name, rest)
+        for name, before in here.items():
+            if before is not None:
+                (image / name).write_bytes(before)
+
+    def close(self) -> None:
+        shutil.rmtree(self.root, ignore_errors=True)

@@ -1,0 +1,200 @@
+"""The words of linters and type checkers as values: JSON of ruff and eslint, tsc's lines, lines `path:line:col: text`.
+
+What cannot be read raises `Unreadable` with why. All of it is text of other people's: cut, on one line, without control
+characters.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from tools.diagnostics.problems import CodeProblem, Severity
+from tools.patterns import late
+
+MOST_TEXT: Final = 400
+"""Of one problem, as it is shown."""
+MOST_KEPT: Final = 10 * MOST_TEXT
+"""As it is read: a secret in it is whole, or beyond what is shown of it."""
+MOST_READ: Final = 20_000
+"""More problems than anybody asks about."""
+_LINE: Final = late(
+    r"\s*(?P<path>(?:[A-Za-z]:[\\/])?[^:\n]+?):(?P<line>\d{1,9})(?::(?P<column>\d{1,9}))?:?\s+(?P<text>\S.*)"
+)
+_TSC: Final = late(
+    r"(?P<path>.+?)\((?P<line>\d{1,9}),(?P<column>\d{1,9})\): (?P<severity>error|warning) (?P<code>TS\d+): (?P<text>.*)"
+)
+_TSC_AT_ALL: Final = late(r"error TS\d+: .*")
+_NAMED: Final = late(
+    r"(?:\[?(?P<word>fatal error|error|warning|warn|note|info|hint|E|W)\]?)\s*[:\s]\s*", re.IGNORECASE
+)
+_CONTROL: Final = late(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
+_ESCAPES: Final = late(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+
+
+class Unreadable(Exception):
+    """What a program printed is not what it was asked for."""
+
+
+Place = Callable[[str], str | None]
+"""From a path as a program writes it to the file that is meant; None: none of this folder."""
+Reader = Callable[[str, str, Place], list[CodeProblem]]
+"""From what it printed, who it is, and where its paths lead."""
+
+
+def clean(text: str, most: int = MOST_TEXT) -> str:
+    text = text.encode("utf-8", "replace").decode()
+    line = " ".join(_CONTROL.sub(" ", _ESCAPES.sub("", text)).split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+class _RuffPlace(msgspec.Struct):
+    row: int
+    column: int = 0
+
+
+class _Ruff(msgspec.Struct):
+    filename: str
+    location: _RuffPlace
+    message: str
+    code: str | None = None
+
+
+def ruff(output: str, source: str, place: Place) -> list[CodeProblem]:
+    found: list[CodeProblem] = []
+    for one in _decoded(output, list[_Ruff])[:MOST_READ]:
+        path = place(one.filename)
+        if path is not None:
+            found.append(
+                CodeProblem(
+                    path=path,
+                    line=max(1, one.location.row),
+                    column=one.location.column,
+                    text=clean(one.message, MOST_KEPT),
+                    code=clean(one.code or "")[:40],
+                    source=source,
+                )
+            )
+    return found
+
+
+class _EslintMessage(msgspec.Struct, rename="camel"):
+    message: str
+    severity: int = 2
+    rule_id: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+
+class _EslintFile(msgspec.Struct, rename="camel"):
+    file_path: str
+    messages: list[_EslintMessage]
+
+
+def eslint(output: str, source: str, place: Place) -> list[CodeProblem]:
+    found: list[CodeProblem] = []
+    for file in _decoded(output, list[_EslintFile]):
+        path = place(file.file_path)
+        for one in file.messages:
+            if path is None or one.line is None or len(found) >= MOST_READ:
+                continue  # without a line: that a file is ignored, which is no problem of it
+            found.append(
+                CodeProblem(
+                    path=path,
+                    line=max(1, one.line),
+                    column=one.column or 0,
+                    text=clean(one.message, MOST_KEPT),
+                    code=clean(one.rule_id or "")[:80],
+                    source=source,
+                    severity="error" if one.severity == 2 else "warning",
+                )
+            )
+    return found
+
+
+def _decoded(output: str, kind: Any) -> Any:
+    text = output.strip()
+    if not text:
+        return []
+    start = text.find("[")
+    if start < 0:
+        raise Unreadable(clean(text[:2_000]))
+    try:
+        return msgspec.json.decode(text[start:], type=kind)
+    except msgspec.DecodeError as problem:
+        raise Unreadable(f"its JSON cannot be read: {problem}") from None
+
+
+def tsc(output: str, source: str, place: Place) -> list[CodeProblem]:
+    found: list[CodeProblem] = []
+    general = ""
+    for line in _lines(output):
+        matched = _TSC.fullmatch(line)
+        path = place(matched["path"]) if matched is not None else None
+        if matched is not None and path is not None:
+            found.append(
+                CodeProblem(
+                    path=path,
+                    line=int(matched["line"]),
+                    column=int(matched["column"]),
+                    text=clean(matched["text"], MOST_KEPT),
+                    code=matched["code"],
+                    source=source,
+                    severity="error" if matched["severity"] == "error" else "warning",
+                )
+            )
+        elif _TSC_AT_ALL.match(line):
+            general = general or line
+    if general and not found:
+        raise Unreadable(clean(general))
+    return found[:MOST_READ]
+
+
+def lines(output: str, source: str, place: Place) -> list[CodeProblem]:
+    found: list[CodeProblem] = []
+    for line in _lines(output):
+        matched = _LINE.match(line) if len(line) < 10_000 else None
+        path = place(matched["path"].strip()) if matched is not None else None
+        if matched is None or path is None:
+            continue
+        text = clean(matched["text"], MOST_KEPT)
+        named = _NAMED.match(text)
+        found.append(
+            CodeProblem(
+                path=path,
+                line=max(1, int(matched["line"])),
+                column=int(matched["column"] or 0),
+                text=text[named.end() :] or text if named else text,
+                source=source,
+                severity=_severity(named["word"].casefold()) if named else "error",
+            )
+        )
+        if len(found) >= MOST_READ:
+            break
+    return found
+
+
+def _severity(word: str) -> Severity:
+    if word in ("warning", "warn", "w"):
+        return "warning"
+    return "note" if word in ("note", "info", "hint") else "error"
+
+
+def _lines(output: str) -> Iterator[str]:
+    for line in output.split("\n"):
+        yield _ESCAPES.sub("", line).rstrip("\r ")
+
+
+def leading(works_in: str, root: str, meant: str) -> Place:
+    """Paths as a program writes them that works in `works_in`, as far as they are below `root`. `meant` is what that
+    stands for: itself, or the folder whose image it is. All without links."""
+
+    def place(written: str) -> str | None:
+        path = os.path.normpath(os.path.join(works_in, written.removeprefix("file://")))  # noqa: PTH118  (may be no path)
+        if path.startswith(f"{root.rstrip('/')}/"):
+            return f"{meant.rstrip('/')}/{path[len(root.rstrip('/')) + 1 :]}"
+        return path if path.startswith(f"{meant.rstrip('/')}/") else None
+
+    return place

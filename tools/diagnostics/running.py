@@ -1,0 +1,193 @@
+"""Starting a program that looks at code, and taking what it says: so long, so much, and nothing of it left behind.
+
+It runs under the keeper, in the box that it is given, and ends with whoever waits for it.
+"""
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Coroutine, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from tools.box.policy import Box
+from tools.diagnostics import reading
+from tools.diagnostics.problems import CodeProblem
+from tools.diagnostics.programs import CannotLook, ProgramStart
+from tools.operations import CommandLine, RunningProcess
+from tools.running.process import LocalProcesses, pipe
+
+MOST_OUTPUT: Final = 4 << 20
+_MOST_WORDS: Final = 20_000
+_LAST_SECONDS: Final = 2.0
+"""For what is still in the pipes of a program that has ended."""
+
+
+class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
+    """What every start is given."""
+
+    processes: LocalProcesses
+    environment: Mapping[str, str]
+    box: Box | None
+    seconds: float
+
+
+class Heard(msgspec.Struct, frozen=True, kw_only=True):
+    """What one start came to."""
+
+    problems: tuple[CodeProblem, ...] = ()
+    is_cut: bool = False
+    """It said more than is read."""
+
+
+async def look(
+    how: ProgramStart,
+    around: Circumstances,
+    *,
+    place: reading.Place,
+    works_in: str,
+    argv: tuple[str, ...],
+    text: bytes = b"",
+) -> Heard:
+    """Raises `CannotLook`. `text`: what it reads on its stdin."""
+    command = CommandLine(argv=argv, cwd=works_in, environment=around.environment, box=around.box)
+    said = await _said(how, command, around, text)
+    if said.is_late:
+        raise CannotLook(f"{how.name} took longer than {around.seconds:g} seconds and was ended")
+    whole = said.output + (b"\n" + said.errors if how.reads_both else b"")
+    try:
+        found = await asyncio.to_thread(lambda: how.read(whole.decode("utf-8", "replace"), how.name, place))
+    except reading.Unreadable as problem:
+        if said.is_cut:
+            raise CannotLook(f"{how.name} said more than {MOST_OUTPUT >> 20} MB") from None
+        raise CannotLook(_failed(how, said, str(problem))) from None
+    if not found and said.code not in how.usual_exits and not said.is_cut:
+        raise CannotLook(_failed(how, said, ""))
+    return Heard(problems=tuple(found), is_cut=said.is_cut)
+
+
+def _failed(how: ProgramStart, said: "_Said", why: str) -> str:
+    if said.code < 0:
+        return f"{how.name} was ended by signal {-said.code}"
+    told = (said.errors + b"\n" + said.output if how.reads_both else said.errors)[:_MOST_WORDS]
+    lines = [line for line in told.decode("utf-8", "replace").splitlines() if line.strip()]
+    words = why or reading.clean(next((line for line in lines if "rror" in line), lines[0] if lines else ""))
+    return f"{how.name} failed (exit code {said.code})" + (f": {words}" if words else "")
+
+
+class _Said(msgspec.Struct, frozen=True, kw_only=True):
+    output: bytes
+    errors: bytes
+    code: int
+    is_late: bool
+    is_cut: bool
+
+
+async def _said(how: ProgramStart, command: CommandLine, around: Circumstances, text: bytes) -> _Said:
+    process, output, errors = await _started(how, command, around, text)
+    ending = asyncio.ensure_future(process.wait())
+    is_late = False
+    try:
+        full = {asyncio.ensure_future(one.full.wait()) for one in (output, errors)}
+        done, _ = await asyncio.wait(
+            {ending, *full}, timeout=around.seconds, return_when=asyncio.FIRST_COMPLETED
+        )
+        for one in full:
+            one.cancel()
+        is_late = not done
+        if ending in done:
+            await asyncio.wait(
+                {asyncio.ensure_future(one.ended.wait()) for one in (output, errors)}, timeout=_LAST_SECONDS
+            )
+    finally:
+        # With all that it started, also where nobody waits for it any longer.
+        await _surely(process.end())
+        output.close()
+        errors.close()
+    code = await ending
+    return _Said(
+        output=bytes(output.data),
+        errors=bytes(errors.data),
+        code=code,
+        is_late=is_late,
+        is_cut=output.full.is_set() or errors.full.is_set(),
+    )
+
+
+async def _started(
+    how: ProgramStart, command: CommandLine, around: Circumstances, text: bytes
+) -> "tuple[RunningProcess, _Taken, _Taken]":
+    given = await asyncio.to_thread(_as_file, text)
+    my_out, his_out = pipe()
+    my_errors, his_errors = pipe()
+    try:
+        process = await around.processes.start_piped(command, given, his_out, his_errors)
+    except OSError as problem:
+        os.close(my_out)
+        os.close(my_errors)
+        raise CannotLook(f"{how.name} could not be started: {problem.strerror or problem}") from None
+    except BaseException:
+        os.close(my_out)
+        os.close(my_errors)
+        raise
+    finally:
+        for descriptor in (given, his_out, his_errors):
+            os.close(descriptor)
+    return process, await _taken(my_out), await _taken(my_errors)
+
+
+def _as_file(text: bytes) -> int:
+    """A descriptor that is at its beginning: it is read however large it is, and nobody has to hand it over."""
+    if not text:
+        return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    with tempfile.TemporaryFile() as file:
+        file.write(text)
+        file.seek(0)
+        return os.dup(file.fileno())
+
+
+async def _taken(descriptor: int) -> "_Taken":
+    taken = _Taken()
+    await asyncio.get_running_loop().connect_read_pipe(lambda: taken, os.fdopen(descriptor, "rb", 0))
+    return taken
+
+
+class _Taken(asyncio.Protocol):
+    """As much as is read of one stream."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.full = asyncio.Event()
+        self.ended = asyncio.Event()
+        self._transport: asyncio.BaseTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        room = MOST_OUTPUT - len(self.data)
+        self.data += data[:room]
+        if len(data) > room:
+            self.full.set()
+            self.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.ended.set()
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+
+async def _surely(ending: Coroutine[Any, Any, None]) -> None:
+    """However often the waiter is cancelled meanwhile."""
+    running = asyncio.ensure_future(ending)
+    cancelled: asyncio.CancelledError | None = None
+    while not running.done():
+        try:
+            await asyncio.wait({running})
+        except asyncio.CancelledError as reason:
+            cancelled = reason
+    if cancelled is not None:
+        raise cancelled

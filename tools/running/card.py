@@ -1,0 +1,55 @@
+"""How a person sees a command of the agent's: while it runs, and how it ended."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from tools.arguments import number_argument, text_argument, text_detail
+from tools.patterns import late
+from tools.results import Card, CommandBlock, ToolResult, text_result
+from tools.running.colours import colours_in
+from tools.running.rolling import RollingOutput
+from tools.running.watching import files_told
+from tools.text import visible
+
+_COLOURS: Final = "colours"
+_EXIT_LINE = late(r"\n\n(Command (?:exited with code (\d+).*|aborted|timed out after .*))\Z")
+
+
+def so_far(output: RollingOutput) -> ToolResult:
+    """What a command at work has written, with its colours."""
+    text, colours = output.live()
+    return text_result(text, details={_COLOURS: msgspec.to_builtins(colours)} if colours else None)
+
+
+def command_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    command = arguments.get("command")
+    command = visible(command) if isinstance(command, str) else ""
+    subject = text_argument(arguments, "command")
+    timeout = number_argument(arguments, "timeout")
+    if timeout is not None:
+        subject += f" (timeout {timeout}s)"
+    if result is None:
+        return Card(title="bash", subject=subject, blocks=(CommandBlock(command=command),))
+    output, note = result.text, ""
+    code: int | None = None
+    ending = _EXIT_LINE.search(output)
+    if ending:
+        output, note = output[: ending.start()], ending[1]
+        code = int(ending[2]) if ending[2] else None
+    job = text_detail(result.details, "jobId")
+    if not ending and not result.is_error and not job and _is_finished(result):
+        code = 0
+    summary = (
+        f"in the background, {job}" if job else f"exit {code}" if code else note.removeprefix("Command ")
+    )
+    summary = ", ".join(part for part in (summary, files_told(result.details)) if part)
+    colours = colours_in(result.details)
+    block = CommandBlock(command=command, output=output, exit_code=code, note=note, colours=colours)
+    return Card(title="bash", subject=subject, summary=summary, blocks=(block,))
+
+
+def _is_finished(result: ToolResult) -> bool:
+    """A result so far has colours at most; sessions of pi have no details for a finished command either."""
+    return result.details is not None and set(result.details) != {_COLOURS}

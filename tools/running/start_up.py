@@ -1,0 +1,109 @@
+"""How a person's bash or zsh is made to say what its start-up files gave it, whatever else they do.
+
+Each script takes the place of the start-up files, makes provisions, and reads them then. What it says goes to the file
+`$BAYOU_OWN_SHELL`: when they are done; when they end the shell, by `exit`, by `exec` of another program or by a failure
+under `set -e`; and when bayou loses patience and sends USR1. `WHOLE` stands behind all of it.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+MARK: Final = "\x01bayou "
+WHOLE: Final = f"{MARK}end\n"
+
+_BASH: Final = r"""
+__bayou_says() {
+  builtin trap - EXIT USR1 DEBUG ERR RETURN
+  builtin set +eufx
+  local o a f IFS=$' \t\n' options
+  options=$(
+    for o in extglob globstar nullglob dotglob nocaseglob failglob autocd cdspell; do builtin shopt -p "$o"; done
+    builtin shopt -po pipefail noclobber
+  )
+  builtin set +o posix
+  builtin unset -f exit exec __bayou_says
+  {
+    builtin printf '%s\n' "$options"
+    builtin compgen -A alias | while IFS= builtin read -r a; do
+      builtin printf '\001bayou alias\n'; builtin alias -- "$a"
+    done
+    builtin compgen -A function | while IFS= builtin read -r f; do
+      builtin printf '\001bayou function %s\n' "$f"; builtin declare -f -- "$f"
+    done
+    builtin printf '\001bayou end\n'
+  } >|"$BAYOU_OWN_SHELL" 2>/dev/null
+}
+exit() {
+  local status=$?
+  if [ "$BASH_SUBSHELL" -eq 0 ]; then __bayou_says; fi
+  builtin exit "${1:-$status}"
+}
+exec() {
+  if [ "$#" -gt 0 ] && [ "$BASH_SUBSHELL" -eq 0 ]; then __bayou_says; builtin exit 0; fi
+  builtin exec "$@"
+}
+builtin trap __bayou_says EXIT
+builtin trap '__bayou_says; builtin exit 0' USR1
+[ -r "$HOME/.bashrc" ] && . "$HOME/.bashrc"
+__bayou_says
+builtin exit 0
+"""
+_ZSH_ENVIRONMENT: Final = r"""
+ZDOTDIR=$BAYOU_ZDOTDIR
+[[ -r $ZDOTDIR/.zshenv ]] && . "$ZDOTDIR/.zshenv"
+BAYOU_ZDOTDIR=$ZDOTDIR
+ZDOTDIR=$BAYOU_START_UP
+"""
+_ZSH: Final = r"""
+ZDOTDIR=$BAYOU_ZDOTDIR
+__bayou_says() {
+  local o said=''
+  for o in extendedglob nullglob globdots nocaseglob noclobber pipefail shwordsplit ksharrays; do
+    [[ -o $o ]] && said+="setopt $o"$'\n'
+  done
+  emulate -L zsh
+  builtin trap - EXIT USR1 DEBUG ZERR 2>/dev/null
+  zshexit_functions=()
+  local a f
+  builtin unfunction exec __bayou_says TRAPUSR1 2>/dev/null
+  {
+    builtin print -rn -- "$said"
+    for a in ${(k)aliases}; do builtin printf '\001bayou alias\n'; builtin alias -L -- "$a"; done
+    for f in ${(k)functions}; do
+      [[ $f == _* ]] || { builtin printf '\001bayou function %s\n' "$f"; builtin functions -- "$f"; }
+    done
+    builtin printf '\001bayou end\n'
+  } >|"$BAYOU_OWN_SHELL" 2>/dev/null
+}
+exec() {
+  if (( $# && ! ZSH_SUBSHELL )); then __bayou_says; builtin exit 0; fi
+  builtin exec "$@"
+}
+TRAPUSR1() { __bayou_says; builtin exit 0 }
+zshexit_functions=(__bayou_says)
+[[ -r $ZDOTDIR/.zshrc ]] && . "$ZDOTDIR/.zshrc"
+__bayou_says
+builtin exit 0
+"""
+FILES: Final[Mapping[str, Mapping[str, str]]] = {
+    "bash": {"start-up": _BASH},
+    "zsh": {".zshenv": _ZSH_ENVIRONMENT, ".zshrc": _ZSH},
+}
+"""What is written into a folder of their own, for each shell that can say what it has."""
+
+
+def reading_argv(shell: str, name: str, folder: str) -> tuple[str, ...]:
+    """A shell with a person, that reads the files in `folder` first."""
+    return (shell, *(("--rcfile", f"{folder}/start-up") if name == "bash" else ()), "-i", "-c", ":")
+
+
+def reading_variables(folder: str, said: str, home: str, zdotdir: str) -> dict[str, str]:
+    """`said`: where it is to be said."""
+    return {
+        "BAYOU_OWN_SHELL": said,
+        "BAYOU_START_UP": folder,
+        "BAYOU_ZDOTDIR": zdotdir or home,
+        "ZDOTDIR": folder,
+        "HOME": home,
+        "TERM": "dumb",
+    }

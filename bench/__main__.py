@@ -1,6 +1,6 @@
 """`python -m bench [subject …]`: runs the benchmarks and prints one table. Subjects are the modules of this folder
 that offer `rows()`; without any named, all are run. `repository-maps` and
-`first-question` take clones of repositories besides, `repository-index` a folder of sources."""
+`first-question` take clones of repositories besides, `repository-index` and `repository-frames` a folder of sources."""
 
 import importlib
 import pkgutil
@@ -15,7 +15,7 @@ from bench.table import Row, lines_of
 NOT_SUBJECTS = {"__main__", "table"}
 
 
-_TAKE_FOLDERS = ("first_question", "repository_index", "repository_maps")
+_TAKE_FOLDERS = ("first_question", "repository_frames", "repository_index", "repository_maps")
 
 
 def subjects() -> list[str]:

@@ -99,7 +99,7 @@ class Stage:
                 places=places,
                 registry=registry,
                 choice=self.choice,
-                toolbox=Toolbox([NOTHING], Workspace(folder)),
+                toolbox=Toolbox(lambda toolbox: [NOTHING], Workspace(folder)),
                 sections=lambda: {"preamble": "A benchmark."},
                 classify=lambda message, model: Failure(is_retryable=False),
                 options=SessionOptions(self.in_force, merges_deltas=False),

@@ -116,6 +116,11 @@ class Terminal:
         while self._read(seconds):
             pass
 
+    def wait_for_more(self, timeout: float = 10) -> None:
+        """Until anything was drawn."""
+        if not self._read(timeout):
+            raise RuntimeError(f"nothing was drawn in {timeout} s")
+
     def read_for(self, seconds: float) -> int:
         """Bytes drawn while so many seconds pass."""
         before, end = len(self.drawn), time.perf_counter() + seconds
@@ -152,6 +157,15 @@ class Terminal:
 def resident_bytes(pid: int) -> int:
     output = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True, check=True)
     return int(output.stdout) * 1024
+
+
+def proportional_bytes(pid: int) -> int:
+    """What it shares with others counted for its part; where the system does not tell it, as if nothing were shared."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return resident_bytes(pid)
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
 
 
 def cpu_seconds(pid: int) -> float:

@@ -17,10 +17,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("TEXTUAL_FPS", "120")  # read when Textual is imported; bayou sets it too
+os.environ.setdefault("TEXTUAL_FPS", "240")  # read when Textual is imported; bayou sets it too
 
 from textual._compositor import ChopsUpdate, CompositorUpdate
-from textual.widgets import Input
 
 from bench.table import Row
 from bench.transcript_corpus import conversation, hard_replies, markdown
@@ -273,7 +272,6 @@ async def _typing(count: int, *, streams: bool) -> tuple[list[float], list[float
     walls: list[float] = []
     cpus: list[float] = []
     async with stage(count) as app:
-        line = app.query_one(Input)
         app.transcript.begin_reply("live")
         watch = Watch()
         number = 0
@@ -283,9 +281,9 @@ async def _typing(count: int, *, streams: bool) -> tuple[list[float], list[float
                 done = asyncio.Event()
                 wall, used = time.monotonic(), time.process_time()
                 app.painted = done.set
-                line.insert_text_at_cursor("x")
-                if len(line.value) > 40:
-                    line.value = ""
+                app.editor.insert("x")
+                if len(app.editor.text) > 40:
+                    app.editor.set_text("")
                 await asyncio.wait_for(done.wait(), 2)
                 app.painted = None
                 walls.append(time.monotonic() - wall)

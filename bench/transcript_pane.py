@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-os.environ.setdefault("TEXTUAL_FPS", "120")  # read when Textual is imported; bayou sets it too
+os.environ.setdefault("TEXTUAL_FPS", "240")  # read when Textual is imported; bayou sets it too
 
 from textual.app import App, ComposeResult
 from textual.widgets import Input

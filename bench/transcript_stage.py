@@ -6,27 +6,27 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-os.environ.setdefault("TEXTUAL_FPS", "120")  # read when Textual is imported; bayou sets it too
+os.environ.setdefault("TEXTUAL_FPS", "240")  # read when Textual is imported; bayou sets it too
 
 from textual._compositor import CompositorUpdate
 from textual.app import App, ComposeResult
-from textual.widgets import Input
 
 from bench.transcript_corpus import conversation
+from widgets.editor.prompt import PromptEditor
 from widgets.terminal_output import OutputDiff
 from widgets.themes import variable_defaults
 from widgets.transcript.view import Transcript
 
-STYLES = Path(__file__).parent.parent / "styles" / "transcript.tcss"
+STYLES = Path(__file__).parent.parent / "styles"
 
 
 class Stage(App[None]):
-    """A transcript above a line of input, encoding what it paints."""
+    """A transcript above the editor, encoding what it paints."""
 
-    CSS_PATH = STYLES
-    CSS = "Input { dock: bottom; }"
+    CSS_PATH: ClassVar = [str(STYLES / f"{name}.tcss") for name in ("base", "editor", "transcript")]
+    ENABLE_COMMAND_PALETTE = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,12 +38,14 @@ class Stage(App[None]):
 
     def compose(self) -> ComposeResult:
         yield Transcript()
-        yield Input()
+        yield PromptEditor()
 
     def on_mount(self) -> None:
-        line = self.query_one(Input)
-        line.cursor_blink = False
-        line.focus()
+        self.editor.focus()
+
+    @property
+    def editor(self) -> PromptEditor:
+        return self.query_one(PromptEditor)
 
     def _display(self, screen: Any, renderable: Any) -> None:
         if isinstance(renderable, CompositorUpdate) and not self._batch_count:

@@ -85,7 +85,7 @@ def _editing(folder: Path) -> Row:
     def measured(keeps: bool) -> float:
         queue = MutationQueue(LocalFiles())
         if keeps:
-            queue.before_change = parts.recorder.about_to
+            queue.tell_before(parts.recorder.about_to)
             queue.subscribe(lambda change: _happened(parts, change))
         asyncio.run(edit(queue))
         return _best(lambda: asyncio.run(edit(queue)), 20)
@@ -169,7 +169,7 @@ def _going_back(folder: Path) -> Iterator[Row]:
     project, parts = _stage(folder)
     log = parts.log
     queue = MutationQueue(LocalFiles())
-    queue.before_change = parts.recorder.about_to
+    queue.tell_before(parts.recorder.about_to)
     queue.subscribe(lambda change: _happened(parts, change))
 
     async def write_all(version: int) -> None:

@@ -41,7 +41,7 @@ _FOREIGN = {
     "COLORFGBG",
     "EDITOR",
     "VISUAL",
-    "TMUX",
+    *("TMUX", "TMUX_PANE", "STY", "TERM_PROGRAM"),
     "SSH_TTY",
     "SSH_CONNECTION",
 }

@@ -264,6 +264,11 @@ def _answer_length(read: bytes) -> int:
     if read.startswith(b"\x1b[?"):
         end = read.find(b"c")
         return end + 1 if end > 0 and all(byte in b"0123456789;" for byte in read[3:end]) else 0
+    if read.startswith((b"\x1b_G", b"\x1bP>|")):
+        return read.find(b"\x1b\\") + 2 if b"\x1b\\" in read else 0
+    if read.startswith(b"\x1b[6;"):
+        end = read.find(b"t")
+        return end + 1 if end > 0 and all(byte in b"0123456789;" for byte in read[4:end]) else 0
     return 0
 
 

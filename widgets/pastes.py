@@ -1,42 +1,79 @@
-"""What a terminal sends, sorted: keys for the parser, whole pastes, and answers that come too late to be of use.
+"""What a terminal sends, sorted: keys for the parser, whole pastes, and what it answers when it is asked.
 
 A paste is handed on here and not by Textual's parser, which takes its time over a long one, and could press keys, Enter
 among them, with what it does not understand. Bytes become text in `terminal_input`.
 """
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 
+from textual.constants import ESCAPE_DELAY
 from textual.events import Paste
 
 from tools.patterns import late
 
 PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
-_ANSWER = late("\x1b\\]\\d+;[^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b\\[\\?[\\d;]*c")
-"""Of what a terminal tells when it is asked: its colours and its attributes."""
-_UNFINISHED = late("\x1b(?:\\[20{0,2}|\\[\\?[\\d;]*|\\]\\d[^\x07\x1b]*\x1b?)\\Z")
-"""The beginning of a paste or an answer, of which the rest is still under way."""
+_ANSWER = late(
+    "\x1b\\]\\d+;[^\x07\x1b]*(?:\x07|\x1b\\\\)"  # a colour, the size of a cell
+    "|\x1b\\[\\?[\\d;]*c|\x1b\\[6;\\d+;\\d+t"  # attributes, the size of a cell
+    "|\x1b_G[^\x07\x1b]*\x1b\\\\|\x1bP>\\|[^\x07\x1b]*\x1b\\\\"  # images, its name
+)
+_BEGUN = late(
+    "\x1b(?:"
+    "\\[(?:20{0,2}|6(?:;\\d*){0,2}|\\?[\\d;]*)?|\\](?:\\d+(?:;[^\x07\x1b]*\x1b?)?)?"
+    "|_(?:G(?:[\\w=,]*|[\\w=,]*;(?:OK?\x1b?|E[ -~]*\x1b?)?))?|P(?:>(?:\\|[ -~]*\x1b?)?)?"
+    ")?\\Z"
+)
+"""The beginning of a paste or an answer, of which the rest is still under way; or an Escape."""
+_SURELY = late("\x1b(?:_G[a-zA-Z]=|P>\\||\\]\\d+;)")
+"""What begins like this was pressed by nobody."""
 _LONGEST_ANSWER = 200
+_ANSWER_TAKES = 1.0
+"""Seconds until what has begun like an answer has no end any more."""
+
+
+class TerminalAnswer(str):
+    """What a terminal says about itself."""
+
+    __slots__ = ()
 
 
 class Incoming:
-    """Takes a terminal's input in whatever pieces it comes; what they make does not depend on where it was cut."""
+    """Takes a terminal's input in whatever pieces it comes; what they make does not depend on where it was cut.
 
-    def __init__(self) -> None:
+    What could be the beginning of an answer is held for as long as an Escape is, which could be a key's. Of an answer
+    that never ends nothing is typed, and what was pressed behind it counts.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._held = ""
+        self._fragment = ""
+        """Of what is held, what surely is an answer's."""
+        self._until = 0.0
         self._paste: list[str] | None = None
 
-    def take(self, text: str) -> Iterator[str | Paste]:
-        """Text with keys in it, and pastes, in their order."""
-        text, self._held = self._held + text, ""
+    @property
+    def patience(self) -> float | None:
+        """Seconds until what is held counts as it is; None: nothing is, or a paste goes on."""
+        if not self._held or self._paste is not None:
+            return None
+        return max(0.0, self._until - self._clock())
+
+    def take(self, text: str) -> Iterator[str | Paste | TerminalAnswer]:
+        """Text with keys in it, pastes and answers, in their order."""
+        text, begun = self._held + text, self._fragment
+        self._held = self._fragment = ""
         while text:
             if self._paste is None:
                 before, begins, text = text.partition(PASTE_BEGINS)
                 if begins:
                     self._paste = []
                 else:
-                    before = self._without_unfinished(before)
-                if keys := _ANSWER.sub("", before):
-                    yield keys
+                    before = self._without_unfinished(before, begun)
+                if not self._held or before:
+                    yield from _parted(before, begun)
+                    begun = ""
             else:
                 inside, ends, text = text.partition(PASTE_ENDS)
                 if not ends:
@@ -45,11 +82,25 @@ class Incoming:
                 pasted, self._paste = "".join((*self._paste, inside)), None
                 yield Paste(pasted.replace("\0", ""))
 
-    def _without_unfinished(self, text: str) -> str:
-        found = _UNFINISHED.search(text)
+    def give_up(self) -> str:
+        """What was held and has had its time: the keys in it."""
+        if self.patience != 0.0:
+            return ""
+        held, fragment = self._held, self._fragment
+        self._held = self._fragment = ""
+        return held.removeprefix(fragment)
+
+    def _without_unfinished(self, text: str, begun: str) -> str:
+        found = _BEGUN.search(text)
         if found is None or len(found.group()) > _LONGEST_ANSWER:
             return text
         self._held = found.group()
+        if begun and not found.start():
+            self._fragment = begun
+        else:
+            is_sure = _SURELY.match(self._held) is not None
+            self._fragment = self._held if is_sure else ""
+            self._until = self._clock() + (_ANSWER_TAKES if is_sure else ESCAPE_DELAY)
         return text[: found.start()]
 
     def _hold_end_of_paste(self, inside: str) -> None:
@@ -58,3 +109,15 @@ class Incoming:
         cut = max(0, len(inside) - len(PASTE_ENDS) + 1)
         self._paste.append(inside[:cut])
         self._held = inside[cut:]
+
+
+def _parted(text: str, begun: str) -> Iterator[str | TerminalAnswer]:
+    """`begun`: what an answer begins with that went on otherwise, if none is found in its place."""
+    at = 0
+    for found in _ANSWER.finditer(text):
+        if keys := text[at : found.start()].removeprefix(begun):
+            yield keys
+        yield TerminalAnswer(found.group())
+        at, begun = found.end(), ""
+    if keys := text[at:].removeprefix(begun):
+        yield keys

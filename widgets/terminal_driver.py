@@ -22,8 +22,9 @@ from textual.message import Message
 
 from widgets import textual_inside
 from widgets.foreground import stop_group
+from widgets.graphics.terminal_images import TerminalImages
 from widgets.held_terminal import HeldTerminal
-from widgets.pastes import Incoming
+from widgets.pastes import Incoming, TerminalAnswer
 from widgets.raw_input import RawInput
 from widgets.terminal_input import InputReader
 from widgets.textual_inside import KeyParser
@@ -67,8 +68,12 @@ class TerminalDriver(LinuxDriver):
         held: HeldTerminal | None = None,
         ahead: Ahead | None = None,
         raw: RawInput | None = None,
+        images: TerminalImages | None = None,
     ) -> None:
-        """`held`: the terminal so far; knows what it was like before. `raw`: hears what comes before keys are made."""
+        """`held`: the terminal so far; knows what it was like before. `raw`: hears what comes before keys are made.
+
+        `images`: those that it shows, which are told when it comes and goes, and what it answers.
+        """
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         if sys.__stderr__ is not None and not sys.__stderr__.isatty():
             textual_inside.draw_on(self, sys.__stdout__)
@@ -80,6 +85,7 @@ class TerminalDriver(LinuxDriver):
         self._held = held
         self._ahead = ahead
         self._raw = raw
+        self._images = images
         self._settling: Future[None] | None = None
         self._incoming = Incoming()
         self._has_page = False
@@ -96,6 +102,8 @@ class TerminalDriver(LinuxDriver):
         if self._held is not None and self._held.attributes is not None:
             self.attrs_before = self._held.attributes
         self.write(_KEEP_TITLE)
+        if self._images is not None:
+            self.write(self._images.arrive())
 
     def write(self, data: str) -> None:
         if data == _ENTER_SCREEN and self._held is not None and self._held.is_drawn:
@@ -104,6 +112,8 @@ class TerminalDriver(LinuxDriver):
         super().write(data)
 
     def stop_application_mode(self) -> None:
+        if self._images is not None:
+            self.write(self._images.leave())
         self.write(_OWN_TITLE_AND_CURSOR)
         super().stop_application_mode()
 
@@ -128,13 +138,15 @@ class TerminalDriver(LinuxDriver):
         if self._held is not None:
             self._take(parser, reader.read(self._held.take_read()))
         while not self.exit_event.is_set():
-            ready, _, _ = select.select([self.fileno, self._wakes], [], [], parser.patience)
+            ready, _, _ = select.select([self.fileno, self._wakes], [], [], _sooner(parser, self._incoming))
             if self.fileno in ready:
                 data = _read(self.fileno)
                 if not data:
                     os.kill(os.getpid(), signal.SIGHUP)  # the terminal has gone
                     return
                 self._take(parser, reader.read(data))
+            for event in parser.take_alone(self._incoming.give_up()):
+                self._deliver(_as_key(event))
             for event in parser.tick():
                 self._deliver(_as_key(event))
         parser.close()
@@ -156,6 +168,9 @@ class TerminalDriver(LinuxDriver):
         for part in self._incoming.take(text):
             if isinstance(part, events.Paste):
                 self._deliver(part)
+            elif isinstance(part, TerminalAnswer):
+                if self._images is not None:
+                    self._events.call_soon_threadsafe(self._images.hear, str(part))
             else:
                 for event in parser.feed(part):
                     self._deliver(_as_key(event))
@@ -177,6 +192,8 @@ class TerminalDriver(LinuxDriver):
         if isinstance(event, events.Key | events.Paste):
             self._wait_until_settled()
         self.process_message(event)
+        if self._images is not None and self._images.misses_some:
+            self._events.call_soon_threadsafe(self._images.try_again)
         if self._ahead is not None and isinstance(event, events.Key) and not self._ahead.is_text(event):
             self._settling = asyncio.run_coroutine_threadsafe(self._ahead.settle(), self._events)
 
@@ -187,6 +204,12 @@ class TerminalDriver(LinuxDriver):
             if time.monotonic() > end:
                 return
             wait([settling], 0.05)
+
+
+def _sooner(parser: KeyParser, incoming: Incoming) -> float | None:
+    """Seconds until one of them takes what there is for all that comes."""
+    waits = [seconds for seconds in (parser.patience, incoming.patience) if seconds is not None]
+    return min(waits, default=None)
 
 
 def _as_key(event: Message) -> Message:

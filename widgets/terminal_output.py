@@ -20,6 +20,8 @@ from textual.screen import Screen
 from textual.strip import Strip
 
 from tools.patterns import late
+from widgets.graphics.over_cells import OverCells
+from widgets.painted import Row, Run
 from widgets.textual_inside import (
     ChopsUpdate,
     CompositorUpdate,
@@ -39,18 +41,6 @@ _FEWEST_MOVED = 4
 _SHARE_MOVED = 0.3
 
 
-class Run(NamedTuple):
-    """Cells of a row that were written together."""
-
-    x: int
-    end: int
-    strip: Strip
-
-
-Row = dict[int, Run]
-"""The runs of a row by where they start; they do not overlap."""
-
-
 class _Update(CompositorUpdate):
     """Stands for an update of the compositor; it is encoded only when it is really sent."""
 
@@ -66,8 +56,10 @@ class _Update(CompositorUpdate):
 
 
 class OutputDiff:
-    def __init__(self, app: App[Any]) -> None:
+    def __init__(self, app: App[Any], over: OverCells | None = None) -> None:
+        """`over`: the images that the terminal draws over cells."""
         self._app = app
+        self._over = over
         self._send: Display | None = None
         self._rows: dict[int, Row] = {}
         self._is_on = True
@@ -112,13 +104,15 @@ class OutputDiff:
             out = self._encode_all(update, system)
         else:
             out = self._encode_changes(update, system)
+        if self._over is not None:
+            self._over.look(self._rows)
         text = "".join(out)
         self.bytes_sent += len(text)
         return text
 
     def _encode_all(self, update: LayoutUpdate, system: ColorSystem) -> list[str]:
         self.forget()
-        out: list[str] = []
+        out: list[str] = [self._over.take_all_off()] if self._over is not None else []
         for y, strips in enumerate(update.strips, update.region.y):
             row: Row = {}
             x = update.region.x
@@ -133,9 +127,9 @@ class OutputDiff:
 
     def _encode_changes(self, update: ChopsUpdate, system: ColorSystem) -> list[str]:
         wanted = _wanted(update)
-        out: list[str] = []
+        out: list[str] = [self._over.make_way(self._rows, wanted)] if self._over is not None else []
         move = find_move(self._rows, wanted)
-        if move is not None:
+        if move is not None and not (self._over is not None and self._over.covers(move.top, move.bottom)):
             self._scroll(move, wanted, out)
         for y, runs in wanted.items():
             row = self._rows.setdefault(y, {})

@@ -6,7 +6,7 @@ there.
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, ClassVar, Generic, TypeVar
 
 from rich.color import Color, ColorSystem
@@ -14,7 +14,7 @@ from rich.console import Console, RenderableType
 from rich.segment import Segment
 from rich.style import Style
 from textual import events, on
-from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
+from textual._compositor import ChopsUpdate, Compositor, CompositorUpdate, LayoutUpdate
 from textual._parser import ParseError
 from textual._styles_cache import StylesCache
 from textual._xterm_parser import XTermParser
@@ -178,6 +178,24 @@ def set_color_system(console: Console, system: ColorSystem) -> None:
 # -- screens -----------------------------------------------------------------------------------------------
 
 
+class _NearChanges(Compositor):
+    """Of a part of the screen only the widgets there are asked for their rows; of itself it asks everyone in sight."""
+
+    def _get_renders(self, crop: Region | None = None) -> Iterable[tuple[Region, Region, list[Strip]]]:
+        if crop is None:
+            yield from super()._get_renders()
+            return
+        for widget, (region, clip) in self.visible_widgets.items():
+            shown = region.intersection(clip)
+            if shown and crop.overlaps(shown):
+                yield region, clip, widget.render_lines(shown.translate(-region.offset))
+
+
+def paint_near_changes(screen: Screen[Any]) -> None:
+    """For a new screen, before anything is on it."""
+    screen._compositor = _NearChanges()
+
+
 class SheetScreen(ModalScreen[Result], Generic[Result]):
     """A screen above the page; Escape closes it and gives nothing back.
 
@@ -281,6 +299,14 @@ class KeyParser:
     def tick(self) -> Iterable[Message]:
         """What is a key of its own because nothing has come behind it."""
         return self._parser.tick()
+
+    def take_alone(self, text: str) -> Iterator[Message]:
+        """What has waited for more already, which would have been an Escape's to do here."""
+        if text:  # nothing would be the end of all
+            yield from self._parser.feed(text)
+        if text and self._parser._timeout_time is not None:
+            self._parser._timeout_time = time.monotonic()
+            yield from self._parser.tick()
 
     @property
     def patience(self) -> float | None:

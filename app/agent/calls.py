@@ -97,7 +97,7 @@ class Batch:
         return self._ports.queues.watch_steering(skip)
 
     async def _prepare(self, work: _Work) -> None:
-        early = self._refusal()
+        early = self._refusal() or self._ports.watch.refusal(work.call)
         if early is None and self._was_cut:
             early = not_run_after_length(work.call.name)
         if early is not None:

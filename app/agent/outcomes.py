@@ -84,17 +84,22 @@ def as_message(call: ToolCall, result: ToolResult, duration_ms: int | None) -> T
 
 def from_message(message: ToolResultMessage) -> ToolResult:
     """The way back: a stored result as its tool made it, for drawing."""
-    details: Json = message.details
+    return from_outcome(message, is_error=message.is_error)
+
+
+def from_outcome(outcome: ToolOutcome | ToolResultMessage, *, is_error: bool = False) -> ToolResult:
+    """The same of a result that is not stored."""
+    details: Json = outcome.details
     return ToolResult(
         content=tuple(
             TextPart(text=block.text)
             if isinstance(block, Text)
             else ImagePart(data=block.data, mime_type=block.mime_type)
-            for block in message.content
+            for block in outcome.content
             if isinstance(block, Text | Image)
         ),
         details=details if isinstance(details, dict) else None,
-        is_error=message.is_error,
+        is_error=is_error,
     )
 
 

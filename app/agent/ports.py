@@ -11,6 +11,7 @@ import msgspec
 from app.agent.abort import Abort
 from app.agent.hooks import LoopHooks
 from app.agent.queues import Queues
+from app.agent.watching import CallWatch
 from app.agent.way import Gate, Masks, NoMasks, open_gate
 from app.providers.contract import AssistantStream
 from app.values.content import ToolCall
@@ -36,6 +37,8 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     gate: Gate = open_gate
     """Asked about each call behind the hooks."""
     masks: Masks = NoMasks()
+    watch: CallWatch = CallWatch()
+    """Looks at calls while they arrive."""
     interrupt_mode: Callable[[], InterruptMode] = lambda: "wait"
     system_update: Callable[[], SystemMessage | None] = lambda: None
     """What changed in prompt and tools since the last request."""

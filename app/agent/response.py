@@ -48,13 +48,21 @@ async def receive(stream: AssistantStream, ports: Ports) -> AsyncGenerator[RunEv
                     | ToolCallStart()
                     | ToolCallEnd()
                 ):
+                    ports.watch.hear(event)
                     yield MessageUpdate(usage=stream.draft.usage, assistant_message_event=event)
                 case StreamStart():
-                    yield MessageStart(message=msgspec.structs.replace(stream.partial, content=()))
+                    begun = stream.partial
+                    ports.watch.begin(begun.id, stream.cancel)
+                    yield MessageStart(message=msgspec.structs.replace(begun, content=()))
                 case StreamDone() | StreamError():
+                    ended = event.message
+                    if event.reason == "aborted" and not ports.abort.is_set:
+                        ended = ports.watch.cut(ended) or ended
+                    if ended is not event.message:
+                        yield _end_of_call(ended)
                     message = msgspec.structs.replace(
-                        event.message,
-                        content=_with_unique_call_ids(event.message.content),
+                        ended,
+                        content=_with_unique_call_ids(ended.content),
                         duration_ms=round((time.monotonic() - started) * 1000),
                     )
                     message = await _sealed(message, ports.hooks, ports.report)
@@ -64,6 +72,14 @@ async def receive(stream: AssistantStream, ports: Ports) -> AsyncGenerator[RunEv
     finally:
         forget()
         stream.cancel()
+
+
+def _end_of_call(cut: AssistantMessage) -> MessageUpdate:
+    """The last call of an answer that was cut behind it."""
+    call = cut.content[-1]
+    assert isinstance(call, ToolCall)
+    end = ToolCallEnd(content_index=len(cut.content) - 1, tool_call=call)
+    return MessageUpdate(usage=cut.usage, assistant_message_event=end)
 
 
 def _stopped(message: AssistantMessage) -> AssistantMessage:

@@ -34,7 +34,6 @@ from app.agent.outcomes import ABORTED, checked, failure, in_words, not_found
 from app.values.content import ToolCall
 from tools.base import Tool, ToolContext, ToolError
 from tools.results import ToolResult
-from tools.schema import validate_arguments
 from tools.touches import NOTHING, Touches, TouchesFiles
 
 Progress = Callable[[ToolResult], None]
@@ -132,14 +131,14 @@ class Way:
         if tool is None:
             return not_found(call.name, tuple(tools))
         try:
-            shown = _named(tool, _readable(call))
+            shown = named(tool, _readable(call))
             arguments = _fitting(tool, shown)
             for ask in (self._hook, partial(self._gate, tool=tool)):
                 verdict = await self._asked(ask(call, shown, self._parent_id))
                 if verdict.is_blocked:
                     return _blocked(verdict)
                 if verdict.arguments is not None:
-                    shown = _named(tool, verdict.arguments)
+                    shown = named(tool, verdict.arguments)
                     arguments = _fitting(tool, shown)
             context = self._tool_context(call, self._masked_progress(progress))
             touches = await _touches(arguments, context)
@@ -244,7 +243,7 @@ def _readable(call: ToolCall) -> dict[str, Any]:
     return call.arguments
 
 
-def _named(tool: Tool, raw: dict[str, Any]) -> dict[str, Any]:
+def named(tool: Tool, raw: dict[str, Any]) -> dict[str, Any]:
     """By the names that the tool has: whoever is asked about a call reads them by no other."""
     if tool.prepare is None or not isinstance(raw, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
         return raw
@@ -256,6 +255,8 @@ def _named(tool: Tool, raw: dict[str, Any]) -> dict[str, Any]:
 
 def _fitting(tool: Tool, raw: dict[str, Any]) -> Any:
     try:
+        from tools.schema import validate_arguments  # noqa: PLC0415  (with the first tools)
+
         return validate_arguments(tool, raw)
     except ToolError:
         raise

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -18,24 +18,19 @@ from app.assembly.tool_names import tool_choice
 from app.assembly.trusting import TrustInProject, is_accepted
 from app.engine.choice import ModelChoice
 from app.engine.edit_way import edit_mode
-from app.engine.jobs_tool import jobs_tool
 from app.engine.known_secrets import SecretPlaces
 from app.engine.machinery import Parts
 from app.engine.options import (
     SessionOptions,
-    broken_intercept_rules,
     kernel_settings,
     read_settings,
     shell_settings,
 )
 from app.engine.places import Places
-from app.engine.plan_tool import plan_tool
 from app.engine.prompting import PromptChoice, PromptSource
 from app.engine.session import Session
 from app.engine.standing import GateStanding, rules_in
 from app.engine.summariser import summary_model
-from app.engine.todo_tool import todo_tool
-from app.engine.todos import is_wanted
 from app.engine.toolbox import Toolbox
 from app.extensions.choosing import Asked, Chosen, choose
 from app.extensions.guard import limits_in_force
@@ -55,10 +50,8 @@ from app.sessions.log import SessionLog
 from app.sessions.old_outputs import drop_old_outputs, outputs_of
 from app.undo.place import UndoPlace
 from tools.base import Tool
-from tools.builtin.mermaid import mermaid_tool
 from tools.files.artifacts import Artifacts
 from tools.files.presence import is_file
-from tools.registry import builtin_tools
 from tools.running.own_shell import OwnShell
 from tools.workspace import Workspace
 
@@ -127,9 +120,9 @@ def assemble(
     told, choice = wishes.look(), wishes.choice
     extensions = extensions_for(options, in_force)
     hooks = ExtensionHooks(extensions)
-    workspace = _workspace(paths, in_force, project, log, hooks, choice)
+    workspace = _workspace(paths, in_force, project, log, hooks, choice, has_person=can_ask)
     ground = Ground(options, paths, begun, workspace, can_ask=can_ask)
-    toolbox = Toolbox(_own_tools(options), workspace, model=lambda: choice.model)
+    toolbox = Toolbox(_own_tools(options, lambda: assembled), workspace, model=lambda: choice.model)
     workspace.active_tools = toolbox.active
     prompt = PromptSource(paths, toolbox, _prompt_choice(options, trust, chosen))
     session = Session(
@@ -152,8 +145,6 @@ def assemble(
     )
     project.tell = ground.tell = partial(session.notify, level="warning")
     _, summary_problem = summary_model(settings.compaction.model, choice)
-    if not options.no_builtin_tools:
-        _add_own_tools(session, toolbox, in_force, choice)
     session.choose_tools(tool_choice(options, settings))
     wishes.is_restored = _restore(session, options, has_level=choice.is_thinking_asked)
     themes = _required(options.use_theme, themes_of(options, paths, trust, chosen.themes))
@@ -177,7 +168,7 @@ def assemble(
         locked=begun.locked,
         problems=(
             *map(str, (*in_force.problems, *catalogue.problems, *credentials.problems)),
-            *(*told, *broken_intercept_rules(settings)),
+            *told,
             *prompt.problems,
             *log.take_problems(),
             *themes.problems,
@@ -188,20 +179,16 @@ def assemble(
     return assembled
 
 
-def _own_tools(options: Options) -> tuple[Tool, ...]:
-    return () if options.no_builtin_tools else builtin_tools()
+def _own_tools(options: Options, assembled: Callable[[], Assembled]) -> Callable[[Toolbox], Iterable[Tool]]:
+    def made(toolbox: Toolbox) -> Iterable[Tool]:
+        if options.no_builtin_tools:
+            return ()
+        from app.assembly.own_tools import own_tools  # noqa: PLC0415  (the first paint needs no tool)
 
+        whole = assembled()
+        return own_tools(whole.session, toolbox, whole.in_force, whole.choice)
 
-def _add_own_tools(session: Session, toolbox: Toolbox, in_force: InForce, choice: ModelChoice) -> None:
-    """Those that act on the session itself, and one that a setting brings."""
-    session.add_tool(jobs_tool(session.job_table), owner="built-in")
-    todo = todo_tool(lambda: session.todos, session.change_todos)
-    session.add_tool(todo, owner="built-in")
-    toolbox.withhold(lambda tool: tool is todo and not is_wanted(in_force, choice.model))
-    session.add_tool(plan_tool(session.propose_plan), owner="built-in")
-    mermaid = mermaid_tool()
-    session.add_tool(mermaid, owner="built-in")
-    toolbox.withhold(lambda tool: tool is mermaid and not in_force.settings.render_mermaid.enabled)
+    return made
 
 
 async def _follow(assembled: Assembled, options: Options, paths: Paths) -> None:
@@ -226,6 +213,8 @@ def _standing(
         folder=lambda: paths.cwd,
         agent_dir=paths.agent_dir,
         is_trusted=lambda: project.decision.is_trusted,
+        counts_now=project.counts_now,
+        has_nothing=lambda: project.decision.reason == "nothing-to-trust",
         is_accepted=lambda: is_accepted(project.decision),
     )
 
@@ -267,6 +256,8 @@ def _workspace(
     log: SessionLog,
     hooks: ExtensionHooks,
     choice: ModelChoice,
+    *,
+    has_person: bool,
 ) -> Workspace:
     folder, above = outputs_of(log)
     own_shell = OwnShell(paths.cache_dir / "shell", paths.home)
@@ -274,7 +265,7 @@ def _workspace(
     return Workspace(
         paths.cwd,
         artifacts=Artifacts(folder, above=above, before_first=lambda: drop_old_outputs(roots)),
-        shell=lambda: shell_settings(in_force, project.counts_now, own_shell),
+        shell=lambda: shell_settings(in_force, project.counts_now, own_shell, has_person=has_person),
         read=lambda: read_settings(in_force),
         kernel_settings=lambda: kernel_settings(in_force, project.counts_now, lambda: _is_harmless(project)),
         edit_mode=lambda: edit_mode(in_force.settings.edit, choice.model),

@@ -16,7 +16,7 @@ from tools.files.presence import is_file
 if TYPE_CHECKING:
     from app.mcp.config import ConfiguredServers
     from app.mcp.entries import ServerConfig
-    from app.mcp.link import Transport
+    from app.mcp.streams import Transport
 
 _FILES = ("mcp.json", ".mcp.json")
 

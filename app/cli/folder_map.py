@@ -30,7 +30,7 @@ def run_folder(folder: Path, asked: MapAsked, cache: Path) -> int:
         root_of(place),
         cache,
         asks_git_at_home=lambda: _home_if_harmless(paths),
-        hidden=lambda: HiddenFiles(hidden_forms(rules_here(paths).rules.rules, place, paths.home)),
+        hidden=lambda: _hidden(paths, place),
         begins_at=place,
     )
     if asked.forget:
@@ -55,6 +55,14 @@ def run_folder(folder: Path, asked: MapAsked, cache: Path) -> int:
     else:
         sys.stdout.write(map_told(answer, is_question=asked.about is not None) + "\n")
     return 0
+
+
+def _hidden(paths: Paths, place: Path) -> HiddenFiles:
+    """Rules speak of paths from where one works: that is this folder, and the one that is mapped as well."""
+    rules = rules_here(paths).rules.rules
+    return HiddenFiles(
+        tuple(form for one in (place, Path.cwd()) for form in hidden_forms(rules, one, paths.home))
+    )
 
 
 def _json_line(answer: MapAnswer) -> str:

@@ -102,7 +102,8 @@ async def _work(
             sys.stderr.write(summary(assembled, extended.extensions) + "\n")
         if face == "rpc":
             TrustAsked(assembled, paths, extended.trust).begin()
-        if face == "rpc":
+            for problem in assembled.problems:  # who reads lines does not read standard error
+                session.notify(problem, "warning")
             return FirstInput()
         # Words that are flags of extensions are told apart from others only now.
         return given if given is not None else read(extended.options)

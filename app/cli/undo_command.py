@@ -23,7 +23,7 @@ from app.undo.plan import Plan, Row
 from app.undo.restores import in_words
 from app.values.entries import CustomEntry, CustomMessageEntry
 from app.values.unable import Unable
-from tools.amounts import changed_lines
+from tools.amounts import changed_files, changed_lines
 from tools.files.presence import is_dir
 from tools.text import visible
 
@@ -119,9 +119,7 @@ def _previewed(asked: _Asked, plan: Plan) -> int:
             }
         )
         return 0
-    sys.stdout.write(
-        f"{visible(plan.target.words)}: {_count(len(rows))}, {changed_lines(plan.added, plan.removed)}\n"
-    )
+    sys.stdout.write(f"{visible(plan.target.words)}: {changed_files(len(rows), plan.added, plan.removed)}\n")
     width = max((len(visible(row.path)) for row in rows), default=0)
     for row in rows:
         sys.stdout.write(_line(row, asked, min(width, 60)) + "\n")
@@ -135,7 +133,7 @@ def _previewed(asked: _Asked, plan: Plan) -> int:
 
 
 def _line(row: Row, asked: _Asked, width: int) -> str:
-    lines = changed_lines(row.added, row.removed) if row.added or row.removed else ""
+    lines = changed_lines(row.added, row.removed)
     why = row.why or row.by
     if row.state == "conflict" and row.path not in asked.choices:
         merge = f", --merge {row.path}" if row.can_merge else ""

@@ -96,6 +96,15 @@ def boundary(payload: Any, so_far: p.BoundaryAnswer | None, answer: p.BoundaryAn
     )
 
 
+def problems(
+    payload: p.Diagnose, so_far: p.DiagnoseAnswer | None, answer: p.DiagnoseAnswer
+) -> p.DiagnoseAnswer:
+    """All of them, one after the other."""
+    if so_far is None:
+        return answer
+    return p.DiagnoseAnswer(problems=(*so_far.problems, *answer.problems))
+
+
 def message_answers(payload: p.MessageEnded, so_far: Any, answer: p.MessageAnswer) -> p.MessageAnswer | None:
     if answer.message is None:
         return so_far

@@ -6,17 +6,19 @@ called with limits; when it fails, the face goes on as if it were not there.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from app.extensions.contexts import CommandContext
 from app.extensions.guard import HookTooSlow, call, call_now
 from app.extensions.hooked import Hooked, in_words
 from app.extensions.registrations import Command, Completion, Extension, ExtensionFlag, Shortcut
 from app.extensions.views import View, as_view
 from app.values.messages import CustomMessage
 from tools.results import Card, ToolResult
+
+if TYPE_CHECKING:
+    from app.extensions.contexts import CommandContext
 
 COMMAND_SECONDS = 24 * 3600.0
 """A command may run long; it is a person who waits, and Escape ends it."""
@@ -80,16 +82,21 @@ class Catalogue:
         if found is None:
             return False
         extension, command = found
-        context = CommandContext(extension, self._hooked)
+        context = self._context(extension)
         await self._guarded(extension, f"command /{name}", COMMAND_SECONDS, command.run, arguments, context)
         return True
+
+    def _context(self, extension: Extension) -> "CommandContext":
+        from app.extensions.contexts import CommandContext  # noqa: PLC0415  (behind the first paint)
+
+        return CommandContext(extension, self._hooked)
 
     async def run_shortcut(self, key: str) -> bool:
         found = self._owner(key, lambda extension: extension.shortcuts)
         if found is None:
             return False
         extension, shortcut = found
-        context = CommandContext(extension, self._hooked)
+        context = self._context(extension)
         await self._guarded(extension, f"shortcut {key}", COMMAND_SECONDS, shortcut.run, context)
         return True
 

@@ -3,17 +3,21 @@
 Loading and reloading are `runner`'s business; what an extension may call is `api`'s.
 """
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from app.extensions.bound import Bound
-from app.extensions.contexts import Context
 from app.extensions.events import EventBus
 from app.extensions.guard import HookLimits, HookTooSlow, call
 from app.extensions.hooks import Hook, as_answer, hook_named
 from app.extensions.registrations import Extension, ExtensionFlag, Problem
 from app.values.events import Event, ExtensionError
+
+if TYPE_CHECKING:
+    from app.extensions.bound import Bound
+    from app.extensions.contexts import Context
 
 
 class Registered:

@@ -163,6 +163,14 @@ HOOKS: dict[str, Hook] = {
             "Nothing is left to do; may add entries or go on.",
         ),
         _change(
+            "diagnose",
+            p.Diagnose,
+            p.DiagnoseAnswer,
+            fold.problems,
+            "The agent changed files and would stop (`diagnostics.when`); may name what is wrong with them.",
+            is_slow=True,
+        ),
+        _change(
             "message_end",
             p.MessageEnded,
             p.MessageAnswer,

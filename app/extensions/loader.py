@@ -13,9 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.extensions.modules import CannotLoad, load_function
 from app.extensions.registrations import Extension, Source
-from app.extensions.versions import require_version
 from app.resources.paths import Paths
 from tools.files.presence import is_dir, is_file
 
@@ -150,6 +148,9 @@ def _from_manifest(folder: Path, manifest: Path, origin: Origin) -> list[Source]
 
 def _file_source(file: Path, name: str, origin: Origin, api: str = "") -> Source:
     def load(extension: Extension) -> Any:
+        from app.extensions.modules import load_function  # noqa: PLC0415  (behind the first paint)
+        from app.extensions.versions import require_version  # noqa: PLC0415  (behind the first paint)
+
         require_version(api)
         return load_function(file, extension)
 
@@ -159,6 +160,8 @@ def _file_source(file: Path, name: str, origin: Origin, api: str = "") -> Source
 
 def _broken(file: Path, name: str, origin: Origin, reason: str) -> Source:
     def load(extension: Extension) -> Any:
+        from app.extensions.modules import CannotLoad  # noqa: PLC0415  (behind the first paint)
+
         raise CannotLoad(reason)
 
     return Source(name=name, path=str(file), origin=origin, load=load)

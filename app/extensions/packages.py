@@ -19,7 +19,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.extensions.distributions import require_names, require_names_of_installed
 from app.extensions.package_contents import (
     BadPackage,
     PackageContents,
@@ -259,6 +258,12 @@ def _pip(paths: Paths, source: str, place: Path) -> str:
             f"{source}: pip: takes the name of a distribution and, if you like, its version, as in pip:bayou-notes or "
             "pip:bayou-notes==1.2. A folder or an address of your own is given without pip:"
         )
+    # Only an installation asks what a distribution is called.
+    from app.extensions.distributions import (  # noqa: PLC0415
+        require_names,
+        require_names_of_installed,
+    )
+
     # Isolated, and away from any folder: Python would import a `pip` that lies in the one where bayou was started.
     base = [sys.executable, "-I", "-m", "pip"]
     if subprocess.run([*base, "--version"], capture_output=True, check=False, cwd="/").returncode:

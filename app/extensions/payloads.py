@@ -274,6 +274,40 @@ class BoundaryAnswer(Answer, frozen=True, kw_only=True):
     """False ends the run here, True asks for one more turn."""
 
 
+class FileToDiagnose(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that the agent changed."""
+
+    path: str
+    """Absolute."""
+    before: str | None = None
+    """Its text before; None: it was not there."""
+    is_there: bool = True
+    """False: the agent removed it."""
+
+
+class Diagnose(Payload, kw_only=True):
+    files: tuple[FileToDiagnose, ...]
+
+
+class FoundProblem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Something that is wrong at one place."""
+
+    path: str
+    """Absolute, or from the session's folder."""
+    line: int
+    column: int = 0
+    text: str
+    code: str = ""
+    source: str = ""
+    severity: Literal["error", "warning", "note"] = "error"
+    is_new: bool | None = None
+    """True: it was not there before; None: what stands in a line that was changed counts as new."""
+
+
+class DiagnoseAnswer(Answer, frozen=True, kw_only=True):
+    problems: tuple[FoundProblem, ...] = ()
+
+
 class MessageEnded(Payload, kw_only=True):
     message: Message
 

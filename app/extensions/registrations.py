@@ -4,17 +4,19 @@ One `Extension` is one extension in one epoch: a reload makes new ones, and ever
 is told so.
 """
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from app.extensions.ports import ProviderSpec
 from tools.base import Tool
 from tools.operations import FileOperations, ProcessOperations
 
 if TYPE_CHECKING:
     from app.extensions.bound import Bound
+    from app.extensions.ports import ProviderSpec
 
 
 class StaleExtension(RuntimeError):
@@ -25,7 +27,7 @@ class NotReady(RuntimeError):
     """There is no session yet: actions belong into hooks, tools and commands, not into loading."""
 
 
-def require_bound(bound: "Bound | None") -> "Bound":
+def require_bound(bound: Bound | None) -> Bound:
     if bound is None:
         raise NotReady("There is no session yet. Do this in a hook, for example session_start.")
     return bound
@@ -100,7 +102,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     """Its file, folder or entry point, for people."""
     origin: Literal["builtin", "user", "project", "flag", "settings", "package", "entry-point"]
-    load: Callable[["Extension"], Any]
+    load: Callable[[Extension], Any]
     """Gives the function `extension(api)`; may raise anything."""
 
 

@@ -4,13 +4,13 @@ How they are asked is in `hooked`; where they are found is `loader`'s business; 
 hooks is `session_hooks`'.
 """
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from app.extensions.api import ExtensionApi
-from app.extensions.bound import Bound
 from app.extensions.guard import call, call_now
 from app.extensions.hearing import MEANT, Memory
 from app.extensions.hooked import Hooked, in_words, is_cancelled
@@ -18,6 +18,9 @@ from app.extensions.hooks import SESSION_EVENTS
 from app.extensions.payloads import SessionShutdown, SessionStart
 from app.extensions.registrations import Extension, Problem, Source, Status
 from app.values.events import Event
+
+if TYPE_CHECKING:
+    from app.extensions.bound import Bound
 
 
 class Extensions:
@@ -78,6 +81,8 @@ class Extensions:
         self._epoch += 1
         extension = Extension(source, self._epoch)
         extension.may_read = partial(self.may_read, source)
+        from app.extensions.api import ExtensionApi  # noqa: PLC0415  (behind the first paint)
+
         api = ExtensionApi(self.hooked, extension)
         try:
             function = call_now(source.load, extension, block=self.hooked.limits.load)

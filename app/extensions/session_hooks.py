@@ -3,9 +3,13 @@
 Each method is one question of `app.engine.hooks`; it costs a dictionary look-up when nobody listens.
 """
 
+from __future__ import annotations
+
+import asyncio
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -16,13 +20,10 @@ from app.engine.hooks import Elsewhere, Hooks
 from app.engine.intake import Words
 from app.engine.opinions import MoveOpinion, Moving, OtherCompaction, Reason, RequestIds, ShellOpinion
 from app.extensions import payloads as p
-from app.extensions.bound import Bound
 from app.extensions.catalogue import Catalogue
-from app.extensions.listing import extension_commands
 from app.extensions.registrations import require_bound
 from app.extensions.runner import Extensions
 from app.extensions.shapes import changed_result, content_of, context_of, copy_of, decoded
-from app.extensions.ui import SilentUi
 from app.extensions.views import view_text
 from app.providers.contract import Context, OnEvent, OnPayload
 from app.values.content import ToolCall, text_of
@@ -30,9 +31,14 @@ from app.values.entries import BranchSummaryEntry, CustomEntry
 from app.values.events import CompactionEnd, CompactionResult, EntryAppended, Event, MessageEnd
 from app.values.messages import AssistantMessage, CustomMessage, Message, SystemMessage
 from app.values.models import Model
+from tools.diagnostics.problems import ChangedText, CodeProblem, in_changed_lines
+from tools.diagnostics.reading import MOST_KEPT, clean
 from tools.results import ToolResult
 from tools.running.shell import SpawnPlan
 from tools.running.usershell import UserCommandResult
+
+if TYPE_CHECKING:
+    from app.extensions.bound import Bound
 
 
 class ExtensionHooks(Hooks):
@@ -90,6 +96,8 @@ class ExtensionHooks(Hooks):
         return answers.messages
 
     def commands(self) -> Sequence[Any]:
+        from app.extensions.listing import extension_commands  # noqa: PLC0415  (behind the first paint)
+
         found = extension_commands(self._hooked.loaded)
         return found if self._hooked.bound is None else [*found, *self._hooked.bound.file_commands()]
 
@@ -167,6 +175,9 @@ class ExtensionHooks(Hooks):
         changed = payload.message
         return changed if isinstance(changed, AssistantMessage) else message
 
+    def changes_calls(self) -> bool:
+        return self._hooked.listens("tool_call")
+
     async def before_tool(
         self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None = None
     ) -> Verdict:
@@ -215,6 +226,23 @@ class ExtensionHooks(Hooks):
         is_error = last is not None and last.stop_reason == "error"
         payload = p.BeforeSettle(outcome="error" if is_error else "completed", message=last)
         return await self._boundary("agent_before_settle", payload) is True
+
+    async def diagnose(self, changed: Sequence[ChangedText]) -> Sequence[CodeProblem]:
+        if not self._hooked.listens("diagnose"):
+            return ()
+        folder = self._bound.session.cwd
+        files = tuple(
+            p.FileToDiagnose(
+                path=one.path,
+                before=None if one.before is None else one.before.decode("utf-8", "replace"),
+                is_there=one.after is not None,
+            )
+            for one in changed
+        )
+        answer: p.DiagnoseAnswer | None = await self._hooked.emit("diagnose", p.Diagnose(files=files))
+        if answer is None:
+            return ()
+        return await asyncio.to_thread(_new_ones, answer.problems, changed, folder)
 
     async def _boundary(self, name: str, payload: Any) -> bool | None:
         """What extensions add here is added; returns whether they want one more turn, none, or have no opinion."""
@@ -302,6 +330,8 @@ class ExtensionHooks(Hooks):
     def _show(self, event: Event) -> None:
         """Where there is no screen that draws for itself, the face is handed what renderers make."""
         ui = self._bound.ui
+        from app.extensions.ui import SilentUi  # noqa: PLC0415  (behind the first paint)
+
         if not isinstance(ui, SilentUi):
             return
         message = event.message if isinstance(event, MessageEnd) else None
@@ -388,6 +418,28 @@ class ExtensionHooks(Hooks):
             from_extension=summary is not None and bool(summary.from_hook),
         )
         await self._hooked.emit("session_tree", told)
+
+
+def _new_ones(
+    said: Sequence[p.FoundProblem], changed: Sequence[ChangedText], folder: Path
+) -> list[CodeProblem]:
+    """Those that an extension calls new, and of those of which it says nothing what stands in new lines."""
+    known: list[CodeProblem] = []
+    unknown: list[CodeProblem] = []
+    for one in said:
+        problem = CodeProblem(
+            path=os.path.realpath(folder / one.path),
+            line=max(1, one.line),
+            column=max(0, one.column),
+            text=clean(one.text, MOST_KEPT),
+            code=clean(one.code),
+            source=clean(one.source) or "extension",
+            severity=one.severity,
+        )
+        if one.is_new is not False:
+            (known if one.is_new else unknown).append(problem)
+    alignments = {one.path: one.alignment() for one in changed}
+    return [*known, *in_changed_lines(unknown, alignments)]
 
 
 def _name(text: str) -> str:

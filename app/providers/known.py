@@ -193,3 +193,13 @@ def key_variable(provider: str, env: Mapping[str, str]) -> str:
     known = PROVIDERS.get(provider)
     named = (*known.bearer_env, *known.env) if known is not None else ()
     return next((name for name in named if env.get(name)), "")
+
+
+RESELLERS = frozenset(
+    (
+        *("github-copilot", "groq", "cerebras", "together", "fireworks", "baseten", "nvidia", "huggingface"),
+        *("amazon-bedrock", "google-vertex", "azure", "openrouter", "vercel-ai-gateway", "radius"),
+        *("cloudflare-workers-ai", "cloudflare-ai-gateway", "opencode", "opencode-go"),
+    )
+)
+"""They pass on what others make: of the same model the maker's own is meant, unless there is a key for theirs alone."""

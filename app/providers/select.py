@@ -8,6 +8,7 @@ import msgspec
 from app.providers.catalogue import ModelCatalogue
 from app.providers.credentials import Credentials
 from app.providers.known import PROVIDERS
+from app.providers.makers import is_resold
 from app.values.models import Model, Prices, ThinkingLevel, thinking_level
 from app.values.unable import Unable
 
@@ -124,7 +125,7 @@ def _pick(
         return best[0]
     paid = [model for model in best if _is_paid(model, credentials)]
     if paid:
-        return paid[0]  # in the catalogue's order: who makes a model comes before who passes it on
+        return min(paid, key=is_resold)  # the first of those that are alike
     raise ModelNotFound(
         f"Several providers have a model called '{name}', and there is a key for none of them. "
         "Say which you mean, as provider/model:",

@@ -17,11 +17,11 @@ from app.resources.settings import (
     SettingRefused,
     Settings,
     as_in_file,
-    converted,
     find_key,
     value_at,
     with_value,
 )
+from app.resources.settings_flaws import sound
 from app.resources.settings_reading import Layer, SettingsProblem, read_layer
 
 Origin = Literal["session", "flags", "project", "global"]
@@ -44,7 +44,7 @@ class InForce:
         """Asked before the project's file is read anew: whether it is still what the person said yes to."""
         self._paths = paths
         self._is_trusted = is_trusted
-        given = {name: converted(find_key(name), value) for name, value in (flags or {}).items()}
+        given = {name: sound(find_key(name), value) for name, value in (flags or {}).items()}
         self._layers: dict[Origin, Layer] = dict.fromkeys(ORDER, Layer())
         self._layers["flags"] = Layer(values=given)
         self._stamps: dict[Origin, Stamp] = {}
@@ -88,7 +88,7 @@ class InForce:
 
     def set(self, name: str, value: Any) -> None:
         """Counts for this session, whatever the files say. Raises `SettingRefused`."""
-        mine = {**self._layers["session"].values, name: converted(find_key(name), value)}
+        mine = {**self._layers["session"].values, name: sound(find_key(name), value)}
         self._layers["session"] = Layer(values=mine)
         self._settle()
 

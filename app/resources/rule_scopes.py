@@ -71,6 +71,14 @@ def scopes_of_glob(text: str) -> tuple[Scope, ...]:
     return (Scope(part="tool", tool="edit", glob=text), Scope(part="tool", tool="write", glob=text))
 
 
+def wrong_with_glob(glob: str) -> str:
+    """Nothing, if it can fit what it seems to be meant for."""
+    for begin, end in ("[]", "{}"):
+        if glob.count(begin) > glob.count(end):
+            return f"has a {begin} that is never closed: it fits only what is called like that"
+    return ""
+
+
 def matches_glob(path: str, glob: str) -> bool:
     """`**` crosses folders, `*` does not, `{a,b}` chooses; a glob without a slash is matched against the name."""
     name = path.replace("\\", "/")

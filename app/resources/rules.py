@@ -14,7 +14,7 @@ from app.resources.files import read_text
 from app.resources.frontmatter import split_frontmatter
 from app.resources.paths import Paths, between
 from app.resources.rule_patterns import NoEngine, compile_condition
-from app.resources.rule_scopes import Scope, parse_scopes, scopes_of_glob
+from app.resources.rule_scopes import Scope, parse_scopes, scopes_of_glob, wrong_with_glob
 from app.resources.system_prompt import RuleLine
 from app.values.unable import FileFault, Unable
 from tools.files.presence import is_dir, is_file
@@ -182,13 +182,17 @@ def read_rule(path: Path, *, name: str, source: Source, problems: list[str]) -> 
         )
         mode = "always"
     description = fields.get("description")
+    globs = _texts(fields.get("globs"))
+    for glob in globs:
+        if why := wrong_with_glob(glob):
+            problems.append(f"{path}: the glob {glob!r} {why}")
     return Rule(
         name=name,
         path=path,
         source=source,
         content=document.body,
         description=" ".join(description.split()) if isinstance(description, str) else "",
-        globs=_texts(fields.get("globs")),
+        globs=globs,
         always_apply=_always_applies(fields, source),
         conditions=conditions,
         scopes=scopes,

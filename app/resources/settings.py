@@ -25,8 +25,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     interaction: agent.InteractionSettings = agent.InteractionSettings()
     tools: agent.ToolSettings = agent.ToolSettings()
     edit: agent.EditSettings = agent.EditSettings()
-    bash: agent.BashSettings = agent.BashSettings()
+    bash: single.BashSettings = single.BashSettings()
     eval: single.EvalSettings = single.EvalSettings()
+    diagnostics: single.DiagnosticSettings = single.DiagnosticSettings()
     mcp: single.McpSettings = single.McpSettings()
     render_mermaid: single.MermaidSettings = single.MermaidSettings()
     background: agent.BackgroundSettings = agent.BackgroundSettings()
@@ -126,15 +127,6 @@ def value_at(settings: Settings, key: SettingKey) -> Any:
     for attribute in key.attributes:
         value = getattr(value, attribute)
     return msgspec.to_builtins(value)
-
-
-def check_value(key: SettingKey, value: Any) -> str | None:
-    """What is wrong with `value` for `key`, in plain words; None when it fits."""
-    try:
-        converted(key, value)
-    except SettingRefused as problem:
-        return str(problem).removeprefix(f"{key.name}: ")
-    return None
 
 
 def with_value(settings: Settings, key: SettingKey, value: Any) -> Settings:

@@ -107,39 +107,6 @@ class ToolSettings(Group, frozen=True, kw_only=True):
     ] = None
 
 
-class AutoBackground(Group, frozen=True, kw_only=True):
-    """Long commands that go to the background by themselves."""
-
-    threshold_ms: Annotated[
-        int, Meta(ge=0, description="A command that runs longer becomes a background job; 0 never.")
-    ] = 0
-
-
-class InterceptorRule(Group, frozen=True, kw_only=True):
-    pattern: str
-    tool: str
-    message: str
-    ignore_case: bool = False
-
-
-class Interceptor(Group, frozen=True, kw_only=True):
-    """Pointing shell commands to the better tool."""
-
-    enabled: Annotated[
-        bool,
-        Meta(
-            description="Answer `cat`, `grep`, `find`, `sed -i` and redirections with the tool to use instead."
-        ),
-    ] = False
-    rules: Annotated[
-        tuple[InterceptorRule, ...],
-        Meta(
-            description="Rules of your own, before these: a regular expression for the beginning of a command, the "
-            "tool that the model has to have, and what it is told."
-        ),
-    ] = ()
-
-
 EditWay = Literal["auto", "replace", "anchored", "patch", "hashline"]
 
 
@@ -159,37 +126,13 @@ class EditSettings(Group, frozen=True, kw_only=True):
             description="The way for some models, by pattern of `provider/model`; the first that fits counts."
         ),
     ] = {}
-
-
-class BashSettings(Group, frozen=True, kw_only=True):
-    """The bash tool."""
-
-    auto_background: AutoBackground = AutoBackground()
-    interceptor: Interceptor = Interceptor()
-    default_timeout_seconds: Annotated[
-        int,
-        Meta(
-            ge=0,
-            le=3600,
-            description="Time limit of a command that names none and runs neither in the background nor in a "
-            "terminal; 0 means none.",
-        ),
-    ] = 600
-    persistent_shell: Annotated[
-        bool,
-        Meta(description="One shell per session, so that `cd`, exports and functions last between calls."),
-    ] = False
-    own_shell: Annotated[
+    streaming_abort: Annotated[
         bool,
         Meta(
-            description="Commands have the aliases, functions and options of your bash or zsh: its start-up files are "
-            "read once in a session, for five seconds at most."
+            description="An answer is stopped at the first complete edit that has no place in its file, or whose file "
+            "is not there: the agent gets the error at once, and what would have come behind it is not paid for."
         ),
     ] = False
-    pty: Annotated[
-        bool,
-        Meta(description="Let the model run a command in a terminal that you see and can type into."),
-    ] = True
 
 
 class BackgroundSettings(Group, frozen=True, kw_only=True):

@@ -88,10 +88,16 @@ class MarkdownSettings(Group, frozen=True, kw_only=True):
 
 
 class ImageSettings(Group, frozen=True, kw_only=True):
-    """Images on their way to the model."""
+    """Images on the page and on their way to the model."""
 
     auto_resize: Annotated[bool, Meta(description="Scale images down to what providers accept.")] = True
     block_images: Annotated[bool, Meta(description="Never send an image.")] = False
+    protocol: Annotated[
+        Literal["auto", "kitty", "iterm2", "sixel", "blocks"],
+        Meta(
+            description="How the terminal draws images; `auto`: as it says that it can, `blocks`: as half blocks."
+        ),
+    ] = "auto"
 
 
 class EditorSettings(Group, frozen=True, kw_only=True):
@@ -181,9 +187,20 @@ class NotificationSettings(Group, frozen=True, kw_only=True):
 
     method: Annotated[
         Literal["off", "bell", "osc9", "osc99", "osc777", "auto"],
-        Meta(description="How to notify; `auto` chooses by terminal."),
-    ] = "off"
+        Meta(
+            description="How to notify. `auto`: as the terminal is known to understand (kitty, iTerm2, WezTerm, "
+            "Ghostty, VS Code, Windows Terminal, foot, rxvt), else the bell. It needs a terminal that tells when one "
+            "looks elsewhere; in tmux that is `set -g focus-events on`."
+        ),
+    ] = "auto"
     on_done: Annotated[bool, Meta(description="When the agent has finished.")] = True
     on_question: Annotated[bool, Meta(description="When something has to be decided.")] = True
     only_unfocused: Annotated[bool, Meta(description="Only while the terminal is not in front.")] = True
-    min_seconds: Annotated[int, Meta(ge=0, description="Not for work that took less.")] = 10
+    min_seconds: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="Not for work that took less; and after so long again for a question that one left open. Ten "
+            "seconds: for less nobody changes the window and comes back.",
+        ),
+    ] = 10

@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from app.resources.files import read_text, write_text
-from app.resources.settings import SettingRefused, converted, find_key
+from app.resources.settings import SettingRefused, find_key
+from app.resources.settings_flaws import sound
 from app.values.json_comments import JsonFault, with_value, without_key
 from app.values.unable import FileFault
 from tools.files.presence import exists
@@ -13,7 +14,7 @@ from tools.files.presence import exists
 def set_value(file: Path, name: str, value: Any) -> None:
     """Writes one value. Raises `SettingRefused` when it does not fit or the file is broken, leaving it untouched."""
     key = find_key(name)
-    converted(key, value)
+    sound(key, value)
     _change(file, lambda text: with_value(text, key.path, value))
 
 

@@ -11,10 +11,12 @@ import msgspec
 
 from app.resources.files import read_text
 from app.resources.settings import SettingKey, SettingRefused, converted, keys
+from app.resources.settings_flaws import flaws
 from app.values.json_comments import JsonFault, parse, places
 from app.values.unable import FileFault
 
-Kind = Literal["broken", "wrong", "unknown", "ignored"]
+Kind = Literal["broken", "wrong", "partly", "unknown", "ignored"]
+"""`wrong`: the value does not count; `partly`: not all of it."""
 
 
 class SettingsProblem(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,9 +99,14 @@ class _Reading:
             self._report("ignored", key.path, text)
             return
         try:
-            self.values[key.name] = converted(key, value)
+            held = self.values[key.name] = converted(key, value)
         except SettingRefused as problem:
             self._report("wrong", key.path, f"{problem}.")
+            return
+        for flaw in flaws(key, held):
+            self._report(
+                "partly", (*key.path, flaw.at), f"{key.name}: {flaw.text}. It is passed over.", key.name
+            )
 
     def _unknown(self, where: tuple[str, ...]) -> str:
         import difflib  # noqa: PLC0415  (only for the hint; costs start-up)
@@ -109,11 +116,14 @@ class _Reading:
         hint = f" Did you mean {close[0]}?" if close else ""
         return f"there is no setting {name}; it is kept but does nothing.{hint}"
 
-    def _report(self, kind: Kind, where: tuple[str, ...], text: str) -> None:
+    def _report(self, kind: Kind, where: tuple[str | int, ...], text: str, key: str = "") -> None:
+        """`key`: the setting, where the place is within its value."""
         if self._places is None:  # only a problem needs them
             self._places = places(self._text)
         spot = self._places.get(where)
         line = spot.line if spot else 0
         self.problems.append(
-            SettingsProblem(file=self._file, kind=kind, key=".".join(where), line=line, text=text)
+            SettingsProblem(
+                file=self._file, kind=kind, key=key or ".".join(map(str, where)), line=line, text=text
+            )
         )

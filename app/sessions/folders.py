@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from app.sessions.errors import SessionError
-from app.sessions.reading import read_header
 from app.values.entries import SessionHeader
 
 
@@ -31,6 +30,8 @@ def session_files(root: Path) -> Iterator[os.DirEntry[str]]:
 def header_of(path: Path) -> SessionHeader | None:
     """The header of a session file; None when it is not one."""
     try:
+        from app.sessions.reading import read_header  # noqa: PLC0415  (a listing only)
+
         return read_header(path)[0]
     except SessionError:
         return None

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from app.sessions.errors import SessionWriteError
 from app.sessions.file import AsksSync, SessionFile, copied_elsewhere
-from app.sessions.reading import read_entry
 from app.values.entries import Entry
 from tools.files.presence import exists
 
@@ -102,6 +101,8 @@ class Keeping:
         data = self._file.foreign()
         if not data:
             return
+        from app.sessions.reading import read_entry  # noqa: PLC0415  (an old session only)
+
         entries = [entry for line in data.split(b"\n") if (entry := read_entry(line)) is not None]
         for entry in entries:
             self._take_in(entry)

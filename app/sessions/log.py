@@ -20,7 +20,6 @@ from app.sessions.errors import (
 from app.sessions.file import AsksSync, SessionFile, at_turn_end
 from app.sessions.ids import file_name, is_session_id, new_session_id
 from app.sessions.keeping import Keeping
-from app.sessions.opening import OpenedFile, open_session
 from app.sessions.projection import Projection, project
 from app.sessions.tree import LEAF_TYPE, NOWHERE, Destination, SubtreeStats, Tree, is_leaf_mark, one_line
 from app.values.codec import encode_line
@@ -126,7 +125,9 @@ class SessionLog:
 
         An empty file becomes a new session in `cwd` (default: the process's), as in pi; `problems` says so.
         """
-        opened: OpenedFile = open_session(path, read_only=read_only, sync=fsync, cwd=cwd or Path.cwd())
+        from app.sessions.opening import open_session  # noqa: PLC0415  (what reads is large; a new session needs none)
+
+        opened = open_session(path, read_only=read_only, sync=fsync, cwd=cwd or Path.cwd())
         log = cls(
             opened.header,
             opened.path,

@@ -11,7 +11,6 @@ from typing import Any, assert_never
 import msgspec
 
 from app.sessions.projection import milliseconds
-from app.sessions.reading import read_entry
 from app.sessions.tree import one_line
 from app.values.content import text_of
 from app.values.entries import (
@@ -82,6 +81,8 @@ class Digest(msgspec.Struct, kw_only=True):
 
     def take(self, line: bytes, *, at: int | None = None) -> None:
         """Adds a line to the counts, and one that begins at `at` to the texts."""
+        from app.sessions.reading import read_entry  # noqa: PLC0415  (what reads is large; the page asks for a title only)
+
         entry = read_entry(line)
         if entry is not None:
             self._add(entry)

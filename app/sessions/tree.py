@@ -59,6 +59,8 @@ class Tree:
         self._parents: list[int] = []
         self._children: dict[int, list[int]] | None = None
         self._links = dict(links or {})
+        self._path: tuple[int, list[Entry]] = (NOWHERE, [])
+        """The one that was asked for last; of a long session it is asked for several times in a row."""
         self._adopt(self._load(entries))
 
     def __len__(self) -> int:
@@ -152,9 +154,12 @@ class Tree:
 
     def path(self, position: int) -> list[Entry]:
         """From the root to this position."""
-        found = [self.entries[place] for place in self._upwards(position)]
-        found.reverse()
-        return found
+        known, found = self._path
+        if known != position or not found:
+            found = [self.entries[place] for place in self._upwards(position)]
+            found.reverse()
+            self._path = (position, found)
+        return found.copy()
 
     def recent(self, position: int) -> list[Entry]:
         """The end of `path`: from the first entry that the last compaction kept, or all of it without one."""

@@ -87,7 +87,7 @@ def normalised(phases: Sequence[TodoPhase]) -> Phases:
         phase_id = _own_id(phase.id, "phase", number, ids)
         name = _text(phase.name) or _DEFAULT_PHASE
         made.append(msgspec.structs.replace(phase, id=phase_id, name=name, tasks=tuple(tasks)))
-    _require_room(len(seen))
+    _require_room(max(len(seen), len(made)))
     return tuple(made)
 
 
@@ -205,7 +205,7 @@ def _checked(text: str, seen: set[str]) -> str:
 def _require_room(count: int) -> None:
     if count > MOST_ITEMS:
         raise TodoRefused(
-            f"A list has {MOST_ITEMS} items at most. Nothing was changed. Make one item of what belongs together."
+            f"A list has {MOST_ITEMS} items and phases at most. Nothing was changed. Make one of what belongs together."
         )
 
 

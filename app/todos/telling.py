@@ -1,6 +1,6 @@
 """How a list of todos is told: to the model behind an operation, behind a summary, and when it would stop too early."""
 
-from app.values.todos import Phases, TodoItem, current_of, items_of, open_items
+from app.values.todos import Phases, TodoItem, closed_of, current_of, open_items
 
 MOST_REMINDERS = 3
 _BEGIN, _END = "\n\n<todo-list>\n", "\n</todo-list>"
@@ -22,16 +22,15 @@ def told_after(phases: Phases) -> str:
     """What an operation left: how far it is, and what is next. The open items of the phase at hand in full."""
     if not phases:
         return "The list is empty."
-    total, left = items_of(phases), open_items(phases)
-    done = len(total) - len(left)
-    if not left:
-        return f"All {len(total)} items are closed."
+    closed, total = closed_of(phases)
+    if closed == total:
+        return f"All {total} items are closed."
     current = current_of(phases)
     at = next((phase for phase in phases if current in phase.tasks), None) or next(
         phase for phase in phases if any(item.is_open for item in phase.tasks)
     )
-    elsewhere = len(left) - sum(item.is_open for item in at.tasks)
-    lines = [f"{done} of {len(total)} closed. {at.name}:", *(_line(item) for item in at.tasks)]
+    elsewhere = total - closed - sum(item.is_open for item in at.tasks)
+    lines = [f"{closed} of {total} closed. {at.name}:", *(_line(item) for item in at.tasks)]
     if elsewhere:
         lines.append(f"{elsewhere} more open in other phases.")
     return "\n".join(lines)

@@ -11,18 +11,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.driver import Driver
-from textual.events import AppBlur, AppFocus
 from textual.filter import LineFilter
 from textual.message import Message
 
 from app.assembly.build import Assembled
-from app.assembly.extending import Extended
 from app.resources.settings import Settings
 from app.tui import theme_in_force
 from app.tui.every_page import Pages
@@ -51,6 +49,7 @@ from app.tui.status.status_lines import StatusLines
 from app.tui.status.todo_list import TodoList
 from app.tui.tasks import Tasks, words_of
 from app.tui.terminal.clipboard import Clipboard, say_briefly
+from app.tui.terminal.images import images_for
 from app.tui.terminal.notifications import Notifications
 from app.tui.terminal.programs import TerminalHost
 from app.tui.terminal.title import TerminalTitle
@@ -77,6 +76,9 @@ from widgets.themes import variable_defaults
 from widgets.transcript.blocks import NoteKind
 from widgets.transcript.searchbar import SearchBar
 from widgets.transcript.view import Transcript
+
+if TYPE_CHECKING:
+    from app.assembly.extending import Extended
 
 
 class BayouApp(App[int]):
@@ -111,6 +113,7 @@ class BayouApp(App[int]):
         self.theme_problem = self.look.begin()
         self.programs = TerminalHost(self)
         self.session.use_terminal(self.programs)
+        self.images = images_for(self, assembled.in_force, self.env, self.own_program)
         self._make_page()
         self._make_habits()
         self.pages = Pages(self)
@@ -132,16 +135,14 @@ class BayouApp(App[int]):
         self.approval_bar = ApprovalBar(clock=self.clock, id="approval")
         self.first_screen = FirstScreen(self.session, key_told)
         next_step = next_steps(self.models, self.action_table.key_of, self.env)
+
+        spawn = lambda work: self.tasks.spawn(work)  # noqa: E731
         self.presenter = Presenter(
-            self.session, self.transcript, self.note_event, key_told, self.clock, next_step
+            self.session, self.transcript, self.note_event, key_told, self.clock, next_step, spawn
         )
         self.side_panel = SidePanel(id="side")
         self.side_lists = SideLists(
-            self.session,
-            self.side_panel,
-            self.todo_list,
-            say=self.presenter.note,
-            spawn=lambda work: self.tasks.spawn(work),
+            self.session, self.side_panel, self.todo_list, say=self.presenter.note, spawn=spawn
         )
         self.status = StatusLines(
             self.assembled,
@@ -171,9 +172,7 @@ class BayouApp(App[int]):
         def settings() -> Settings:
             return self.assembled.settings
 
-        def beside(sequence: str) -> None:
-            write_to(self, sequence)
-
+        beside = partial(write_to, self)
         self.tasks = Tasks(
             fault=self._task_failed,
             refused=lambda problem: say(words_of(problem, self.action_table.key_told), NoteKind.ERROR),
@@ -310,6 +309,7 @@ class BayouApp(App[int]):
         self.notifications.note(event)
         self.cache_misses.note(event)
         self.pages.approvals.note(event)
+        self.pages.staged.note(event)
         self.todo_list.note(event)
         self.side_lists.note(event)
         if isinstance(event, QuestionAsked) and event.plan is not None:
@@ -340,15 +340,15 @@ class BayouApp(App[int]):
         ):
             self.system_clipboard.copy(text, "selection")
 
-    @on(AppFocus)
-    @on(AppBlur)
-    def _focus_changed(self, event: AppFocus | AppBlur) -> None:
+    @on(events.AppFocus)
+    @on(events.AppBlur)
+    def _focus_changed(self, event: events.AppFocus | events.AppBlur) -> None:
         """Textual would take the focus from its widget and paint everything; the terminal's own cursor shows it."""
         event.prevent_default()
-        self.notifications.focus(isinstance(event, AppFocus))
-        if isinstance(event, AppFocus) and self.is_ready.is_set():
+        self.notifications.focus(isinstance(event, events.AppFocus))
+        if isinstance(event, events.AppFocus) and self.is_ready.is_set():
             self.tasks.spawn(self.status.look_at_git())
-        if isinstance(event, AppFocus):
+        if isinstance(event, events.AppFocus):
             self.session.follow_settings()
 
     @on(Driver.SignalResume)

@@ -17,6 +17,7 @@ from app.tui.keys.run_keys import RunKeys
 from app.tui.prompt.approvals import Approvals
 from app.tui.prompt.from_elsewhere import editor_wanted, open_elsewhere
 from app.tui.prompt.queued_messages import QueuedMessages
+from app.tui.prompt.staged import StagedQuestions
 from app.tui.slash import command_of
 from app.tui.terminal.suspending import suspend
 from app.values.messages import CustomMessage
@@ -57,14 +58,11 @@ class Pages:
     def __init__(self, app: "BayouApp") -> None:
         self._app = app
         self._paths = app.assembled.prompt.paths
-        self._ask = app.screens.ask
-        self._say = app.presenter.note
+        self._ask, self._say = app.screens.ask, app.presenter.note
         self._copy = app.system_clipboard.copy
         self._session = app.session
-        self.action_table = app.action_table
-        self._key_told = app.action_table.key_told
-        self.transcript = app.transcript
-        self.search_bar = app.search_bar
+        self.action_table, self._key_told = app.action_table, app.action_table.key_told
+        self.transcript, self.search_bar = app.transcript, app.search_bar
         self.suspend = partial(suspend, app, self._say)
         self.queued = QueuedMessages(app.session, app.queue_view, app.editor, self._say)
         self.approvals = Approvals(
@@ -77,6 +75,7 @@ class Pages:
             told=app.notifications.asked,
             key_told=self._key_told,
         )
+        self.staged = StagedQuestions(app.session, self.approvals, self._say, app.tasks.spawn)
         self.todo_list, self.side_lists = app.todo_list, app.side_lists
         self.run = RunKeys(app.session, app.presenter, app.transcript, self._copy, self._key_told)
         self.leaving = StopOrLeave(
@@ -378,9 +377,11 @@ class Pages:
 
     @cached_property
     def settings(self) -> "SettingsPage":
+        from app.tui.pages.own_shell_page import OwnShellPage
         from app.tui.pages.settings_page import SettingsPage
 
-        return SettingsPage(self._app.assembled.in_force, self._ask)
+        own_shell = OwnShellPage(self._session.own_shell, self._ask)
+        return SettingsPage(self._app.assembled.in_force, self._ask, {"bash.ownShell": own_shell})
 
     @cached_property
     def themes(self) -> "ThemePage":

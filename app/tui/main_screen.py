@@ -20,6 +20,7 @@ from app.tui.status.status_lines import StatusLines
 from widgets.editor.prompt import PromptEditor
 from widgets.status.approval import ApprovalBar
 from widgets.status.queue import QueueView
+from widgets.textual_inside import paint_near_changes
 from widgets.transcript.searchbar import SearchBar
 from widgets.transcript.view import Transcript
 
@@ -51,6 +52,7 @@ class MainScreen(Screen[None]):
         spawn: Spawn,
     ) -> None:
         super().__init__(id="_default")
+        paint_near_changes(self)
         self._editor = editor
         self._transcript = transcript
         self._search_bar = search_bar

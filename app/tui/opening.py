@@ -4,15 +4,16 @@ import asyncio
 import gc
 from collections.abc import Awaitable, Callable
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import msgspec
 from textual.geometry import Size
 
 from app.assembly.build import Assembled
-from app.assembly.extending import Extended, extend
 from app.assembly.inputs import FirstInput
 from app.assembly.options import Options
+from app.engine.permission_verbs import PermissionVerbs
 from app.engine.session import Session
 from app.resources import launch_frame
 from app.resources.paths import Paths
@@ -24,9 +25,10 @@ from app.values.content import Image
 from widgets.transcript.blocks import NoteKind
 
 if TYPE_CHECKING:
+    from app.assembly.extending import Extended
     from app.tui.app import BayouApp
 
-Extend = Callable[["BayouApp"], Awaitable[Extended]]
+Extend = Callable[["BayouApp"], Awaitable["Extended"]]
 """Loads the session's extensions for this face."""
 
 LEAST = Size(40, 10)
@@ -75,6 +77,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         """After it: extensions, the model's own parts, then what the command line asks."""
         app.garbage.begin()
         app.tasks.spawn(asyncio.to_thread(app.look.keep_rules))
+        app.tasks.spawn(_look_at_system(app.session.permissions, app.status.refresh))
         _keep_frame(app)
         if _needs_an_answer(app) and not await app.pages.resuming.begin(
             app.assembled.locked, app.assembled.left
@@ -135,6 +138,12 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
             app.presenter.note(_found_again(len(abandoned), key_told, is_behind=is_behind))
 
 
+async def _look_at_system(permissions: PermissionVerbs, tell: Callable[[], None]) -> None:
+    """Whether commands can be kept in a box, for the line that says so."""
+    await asyncio.to_thread(permissions.look_at_system)
+    tell()
+
+
 def _keep_frame(app: "BayouApp") -> None:
     """For the next start in a terminal like this one."""
     env, cwd, size = app.env, str(app.session.cwd), (app.size.width, app.size.height)
@@ -164,8 +173,10 @@ def _found_again(count: int, key_told: KeyTold, *, is_behind: bool) -> str:
 def extensions_for(assembled: Assembled, options: Options, paths: Paths) -> Extend:
     """What loads them, once there is a page for them."""
 
-    async def load(app: "BayouApp") -> Extended:
-        from app.tui.extensions.screen_ui import ScreenUi  # noqa: PLC0415  (behind the first paint)
+    async def load(app: "BayouApp") -> "Extended":
+        # Both behind the first paint.
+        from app.assembly.extending import extend  # noqa: PLC0415
+        from app.tui.extensions.screen_ui import ScreenUi  # noqa: PLC0415
 
         ui = ScreenUi(
             app,
@@ -195,7 +206,7 @@ def extensions_for(assembled: Assembled, options: Options, paths: Paths) -> Exte
     return load
 
 
-def adopt(app: "BayouApp", extended: Extended) -> None:
+def adopt(app: "BayouApp", extended: "Extended") -> None:
     """After extensions were loaded, the first time and after every reload."""
     app.extended = extended
     catalogue = extended.catalogue
@@ -212,6 +223,7 @@ def _load(session: Session) -> None:
     """What is imported stays for good: collecting among it would stop every thread for as long as a person notices."""
     gc.disable()
     try:
+        import_module("widgets.transcript.item")  # what draws the first block
         session.warm_up()
     finally:
         gc.freeze()

@@ -11,8 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-# Keys are echoed at the next frame; at 60 Hz that alone is 16 ms. Read by Textual when it is imported.
-os.environ.setdefault("TEXTUAL_FPS", "120")
+# Keys are echoed at the next frame, or at the one behind it when a reply that streams has just been painted: 33 ms at
+# 60 Hz. What streams has its own pace, so more of them cost nothing. Read by Textual when it is imported.
+os.environ.setdefault("TEXTUAL_FPS", "240")
 
 from textual.driver import Driver
 
@@ -69,13 +70,14 @@ def run_tui(options: Options, paths: Paths, held: HeldTerminal) -> int:
     )
     faults = Faults(app, paths.crash_dir)
     app.driver_class = cast(
-        type[Driver], partial(TerminalDriver, held=held, ahead=app.typed_ahead, raw=app.raw_input)
+        type[Driver],
+        partial(TerminalDriver, held=held, ahead=app.typed_ahead, raw=app.raw_input, images=app.images),
     )
     terminal = assembled.settings.terminal
     if terminal.true_color != "auto":
         theme_in_force.use_colors(app, is_true_color=terminal.true_color == "on")
     if terminal.scroll_regions:
-        OutputDiff(app).install()
+        OutputDiff(app, app.images.over).install()
     code = asyncio.run(_run(app, mouse=terminal.mouse))
     try:
         say_goodbye(assembled)

@@ -132,8 +132,10 @@ def _of_revision(ask: _Asking, revision: str, root: Path) -> Differences:
             return None
 
     files = [_file(name, one, top, root) for name, one in patches.items()]
+    is_since = after == head != commit
     return Differences(
-        title=f"Changed since {revision}" if after == head != commit else f"Changed by {revision}",
+        title=f"Changed since {revision}" if is_since else f"Changed by {revision}",
+        is_since=is_since,
         files=tuple(sorted(files, key=lambda file: file.path)),
         patch=lambda path: patches.get(names.get(path, ""), FilePatch()),
         source=source,

@@ -48,6 +48,8 @@ class Differences(msgspec.Struct, frozen=True, kw_only=True):
     """Of one of them. Blocks."""
     source: Callable[[str], bytes | None] = lambda path: None
     """What the new side of a file holds, where that is not the file as it is on the disk. Blocks."""
+    is_since: bool = False
+    """From where another branch parted on; else what one commit, prompt or session did."""
     note: str = ""
     """Where among others this stands: `prompt 2 of 5`."""
     older: str | None = None

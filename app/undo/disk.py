@@ -172,9 +172,7 @@ def make(
             swap_in_link(place, os.fsdecode(data))
         elif keeps_names and now.image is not None and now.image.kind == "file" and now.links > 1:
             overwrite(place, data, mode=wanted.mode)
-        elif now.links == 1 and is_same(
-            now.image, msgspec.structs.replace(wanted, mode=now.image.mode if now.image else -1)
-        ):
+        elif now.links == 1 and _differs_in_mode(now.image, wanted):
             os.chmod(place, wanted.mode)  # noqa: PTH101  (as above)
         else:
             _swap_in_file(place, data, wanted.mode, now)
@@ -185,7 +183,8 @@ def make(
 
 
 def _differs_in_mode(now: FileImage | None, wanted: FileImage) -> bool:
-    return now is not None and (now.kind, now.hash) == (wanted.kind, wanted.hash)
+    """At most in that."""
+    return now is not None and is_same(now, msgspec.structs.replace(wanted, mode=now.mode))
 
 
 def remove_empty(folders: "list[str] | tuple[str, ...]") -> None:

@@ -11,6 +11,7 @@ from app.undo.history import title_of
 from app.undo.images import FilesData, files_of, joined
 from app.values.entries import Entry, MessageEntry
 from app.values.messages import UserMessage
+from tools.amounts import changed_files
 
 
 class Tally(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,13 +28,8 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def words(self) -> str:
         """`3 files +40 −12`."""
-        files = f"{self.files:,} file{'' if self.files == 1 else 's'}"
-        return f"{'at least ' if self.is_least else ''}{files}{lines_told(self.added, self.removed)}"
-
-
-def lines_told(added: int, removed: int) -> str:
-    """` +40 −12`; nothing where no line came or went."""
-    return "".join([f" +{added:,}" if added else "", f" −{removed:,}" if removed else ""])
+        least = "at least " if self.is_least else ""
+        return least + changed_files(self.files, self.added, self.removed)
 
 
 def tally(entries: Iterable[Entry]) -> Tally:

@@ -33,3 +33,10 @@ def test_what_a_rule_keeps_back_is_not_in_the_map(project: Path) -> None:
     told = bayou(*words, cwd=project).stdout
     assert "harbour_master" in told
     assert "hidden_harbour" not in told and "secret_plan" not in told
+
+
+def test_a_rule_counts_from_where_one_stands_too(project: Path) -> None:
+    settings(deny=["read: plans/**"])
+    for words in (("map", "plans"), ("map", "plans", "--about", "harbour")):
+        told = bayou(*words, cwd=project).stdout
+        assert "hidden_harbour" not in told and "secret_plan" not in told

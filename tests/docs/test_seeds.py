@@ -1,28 +1,37 @@
-"""What `docs/seeds.md` says is here, is: commands, settings, events, flags and tools are looked up by name."""
+"""What `docs/seeds.md` says is here, is: every name in its right column is looked up in the table of its kind."""
 
+import functools
+import os
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, get_args
 
+import msgspec
 import pytest
 
 from app.cli.flags import FLAGS
+from app.cli.subcommands import SUBCOMMANDS
 from app.engine.commands.table import COMMANDS
 from app.engine.plan_tool import plan_tool
 from app.engine.todo_tool import todo_tool
-from app.resources.settings import keys
+from app.extensions.hooks import HOOKS
+from app.modes.rpc.host_tools import set_host_tools
+from app.resources.settings import choices, keys
 from app.tui.slash import BY_NAME
 from app.values.events import Event
+from tests.tui.keys_pressed import KEYS
+from tools.base import Tool
 from tools.builtin.mermaid import mermaid_tool
 from tools.registry import builtin_tools
 
-PAGE = (Path(__file__).parents[2] / "docs" / "seeds.md").read_text(encoding="utf-8")
-HERE = [line.rsplit(" | ", 1)[-1] for line in PAGE.splitlines() if line.startswith("| ")]
-
-
-def named(pattern: str) -> set[str]:
-    return {name for cell in HERE for name in re.findall(pattern, cell)}
+TOP = Path(__file__).parents[2]
+PAGE = (TOP / "docs" / "seeds.md").read_text(encoding="utf-8")
+ROWS = [
+    line for line in PAGE.splitlines() if line.startswith("| ") and not line.startswith(("| There", "|---"))
+]
+HERE = [row.rstrip(" |").rsplit(" | ", 1)[-1] for row in ROWS]
+NAMED = re.compile(r"\b([A-Za-z]+) ((?:`[^`]+`(?:, and |, | and | or )?)+)")
 
 
 def event_types(union: Any) -> set[str]:
@@ -37,30 +46,120 @@ async def _nothing(*given: Any) -> Any:
     return None
 
 
-def tools() -> set[str]:
-    own = (todo_tool(tuple, _nothing), plan_tool(_nothing), mermaid_tool())
-    return {tool.name for tool in (*builtin_tools(), *own)}
+def _tools() -> tuple[Tool, ...]:
+    return (*builtin_tools(), todo_tool(tuple, _nothing), plan_tool(_nothing), mermaid_tool())
 
 
-@pytest.mark.parametrize(
-    ("pattern", "known", "least"),
-    [
-        (r"tool `([^`]+)`", tools(), 5),
-        (r"setting `([^`]+)`", {key.name for key in keys()}, 15),
-        (r"RPC `([^`]+)`", set(COMMANDS), 15),
-        (r"event `([^`]+)`", event_types(Event), 5),
-        (r"`/([a-z-]+)`", set(BY_NAME), 10),
-        (r"`--([a-z-]+)`", {flag.name for flag in FLAGS}, 2),
-    ],
-    ids=["tools", "settings", "RPC", "events", "slash", "flags"],
-)
-def test_what_is_named_is_there(pattern: str, known: Collection[str], least: int) -> None:
-    found = named(pattern)
-    assert len(found) >= least
-    assert found - set(known) == set()
+def _arguments() -> set[str]:
+    """Also those that are understood and not declared."""
+    fields = (msgspec.structs.fields(tool.arguments) for tool in _tools() if tool.arguments is not None)
+    return {field.encode_name for each in fields for field in each}
 
 
-def test_each_row_says_something() -> None:
-    rows = [cell for cell in HERE if not cell.startswith(("---", "Here"))]
-    assert len(rows) > 90
-    assert all(re.search(r"\w{2}", cell) for cell in rows)
+def _values() -> set[str]:
+    """What settings can be set to by name."""
+    found = {str(choice) for key in keys() for choice in choices(key)}
+    return found | {name for key in keys() for name in re.findall(r"'(\w+)'", str(key.type))}
+
+
+def _methods() -> set[str]:
+    """As the page of extensions has them, which is made from the code."""
+    text = (TOP / "docs" / "extensions.md").read_text(encoding="utf-8")
+    return set(re.findall(r"\| `(?:await )?([a-z_.]+)", text))
+
+
+@functools.cache
+def _source() -> str:
+    """bayou's own code; what it names is there."""
+    files = (
+        Path(folder, name)
+        for top in ("app", "tools")
+        for folder, _, names in os.walk(TOP / top)
+        for name in names
+    )
+    return "\n".join(file.read_text(encoding="utf-8") for file in files if file.suffix == ".py")
+
+
+class Quoted(Collection[str]):
+    """The texts in bayou's code."""
+
+    def __contains__(self, name: object) -> bool:
+        return f'"{name}"' in _source() or f'/{name}"' in _source()
+
+    def __iter__(self) -> Any:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+KINDS: dict[str, Callable[[], Collection[str]]] = {
+    "tool": lambda: {tool.name for tool in _tools()},
+    "argument": _arguments,
+    "setting": lambda: {key.name for key in keys()},
+    "value": _values,
+    "RPC": lambda: {*COMMANDS, set_host_tools.name},
+    "event": lambda: event_types(Event),
+    "hook": lambda: set(HOOKS),
+    "method": _methods,
+    "key": lambda: {str(action) for _, action in KEYS},
+    "variable": Quoted,
+    "file": Quoted,
+}
+
+
+TYPED = ("/", "--", "bayou ")
+
+
+def named(cell: str) -> list[tuple[str, str]]:
+    """Every name of a cell with its kind; without one: what is typed as it stands, or has none."""
+    kinds: dict[str, str] = {}
+    for match in NAMED.finditer(cell):
+        kind = match[1] if match[1] in KINDS else match[1].removesuffix("s")
+        if kind in KINDS:
+            kinds.update((name, kind) for name in re.findall(r"`([^`]+)`", match[2]))
+    names = re.findall(r"`([^`]+)`", cell)
+    return [("" if name.startswith(TYPED) else kinds.get(name, ""), name) for name in names]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_named_is_there(kind: str) -> None:
+    found = {name for cell in HERE for one, name in named(cell) if one == kind}
+    known = KINDS[kind]()
+    assert found, f"no row names a {kind}: the test of it cannot fail"
+    assert {name for name in found if name not in known} == set()
+
+
+def test_what_is_named_without_its_kind_is_typed_somewhere() -> None:
+    """A slash command, a flag, a command of the shell; nothing else stands there bare."""
+    slash, flags = set(BY_NAME), {flag.name for flag in FLAGS}
+    for cell in HERE:
+        for kind, name in named(cell):
+            if not kind:
+                is_there = (
+                    (name.startswith("/") and (name[1:] in slash or name == "/skill:NAME"))
+                    or (name.startswith("--") and name[2:] in flags)
+                    or (name.startswith("bayou ") and name[6:].split()[0] in SUBCOMMANDS)
+                )
+                assert is_there, f"“{name}” in: {cell}"
+
+
+def test_a_name_that_is_not_there_would_be_found() -> None:
+    assert named("tools `read` and `nothing`, `/plan`; key `a.b`") == [
+        ("tool", "read"),
+        ("tool", "nothing"),
+        ("", "/plan"),
+        ("key", "a.b"),
+    ]
+
+
+def test_each_row_says_something_of_its_own() -> None:
+    assert len(ROWS) > 250
+    assert all(re.search(r"\w{2}", cell) for cell in HERE)
+    there = [row.split(" | ", 1)[0] for row in ROWS]
+    assert {one for one in there if there.count(one) > 1} == set()
+
+
+def test_links_lead_somewhere() -> None:
+    for name in re.findall(r"\]\(([\w-]+\.md)", PAGE):
+        assert (TOP / "docs" / name).exists(), name

@@ -57,6 +57,25 @@ async def test_a_prompt_is_answered_with_real_tools(bayou: RpcClient) -> None:
     assert await bayou.get_last_assistant_text() == messages[-1].text
 
 
+async def test_what_is_wrong_with_the_settings_is_told_at_the_start_and_when_they_change(
+    tmp_path: Path,
+) -> None:
+    file = Path(os.environ["BAYOU_AGENT_DIR"]) / "settings.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    rule = {"pattern": "(", "tool": "bash", "message": "never"}
+    file.write_text(json.dumps({"bash": {"interceptor": {"rules": [rule]}}}))
+    heard: list[str] = []
+    async with RpcClient(cwd=tmp_path, env={**os.environ, **FAST}) as client:
+        client.on_event(
+            lambda data: heard.append(str(data.get("text"))) if data["type"] == "notice" else None
+        )
+        await client.get_state()
+        file.write_text(json.dumps({"bash": {"interceptor": {"rules": [rule, {**rule, "pattern": "["}]}}}))
+        await client.prompt_and_wait("hello")
+    assert sum("the pattern of rule 1 cannot be read" in text for text in heard) == 2
+    assert sum("the pattern of rule 2 cannot be read" in text for text in heard) == 1
+
+
 async def test_maps_of_large_files_are_messages_behind_the_results_in_call_order(
     bayou: RpcClient, tmp_path: Path
 ) -> None:

@@ -51,3 +51,55 @@ async def test_plan_mode_is_there_again_after_a_kill_until_it_is_left(tmp_path: 
         assert (await bayou.get_permissions())["mode"] == before
     async with RpcClient(arguments=again, cwd=tmp_path, env=env) as bayou:
         assert not (await bayou.get_state())["planMode"]
+
+
+async def test_plan_mode_follows_the_place_in_the_tree_and_into_forks(tmp_path: Path) -> None:
+    env = {**os.environ, **FAST}
+    async with RpcClient(cwd=tmp_path, env=env) as bayou:
+        before = (await bayou.get_permissions())["mode"]
+
+        async def is_on() -> bool:
+            on = (await bayou.get_state())["planMode"]
+            assert (await bayou.get_permissions())["mode"] == ("read-only" if on else before)
+            return on
+
+        await bayou.prompt_and_wait("hello")
+        await bayou.set_plan_mode(True)
+        await bayou.prompt_and_wait("run touch made")
+        file = (await bayou.get_state()).get("sessionFile")
+        first, second = (one["entryId"] for one in await bayou.get_fork_messages())
+        await bayou.navigate_tree(first)
+        assert not await is_on()
+        await bayou.navigate_tree(second)
+        assert await is_on()
+        await bayou.fork(second)
+        assert await is_on()
+        assert file is not None
+        await bayou.switch_session(file)
+        assert await is_on()
+        await bayou.fork(first)
+        assert not await is_on()
+        await bayou.new_session()
+        assert not await is_on()
+        assert not (tmp_path / "made").exists()
+
+
+async def test_plan_mode_goes_on_with_continue_and_from_another_folder(tmp_path: Path) -> None:
+    env = {**os.environ, **FAST}
+    here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
+    here.mkdir()
+    elsewhere.mkdir()
+    async with RpcClient(cwd=here, env=env, arguments=("--plan",)) as bayou:
+        await bayou.prompt_and_wait("hello")
+        file = (await bayou.get_state()).get("sessionFile")
+    assert file is not None
+    for cwd, words in (
+        (here, ("--continue",)),
+        (elsewhere, ("--session", file)),
+        (elsewhere, ("--fork", file)),
+    ):
+        async with RpcClient(cwd=cwd, env=env, arguments=words) as bayou:
+            assert (await bayou.get_state())["planMode"]
+            assert (await bayou.get_permissions())["mode"] == "read-only"
+            await bayou.prompt_and_wait("run touch made")
+    assert not list(tmp_path.rglob("made"))

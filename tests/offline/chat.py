@@ -8,12 +8,15 @@ from app.agent.abort import Abort
 from app.agent.loop import run
 from app.agent.ports import Ports
 from app.agent.queues import Queues
+from app.engine.todo_tool import todo_tool
 from app.engine.toolbox import Toolbox, ToolChoice
 from app.providers.contract import AssistantStream, Context, StreamOptions
 from app.providers.offline.model import offline_model
 from app.providers.registry import Registry
+from app.todos.changes import TodoChange, changed
 from app.values.events import MessageEnd
 from app.values.messages import AssistantMessage, Message, ToolResultMessage, user_message
+from app.values.todos import Phases
 from tools.registry import builtin_tools
 from tools.workspace import Workspace
 
@@ -26,7 +29,9 @@ class Chat:
         self.messages: list[Message] = []
         self.thinking = "medium"
         self._registry = Registry()
-        self._toolbox = Toolbox(builtin_tools(), Workspace(folder))
+        self.todos: Phases = ()
+        own = (*builtin_tools(), todo_tool(lambda: self.todos, self._change_todos))
+        self._toolbox = Toolbox(lambda toolbox: own, Workspace(folder))
         if tools is not None:
             self._toolbox.choose(ToolChoice(only=tuple(tools.split())))
         self._ports = Ports(
@@ -64,6 +69,10 @@ class Chat:
     @property
     def results(self) -> list[ToolResultMessage]:
         return [message for message in self.messages if isinstance(message, ToolResultMessage)]
+
+    async def _change_todos(self, change: TodoChange) -> Phases:
+        self.todos = changed(self.todos, change)
+        return self.todos
 
     async def _ask(self, abort: Abort) -> AssistantStream:
         context = Context(messages=tuple(self.messages), tools=self._toolbox.declarations())

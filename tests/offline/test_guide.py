@@ -9,11 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from app.engine.beside import _ASKED, _HANDOFF  # pyright: ignore[reportPrivateUsage]
+from app.engine.own_prompts import init_prompt
 from app.providers.contract import Context, StreamOptions
 from app.providers.offline.answers import answer_to
 from app.providers.offline.guide import TOKENS_PER_SECOND, pace_of, prompt_usage
 from app.providers.offline.model import offline_model
 from app.providers.registry import Registry
+from app.providers.scripted import say
 from app.values.content import Image, Text
 from app.values.messages import (
     CompactionSummaryMessage,
@@ -24,6 +27,7 @@ from app.values.messages import (
     user_message,
 )
 from app.values.stream import TextDelta
+from tests.engine.stage import Play
 from tests.offline.chat import Chat
 
 
@@ -147,6 +151,58 @@ async def test_changes_are_told_in_words(chat: Chat):
     assert "`a.txt` is changed in one place." in (await chat.say("change one to 1 in a.txt")).replace(
         "1 place", "one place"
     )
+
+
+async def test_todos_are_kept_and_told(chat: Chat):
+    assert "Nothing is on the list" in await chat.say("what is left to do?")
+    said = await chat.say("todo water the plants; feed the cat and the dog")
+    assert "- [>] water the plants\n- [ ] feed the cat and the dog" in said
+    assert said.endswith("Which one is done?")  # so that nobody is reminded
+    assert "1 of 2 closed" in await chat.say("todo done water")
+    assert "[>] feed the cat" in await chat.say("show me the todos")
+    assert "no item “sleep”" in await chat.say("todo done sleep")
+    assert "All 2 items are closed." in await chat.say("todo drop feed")
+    assert {name for calls in chat.calls for name in calls} == {"todo"}
+
+
+def _answer_to(*texts: str) -> str:
+    return answer_to(Context(messages=tuple(map(user_message, texts)), tools=())).text
+
+
+def test_a_question_beside_a_run_is_the_only_one_that_is_answered():
+    beside = "A question beside the work, which goes on.\n\nwho are you?"
+    assert _answer_to("demo long", beside) == _answer_to("who are you?")
+
+
+def test_prompts_that_bayou_writes_are_known_as_such():
+    handoff = "Work on the goal below goes on in a new session that knows nothing.\n\nGoal: finish the parser"
+    assert _answer_to("read a.py", "list", handoff).startswith(
+        "finish the parser\n\nWhat was asked before:\n- read a.py\n- list\n"
+    )
+    review = "Review what is not committed here:\n\n- a.py (changed, +2 -0): x\n\nRead the changed code."
+    assert "takes a language model" in _answer_to(review) and "1. `read a.py`" in _answer_to(review)
+    for written in (
+        "Write AGENTS.md for this project: what",
+        "Look whether CLAUDE.md is still true of this project",
+    ):
+        assert "takes a language model" in _answer_to(written)
+
+
+async def test_the_prompts_of_this_version_are_known(tmp_path: Path):
+    """As they are written now, by those who write them."""
+    play = Play(tmp_path, say("ok"))
+    assert "takes a language model" in _answer_to(await init_prompt(play.session))
+    (tmp_path / "AGENTS.md").write_text("x")
+    assert "takes a language model" in _answer_to(await init_prompt(play.session))
+    assert _answer_to(_HANDOFF.format(goal="that")).startswith("that\n")
+    assert _answer_to("demo long", _ASKED + "who are you?") == _answer_to("who are you?")
+
+
+async def test_a_reminder_of_todos_is_answered_with_a_question(chat: Chat):
+    await chat.say("list")
+    chat.messages.append(CustomMessage(custom_type="todo-reminder", content="1 item is still open"))
+    answer = answer_to(Context(messages=tuple(chat.messages), tools=()))
+    assert answer.text.endswith("which one is done?") and not answer.steps
 
 
 async def test_offers_are_taken_by_number(chat: Chat):

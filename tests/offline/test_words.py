@@ -12,6 +12,7 @@ from app.providers.offline.wishes import (
     FindName,
     Help,
     Incomplete,
+    KeepTodos,
     ListFolder,
     MapFile,
     Overview,
@@ -108,6 +109,23 @@ ONE_STEP: list[tuple[str, list[Wish]]] = [
 @pytest.mark.parametrize(("text", "wishes"), ONE_STEP, ids=[text for text, _ in ONE_STEP])
 def test_one_step(text: str, wishes: list[Wish]):
     assert steps_of(text) == [wishes]
+
+
+@pytest.mark.parametrize(
+    ("text", "wish"),
+    [
+        ("todos", KeepTodos()),
+        ("what is still open?", KeepTodos()),
+        ("todo: water the plants", KeepTodos(op="add", tasks=("water the plants",))),
+        ("todo add 'a; b'; c", KeepTodos(op="add", tasks=("a; b", "c"))),
+        ("todo done water the plants", KeepTodos(op="done", tasks=("water the plants",))),
+        ("todo done", KeepTodos(op="done")),
+        ("search for fixme and todo in src", SearchText(pattern="fixme and todo", where="src")),
+        ("read todo.md", ReadFile(path="todo.md")),
+    ],
+)
+def test_todos(text: str, wish: Wish):
+    assert steps_of(text) == [[wish]]
 
 
 def test_requests_joined_by_and_are_one_step():

@@ -68,6 +68,7 @@ async def test_compaction(screen: Screen, photographs: Photographs) -> None:
         await tour.until("Nothing was compacted.")
         await tour.say("/compact")
         await tour.until("a summary is being written")
+        await tour.until("29 words")
         await tour.photograph("being-written")
         gate.set()
         await tour.until("goes back to the full history")

@@ -17,7 +17,7 @@ from tests.conftest import OUTSIDE, ROOT
 from tests.review import __main__ as command
 from tests.review.changes import compare_texts
 from tests.review.comparing import Outline, Recolouring, difference
-from tests.review.drawing import cells_of, read_drawing, words_of
+from tests.review.drawing import Ink, cells_of, read_drawing, words_of
 from tests.review.page import changes_page
 from tests.review.runs import Run
 from tests.review.sources import Review
@@ -80,6 +80,18 @@ def test_a_picture_is_read_as_cells():
     assert [cell.text for cell in cells[:9]] == ["b", "o", "l", "d", " ", "漢", "", " ", "x"]
     assert cells[0].ink.marks == "b"
     assert words_of(drawing.line(1)) == "plain"
+
+
+@pytest.mark.parametrize("version", ["0.30.0", "1.0.0", "5.0.0"])
+def test_pictures_of_other_textuals_are_read(version: str):
+    """The same page as three other versions of Textual drew it."""
+    drawing = read_drawing((Path(__file__).parent / "textual" / f"{version}.svg").read_text())
+    first, second = (cells_of(drawing.line(number), drawing.columns) for number in (0, 1))
+    assert (drawing.columns, drawing.height, drawing.is_whole) == (40, 8, True)
+    assert [cell.text for cell in first[6:11]] == ["日", "", "本", "", " "]
+    assert {cell.ground for cell in first} == {"#0000ff"}
+    assert words_of(drawing.line(1)) == "<b>bold & 'quotes'"
+    assert second[0].ink == Ink("#ff0000", "b")
 
 
 def test_one_changed_cell_is_one_outline():

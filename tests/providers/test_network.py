@@ -19,6 +19,10 @@ from tests.providers.wires import ANSWERS, ask, model_for, options
 every_api = pytest.mark.parametrize("api", sorted(ANSWERS))
 
 
+def port_of(server: Loopback) -> int:
+    return int(server.url.rpartition(":")[2])
+
+
 class Proxy:
     def __init__(self) -> None:
         self.url = ""
@@ -26,10 +30,9 @@ class Proxy:
 
 
 @asynccontextmanager
-async def proxy_to(server: Loopback) -> AsyncIterator[Proxy]:
-    """A proxy that takes whatever host it is asked for to be `server`."""
+async def proxy_to(port: int) -> AsyncIterator[Proxy]:
+    """A proxy that takes whatever host it is asked for to be the server at `port`."""
     proxy = Proxy()
-    port = int(server.url.rpartition(":")[2])
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         first = await reader.readline()
@@ -67,7 +70,7 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 @every_api
 async def test_a_proxy_from_the_settings(api: str, server: Loopback):
     server.sse(ANSWERS[api]())
-    async with proxy_to(server) as proxy:
+    async with proxy_to(port_of(server)) as proxy:
         message = await ask(model_for(api, "http://models.test/base"), how=options(proxy=proxy.url))
         assert message.stop_reason == "toolUse", message.error_message
         assert proxy.targets[0].startswith("POST http://models.test/base/")
@@ -77,7 +80,7 @@ async def test_a_proxy_from_the_settings(api: str, server: Loopback):
 @every_api
 async def test_a_proxy_from_the_environment(api: str, server: Loopback, monkeypatch: pytest.MonkeyPatch):
     server.sse(ANSWERS[api]())
-    async with proxy_to(server) as proxy:
+    async with proxy_to(port_of(server)) as proxy:
         monkeypatch.setenv("HTTP_PROXY", proxy.url)
         monkeypatch.setenv("http_proxy", proxy.url)
         message = await ask(model_for(api, "http://models.test"))
@@ -153,7 +156,7 @@ async def test_a_private_certificate_file(
 async def test_an_encrypted_connection_through_a_proxy(
     api: str, how: str, certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ):
-    async with tls_server(certificate) as server, proxy_to(server) as proxy:
+    async with tls_server(certificate) as server, proxy_to(port_of(server)) as proxy:
         server.sse(ANSWERS[api]())
         if how == "variable":
             monkeypatch.setenv("HTTPS_PROXY", proxy.url)

@@ -235,3 +235,27 @@ def test_what_does_not_fit_changes_nothing(paths: Paths, name: str, value: Any):
     with pytest.raises(SettingRefused, match=name):
         InForce(paths, flags={name: value})
     assert in_force.settings == Settings() and not paths.settings_file.exists()
+
+
+RULES = """{"bash": {"interceptor": {"rules": [
+  {"pattern": "npm ", "tool": "bash", "message": "Use pnpm."},
+  {"pattern": "(", "tool": "bash", "message": "never"}
+]}}}"""
+
+
+def test_a_rule_that_cannot_be_read_is_named_with_its_line_and_the_others_count(paths: Paths, put):
+    put(paths.settings_file, "{}")
+    in_force = InForce(paths)
+    put(paths.settings_file, RULES)
+    [problem] = in_force.follow()
+    assert str(problem) == (
+        f"{paths.settings_file}:3: bash.interceptor.rules: the pattern of rule 2 cannot be read: "
+        "missing ) at position 1. It is passed over."
+    )
+    assert [rule.pattern for rule in in_force.settings.bash.interceptor.rules] == ["npm ", "("]
+    assert in_force.problems == (problem,) and problem.key == "bash.interceptor.rules"
+    broken = [{"pattern": "[", "tool": "bash", "message": "never"}]
+    for act in (in_force.set, in_force.keep):
+        with pytest.raises(SettingRefused, match="the pattern of rule 1 cannot be read"):
+            act("bash.interceptor.rules", broken)
+    assert paths.settings_file.read_text() == RULES

@@ -201,3 +201,16 @@ def test_rules_for_the_prompt(paths: Paths, put):
     always, rulebook = find_rules(paths, is_trusted=False).for_prompt()
     assert always == (("a", "Always."),)
     assert [(line.name, line.description, line.globs) for line in rulebook] == [("b", "On demand", ("*.py",))]
+
+
+def test_a_glob_that_is_never_closed_is_named_and_the_rule_stands(paths: Paths, put):
+    put(
+        paths.agent_dir / "rules" / "a.md",
+        rule("description: d\nglobs:\n  - '[*.py'\n  - 'src/{a,b'\n  - '*.[ch]'"),
+    )
+    rules = find_rules(paths, is_trusted=False)
+    assert [problem.partition(": ")[2] for problem in rules.problems] == [
+        "the glob '[*.py' has a [ that is never closed: it fits only what is called like that",
+        "the glob 'src/{a,b' has a { that is never closed: it fits only what is called like that",
+    ]
+    assert by_name(rules)["a"].globs[2] == "*.[ch]" and not matches_glob("x.py", "[*.py")

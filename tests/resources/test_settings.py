@@ -10,9 +10,10 @@ import pytest
 from app.resources.files import read_text
 from app.resources.in_force import InForce
 from app.resources.paths import Paths
-from app.resources.settings import SettingRefused, Settings, as_in_file, check_value, find_key, keys, value_at
+from app.resources.settings import SettingRefused, Settings, as_in_file, find_key, keys, value_at
 from app.resources.settings_docs import PAGE, SCHEMA, page, schema
 from app.resources.settings_file import set_value, unset
+from app.resources.settings_flaws import check_value
 from app.values.json_comments import parse
 
 HOME = Path(__file__).resolve().parent.parent.parent

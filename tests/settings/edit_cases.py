@@ -3,7 +3,9 @@
 import time
 from typing import Any
 
+from app.providers.scripted import Scripted, call, say
 from app.values.content import text_of
+from app.values.messages import AssistantMessage
 from tests.compaction.stage import Scene
 from tests.settings.in_sessions import LIVE, result_of
 
@@ -18,3 +20,16 @@ async def way_to_edit(scene: Scene) -> Any:
 
 LIVE.add("edit.mode", "replace", "hashline")(way_to_edit)
 LIVE.add("edit.models", {"*other*": "patch"}, {"*": "patch"})(way_to_edit)
+
+
+@LIVE.add("edit.streamingAbort", False, True)
+async def hopeless_edits(scene: Scene) -> Any:
+    """How many edits of a call the agent got to write, of which the first has no place in its file."""
+    scene.write("there.txt", "one\n")
+    edits = [{"oldText": "two", "newText": "x"}, {"oldText": "one", "newText": "a line\n" * 100}]
+    slow = [call("edit", path="there.txt", edits=edits), say("ok")]
+    Scripted(slow, tokens_per_second=1_000, piece=(12, 16)).register(scene.assembled.registry)
+    await scene.prompt("go")
+    scene.script.register(scene.assembled.registry)
+    calls = [one for one in scene.session.messages if isinstance(one, AssistantMessage) and one.tool_calls]
+    return len(calls[-1].tool_calls[0].arguments["edits"])

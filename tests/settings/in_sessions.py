@@ -186,7 +186,8 @@ async def own_shell(scene: Scene) -> Any:
 
 @LIVE.add("bash.pty", False, True)
 async def terminals(scene: Scene) -> Any:
-    return (await result_of(scene, "bash", command="true", pty=True)).content
+    told = scene.session.request_head()
+    return (await result_of(scene, "bash", command="true", pty=True)).content, b'"pty"' in bytes(told.tools)
 
 
 @LIVE.add("bash.defaultTimeoutSeconds", 0, 1)

@@ -1,6 +1,7 @@
 """Settings of what people see and do. Each look is taken twice of one page, the setting changed in between."""
 
 import asyncio
+import base64
 import contextlib
 import io
 from typing import Any
@@ -17,7 +18,10 @@ from app.values.usage import Usage
 from tests.settings.cases import Cases
 from tests.tui.stage import StageApp, settled, submit
 from tests.widgets.typing import type_text
+from tools.results import ImageBlock
 from widgets.completion.popup import CompletionPopup
+from widgets.graphics import kitty
+from widgets.transcript.blocks import UserBlock
 
 ON_SCREEN = Cases()
 DIAGRAM = "```mermaid\ngraph LR\nHarbour --> Sea\n```\n"
@@ -135,6 +139,26 @@ async def images(seat: Seat) -> Any:
         while len(seat.app.session.messages) < before + 2 and "blockImages" not in seat.app.screen_text:
             await seat.pilot.pause()
     return "blockImages" in seat.app.screen_text
+
+
+@ON_SCREEN.add("images.protocol", "kitty", "blocks")
+async def drawn_images(seat: Seat) -> Any:
+    """By cells that stand for the image, or as half blocks; one that is in sight is drawn anew at once."""
+    out = io.BytesIO()
+    Picture.new("RGB", (40, 20), "#3060c0").save(out, "PNG")
+    image = ImageBlock(
+        mime_type="image/png",
+        byte_count=90,
+        data=base64.b64encode(out.getvalue()).decode(),
+        width=40,
+        height=20,
+    )
+    if seat.app.transcript.block("boat") is None:
+        seat.app.transcript.add(UserBlock(id="boat", text="boat", images=(image,)))
+    await seat.pilot.pause()
+    await asyncio.gather(*seat.app.transcript.painter.thumbnails.tasks.values())
+    await seat.pilot.pause()
+    return kitty.CELL in seat.app.screen_text
 
 
 @ON_SCREEN.add("editorPaddingX", 0, 3)

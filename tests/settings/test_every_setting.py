@@ -14,6 +14,7 @@ from app.providers.scripted import Scripted
 from app.resources.settings import keys
 from tests.compaction.stage import Scene
 from tests.settings.cases import Case, in_file
+from tests.settings.diagnostic_cases import LIVE as WITH_DIAGNOSTICS
 from tests.settings.edit_cases import LIVE as WITH_EDITS
 from tests.settings.in_sessions import LIVE, SLOW_EXTENSION
 from tests.settings.of_maps import OF_MAPS
@@ -35,7 +36,9 @@ MODELS = {
     }
     for name in ("one", "two")
 }
-assert WITH_EDITS is WITH_PERMISSIONS is WITH_SANDBOX is WITH_SECRETS is WITH_SERVERS is LIVE
+assert (
+    WITH_DIAGNOSTICS is WITH_EDITS is WITH_PERMISSIONS is WITH_SANDBOX is WITH_SECRETS is WITH_SERVERS is LIVE
+)
 AT_START: dict[str, tuple[Any, Any]] = {
     "defaultProvider": ("one", "two"),
     "defaultModel": ("one/m", "two/m"),

@@ -60,9 +60,7 @@ class Screen:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
         chance = random.Random(0)
-        monkeypatch.setattr(
-            "app.values.wire._chance", lambda count: chance.getrandbits(8 * count).to_bytes(count)
-        )
+        monkeypatch.setattr("app.values.wire._chance", chance.getrandbits)
         # A tool that is slow on a busy machine would show how long it took.
         monkeypatch.setattr("app.agent.calls.time", SimpleNamespace(monotonic=lambda: FIXED_SECONDS))
         for usage in ("app.providers.offline.guide.prompt_usage", "app.providers.scripted.Scripted.usage"):

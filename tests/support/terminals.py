@@ -41,6 +41,7 @@ class Terminal:
         errors: int | None = None,
         background: str = "",
         is_mute: bool = False,
+        emulator: Callable[..., Emulator] = Emulator,
     ) -> None:
         """bayou runs unasked what the model wants, unless `words` say how it is to be.
 
@@ -53,7 +54,7 @@ class Terminal:
         self._background = background
         self._is_mute = is_mute
         self._ours, theirs = pty.openpty()
-        self._emulator = Emulator(*size, reply=self._answer)
+        self.emulator = emulator(*size, reply=self._answer)
         os.set_blocking(self._ours, False)
         self.resize(*size, tells=False)
         self.attributes = termios.tcgetattr(self._ours)
@@ -69,7 +70,7 @@ class Terminal:
 
     @property
     def screen(self) -> str:
-        return self._emulator.text()
+        return self.emulator.text()
 
     def press(self, keys: str | bytes) -> None:
         """As fast as it takes them, and what it writes meanwhile is read."""
@@ -88,7 +89,7 @@ class Terminal:
 
     def resize(self, columns: int, lines: int, *, tells: bool = True) -> None:
         fcntl.ioctl(self._ours, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
-        self._emulator.resize(columns, lines)
+        self.emulator.resize(columns, lines)
         if tells:
             self.process.send_signal(
                 signal.SIGWINCH
@@ -120,7 +121,7 @@ class Terminal:
         self.sent += data
         if self._background and b"\x1b]11;?" in data:
             self.press(f"\x1b]11;{self._background}\x1b\\")
-        self._emulator.feed(data)
+        self.emulator.feed(data)
         return True
 
     def hang_up(self) -> None:

@@ -92,7 +92,7 @@ def test_items_are_added_to_a_phase_or_to_the_one_at_hand():
     [
         (["Read the parser"], "“Read the parser” would be in the list twice"),
         (["  "], "An item has no text"),
-        ([f"item {number}" for number in range(1_000)], f"has {MOST_ITEMS} items at most"),
+        ([f"item {number}" for number in range(1_000)], f"has {MOST_ITEMS} items and phases at most"),
     ],
 )
 def test_what_makes_no_list_changes_nothing(tasks: list[str], words: str):
@@ -162,3 +162,8 @@ def test_whatever_is_asked_items_are_only_closed_by_name_and_one_is_current(aske
         assert len({item.content for item in items}) == len({item.id for item in items}) == len(items)
         if any(item.blocked is None for item in open_items(phases)):
             assert current_of(phases) is not None
+
+
+def test_phases_have_a_bound_too() -> None:
+    with pytest.raises(TodoRefused, match="items and phases at most"):
+        normalised([TodoPhase(name=f"Phase {number}") for number in range(MOST_ITEMS + 1)])

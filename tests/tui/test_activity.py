@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from app.tui.status.activity import Activity
+from app.values.diagnostics import DiagnosticsEnd, DiagnosticsStart
 from app.values.events import (
     AgentSettled,
     AgentStart,
@@ -151,3 +152,13 @@ def test_without_a_key_that_stops_none_is_told(clock: Clock) -> None:
     )
     bare.note(AgentStart())
     assert bare.told().hints == ""
+
+
+def test_who_looks_at_what_was_changed_and_since_when(activity: Activity, clock: Clock) -> None:
+    activity.note(AgentStart())
+    activity.note(DiagnosticsStart(programs=("ruff", "tsc"), files=2))
+    clock.now += 4
+    assert activity.told().words == "Checking with ruff, tsc · 4 s"
+    assert activity.told().hints == "esc stops"
+    activity.note(DiagnosticsEnd())
+    assert activity.told().words == "Working"

@@ -18,7 +18,7 @@ from textual.events import Paste
 from textual.pilot import Pilot
 
 from app.providers.scripted import say
-from tests.tui import test_every_key_of_screens, vi_keys_pressed
+from tests.tui import test_every_key_of_screens, test_every_key_of_settings, vi_keys_pressed
 from tests.tui.keys_pressed import KEYS, keys
 from tests.tui.stage import StageApp, make_app, settled, submit
 from widgets.editor.chips import UnsentPrompt
@@ -394,7 +394,7 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
 """The module, the test if it is one, and the key that it presses."""
 
 
-_MODULES = (sys.modules[__name__], test_every_key_of_screens, vi_keys_pressed)
+_MODULES = (sys.modules[__name__], test_every_key_of_screens, test_every_key_of_settings, vi_keys_pressed)
 
 
 def test_no_action_is_without_a_test() -> None:

@@ -25,7 +25,7 @@ from widgets.screens.preview import Preview, preview_of
 from widgets.screens.servers import ServerRow, ServersScreen
 from widgets.screens.session_tree import TreeScreen
 from widgets.screens.sessions import SessionRow, SessionsScreen
-from widgets.screens.settings import SettingRow, SettingsScreen
+from widgets.screens.settings import SettingsScreen
 from widgets.screens.usage import UsageRow, UsageScreen, UsageView
 from widgets.status.queue import QueuedRow, QueueView
 
@@ -50,6 +50,9 @@ class Screens(Host):
 
     def on_settings_screen_changed(self, event: SettingsScreen.Changed) -> None:
         self.noted.append((event.key, event.value))
+
+    def on_settings_screen_looked(self, event: SettingsScreen.Looked) -> None:
+        self.noted.append(f"look at {event.key}")
 
     async def shows(self, screen: Any) -> None:
         self.noted.clear()
@@ -197,18 +200,6 @@ async def test_the_models_to_cycle_through() -> None:
             await app.shows(ScopeScreen(ROWS, ["1"], lambda key: "one provider"))
             await pilot.press(key)
             await until(pilot, lambda: bool(app.noted))
-
-
-async def test_the_settings() -> None:
-    row = SettingRow(id="a", value="two", default="one", choices=("one", "two", "three"))
-    want = {"app.settings.next": "three", "app.settings.previous": "one", "app.settings.reset": None}
-    app = Screens()
-    async with app.run_test(size=(100, 30)) as pilot:
-        for action, value in want.items():
-            for key in keys("settings", action):
-                await app.shows(SettingsScreen([row]))
-                await pilot.press(key)
-                await until(pilot, lambda value=value: app.noted == [("a", value)])
 
 
 async def test_the_questions() -> None:

@@ -2,10 +2,17 @@
 
 from pathlib import Path
 
+import pytest
+
+from app.engine.opinions import Wish
+from app.engine.permits import Permits
+from app.providers.scripted import say
 from app.resources.settings_display import SegmentLook
 from app.tui.status.bars import Surroundings, footer
 from app.values.todos import TodoItem, TodoPhase
 from tests.engine.stage import Play
+from tests.tui.stage import make_app, settled
+from widgets.status.footer import StatusFooter
 
 
 async def test_segments_are_in_the_wanted_order_and_colour(tmp_path: Path) -> None:
@@ -33,3 +40,29 @@ async def test_a_segment_shows_when_it_is_wanted(tmp_path: Path) -> None:
 
     assert shown("always", 80) == shown("idle", 80) == shown("wide", 120) == ["path"]
     assert shown("running", 80) == shown("wide", 119) == []
+
+
+async def test_it_says_plan_where_the_place_in_the_tree_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Permits, "asks_person", True)
+    app = make_app(tmp_path, say("first answer"), say("second answer"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await app.is_ready.wait()
+
+        def says_plan() -> bool:
+            return any(
+                one.id == "permissions" and one.text == "plan" for one in app.query_one(StatusFooter).segments
+            )
+
+        await app.session.prompt("first")
+        await settled(app, pilot)
+        before = app.session.log.leaf_id
+        assert not says_plan()
+        app.session.set_plan_mode(True)
+        await app.settling_until(pilot, says_plan)
+        planning = app.session.log.leaf_id
+        await app.session.go_to(before, Wish())
+        await app.settling_until(pilot, lambda: not says_plan())
+        await app.session.go_to(planning, Wish())
+        await app.settling_until(pilot, says_plan)

@@ -1,6 +1,7 @@
 """A tool that runs on in the background, in the real program: seen, copied and ended from its panel."""
 
 import base64
+import os
 import re
 from pathlib import Path
 
@@ -9,6 +10,22 @@ from tests.support.terminals import Terminal, terminal
 
 def copied(shown: Terminal) -> list[str]:
     return [base64.b64decode(text).decode() for text in re.findall(rb"\x1b\]52;c;([\w+/=]+)", shown.sent)]
+
+
+def test_what_takes_long_goes_to_the_background_by_itself(tmp_path: Path) -> None:
+    own = Path(os.environ["BAYOU_AGENT_DIR"], "settings.json")
+    own.parent.mkdir(parents=True, exist_ok=True)
+    own.write_text('{"bash": {"autoBackground": {"thresholdMs": 300}}}')
+    with terminal(tmp_path, "run printf 'ti''de %s' high; sleep 600", size=(100, 30)) as shown:
+        shown.until("1 job")
+        shown.until("in the background, job1")
+        shown.press("\x0f\x0f")  # Ctrl+O: what the model is told of it
+        shown.until("It goes on there because it has run for")
+        shown.until("tide high")
+        shown.press("/jobs\r")
+        shown.until("─ Jobs")
+        shown.press("\x18")
+        shown.until("killed")
 
 
 def test_what_a_job_says_is_copied_from_its_panel(tmp_path: Path) -> None:

@@ -90,6 +90,42 @@ def test_who_looks_elsewhere_is_told_that_it_is_done(method: str, tmp_path: Path
         shown.until(lambda: shown.sent.count(METHODS[method]) == already + 1)
 
 
+@pytest.mark.parametrize(
+    ("program", "told"), [("", b"\x07"), ("ghostty", b"\x1b]9;bayou: The agent is done\x1b\\")]
+)
+def test_it_is_told_without_a_wish_and_as_the_terminal_understands_it(
+    program: str, told: bytes, tmp_path: Path
+) -> None:
+    wish(notifications={"minSeconds": 0}, terminal={"title": False})
+    with terminal(tmp_path, env={"TERM_PROGRAM": program}) as shown:
+        shown.until(PAGE)
+        already = shown.sent.count(told)
+        shown.press(f"{AWAY}help\r")
+        shown.until(lambda: shown.sent.count(told) == already + 1)
+
+
+def test_a_quick_answer_is_not_told_of(tmp_path: Path) -> None:
+    with terminal(tmp_path, env={"TERM_PROGRAM": "ghostty"}) as shown:
+        shown.until(PAGE)
+        shown.press(f"{AWAY}help\r")
+        shown.until("shows this")
+        shown.press("one")
+        shown.until("one")
+        assert b"The agent is done" not in shown.sent
+
+
+def test_who_looks_away_from_a_question_is_told_of_it_after_a_while(tmp_path: Path) -> None:
+    wish(notifications={"method": "osc9", "minSeconds": 0, "onDone": False})
+    with terminal(tmp_path, "--permissions", "ask") as shown:
+        shown.until(PAGE)
+        shown.press("run touch afloat\r")
+        shown.until("alt+a")
+        assert b"\x1b]9;bayou" not in shown.sent, "one looks at it"
+        shown.press(AWAY)
+        shown.until(lambda: b"\x1b]9;bayou" in shown.sent)
+        assert titles(shown)[-1].endswith("waits for you")
+
+
 def test_who_looks_elsewhere_is_told_of_a_question(tmp_path: Path) -> None:
     wish(notifications={"method": "osc9", "onDone": False})
     write("extensions/asks.py", ASKING)

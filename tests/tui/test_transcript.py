@@ -4,11 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from app.providers.scripted import fail, say
+from app.providers.scripted import call, fail, say
 from app.tui.links import open_link
 from app.tui.transcript import replay
+from app.values.diagnostics import Diagnostic
 from app.values.events import JobChanged, MessageEnd
 from app.values.messages import CustomMessage
+from app.values.wire import to_wire
+from tests.agent.stage import echo
 from tests.tui.stage import make_app
 from tests.tui.test_app import settled, submit
 from tools.results import Card, TextBlock
@@ -147,6 +150,28 @@ def test_a_stored_job_was_told_of_if_an_answer_came_after_it(home: Path) -> None
     assert told.label == replay.DELIVERED
 
 
+async def test_what_linters_newly_say_is_a_card_with_its_worst_in_sight(home: Path) -> None:
+    found = [Diagnostic(path="a.py", line=line, text=f"bad {line}", source="ruff") for line in range(1, 6)]
+    details = {"problems": to_wire(found), "total": 1_000}
+    app = make_app(home)
+    async with app.run_test(size=(90, 24)) as pilot:
+        message = CustomMessage(custom_type="diagnostics", content="told", details=details, display=True)
+        app.presenter.show(MessageEnd(message=message))
+        await pilot.pause()
+        rows = [line.strip() for line in app.screen_text.split("\n")]
+        [head] = [row for row in rows if row.startswith("▲ diagnostics")]
+        assert "1,000 new in 1 file" in head and head.endswith("ruff")
+        assert "│ a.py:3: error: bad 3 [ruff]" in rows and not any("bad 4" in row for row in rows)
+
+
+def test_a_card_of_somebody_elses_diagnostics_is_still_one(home: Path) -> None:
+    app = make_app(home)
+    for details in (None, {"problems": "none"}, {"problems": [{"line": "x"}]}):
+        message = CustomMessage(custom_type="diagnostics", content="told", details=details, display=True)
+        block = replay.custom_block("b", message, app.presenter.renderers)
+        assert isinstance(block, CustomBlock) and block.card.title == "diagnostics"
+
+
 @pytest.mark.parametrize("theme", ["ansi", "bayou-dark", "bayou-light"])
 async def test_without_colours_what_has_to_be_seen_is_reversed(
     home: Path, monkeypatch: pytest.MonkeyPatch, theme: str
@@ -187,3 +212,26 @@ async def test_the_whole_of_a_long_output_can_be_read(home: Path) -> None:
         await pilot.press("escape")
         await pilot.pause()
         assert app.transcript.has_focus
+
+
+async def test_ctrl_o_goes_from_lines_to_previews_to_all_and_all_is_paged(home: Path) -> None:
+    thousand = "\n".join(f"line {number}" for number in range(1_000))
+    app = make_app(home, call("echo", text=thousand), say("done"), tools=[echo()])
+    async with app.run_test(size=(80, 30)) as pilot:
+        await submit(app, pilot, "go")
+        await settled(app, pilot)
+        transcript = app.transcript
+        height = transcript.virtual_size.height
+        assert "line 1" not in app.screen_text, "closed"
+        await pilot.press("ctrl+o")
+        preview = transcript.virtual_size.height
+        assert "line 7" in app.screen_text and "line 8" not in app.screen_text
+        assert height < preview <= height + 12
+        await pilot.press("ctrl+o")
+        assert preview + 150 < transcript.virtual_size.height < preview + 250, (
+            "a page of it, not a thousand lines"
+        )
+        await pilot.press("ctrl+end")
+        assert "more lines below" in app.screen_text
+        await pilot.press("ctrl+o")
+        assert transcript.virtual_size.height == height

@@ -18,7 +18,8 @@ from app.providers.scripted import Scripted, say
 from app.resources.paths import Paths, styles_dir
 from app.tui.app import BayouApp
 from app.tui.opening import Opening
-from app.values.events import Approval, JudgedPart, QuestionAsked
+from app.values.approvals import Approval, JudgedPart
+from app.values.events import QuestionAsked
 
 LAST = "the last question"
 

@@ -2,13 +2,25 @@
 
 import itertools
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.constants import ESCAPE_DELAY
 from textual.events import Paste
 
-from widgets.pastes import Incoming
+from tests.support.clock import Clock
+from widgets.pastes import Incoming, TerminalAnswer
 
-ANSWERS = ["\x1b]11;rgb:1212/1818/1a1a\x1b\\", "\x1b]10;rgb:ff/ff/ff\x07", "\x1b[?62;22c", "\x1b[?c"]
+IMAGES, NAME, CELL = "\x1b_Gi=3190;OK\x1b\\", "\x1bP>|kitty(0.35.2)\x1b\\", "\x1b[6;20;10t"
+ANSWERS = [
+    "\x1b]11;rgb:1212/1818/1a1a\x1b\\",
+    "\x1b]10;rgb:ff/ff/ff\x07",
+    "\x1b[?62;22c",
+    "\x1b[?c",
+    "\x1b_Gi=7;ENOENT:no such image\x1b\\",
+    "\x1b]1337;ReportCellSize=17.0;8.0;2.0\x1b\\",
+    *(IMAGES, NAME, CELL),
+]
 KEYS = ["a", "é", "漢", "\r", "\x03", "\x1b[A", "\x1b[1;5C", "\x1b[<0;3;4M", "\x1b[?2026;2$y", "\x1b[I"]
 PASTED = st.text(st.sampled_from("ab\n\r\x1b[]0123;~漢\0"), max_size=30).filter(
     lambda text: "\x1b[201~" not in text
@@ -18,7 +30,8 @@ PASTED = st.text(st.sampled_from("ab\n\r\x1b[]0123;~漢\0"), max_size=30).filter
 def taken(*pieces: str) -> list[str]:
     """What comes out, pastes in brackets, neighbouring keys joined."""
     incoming = Incoming()
-    parts = [part for piece in pieces for part in incoming.take(piece)]
+    every = [part for piece in pieces for part in incoming.take(piece)]
+    parts = [part for part in every if not isinstance(part, TerminalAnswer)]
     joined: list[str] = []
     for is_paste, group in itertools.groupby(parts, lambda part: isinstance(part, Paste)):
         texts = [part.text if isinstance(part, Paste) else part for part in group]
@@ -32,16 +45,44 @@ def test_a_paste_is_one_thing_whatever_is_in_it() -> None:
     assert taken("\x1b[200~\x1b[201~") == ["<>"]
 
 
-def test_late_answers_are_dropped() -> None:
+def test_answers_are_no_keys() -> None:
     assert taken(f"a{ANSWERS[0]}b{ANSWERS[2]}c") == ["abc"]
     assert taken("\x1b]11;rgb:12", "12/1818/1a1a\x1b", "\\x") == ["x"]
 
 
-def test_keys_are_never_kept_waiting() -> None:
-    for key in ("\x1b", "\x1b[", "\x1b]", "\x1bO", "x"):
+def test_answers_are_told() -> None:
+    assert list(Incoming().take(f"a{IMAGES}b{NAME}{CELL}")) == ["a", IMAGES, "b", NAME, CELL]
+
+
+def test_keys_wait_no_longer_than_an_escape_does() -> None:
+    for key in ("\x1bO", "x", "\x1b[1"):
         assert taken(key) == [key]
+    for key in ("\x1b", "\x1b[", "\x1b]", "\x1b_", "\x1bP", "\x1b_G"):
+        clock = Clock()
+        incoming = Incoming(clock)
+        assert list(incoming.take(key)) == [] and incoming.give_up() == ""
+        assert incoming.patience == ESCAPE_DELAY
+        clock.now = ESCAPE_DELAY
+        assert incoming.give_up() == key
+        assert incoming.patience is None and list(incoming.take("x")) == ["x"]
     endless = "\x1b]1;" + "y" * 300
     assert taken(endless) == [endless]
+
+
+@pytest.mark.parametrize("answer", ANSWERS[:2] + ANSWERS[4:8])
+def test_an_answer_without_an_end_is_not_typed_and_takes_no_keys_with_it(answer: str) -> None:
+    begun = answer[:8]
+    clock = Clock()
+    incoming = Incoming(clock)
+    assert list(incoming.take(begun)) == []
+    clock.now = 5.0
+    assert incoming.give_up() == ""
+    assert list(incoming.take("yes\r")) == ["yes\r"]
+    incoming = Incoming(clock)
+    assert list(incoming.take(begun)) == []
+    pressed = "".join(part for key in "\tno\r" for part in incoming.take(key) if isinstance(part, str))
+    clock.now = 10.0
+    assert pressed + incoming.give_up() == "\tno\r"
 
 
 @st.composite
@@ -66,8 +107,7 @@ def streams(draw: st.DrawFn) -> tuple[str, list[str]]:
 @given(streams(), st.data())
 def test_where_the_stream_is_cut_changes_nothing(stream: tuple[str, list[str]], data: st.DataObject) -> None:
     sent, wanted = stream
-    # A cut within the first characters of a sequence leaves it to the parser of keys, which knows pastes too.
-    places = [at for at in range(1, len(sent)) if "\x1b" not in sent[max(0, at - 3) : at]]
+    places = range(1, len(sent))
     cuts = sorted(data.draw(st.lists(st.sampled_from(places), max_size=6, unique=True)) if places else [])
     pieces = [sent[start:end] for start, end in itertools.pairwise([0, *cuts, len(sent)])]
     assert taken(*pieces) == wanted

@@ -50,6 +50,7 @@ SIGNATURES: dict[Callable[..., object], str] = {
         "border_title, border_subtitle, opacity, ansi_theme, native_ansi)"
     ),
     ScrollBar.__init__: "(self, vertical=True, name=None, *, thickness=1)",
+    Compositor._get_renders: "(self, crop=None)",
     ChopsUpdate.__init__: "(self, chops, spans, chop_ends)",
     LayoutUpdate.__init__: "(self, strips, region)",
     CompositorUpdate.render_segments: "(self, console)",

@@ -67,18 +67,27 @@ class CompletionPopup(RowList):
     def page(self, direction: int) -> None:
         self.action_page(direction)
 
-    def accept(self) -> bool:
+    def accept(self, *, goes_on: bool = False) -> bool:
+        """`goes_on`: what was offered for less counts too, where it begins with all that has been typed since."""
         chosen, answer = self.chosen, self._answer
-        if chosen is None or answer is None or self._answered != self._place():
+        is_late = self._answered != self._place()
+        if (
+            chosen is None
+            or answer is None
+            or (is_late and not (goes_on and _fits_still(chosen, answer, self._answered, self._place())))
+        ):
             self.close()  # nothing is chosen, or one has typed on since: what is written counts
             return True
         row, column = self.editor.model.cursor
-        typed = self.editor.model.lines[row][answer.start : answer.end]
-        rest = self.editor.model.lines[row][answer.end :]
+        end = column if is_late else answer.end
+        typed = self.editor.model.lines[row][answer.start : end]
+        rest = self.editor.model.lines[row][end:]
         tail = "" if rest[:1] == chosen.tail else chosen.tail
         self._hide()
+        if is_late:
+            self._stop()  # The answer to what was typed since would open it again.
         if typed != chosen.text or tail:
-            self.editor.replace(answer.start, max(answer.end, min(column, answer.end)), chosen.text + tail)
+            self.editor.replace(answer.start, end, chosen.text + tail)
         self._on_chosen(chosen)
         return chosen.sends
 
@@ -171,6 +180,18 @@ class CompletionPopup(RowList):
         self._answer = None
         if self.display:
             self.display = False
+
+
+def _fits_still(
+    chosen: Suggestion, answer: Completions, then: tuple[str, int, int], now: tuple[str, int, int]
+) -> bool:
+    """Whether it begins with what stands there now, and nothing else has changed. `then`: what the answer is for."""
+    (line, row, column), (text, at, to) = then, now
+    return (
+        (at, text[: answer.start], text[to:]) == (row, line[: answer.start], line[column:])
+        and to > column == answer.end
+        and chosen.text.startswith(text[answer.start : to])
+    )
 
 
 def _row(number: int, item: Suggestion) -> ListRow:

@@ -69,8 +69,8 @@ def _is_plain(query: str) -> bool:
 
 
 def _out_of_reach(row: ListRow) -> float:
-    """What cannot be had at once (a model without a key) stands behind what can."""
-    return 5.0 if row.tone == "dim" else 0.0
+    """What cannot be had at once (a model without a key) stands behind what can; then what is second best."""
+    return (5.0 if row.tone == "dim" else 0.0) + (3.0 if row.is_second else 0.0)
 
 
 def _named(row: ListRow, query: str) -> float:

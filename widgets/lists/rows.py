@@ -34,6 +34,8 @@ class ListRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     is_disabled: bool = False
     words: str = ""
     """Searched besides title and detail, but not shown."""
+    is_second: bool = False
+    """Of what matches alike the others come first."""
 
     @property
     def searched(self) -> str:

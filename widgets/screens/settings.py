@@ -8,9 +8,10 @@ from textual.binding import Binding, BindingType
 
 from tools.patterns import late
 from widgets.lists.filtering import Shown
+from widgets.lists.row_list import RowList
 from widgets.lists.rows import Badge, ListRow
 from widgets.screens.dialogs import InputScreen
-from widgets.screens.parts import KeyHint
+from widgets.screens.parts import KeyHint, KeyHints
 from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import PreviewPart, PreviewText
 from widgets.screens.requests import ScreenRequest
@@ -33,6 +34,12 @@ class SettingRow(msgspec.Struct, frozen=True, kw_only=True):
     help: str = ""
     source: str = ""
     """Where the value comes from: `global`, `project`, `default`."""
+    facts: tuple[str, ...] = ()
+    """What came of it."""
+    problems: tuple[str, ...] = ()
+    """What of it does not count, and why."""
+    look: str = ""
+    """What there is to look at on a page of its own: `what was taken`."""
     is_fixed: bool = False
     """Set by the command line or the environment: not to be changed here."""
 
@@ -42,6 +49,7 @@ class SettingsScreen(PickerScreen):
         Binding("right", "cycle(1)", "Next value", show=False, id="app.settings.next"),
         Binding("left", "cycle(-1)", "Previous value", show=False, id="app.settings.previous"),
         Binding("delete,ctrl+backspace", "reset", "Default", show=False, id="app.settings.reset"),
+        Binding("ctrl+o", "look", "What came of it", show=False, id="app.settings.look", priority=True),
     ]
 
     class Changed(ScreenRequest):
@@ -52,6 +60,14 @@ class SettingsScreen(PickerScreen):
             self.screen = screen
             self.key = key
             self.value = value
+
+    class Looked(ScreenRequest):
+        """What came of a setting is to be shown."""
+
+        def __init__(self, screen: "SettingsScreen", key: str) -> None:
+            super().__init__(screen)
+            self.screen = screen
+            self.key = key
 
     def __init__(
         self,
@@ -76,14 +92,25 @@ class SettingsScreen(PickerScreen):
     def show_settings(self, settings: Sequence[SettingRow], note: str = "") -> None:
         self._settings = {row.id: row for row in settings}
         self.show_rows(_rows(settings), note=note)
+        self.refresh_preview()
 
     def hints(self) -> list[KeyHint]:
+        look = self.setting.look if self.setting is not None else ""
         return [
+            *([KeyHint("ctrl+o", look, 8, "app.settings.look")] if look else []),
             KeyHint("enter", "change", 9, "tui.select.confirm"),
             KeyHint("left/right", "through the values", 7, "app.settings.previous/app.settings.next"),
             KeyHint("delete", "default", 5, "app.settings.reset"),
             KeyHint("escape", "close", 8, "tui.select.cancel"),
         ]
+
+    def on_row_list_moved(self, event: RowList.Moved) -> None:
+        super().on_row_list_moved(event)
+        self.query_one(KeyHints).show(self.hints())
+
+    def action_look(self) -> None:
+        if self.setting is not None and self.setting.look:
+            self.post_message(self.Looked(self, self.setting.id))
 
     @property
     def setting(self) -> SettingRow | None:
@@ -144,7 +171,12 @@ class SettingsScreen(PickerScreen):
             facts.append("one of: " + ", ".join(map(in_words, setting.choices)))
         if setting.source:
             facts.append(f"from: {setting.source}")
-        parts = (PreviewPart(text=setting.help), *(PreviewPart(text=fact, tone="muted") for fact in facts))
+        parts = (
+            PreviewPart(text=setting.help),
+            *(PreviewPart(text=problem, tone="warning") for problem in setting.problems),
+            *(PreviewPart(text=fact) for fact in setting.facts),
+            *(PreviewPart(text=fact, tone="muted") for fact in facts),
+        )
         return PreviewText(title=setting.id, parts=parts)
 
 
@@ -160,6 +192,12 @@ def label_of(key: str) -> str:
     *groups, name = (_HUMP.sub(" ", part).lower() for part in key.split("."))
     words = f"{': '.join(groups)}: {name}" if groups else name
     return words[:1].upper() + words[1:]
+
+
+def _told_source(setting: SettingRow) -> str:
+    if setting.problems:
+        return "a fault in its file"
+    return setting.source if setting.source != "default" else ""
 
 
 def _rows(settings: Sequence[SettingRow]) -> list[ListRow]:
@@ -178,7 +216,7 @@ def _rows(settings: Sequence[SettingRow]) -> list[ListRow]:
                 title=label_of(setting.id).ljust(column),
                 badges=(value,),
                 detail=setting.help,
-                right=setting.source if setting.source != "default" else "",
+                right=_told_source(setting),
                 is_disabled=setting.is_fixed,
                 words=f"{setting.group} {setting.id}",
             )

@@ -63,9 +63,9 @@ class ApprovalAsked(msgspec.Struct, frozen=True, kw_only=True):
     floor_word: str | None = None
     rules: tuple[ApprovalRule, ...] = ()
     asked: int = 0
-    kind: Literal["call", "confirm", "select", "open"] = "call"
+    kind: Literal["call", "confirm", "select", "open", "staged"] = "call"
     """A call that may run or not; else what somebody else asks: yes or no, one of several, or (`open`) something that
-    takes the keyboard, which is not to come up by itself."""
+    takes the keyboard, which is not to come up by itself; or changes that wait to be applied or discarded."""
     options: tuple[str, ...] = ()
 
 
@@ -140,7 +140,7 @@ class ApprovalBar(Widget, can_focus=False):
         if asked is None and self.has_focus:
             self.leave()
         self.asked = asked
-        self._typed, self._chooses, self._at = "", False, 0
+        self._typed, self._chooses, self._at, self._was_armed = "", False, 0, False
         self.display = asked is not None
         self._fit()
         if self._looks is not None:
@@ -274,7 +274,9 @@ class ApprovalBar(Widget, can_focus=False):
     def _made(self, asked: ApprovalAsked, width: int) -> list[tuple[tuple[str, str], ...]]:
         number = f"{asked.number} of {asked.of} · " if asked.of > 1 else ""
         head = (("title", f"{asked.tool} wants to run  "), ("muted", f"{number}{asked.mode} · {asked.does}"))
-        if asked.kind != "call":
+        if asked.kind == "staged":
+            head = (("title", f"{asked.tool} staged this  "), ("muted", f"{number}nothing is written yet"))
+        elif asked.kind != "call":
             head = (("title", f"{asked.tool} asks  "), ("muted", number))
         rows: list[tuple[tuple[str, str], ...]] = [head]
         lines = _rows_of(asked.text, width)
@@ -349,6 +351,15 @@ class ApprovalBar(Widget, can_focus=False):
             if self.has_focus:
                 return ("↑↓", "choose"), ("enter", "take it"), ("x", "none"), ("esc", "back")
             return (keys.once, "choose…"), (keys.deny, "none"), (keys.whole, "all of it")
+        if asked.kind == "staged":
+            if self.has_focus:
+                return ("a", "apply"), ("x", "discard"), ("v", "all of it"), ("esc", "back")
+            return (
+                (keys.once, "apply"),
+                (keys.deny, "discard"),
+                (keys.whole, "all of it"),
+                (keys.enter, "keys here"),
+            )
         yes = "yes" if asked.kind == "confirm" else "answer…"
         if self.has_focus:
             return ("y" if asked.kind == "confirm" else "a", yes), ("x", "no"), ("esc", "back")

@@ -1,18 +1,23 @@
 """What arrives in pieces, worked in once a frame: replies that stream, and cards that are still at work."""
 
+from __future__ import annotations
+
 import asyncio
 import time
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
-from widgets.transcript import highlight
 from widgets.transcript.blocks import Block, CardBlock, CardState, CustomBlock, ReplyState, ShownFailure
 from widgets.transcript.column import Column
-from widgets.transcript.item import Item
-from widgets.transcript.live import Sort
+from widgets.transcript.making import items_of
 from widgets.transcript.painter import Painter
 from widgets.transcript.viewport import Viewport
+
+if TYPE_CHECKING:
+    from widgets.transcript.item import Item
+    from widgets.transcript.live import Sort
 
 FRAME = 1 / 30
 SHARE = 5
@@ -93,7 +98,7 @@ class Arriving:
     def put_before(self, blocks: Iterable[Block]) -> None:
         """More of a conversation has come above what is shown, which stays where it is."""
         anchor = self._viewport.remember_place()
-        self._column.put_before([Item(block) for block in blocks])
+        self._column.put_before(items_of(blocks))
         self._viewport.restore(anchor)
 
     def forget(self, block_id: str) -> None:
@@ -187,4 +192,6 @@ def _is_progress(old: Block, new: Block) -> bool:
 
 def _warm_up() -> None:
     """Read the highlighter's modules beside the frames, not in the frame of the first fence."""
+    from widgets.transcript import highlight  # noqa: PLC0415  (what is warmed up is not there before)
+
     asyncio.get_running_loop().run_in_executor(None, highlight.warm_up)

@@ -38,6 +38,7 @@ class CustomKind(StrEnum):
     JOB = "job"
     COMMAND = "command"
     CELL = "cell"
+    DIAGNOSTICS = "diagnostics"
     COMPACTION = "compaction"
     BRANCH_SUMMARY = "branch summary"
     EXTENSION = "extension"

@@ -173,7 +173,7 @@ def draw(block: Block, limit: Limit, tail: Limit) -> list[Leaf]:
         case MapBlock():
             return _map(block, limit)
         case ImageBlock():
-            return [PictureLeaf(block)]
+            return [PictureLeaf(block, is_large=limit is WHOLE)]
         case TableBlock():
             rows = [[Cell(clean(cell)) for cell in row] for row in (block.header, *block.rows)]
             return [TableLeaf(rows, [])]
@@ -235,6 +235,7 @@ def _file(block: FileBlock, limit: Limit) -> list[Leaf]:
     if block.folds and limit is not WHOLE and block.text.count("\n") > block.folds + 1:
         limit = Limit(block.folds, limit.characters)
     text, left_out = _bounded(block.text.removesuffix("\n"), limit, tail=False)
+    left_out += block.more
     leaves: list[Leaf] = [FileLeaf(clean(text), language_of(block.path), block.first_line)]
     if left_out:
         leaves.append(_left_out(left_out, "below"))
@@ -246,6 +247,7 @@ def _diff(block: DiffBlock, limit: Limit) -> list[Leaf]:
         return []
     head, found, hunks = block.diff.partition("@@")
     text, left_out = _bounded(found + hunks, Limit(limit.lines + 1, limit.characters), tail=False)
+    left_out += block.more
     leaves: list[Leaf] = [DiffLeaf(clean(head + text), language_of(block.path))]
     return [*leaves, _left_out(left_out, "below")] if left_out else leaves
 

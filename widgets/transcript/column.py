@@ -3,16 +3,20 @@
 Works with numbers and leaves only; `view` draws what this says.
 """
 
+from __future__ import annotations
+
 from collections import OrderedDict
 from collections.abc import Iterable
 from itertools import repeat
 from operator import add, floordiv
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from widgets.transcript.extent import Expansion
 from widgets.transcript.heights import Heights
-from widgets.transcript.item import Item
 from widgets.transcript.leaf import Leaf
+
+if TYPE_CHECKING:
+    from widgets.transcript.item import Item
 
 MOST_BELOW_LIVE = 200
 """A reply that still grows is never further from the end than this."""

@@ -40,7 +40,7 @@ from widgets.transcript.blocks import (
     UserBlock,
 )
 from widgets.transcript.extent import Extent
-from widgets.transcript.headline import Headline, headline
+from widgets.transcript.headline import headline
 from widgets.transcript.leaf import Leaf, LongText, OneLine
 from widgets.transcript.picture import MOST_ROWS, PictureLeaf
 from widgets.transcript.stream import parse_bounded
@@ -64,6 +64,7 @@ CUSTOM_GLYPHS = {
     CustomKind.JOB: "◆",
     CustomKind.COMMAND: "!",
     CustomKind.CELL: "$",
+    CustomKind.DIAGNOSTICS: "▲",
     CustomKind.COMPACTION: "⊟",
     CustomKind.BRANCH_SUMMARY: "├",
     CustomKind.EXTENSION: "▪",
@@ -90,7 +91,7 @@ def can_expand(block: Block) -> bool:
 def draw(block: Block, extent: Extent, *, is_whole: bool = False) -> list[Leaf]:
     match block:
         case UserBlock():
-            return draw_user(block)
+            return draw_user(block, is_whole=is_whole)
         case ReplyBlock():
             return draw_reply(block, is_open=bool(extent))
         case CardBlock():
@@ -117,12 +118,12 @@ def barred(leaves: list[Leaf]) -> list[Leaf]:
     return out
 
 
-def draw_user(block: UserBlock) -> list[Leaf]:
+def draw_user(block: UserBlock, *, is_whole: bool = False) -> list[Leaf]:
     text = clean(block.text).rstrip("\n")
     pieces = _pieces_of(text)
     kind = Leaf if len(pieces) == 1 else LongText
     leaves: list[Leaf] = [kind(piece, key="user", fill="user") for piece in pieces]
-    leaves += [PictureLeaf(image, key="user-note", fill="user") for image in block.images]
+    leaves += [PictureLeaf(image, key="user-note", fill="user", is_large=is_whole) for image in block.images]
     for leaf in leaves:
         leaf.first = leaf.rest = GUTTER
         leaf.prefix_key = "user-mark"
@@ -211,10 +212,6 @@ def _failure(failure: ShownFailure | None, key: str = "note-error", mark: str = 
     return leaves
 
 
-def _one_line(text: str) -> str:
-    return clean(" ".join(text[:2_000].split()))
-
-
 def draw_card(block: CardBlock, extent: Extent, *, is_whole: bool) -> list[Leaf]:
     state, card = block.state, block.card
     key = f"state-{state}"
@@ -223,15 +220,16 @@ def draw_card(block: CardBlock, extent: Extent, *, is_whole: bool) -> list[Leaf]
     if state is CardState.FAILED and (reason or card.summary not in ("", CardState.FAILED)):
         word = ""  # that it failed is told by why
     summary = "" if card.summary in (state, CardState.FAILED) else card.summary
-    figures = [(word, key), (_one_line(summary), key if state is CardState.FAILED else "summary")]
-    top = _headline(STATE_GLYPHS[state], key, card, [*figures, (block.timing, "summary")])
+    figures = [
+        (word, key),
+        (summary, key if state is CardState.FAILED else "summary"),
+        (block.timing, "summary"),
+    ]
+    is_at_work = state is CardState.RUNNING and bool(block.timing)
+    top = headline((STATE_GLYPHS[state], key), card, figures, extent, is_at_work=is_at_work)
     if reason:
         return [top, *barred([Leaf(clean(reason), key="output")])]
     return [top, *_opened(card, extent, is_running=state is CardState.RUNNING, is_whole=is_whole)]
-
-
-def _headline(glyph: str, key: str, card: Card, figures: list[tuple[str, str]]) -> Headline:
-    return headline(glyph, key, _one_line(card.title), _one_line(card.subject), figures)
 
 
 def _opened(card: Card, extent: Extent, *, is_running: bool, is_whole: bool) -> list[Leaf]:
@@ -260,8 +258,8 @@ def draw_custom(block: CustomBlock, extent: Extent, *, is_whole: bool) -> list[L
     is_told = not block.state or block.state in (CardState.DONE, CardState.RUNNING)
     word = block.label or ("" if is_told else str(block.state))
     card = block.card
-    figures = [(word, key), (_one_line(card.summary), "summary"), (block.timing, "summary")]
-    top = _headline(CUSTOM_GLYPHS[block.kind], key, card, figures)
+    figures = [(word, key), (card.summary, "summary"), (block.timing, "summary")]
+    top = headline((CUSTOM_GLYPHS[block.kind], key), card, figures, extent)
     if extent is Extent.CLOSED:
         return [top, *_peek(block)]
     is_running = block.state is CardState.RUNNING

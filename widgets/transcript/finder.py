@@ -3,19 +3,24 @@
 What is found is in `search`, the line that is typed into in `searchbar`.
 """
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Callable
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from textual.message import Message
 
 from widgets.transcript import messages
 from widgets.transcript.column import Anchor, Column
 from widgets.transcript.extent import Extent
-from widgets.transcript.item import Item
 from widgets.transcript.scrollbar import Thumb
 from widgets.transcript.search import BadPattern, Hit, Search
 from widgets.transcript.viewport import Viewport
+
+if TYPE_CHECKING:
+    from widgets.transcript.item import Item
 
 SLICE = 0.008
 """Seconds of looking, after which keys and frames have their turn."""

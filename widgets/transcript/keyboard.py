@@ -1,17 +1,23 @@
 """What keys do to a transcript: moving, walking from block to block, copying. The mouse is in `mouse`."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from textual.widget import Widget
 
 from widgets.keytable import Key, KeyTable
-from widgets.transcript import drawing, messages
+from widgets.transcript import messages
 from widgets.transcript.blocks import CardBlock, CustomBlock, UserBlock, map_in
 from widgets.transcript.code import CodeLeaf
 from widgets.transcript.column import Column
 from widgets.transcript.finder import Finder
-from widgets.transcript.item import Item
 from widgets.transcript.overlay import Overlay
 from widgets.transcript.pointing import selected_text
 from widgets.transcript.viewport import Viewport
+
+if TYPE_CHECKING:
+    from widgets.transcript.item import Item
 
 SIDEWAYS = 8
 
@@ -139,7 +145,9 @@ class Keyboard:
 
     def copy_raw(self) -> None:
         if item := self.item:
-            text = item.live.text if item.live is not None else drawing.raw_text(item.block)
+            from widgets.transcript.drawing import raw_text  # noqa: PLC0415  (came with the first block)
+
+            text = item.live.text if item.live is not None else raw_text(item.block)
             self.copy(text, "source")
 
     def copy_code(self) -> None:

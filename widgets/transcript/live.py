@@ -38,11 +38,12 @@ class _Part:
         self.texts.append(text)
         if self.sort == "thinking":
             self._tail = (self._tail + text)[-LONGEST_SENTENCE:]
-            ended = [found.end() for found in _ENDS.finditer(self._tail)]
-            if ended:
-                begin = ended[-2] if len(ended) > 1 else 0
-                self.last_said = " ".join(self._tail[begin : ended[-1]].split())
-                self._tail = self._tail[begin:]
+            begin = 0
+            for found in _ENDS.finditer(self._tail):
+                if said := " ".join(self._tail[begin : found.end()].split()).strip("*#_ "):
+                    self.last_said = said
+                begin = found.end()
+            self._tail = self._tail[begin:]
 
     def end(self, now: float) -> None:
         self.seconds = now - self.began

@@ -1,7 +1,8 @@
 """From style keys to terminal styles, by way of the widget's component classes.
 
 A key is `name`, with flags behind `+` (`b`old, `i`talic, `s`truck, `l`ink) and the name of a background behind `|`;
-`@address`, a zero byte and a key make a link; `#rrggbb`, once or twice, is a pixel and the one below it.
+`@address`, a zero byte and a key make a link; `#rrggbb`, once or twice, is a pixel and the one below it; `%` and a
+number stand for an image (`graphics.kitty`), `=` and two numbers behind a key for the row of one that is drawn over it.
 A new look is made whenever the theme changes.
 """
 
@@ -11,6 +12,7 @@ from rich.style import Style as RichStyle
 from textual.strip import Strip
 from textual.style import Style
 
+from widgets.graphics.marks import mark_of_image, palette_colour
 from widgets.legible import readable
 from widgets.textual_inside import color_system, encoded, keep_encoded
 from widgets.transcript.sgr import compact
@@ -144,6 +146,11 @@ class Look:
         if key.startswith("@"):
             href, _, inner = key[1:].partition("\0")
             return self.style(inner) + RichStyle(link=href) if self._has_links else self.style(inner)
+        if key.startswith("%"):
+            return self.style("text") + RichStyle(color=palette_colour(int(key[1:])))
+        if "=" in key:
+            inner, _, mark = key.partition("=")
+            return self.style(inner or "text") + mark_of_image(mark)
         if key.startswith("#"):
             return self.style("text") + RichStyle(color=key[:7], bgcolor=key[7:] or None)
         key, _, background = key.partition("|")

@@ -1,5 +1,9 @@
 """What the mouse does to a transcript: the wheel, opening, following links, and selecting words, lines and ranges."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from textual import events
 from textual.geometry import Offset
 from textual.message import Message
@@ -9,11 +13,13 @@ from textual.widget import Widget
 from widgets.transcript import messages
 from widgets.transcript.blocks import map_in
 from widgets.transcript.column import Column, RowInSight
-from widgets.transcript.item import Item
 from widgets.transcript.keyboard import Keyboard
 from widgets.transcript.overlay import Overlay
 from widgets.transcript.pointing import Link, TextPlace, between, link_at, name_at, place_at, span, word_at
 from widgets.transcript.viewport import Viewport
+
+if TYPE_CHECKING:
+    from widgets.transcript.item import Item
 
 
 class Mouse:

@@ -11,6 +11,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from widgets import textual_inside
+from widgets.graphics.terminal_images import images_of
 from widgets.keys_told import key_told
 from widgets.transcript.column import Column, RowInSight
 from widgets.transcript.look import CurrentLook, Look
@@ -32,7 +33,7 @@ class Painter:
         self._overlay = overlay
         self._look = look
         self._shown: list[Strip] = []
-        self.thumbnails = Thumbnails(column, viewport)
+        self.thumbnails = Thumbnails(column, viewport, lambda: images_of(widget.app))
         self.cost = 0.0
         """CPU seconds painted since someone set it to zero."""
 

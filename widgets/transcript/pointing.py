@@ -7,7 +7,6 @@ from textual.selection import Selection
 
 from tools.patterns import late
 from widgets.transcript.column import Column, RowInSight
-from widgets.transcript.item import copied
 from widgets.transcript.leaf import Leaf, Piece
 from widgets.transcript.text import cells
 
@@ -137,6 +136,8 @@ def range_in(selection: Selection, index: int, size: int) -> tuple[int, int]:
 
 def selected_text(column: Column, selection: Selection) -> str:
     """What a selection copies: the texts of its blocks, without wraps, indents and borders."""
+    from widgets.transcript.item import copied  # noqa: PLC0415  (came with the first block)
+
     count = len(column)
     first = min(max(0, selection.start.y), count) if selection.start else 0
     last = min(selection.end.y, count - 1) if selection.end else count - 1

@@ -4,14 +4,18 @@ Blocks are searched in their source, since most are not drawn; the places to hig
 drawn text of the few that are.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Sequence
 from itertools import islice
 from time import perf_counter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from widgets.transcript.extent import Expansion
-from widgets.transcript.item import Item
+
+if TYPE_CHECKING:
+    from widgets.transcript.item import Item
 
 REGEX = "re:"
 MOST_PER_BLOCK = 1_000

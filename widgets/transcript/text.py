@@ -22,8 +22,10 @@ _SAFE: dict[int, str | None] = {
     **dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), None),
     0x2028: " ",
     0x2029: " ",
+    0x10EEEE: "�",
 }
-"""Controls become visible signs, direction overrides and invisible marks vanish, halves of pairs are replaced."""
+"""Controls become visible signs, direction overrides and invisible marks vanish, halves of pairs are
+replaced, and so is the character that stands for an image which the terminal holds (`graphics.kitty`)."""
 
 _WIDE_CLASS = (
     "[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f"

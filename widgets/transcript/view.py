@@ -25,9 +25,9 @@ from widgets.transcript.column import Column
 from widgets.transcript.diagram import Diagrams
 from widgets.transcript.extent import Expansion, Extent, OpensCards, extent_of
 from widgets.transcript.finder import Finder
-from widgets.transcript.item import Item, reply_placeholder
 from widgets.transcript.keyboard import KEYS, Keyboard
 from widgets.transcript.look import COMPONENTS, CurrentLook
+from widgets.transcript.making import items_of, reply_item
 from widgets.transcript.mouse import Mouse
 from widgets.transcript.overlay import Overlay
 from widgets.transcript.painter import Painter
@@ -81,7 +81,7 @@ class Transcript(ScrollView, can_focus=True):
         if item is not None:
             self.arriving.show(item, block)
             return
-        item = Item(block)
+        item = items_of([block])[0]
         if isinstance(block, CardBlock | CustomBlock):
             self.arriving.expect_code()
         self.column.append(item)
@@ -89,7 +89,7 @@ class Transcript(ScrollView, can_focus=True):
 
     def begin_reply(self, block_id: str) -> None:
         if self.column.find(block_id) is None:
-            item = Item(reply_placeholder(block_id), live=True)
+            item = reply_item(block_id)
             self.arriving.begin(item)
             self.column.append(item)
             self.viewport.take_in(item)
@@ -110,11 +110,9 @@ class Transcript(ScrollView, can_focus=True):
         """Show another conversation, at its end. Blocks that were opened by hand stay open."""
         self.arriving.forget_all()
         opened = {item.block.id: item.expanded for item in self.column.items if item.expanded is not None}
-        items = []
-        for block in blocks:
-            item = Item(block)
-            item.expanded = opened.get(block.id)
-            items.append(item)
+        items = items_of(blocks)
+        for item in items:
+            item.expanded = opened.get(item.block.id)
         if items:
             self.arriving.expect_code()
         self._forget_places()

@@ -3,16 +3,21 @@
 How they are painted is in `painter`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 
 from widgets import textual_inside
 from widgets.transcript.column import Anchor, Column, RowInSight
-from widgets.transcript.item import Item
 from widgets.transcript.overlay import Overlay
 from widgets.transcript.scrollbar import Thumb
+
+if TYPE_CHECKING:
+    from widgets.transcript.item import Item
 
 
 class Viewport:

@@ -15,11 +15,17 @@ from app.providers.offline.situation import Round, Situation, situation_of
 from app.providers.offline.summaries import is_summary_request, summary
 from app.providers.offline.telling import fenced_end, first_line, names_in, tell
 from app.providers.offline.wishes import Demo, Help, Incomplete, Remark, Talking, Unclear
+from app.providers.offline.written_prompts import answer_to_written
 from app.values.cells import CELL
 from app.values.content import text_of
 from app.values.messages import CustomMessage
 
 _ENDED = re.compile(r"Background \S+ \((?P<title>.*)\) has ended: (?P<state>\w+)\.", re.DOTALL)
+_ABOUT_TODOS = {
+    "todo-list": "I see that you changed the list of todos.",
+    "todo-reminder": "Some todos are still open. I am no language model and cannot do them by myself. `todos` tells "
+    "the list, `todo done ITEM` closes one: which one is done?",
+}
 _DEMO_TOOLS = (
     PlannedCall(tool="ls", arguments={}, verb="list", object="`.`"),
     PlannedCall(
@@ -45,6 +51,8 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 def answer_to(context: Context) -> Reply:
     if is_summary_request(context):
         return Reply(text=summary(context))
+    if written := answer_to_written(context):
+        return Reply(text=written)
     situation = situation_of(context)
     if not situation.request:  # none was made, or a compaction in the middle of a turn summarised it
         return Reply(text=_told(situation) or "There is nothing to answer. " + _examples())
@@ -203,6 +211,8 @@ def _note(note: CustomMessage) -> str:
         return "A map of the whole file came with it; it stands in the transcript."
     if note.custom_type == CELL:
         return ""  # Its person has seen what it showed.
+    if note.custom_type in _ABOUT_TODOS:
+        return _ABOUT_TODOS[note.custom_type]
     ended = _ENDED.match(text := text_of(note.content))
     if ended is None:
         return f"I was also given a note ({note.custom_type})."

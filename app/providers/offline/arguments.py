@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from typing import Literal
 
 from app.providers.offline.forms import DEMOS
 from app.providers.offline.quotes import Quotes, is_quoted
@@ -12,6 +13,7 @@ from app.providers.offline.wishes import (
     FindName,
     Help,
     Incomplete,
+    KeepTodos,
     ListFolder,
     MapFile,
     Overview,
@@ -59,6 +61,13 @@ _WHERE_SAID = re.compile(
 _DEFINING = r"(?:class|const|def|fn|func|function|interface|struct|type)\s+"
 _PROGRAM = re.compile(r"-\w|[\w./-]+\.py(?:\s|$)")
 """What stands behind the name of the program on a command line."""
+_TODO_OPS: dict[str, Literal["add", "start", "done", "drop"]] = {
+    **dict.fromkeys(("add", "new"), "add"),
+    **dict.fromkeys(("start", "begin"), "start"),
+    **dict.fromkeys(("done", "did", "finished", "finish", "close", "check"), "done"),
+    **dict.fromkeys(("drop", "remove", "delete", "cancel"), "drop"),
+}
+_TODO = re.compile(rf"(?P<op>{'|'.join(_TODO_OPS)})\b[:\s]*(?P<items>.*)", re.IGNORECASE | re.DOTALL)
 _PRONOUNS = {"it", "that", "this", "them", "that file", "this file", "the file", "same file", "the same file"}
 
 
@@ -260,6 +269,22 @@ def _path(text: str, quotes: Quotes) -> str:
     return word.removeprefix("@")
 
 
+def _todo(argument: str, quotes: Quotes) -> Iterator[Wish]:
+    argument = argument.strip(" ?!.")
+    said = _TODO.fullmatch(argument)
+    op = _TODO_OPS[said["op"].lower()] if said else "add"
+    text = said["items"] if said else argument
+    items = (quotes.put_back(part).strip() for part in re.split(r";", text))
+    tasks = tuple(item for item in items if item)
+    if op == "add":
+        yield KeepTodos(op="add", tasks=tasks) if tasks else KeepTodos()
+        return
+    for task in tasks:
+        yield KeepTodos(op=op, tasks=(task,))
+    if not tasks:
+        yield KeepTodos(op=op)
+
+
 _BY_VERB: dict[str, Callable[[str, Quotes], Iterator[Wish]]] = {
     "read": _read,
     "map": _map,
@@ -271,5 +296,6 @@ _BY_VERB: dict[str, Callable[[str, Quotes], Iterator[Wish]]] = {
     "write": _write,
     "overview": _overview,
     "demo": _demo,
+    "todo": _todo,
     "help": _help,
 }

@@ -11,6 +11,7 @@ from app.providers.offline.wishes import (
     Doing,
     EditFile,
     FindName,
+    KeepTodos,
     ListFolder,
     MapFile,
     Overview,
@@ -129,8 +130,29 @@ def step_for(wish: Doing) -> PlannedCall:
                 verb="write",
                 object=f"`{wish.path}`",
             )
+        case KeepTodos():
+            return _todos(wish)
         case _:
             assert_never(wish)
+
+
+def _todos(wish: KeepTodos) -> PlannedCall:
+    if wish.op == "add":
+        words = _enumerated([f"“{task}”" for task in wish.tasks])
+        return PlannedCall(
+            tool="todo",
+            arguments={"op": "add", "tasks": list(wish.tasks)},
+            verb="put",
+            object=f"{words} on the list of todos",
+        )
+    verb = {"view": "look at", "start": "begin", "done": "close", "drop": "drop"}[wish.op]
+    item = f"“{wish.tasks[0]}”" if wish.tasks else "the current todo"
+    return PlannedCall(
+        tool="todo",
+        arguments={"op": wish.op, **({"task": wish.tasks[0]} if wish.tasks else {})},
+        verb=verb,
+        object="the list of todos" if wish.op == "view" else item,
+    )
 
 
 def _read(wish: ReadFile) -> PlannedCall:

@@ -21,6 +21,8 @@ from app.values.messages import (
 
 _OFFER = re.compile(r"^(\d)\. `(.+)`$", re.MULTILINE)
 _ASKED_ABOUT = re.compile(r"What should I change in (.+)\? Say")
+_BESIDE = re.compile(r"A question beside the work\b.*?\n\n(?P<asked>.*)", re.DOTALL)
+"""What comes before it is another's to answer."""
 _MORE = re.compile(r"offset=(\d+)")
 
 
@@ -108,7 +110,7 @@ def situation_of(context: Context) -> Situation:
     asked = [message for message in messages[begin:end] if isinstance(message, UserMessage)]
     last_answer = answers[-1] if answers else -1
     return Situation(
-        request="\n".join(text_of(message.content) for message in asked).strip(),
+        request="\n".join(_words(message) for message in asked).strip(),
         image_count=sum(isinstance(part, Image) for message in asked for part in _parts(message)),
         rounds=tuple(_round(messages, number) for number in answers if number >= end),
         fresh=_round(messages, last_answer) if answers else (),
@@ -116,6 +118,12 @@ def situation_of(context: Context) -> Situation:
         earlier=tuple(messages[:begin]),
         tools={tool.name: tool for tool in context.tools},
     )
+
+
+def _words(message: UserMessage) -> str:
+    text = text_of(message.content)
+    beside = _BESIDE.match(text)
+    return text if beside is None else beside["asked"]
 
 
 def _parts(message: UserMessage) -> Sequence[object]:
@@ -128,6 +136,9 @@ def _request(messages: Sequence[Message]) -> tuple[int, int]:
     if not users:
         return 0, 0
     begin = end = users[-1]
+    last = messages[end]
+    if isinstance(last, UserMessage) and _BESIDE.match(text_of(last.content)):
+        return begin, end + 1
     for number in reversed(users[:-1]):
         if any(isinstance(message, AssistantMessage) for message in messages[number:begin]):
             break

@@ -26,6 +26,7 @@ _MORE = re.compile(r"offset=\d+")
 _SHOWN_LINES = 6
 _SHOWN_OUTPUT = 12
 _SHOWN_NAMES = 10
+_NO_TODOS = "The list is empty."
 
 
 def tell(results: Round) -> str:
@@ -224,6 +225,22 @@ def _write_short(exchange: Exchange) -> str:
     return f"`{exchange.argument('path')}` is written: {_count(lines, 'line')}."
 
 
+def _todo_short(exchange: Exchange) -> str:
+    op = exchange.argument("op")
+    if op == "view":
+        return "Nothing is on the list of todos." if exchange.text == _NO_TODOS else "The list of todos:"
+    return "The list is changed. It is now:" if op == "add" else "The list is changed."
+
+
+def _todo_detail(exchange: Exchange) -> str:
+    """Ends with a question: what is on the list is the person's to do, and nobody has to be reminded of it."""
+    if exchange.text == _NO_TODOS:
+        return "`todo ITEM` puts something on it."
+    if exchange.text.startswith("All "):
+        return exchange.text
+    return f"{exchange.text}\n\n`todo done ITEM` closes one, `/todos` opens the list. Which one is done?"
+
+
 def _any_short(exchange: Exchange) -> str:
     return f"{_subject(exchange)}: {first_line(exchange.text)}"
 
@@ -245,6 +262,7 @@ _SHORT: dict[str, Callable[[Exchange], str]] = {
     "ls": _ls_short,
     "edit": _edit_short,
     "write": _write_short,
+    "todo": _todo_short,
 }
 _DETAIL: dict[str, Callable[[Exchange], str]] = {
     "read": _read_detail,
@@ -253,4 +271,5 @@ _DETAIL: dict[str, Callable[[Exchange], str]] = {
     "grep": _grep_detail,
     "find": _list_detail,
     "ls": _list_detail,
+    "todo": _todo_detail,
 }

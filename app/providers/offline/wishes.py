@@ -1,5 +1,7 @@
 """What a person can ask the offline guide for, as values. How words become wishes is in `words`."""
 
+from typing import Literal
+
 import msgspec
 
 
@@ -56,6 +58,13 @@ class WriteFile(_Wish, frozen=True, kw_only=True):
     text: str
 
 
+class KeepTodos(_Wish, frozen=True, kw_only=True):
+    """The list of what is to be done: told, or changed."""
+
+    op: Literal["view", "add", "start", "done", "drop"] = "view"
+    tasks: tuple[str, ...] = ()
+
+
 class Help(_Wish, frozen=True, kw_only=True):
     is_greeting: bool = False
 
@@ -94,6 +103,7 @@ Doing = (
     | RunPython
     | EditFile
     | WriteFile
+    | KeepTodos
 )
 Talking = Help | Demo | Incomplete | Remark | Unclear
 Wish = Doing | Talking

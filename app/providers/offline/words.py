@@ -22,8 +22,8 @@ def _any_of(words: list[str]) -> str:
 
 
 _VERB_WORDS = [
-    word for word in _WORD_TO_VERB if word != "in"
-]  # too common a word to begin a clause in mid-sentence
+    word for word in _WORD_TO_VERB if word not in ("in", "todo", "todos", "to-do", "to-dos")
+]  # too common words to begin a clause in mid-sentence
 _VERBS = _any_of(_VERB_WORDS)
 _VERBS_BUT_REPLACE = _any_of([word for word in _VERB_WORDS if word != "replace"])
 _VERB = re.compile(rf"({_any_of(list(_WORD_TO_VERB))})", re.IGNORECASE)

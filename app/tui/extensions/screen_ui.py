@@ -1,4 +1,7 @@
-"""What extensions can ask and show on the full screen: `app.extensions.ports.Ui` over the application."""
+"""What extensions can ask and show on the full screen: `app.extensions.ports.Ui` over the application.
+
+The screens that it opens are imported with the first question: most extensions ask nothing.
+"""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -11,14 +14,11 @@ from textual.widgets import Static
 
 from app.extensions.ports import Level, Placement
 from app.extensions.views import View, view_text
-from app.tui.extensions.overlay import OverlayScreen
 from app.tui.handed import AskPerson, TellPerson
-from app.tui.pages.asking import ask_text, select
 from app.tui.status.status_lines import StatusLines
 from app.tui.theme_in_force import ThemeInForce
 from widgets.editor.prompt import PromptEditor
 from widgets.raw_input import RawInput
-from widgets.screens.dialogs import ConfirmScreen, TextScreen
 from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
 from widgets.status.segments import Segment
@@ -86,12 +86,16 @@ class ScreenUi:
     async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
         if self._is_busy():
             return await _within(timeout, self._beside("select", title, "", options), None)
+        from app.tui.pages.asking import select  # noqa: PLC0415
+
         self._asked(title)
         return await _within(timeout, select(self._ask, title, options), None)
 
     async def confirm(self, title: str, message: str = "", *, timeout: float | None = None) -> bool:
         if self._is_busy():
             return await _within(timeout, self._beside("confirm", title, message), None) is True
+        from widgets.screens.dialogs import ConfirmScreen  # noqa: PLC0415
+
         self._asked(title)
         screen = ConfirmScreen(title, message)
         return await _within(timeout, self._ask(screen), None) is True
@@ -99,12 +103,16 @@ class ScreenUi:
     async def input(self, title: str, placeholder: str = "", *, timeout: float | None = None) -> str | None:
         if self._is_busy() and not await _within(timeout, self._beside("open", title, placeholder), None):
             return None
+        from app.tui.pages.asking import ask_text  # noqa: PLC0415
+
         self._asked(title)
         return await _within(timeout, ask_text(self._ask, title, placeholder=placeholder), None)
 
     async def editor(self, title: str, prefill: str = "") -> str | None:
         if self._is_busy() and not await self._beside("open", title):
             return None
+        from widgets.screens.dialogs import TextScreen  # noqa: PLC0415
+
         self._asked(title)
         return await self._ask(TextScreen(title, prefill=prefill))
 
@@ -117,6 +125,8 @@ class ScreenUi:
 
         made = make(done)
         if overlay and not isinstance(made, Screen):
+            from app.tui.extensions.overlay import OverlayScreen  # noqa: PLC0415
+
             made = OverlayScreen(made)
         if isinstance(made, Screen):
             return await self._on_screen(made, answer)

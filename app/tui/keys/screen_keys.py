@@ -9,6 +9,7 @@ from widgets.screens.differences import DiffScreen, FileDiff
 from widgets.screens.form import FormScreen
 from widgets.screens.jobs import JobsScreen
 from widgets.screens.models import LevelScreen, ModelScreen, ScopeScreen
+from widgets.screens.own_shell import OwnShellScreen
 from widgets.screens.pages import PageScreen
 from widgets.screens.pending import PendingScreen
 from widgets.screens.picker import PickerScreen
@@ -30,6 +31,7 @@ SCREENS: tuple[KeyPlace, ...] = (
     place("thinking levels", LevelScreen.BINDINGS),
     place("models to cycle through", ScopeScreen.BINDINGS),
     place("settings", SettingsScreen.BINDINGS),
+    place("your shell, as commands have it", OwnShellScreen.BINDINGS),
     place("themes", ThemeScreen.BINDINGS),
     place("the context window", ContextScreen.BINDINGS),
     place("usage", UsageScreen.BINDINGS),

@@ -8,8 +8,8 @@ from app.engine.session import Session
 from app.tui.handed import AskPerson, Copy, OpenInEditor
 from app.undo.differences import Differences, FileDifference
 from app.undo.patches import FilePatch
-from app.undo.turns import lines_told
 from app.values.unable import Unable
+from tools.amounts import changed_lines
 from tools.files.presence import exists
 from tools.results import Card, DiffBlock, TextBlock
 from widgets.screens.differences import DiffFile, DiffScreen, DiffView
@@ -64,7 +64,7 @@ class _Looking:
         except Unable as problem:
             self._shown = None
             return DiffView(title=_title(self._scope), files=(), empty=str(problem))
-        figures = lines_told(shown.added, shown.removed).strip()
+        figures = changed_lines(shown.added, shown.removed)
         return DiffView(
             title=shown.title,
             files=tuple(_file(file) for file in shown.files),

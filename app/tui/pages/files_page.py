@@ -8,8 +8,8 @@ from app.engine.session import Session
 from app.tui.handed import AskPerson, TellPerson
 from app.undo.images import Choice, RestoredData
 from app.undo.restores import in_words
-from app.undo.turns import lines_told
 from app.values.unable import Unable
+from tools.amounts import changed_files, changed_lines
 from widgets.screens.changes import ChangeRow, ChangesScreen
 from widgets.screens.picker import Picked
 
@@ -104,8 +104,7 @@ _CHOICES: dict[str, Choice] = {"restore": "restore", "merge": "merge", "keep": "
 
 
 def _title(plan: "Plan") -> str:
-    files = f"{len(plan.rows)} file{'' if len(plan.rows) == 1 else 's'}"
-    return f"{plan.target.words} · {files}{lines_told(plan.added, plan.removed)}"
+    return f"{plan.target.words} · {changed_files(len(plan.rows), plan.added, plan.removed)}"
 
 
 def _remarks(plan: "Plan") -> list[str]:
@@ -123,7 +122,7 @@ def _row(row: "Row") -> ChangeRow:
         deed=row.deed,
         why=row.why,
         by=row.by,
-        lines=lines_told(row.added, row.removed).strip(),
+        lines=changed_lines(row.added, row.removed),
         choices=choices,
         choice=row.choice,
         is_conflict=row.state == "conflict",

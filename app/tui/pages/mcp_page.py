@@ -185,10 +185,15 @@ def _row(view: ServerView) -> ServerRow:
             ("speaks", f"{view.era} ({visible(view.version)})" if view.era else ""),
             ("exposure", view.exposure),
             ("offers", offers(view)),
-            ("stands in", view.origin),
-            ("log", view.log),
+            ("stands in", _from_home(view.origin)),
+            ("log", _from_home(view.log)),
         ),
     )
+
+
+def _from_home(path: str) -> str:
+    home = f"{Path.home()}/"
+    return f"~/{path.removeprefix(home)}" if path.startswith(home) else path
 
 
 def _tool_row(tool: ToolView) -> ListRow:

@@ -7,7 +7,8 @@ from pathlib import Path
 from app.engine.choice import ModelChoice
 from app.engine.session import Session
 from app.providers.discovery import discover, hint, known_state
-from app.providers.known import PROVIDERS
+from app.providers.known import PROVIDERS, RESELLERS
+from app.providers.makers import is_resold
 from app.providers.select import select_model, select_scope
 from app.tui.handed import AskPerson, Keep, KeyTold, TellPerson
 from app.tui.pages.asking import pick_or_keep
@@ -215,13 +216,13 @@ async def look_up(models: ModelChoice, provider: str, *, agent_dir: Path, proxy:
 
 
 def model_rows(choice: ModelChoice) -> list[ListRow]:
-    """Those that can answer now first, then by provider what a key would bring."""
+    """Those that can answer now first, then by provider what a key would bring; who makes models before who resells."""
     current = choice.model.key if choice.model else ""
     catalogue = choice.catalogue
     usable = {provider: choice.credentials.has(provider) for provider in catalogue.providers}
     ready: list[ListRow] = []
     others: dict[str, list[ListRow]] = {}
-    for model in catalogue.models():
+    for model in sorted(catalogue.models(), key=lambda model: model.provider in RESELLERS):
         is_usable = usable.get(model.provider, False) or model.api in ("offline", "scripted")
         rows = ready if is_usable else others.setdefault(model.provider, [])
         rows.append(_row(model, current, is_usable=is_usable))
@@ -265,4 +266,5 @@ def _row(model: Model, current: str, *, is_usable: bool) -> ListRow:
         is_checked=model.key == current,
         tone="text" if is_usable else "dim",
         words=f"{model.name} {model.provider}",
+        is_second=is_resold(model),
     )

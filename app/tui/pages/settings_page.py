@@ -1,19 +1,19 @@
 """`/settings`: every setting as a row, changed in the person's own file and in force at once where that is possible."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from app.resources.in_force import InForce, Origin
 from app.resources.settings import (
     SettingKey,
     SettingRefused,
-    check_value,
     choices,
     find_key,
     keys,
     value_at,
 )
+from app.resources.settings_flaws import check_value
 from app.tui.handed import AskPerson, Keep
 from app.values.unable import Unable
 from widgets.lists.rows import ListRow
@@ -31,8 +31,13 @@ _STILL: dict[Origin, str] = {
 _FROM: dict[Origin | None, str] = {"project": "project", "flags": "command line"}
 
 
-def setting_rows(in_force: InForce) -> list[SettingRow]:
+def setting_rows(in_force: InForce, came_of_it: Mapping[str, "CameOfIt"] | None = None) -> list[SettingRow]:
+    """`came_of_it`: by the names of settings."""
     settings = in_force.settings
+    problems: dict[str, list[str]] = {}
+    for problem in in_force.problems:
+        problems.setdefault(problem.key, []).append(str(problem))
+    told = {name: one for name, one in (came_of_it or {}).items() if one.in_a_line()}
     return [
         SettingRow(
             id=key.name,
@@ -42,6 +47,9 @@ def setting_rows(in_force: InForce) -> list[SettingRow]:
             choices=tuple(shown(choice) for choice in choices(key) or ()),
             help=key.description,
             source=_FROM.get(in_force.origin(key.name), ""),
+            problems=tuple(problems.get(key.name, ())),
+            facts=(told[key.name].in_a_line(),) if key.name in told else (),
+            look="show what was taken" if key.name in told else "",
         )
         for key in keys()
     ]
@@ -66,12 +74,26 @@ def typed(key: SettingKey, text: str) -> Any:
         return text
 
 
+class CameOfIt(Protocol):
+    """What came of a setting, on a page of its own."""
+
+    def in_a_line(self) -> str:
+        """Nothing while there is nothing to look at."""
+        ...
+
+    async def open(self) -> None: ...
+
+
 class SettingsPage:
     """The settings of one person."""
 
-    def __init__(self, in_force: InForce, ask: AskPerson) -> None:
+    def __init__(
+        self, in_force: InForce, ask: AskPerson, came_of_it: Mapping[str, CameOfIt] | None = None
+    ) -> None:
+        """`came_of_it`: by the names of settings."""
         self._in_force = in_force
         self._ask = ask
+        self._came_of_it = came_of_it or {}
 
     async def open(self) -> None:
         by_name = {key.name: key for key in keys()}
@@ -79,8 +101,17 @@ class SettingsPage:
         def check(name: str, text: str) -> str:
             return check_value(by_name[name], typed(by_name[name], text)) or ""
 
-        screen = SettingsScreen(setting_rows(self._in_force), check=check)
-        await self._ask(screen, on_request=self._change)
+        await self._ask(SettingsScreen(self._rows(), check=check), on_request=self._answer)
+
+    def _rows(self) -> list[SettingRow]:
+        return setting_rows(self._in_force, self._came_of_it)
+
+    async def _answer(self, request: SettingsScreen.Changed | SettingsScreen.Looked) -> None:
+        if isinstance(request, SettingsScreen.Changed):
+            self._change(request)
+        else:
+            await self._came_of_it[request.key].open()
+            request.screen.show_settings(self._rows())
 
     def _change(self, request: SettingsScreen.Changed) -> None:
         """Writes one key; it is in force from then on."""
@@ -90,7 +121,7 @@ class SettingsPage:
             told = self._write(key.name, value, is_default=request.value is None)
         except SettingRefused as problem:
             told = str(problem)
-        request.screen.show_settings(setting_rows(self._in_force), told)
+        request.screen.show_settings(self._rows(), told)
 
     def keep(self, name: str, value: Any) -> None:
         """What a screen offers to make the default. Raises `SettingRefused`."""

@@ -8,7 +8,7 @@ from app.engine.session import Session
 from app.todos.changes import TodoChange, TodoRefused, changed, normalised
 from app.tui.handed import AskPerson, TellPerson
 from app.tui.status.todo_list import state_of
-from app.values.todos import Phases, TodoItem, TodoStatus, items_of, open_items
+from app.values.todos import Phases, TodoItem, TodoStatus, closed_of, items_of
 from widgets.screens.dialogs import InputScreen
 from widgets.screens.todos import TodoEntry, TodosScreen
 from widgets.transcript.blocks import NoteKind
@@ -108,5 +108,5 @@ def _entries(phases: Phases) -> Sequence[TodoEntry]:
 
 
 def _counted(phases: Phases) -> str:
-    total = len(items_of(phases))
-    return f"{total - len(open_items(phases))} of {total} closed" if total else ""
+    closed, total = closed_of(phases)
+    return f"{closed} of {total} closed" if total else ""

@@ -7,7 +7,7 @@ from app.sessions.log import SessionLog
 from app.tui.pages.entry_texts import entry_text, one_line
 from app.undo.history import settled
 from app.undo.images import files_of, restored_of
-from app.undo.turns import lines_told, tally
+from app.undo.turns import tally
 from app.values.content import Text, ToolCall
 from app.values.entries import (
     BranchSummaryEntry,
@@ -32,7 +32,7 @@ from app.values.messages import (
     UserMessage,
 )
 from app.values.usage import dollars
-from tools.amounts import tokens
+from tools.amounts import changed_files, changed_lines, tokens
 from widgets.lists.rows import Badge
 from widgets.lists.tree_rows import EntryKind, TreeEntry, time_of_day
 
@@ -146,9 +146,10 @@ class TreeEntries:
         behind = settled([entry], self._log.children)[1:]
         files = files_of(behind[0]) if behind else None
         if files is not None:
-            lines = lines_told(files.added, files.removed)
-            name = files.changes[0].path.rpartition("/")[2] if len(files.changes) == 1 else ""
-            return f"{name or f'{files.total} files'}{lines}" if files.total else ""
+            if len(files.changes) != 1:
+                return changed_files(files.total, files.added, files.removed) if files.total else ""
+            name = files.changes[0].path.rpartition("/")[2]
+            return f"{name} {changed_lines(files.added, files.removed)}".rstrip()
         if message.is_error or message.tool_name not in _CHANGING:
             return ""
         call = self._call(entry, message)

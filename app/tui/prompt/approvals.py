@@ -5,14 +5,15 @@ import json
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from app.engine.answering import ApprovalReply
 from app.engine.permission_verbs import PermissionVerbs
 from app.permits.decide import MODES
 from app.permits.letters import MEANING
 from app.tui.handed import AskPerson, KeyTold, TellPerson
-from app.values.events import Approval, Event, QuestionAsked
+from app.values.approvals import Approval
+from app.values.events import Event, QuestionAsked
 from tools.files.paths import resolve
 from tools.results import Card, DiffBlock, TextBlock
 from widgets.editor.prompt import PromptEditor
@@ -20,6 +21,7 @@ from widgets.status.approval import ApprovalAsked, ApprovalBar, ApprovalKeys, Ap
 from widgets.transcript.blocks import CardBlock, NoteKind
 
 _ASKER = "An extension"
+_STAGED: Final = "staged"
 _MOST_BYTES = 2_000_000
 """A larger file is shown as what would be written alone."""
 
@@ -49,10 +51,17 @@ class Approvals:
         self._told = told
         self._key_told = key_told
         self._open: list[QuestionAsked] = []
+        self._staged: dict[str, tuple[int, CardBlock]] = {}
+        """Of questions about changes that wait: how many do, and all of these."""
 
     @property
     def is_asking(self) -> bool:
         return bool(self._open)
+
+    @property
+    def _first(self) -> QuestionAsked | None:
+        """Nothing goes on without an answer to most of them; changes that are staged can wait behind these."""
+        return next((one for one in self._open if one.method != _STAGED), next(iter(self._open), None))
 
     def note(self, event: Event) -> None:
         if not isinstance(event, QuestionAsked) or event.approval is None or event.answer is None:
@@ -88,13 +97,26 @@ class Approvals:
         self._told(title)
         return await answer
 
+    def ask_about_staged(
+        self, tool: str, text: str, *, of: int, whole: CardBlock
+    ) -> "asyncio.Future[ApprovalReply]":
+        """Changes that wait. Cancelled when they do no longer."""
+        answer: asyncio.Future[ApprovalReply] = asyncio.get_running_loop().create_future()
+        event = QuestionAsked(id=str(uuid.uuid4()), method=_STAGED, title=tool, message=text, answer=answer)
+        self._staged[event.id] = (of, whole)
+        self._open.append(event)
+        answer.add_done_callback(lambda _: self._answered(event))
+        self._show()
+        return answer
+
     def _answered(self, event: QuestionAsked) -> None:
         """By whomever, or taken back by an abort."""
         self._open = [one for one in self._open if one is not event]
+        self._staged.pop(event.id, None)
         self._show()
 
     def _show(self) -> None:
-        first = self._open[0] if self._open else None
+        first = self._first
         now = self._bar.asked
         if (now.id if now else None) == (first.id if first else None):
             return
@@ -112,6 +134,8 @@ class Approvals:
         )
 
     def _shown(self, event: QuestionAsked) -> ApprovalAsked:
+        if event.method == _STAGED:
+            return _about_staged(event, self._staged[event.id][0])
         if event.approval is None:
             return _other(event)
         approval = _of(event)
@@ -151,11 +175,15 @@ class Approvals:
 
     async def whole(self) -> None:
         """The whole command, or the whole change."""
-        if not self._open:
+        event = self._first
+        if event is None:
             return
         from widgets.screens.block import BlockScreen  # noqa: PLC0415  (a screen that few questions open)
 
-        event = self._open[0]
+        if event.method == _STAGED:
+            block = self._staged[event.id][1]
+            await self._ask(BlockScreen(event.title or "", lambda: block))
+            return
         if event.approval is None:
             card = Card(title="asks", blocks=(TextBlock(text=_told_whole(event)),))
             asking = CardBlock(id=event.id, card=card)
@@ -182,7 +210,7 @@ class Approvals:
         event = self._question(message.id)
         if event is None:
             return
-        if event.approval is None:
+        if event.approval is None and event.method != _STAGED:
             if not event.answer.done():
                 chosen = message.rule if event.method == "select" else message.allows
                 event.answer.set_result(
@@ -201,11 +229,11 @@ class Approvals:
 
     async def edit(self) -> None:
         """The call as the person would have it; it is judged anew."""
-        if not self._open or self._open[0].approval is None:
+        event = self._first
+        if event is None or event.approval is None:
             return
         from widgets.screens.dialogs import TextScreen  # noqa: PLC0415  (a screen that few questions open)
 
-        event = self._open[0]
         approval = _of(event)
         command = approval.arguments.get("command")
         is_command = isinstance(command, str)
@@ -230,6 +258,20 @@ class Approvals:
         answer: asyncio.Future[Any] = event.answer
         if not answer.done():
             answer.set_result(reply)
+
+
+def _about_staged(event: QuestionAsked, of: int) -> ApprovalAsked:
+    return ApprovalAsked(
+        id=event.id,
+        tool=event.title or "",
+        text=event.message or "",
+        parts=(),
+        does="",
+        why="",
+        mode="",
+        of=of,
+        kind=_STAGED,
+    )
 
 
 def _other(event: QuestionAsked) -> ApprovalAsked:

@@ -1,9 +1,11 @@
 """What the editor completes: commands with their arguments, files, symbols of mapped files, extensions' suggestions."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from app.assembly.extending import Extended
 from app.engine.cell_verbs import CellVerbs
 from app.engine.choice import ModelChoice
 from app.engine.mcp_verbs import McpVerbs
@@ -23,8 +25,11 @@ from widgets.completion.popup import CompletionPopup
 from widgets.completion.source import CompletionRequest, Completions, Suggestion
 from widgets.editor.prompt import PromptEditor
 
+if TYPE_CHECKING:
+    from app.assembly.extending import Extended
+
 _MODELS_SHOWN = 200
-ExtendedNow = Callable[[], Extended | None]
+ExtendedNow = Callable[[], "Extended | None"]
 """What the session's extensions add, once they are loaded."""
 
 

@@ -8,7 +8,6 @@ from typing import Literal
 from app.engine.session import Session
 from app.resources.settings import Settings
 from app.tui.handed import KeyTold, TellPerson
-from app.tui.pages.entry_texts import one_line
 from app.tui.prompt.attaching import images_of
 from app.tui.prompt.notes import is_note
 from app.tui.status.status_lines import StatusLines
@@ -129,6 +128,8 @@ class Sending:
         command = text.lstrip("!").strip()
         if not command:
             return
+        from app.tui.pages.entry_texts import one_line  # noqa: PLC0415  (a part of what pages show)
+
         self._status.say_stoppable(f"$ {one_line(command.splitlines()[0], 60)}")
         own = self._presenter.own_commands
         is_first = not self._session.state.is_shell_running
@@ -147,6 +148,8 @@ class Sending:
         if not code.strip():
             return
         first = next(line for line in code.splitlines() if line.strip())
+        from app.tui.pages.entry_texts import one_line  # noqa: PLC0415  (a part of what pages show)
+
         self._status.say_stoppable(f"$ {one_line(first, 60)}")
         try:
             await self._cells.run(code, exclude=exclude)

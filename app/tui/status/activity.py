@@ -7,6 +7,7 @@ import msgspec
 
 from app.tui.handed import KeyTold
 from app.values.cells import is_own_cell
+from app.values.diagnostics import DiagnosticsEnd, DiagnosticsStart
 from app.values.events import (
     AgentSettled,
     AgentStart,
@@ -32,7 +33,17 @@ CHARACTERS_PER_TOKEN = 4
 LEAST_TOKENS = 100
 """What is told of an answer that has just begun."""
 Phase = Literal[
-    "", "working", "waiting", "thinking", "writing", "calling", "tools", "asked", "retrying", "compacting"
+    "",
+    "working",
+    "waiting",
+    "thinking",
+    "writing",
+    "calling",
+    "tools",
+    "asked",
+    "retrying",
+    "compacting",
+    "checking",
 ]
 
 
@@ -44,6 +55,8 @@ _BEGINS: tuple[tuple[type[Event], Phase], ...] = (
     (AutoRetryStart, "retrying"),
     (CompactionStart, "compacting"),
     (CompactionEnd, "working"),
+    (DiagnosticsStart, "checking"),
+    (DiagnosticsEnd, "working"),
 )
 _ARRIVES: tuple[tuple[type[BlockEvent], Phase], ...] = (
     (TextDelta, "writing"),
@@ -56,9 +69,15 @@ _ARRIVES: tuple[tuple[type[BlockEvent], Phase], ...] = (
 class WhatRuns(msgspec.Struct, frozen=True, kw_only=True):
     """What is under way at one moment."""
 
-    words: str = ""
+    what: str = ""
+    figures: tuple[str, ...] = ()
+    """For how long, and tokens so far."""
     is_waiting_for_person: bool = False
     hints: str = ""
+
+    @property
+    def words(self) -> str:
+        return " · ".join((self.what, *self.figures))
 
 
 class _ToolAtWork(msgspec.Struct, frozen=True):
@@ -90,6 +109,7 @@ class Activity:
         self._counted = 0
         self._silence: ProviderWaiting | None = None
         self._retry: AutoRetryStart | None = None
+        self._checking = ""
         self._other = ""
         self._other_since = 0.0
         self._is_other_stopped = False
@@ -142,6 +162,8 @@ class Activity:
             self._silence = None
         elif isinstance(event, AutoRetryStart):
             self._retry = event
+        elif isinstance(event, DiagnosticsStart):
+            self._checking = ", ".join(event.programs)
 
     def _note_tool(self, event: ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd) -> None:
         if event.parent_tool_call_id is not None:
@@ -181,17 +203,20 @@ class Activity:
         now = self._clock()
         if self._other:
             hints = self._stops() if self._is_other_stopped else ""
-            return WhatRuns(words=_with(self._other, now - self._other_since), hints=hints)
+            return WhatRuns(what=self._other, figures=_time(now - self._other_since), hints=hints)
         if not self.phase:
             return WhatRuns()
         if self.phase == "asked":
             return WhatRuns(
-                words="Your answer is waited for", is_waiting_for_person=True, hints=self._stops()
+                what="Your answer is waited for",
+                figures=_time(now - self._since),
+                is_waiting_for_person=True,
+                hints=self._stops(),
             )
-        parts = [_with(self._words(now), now - self._began())]
+        figures = _time(now - self._began())
         if (count := max(self._counted, self._characters // CHARACTERS_PER_TOKEN)) >= LEAST_TOKENS:
-            parts.append(f"↓ {tokens(count)}")
-        return WhatRuns(words=" · ".join(parts), hints=self._stops())
+            figures += (f"↓ {tokens(count)}",)
+        return WhatRuns(what=self._words(now), figures=figures, hints=self._stops())
 
     def _began(self) -> float:
         """Of a retry nothing has: its words count down."""
@@ -218,6 +243,7 @@ class Activity:
             "writing": "Writing",
             "calling": "Writing a call",
             "compacting": "Compacting",
+            "checking": f"Checking with {self._checking}",
         }.get(self.phase, "Working")
 
     def _stops(self) -> str:
@@ -225,5 +251,5 @@ class Activity:
         return f"{key} stops" if key else ""
 
 
-def _with(words: str, seconds: float) -> str:
-    return f"{words} · {elapsed(seconds)}" if seconds >= 1 else words
+def _time(seconds: float) -> tuple[str, ...]:
+    return (elapsed(seconds),) if seconds >= 1 else ()

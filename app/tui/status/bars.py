@@ -10,7 +10,7 @@ from app.engine.session import Session
 from app.resources.settings_display import SegmentLook
 from app.sessions.summary import title_of
 from app.values.models import Model
-from app.values.todos import items_of, open_items
+from app.values.todos import closed_of
 from app.values.usage import dollars
 from tools.amounts import share, tokens
 from widgets.line import plain
@@ -133,11 +133,9 @@ def _time(session: Session, around: Surroundings) -> list[Segment]:
 
 
 def _todos(session: Session, around: Surroundings) -> list[Segment]:
-    phases = session.todos
-    total, left = len(items_of(phases)), len(open_items(phases))
-    return [
-        Segment(id="todos", text=f"{total - left}/{total} done" if left else "", tone="accent", importance=6)
-    ]
+    closed, total = closed_of(session.todos)
+    text = f"{closed}/{total} done" if closed < total else ""
+    return [Segment(id="todos", text=text, tone="accent", importance=6)]
 
 
 def _host(session: Session, around: Surroundings) -> list[Segment]:

@@ -9,11 +9,10 @@ from app.engine.session import Session
 from app.tui.handed import Keep, Spawn, TellPerson
 from app.tui.status.todo_list import TodoList, state_of
 from app.undo.history import has_changes
-from app.undo.turns import lines_told
 from app.values.events import EntryAppended, Event, JobChanged, SessionReplaced, TodosChanged
-from app.values.todos import items_of, open_items
+from app.values.todos import closed_of
 from app.values.unable import Unable
-from tools.amounts import MINUS, counted
+from tools.amounts import MINUS, changed_files
 from widgets.status.side import SidePanel, SideRow, SideSection, SideTone
 from widgets.status.todos import GLYPHS
 
@@ -112,7 +111,7 @@ class SideLists:
 
 
 def _files(found: "Differences") -> SideSection:
-    total = counted(len(found.files), "file") + lines_told(found.added, found.removed)
+    total = changed_files(len(found.files), found.added, found.removed)
     return SideSection(title="Changed", note=total, rows=tuple(map(_file, found.files)))
 
 
@@ -128,8 +127,8 @@ def _file(file: "FileDifference") -> SideRow:
 
 def _todos(session: Session) -> SideSection | None:
     phases = session.todos
-    items = items_of(phases)
-    if not items:
+    closed, total = closed_of(phases)
+    if not total:
         return None
     rows: list[SideRow] = []
     at = 0
@@ -140,8 +139,7 @@ def _todos(session: Session) -> SideSection | None:
             state = state_of(item)
             at = len(rows) if state == "current" else at
             rows.append(SideRow(text=item.content, mark=GLYPHS[state], tone=_TONES.get(state, "text")))
-    closed = len(items) - len(open_items(phases))
-    return SideSection(title="Todos", note=f"{closed}/{len(items)}", rows=tuple(rows), at=at)
+    return SideSection(title="Todos", note=f"{closed}/{total}", rows=tuple(rows), at=at)
 
 
 def _jobs(jobs: Iterable[Job]) -> SideSection | None:

@@ -31,7 +31,6 @@ from app.values.events import (
     MessageUpdate,
     Notice,
     PendingChanged,
-    PlanModeChanged,
     ProviderRequestDelivered,
     ProviderRequestFailed,
     ProviderWaiting,
@@ -54,7 +53,8 @@ from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
 from widgets.status.segments import Segment
 
-BEAT, ELAPSED_BEAT = 0.25, 1.0
+BEATS_A_SECOND = 3
+BEAT, ELAPSED_BEAT = 1 / BEATS_A_SECOND, 1.0
 """Seconds between two looks of what runs: with a glyph that moves, and with times alone."""
 _TELLS_NOTHING = (
     AnswerInterrupted,
@@ -71,7 +71,6 @@ _TELLS_NOTHING = (
     ProviderRequestDelivered,
     ProviderRequestFailed,
     FileChanged,
-    PlanModeChanged,
     TodosChanged,
     TodoReminder,
     TodoAutoClear,
@@ -81,7 +80,7 @@ _TELLS_NOTHING = (
 )
 """Nothing in header and footer comes from these."""
 FRAMES = "◐◓◑◒"
-"""One after the other, four a second, while something runs."""
+"""One after the other while something runs."""
 STILL = "●"
 WAITS = "?"
 _LEFT_TO_HEADER = {"session", "cost"}
@@ -238,18 +237,18 @@ class StatusLines:
         if self._in_place is not None:
             return self._in_place
         told = self._activity.told()
-        if not told.words:
+        if not told.what:
             return RuleWords()
         moves = self._is_animated
         mark = WAITS if told.is_waiting_for_person else FRAMES[self._beat % len(FRAMES)] if moves else STILL
-        return RuleWords(words=told.words, mark=mark, hints=told.hints)
+        return RuleWords(told.what, " · ".join(told.figures), mark, told.hints)
 
     @property
     def _is_animated(self) -> bool:
         return self._editor.app.animation_level == "full"
 
     def _keep_beating(self) -> None:
-        """Four times a second while something runs and may move, once a second where only its time does."""
+        """Three times a second while something runs and may move, once a second where only its time does."""
         if not self._activity.is_on:
             if self._beats is not None:
                 self._beats.stop()
@@ -262,9 +261,9 @@ class StatusLines:
     def _next_beat(self) -> None:
         """Of the whole screen only the rule is drawn again, and each second the times in the transcript."""
         self._beat += 1
-        self._editor.surface.show_told(self._rule())
-        if not self._is_animated or self._beat % 4 == 0:
+        if not self._is_animated or self._beat % BEATS_A_SECOND == 0:
             self._tick()
+        self._editor.surface.show_told(self._rule())
 
     def _provider(self) -> str:
         model = self._session.state.model

@@ -2,7 +2,7 @@
 
 from app.engine.session import Session
 from app.values.events import EntryAppended, Event, SessionReplaced, TodosChanged
-from app.values.todos import Phases, TodoItem, TodoPhase, current_of, items_of, open_items
+from app.values.todos import Phases, TodoItem, TodoPhase, closed_of, current_of
 from widgets.status.todos import TodoHead, TodoRow, TodoState, TodoView
 
 
@@ -26,10 +26,8 @@ class TodoList:
             return
         self._shown = phases
         at = phase_at_hand(phases)
-        total = items_of(phases)
-        head = TodoHead(
-            phase=at.name if at else "", closed=len(total) - len(open_items(phases)), total=len(total)
-        )
+        closed, total = closed_of(phases)
+        head = TodoHead(phase=at.name if at else "", closed=closed, total=total)
         self._view.show(
             head, [TodoRow(text=item.content, state=state_of(item)) for item in at.tasks] if at else []
         )

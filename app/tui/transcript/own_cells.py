@@ -1,11 +1,11 @@
-"""What is seen of a person's own `$` cell while it runs; its record takes that block's place."""
+"""What is seen of a person's own `$` cell while it runs, and after its end until it is recorded."""
 
-from app.agent.outcomes import from_message
-from app.tui.transcript.cell_block import running_cell
+from typing import Any
+
+from app.agent.outcomes import from_outcome
+from app.tui.transcript.cell_block import cell_block, running_cell
 from app.values.cells import is_own_cell
-from app.values.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate, ToolOutcome
-from app.values.messages import ToolResultMessage
-from tools.results import ToolResult
+from app.values.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from widgets.transcript.view import Transcript
 
 
@@ -14,7 +14,7 @@ class ShownCells:
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
-        self._arguments: dict[str, object] = {}
+        self._arguments: dict[str, dict[str, Any]] = {}
 
     def takes(self, event: ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd) -> bool:
         """Whether the event is one of theirs, and done with here."""
@@ -23,29 +23,20 @@ class ShownCells:
             return False
         if isinstance(event, ToolExecutionStart):
             self._arguments[call_id] = event.args
-            self._draw(call_id, None)
+            self._transcript.add(running_cell(call_id, event.args, None))
+        elif call_id not in self._arguments:
+            pass  # of another conversation
         elif isinstance(event, ToolExecutionUpdate):
-            self._draw(call_id, event.partial_result)
+            self._transcript.add(running_cell(call_id, event.args, from_outcome(event.partial_result)))
         else:
-            self._draw(call_id, event.result)
-            self._arguments.pop(call_id, None)
+            known = {
+                **self._arguments.pop(call_id),
+                **(event.result.details or {}),
+                "isError": event.is_error,
+            }
+            self._transcript.add(cell_block(call_id, event.result.content, known, is_excluded=False))
         return True
 
     def forget(self) -> None:
         """Another conversation is shown."""
         self._arguments.clear()
-
-    def _draw(self, call_id: str, outcome: ToolOutcome | None) -> None:
-        if call_id in self._arguments:
-            block = running_cell(call_id, self._arguments[call_id], _result(call_id, outcome))
-            self._transcript.add(block)
-
-
-def _result(call_id: str, outcome: ToolOutcome | None) -> ToolResult | None:
-    if outcome is None:
-        return None
-    return from_message(
-        ToolResultMessage(
-            tool_call_id=call_id, tool_name="eval", content=outcome.content, details=outcome.details
-        )
-    )

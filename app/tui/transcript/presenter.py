@@ -1,23 +1,26 @@
 """Events → verbs on the transcript. One `match`; nothing here decides, nothing here waits."""
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import assert_never
 
 import msgspec
 
-from app.agent.outcomes import from_message
 from app.engine.session import Session
 from app.extensions.catalogue import Catalogue
 from app.tui.handed import KeyTold
 from app.tui.transcript import replay
+from app.tui.transcript.arriving_calls import ArrivingCalls, Spawn
 from app.tui.transcript.changed_line import ChangedLine
 from app.tui.transcript.earlier import Earlier
 from app.tui.transcript.own_commands import OwnCommands
 from app.tui.transcript.renderers import Renderers
-from app.tui.transcript.shown_call import ShownCall, arguments_so_far
+from app.tui.transcript.shown_call import ShownCall
+from app.tui.transcript.staged_cards import StagedCards
 from app.tui.transcript.summary_card import SummaryCard, branch_names
 from app.values.content import ToolCall
+from app.values.diagnostics import DiagnosticsEnd, DiagnosticsStart
 from app.values.entries import CustomEntry, Entry
 from app.values.events import (
     AgentEnd,
@@ -68,7 +71,6 @@ from app.values.messages import (
     BashExecutionMessage,
     CustomMessage,
     Message,
-    ToolResultMessage,
     UserMessage,
 )
 from app.values.servers import McpServersChange
@@ -96,8 +98,6 @@ from widgets.transcript.blocks import (
 )
 from widgets.transcript.view import Transcript
 
-_ARGUMENT_SECONDS = 0.15
-"""How often a call whose arguments are arriving is drawn again."""
 _NOTE_KINDS = {"info": NoteKind.INFO, "warning": NoteKind.WARNING, "error": NoteKind.ERROR}
 
 
@@ -112,12 +112,16 @@ class Presenter:
         key_told: KeyTold,
         clock: Callable[[], float] = time.monotonic,
         next_step: Callable[[AssistantMessage], str] = lambda _: "",
+        spawn: Spawn = asyncio.ensure_future,
     ) -> None:
         self._session, self._transcript = session, transcript
         self._on_other = on_other
         self._clock = clock
         self._calls: dict[str, ShownCall] = {}
         self._by_index: dict[int, ShownCall] = {}
+        self._arriving = ArrivingCalls(
+            session.look_at_arriving, lambda known: self._draw(known, known.state), spawn, clock
+        )
         self._untold: dict[str, CustomBlock] = {}
         """Results of jobs that the model has not been told of, by job."""
         self._reply_id, self._notes = "", 0
@@ -127,6 +131,7 @@ class Presenter:
         self._changed = ChangedLine(key_told)
         self.renderers = Renderers(session.card, key_told, next_step, branch_names(session))
         self.summary_card = SummaryCard(transcript, key_told)
+        self._staged = StagedCards(transcript, key_told)
         self.own_commands = OwnCommands(transcript)
         self._earlier = Earlier(transcript, self.renderers, key_told)
         self.offers: dict[str, str] = {}
@@ -209,6 +214,8 @@ class Presenter:
                 | TodoReminder()
                 | TodoAutoClear()
                 | PendingChanged()
+                | DiagnosticsStart()
+                | DiagnosticsEnd()
                 | McpServersChange()
                 | PlanModeChanged()
                 | QuestionAsked()
@@ -218,6 +225,7 @@ class Presenter:
                 self.own_commands.hear(event.delta)
             case _:
                 assert_never(event)
+        self._staged.note(event)
         self._on_other(event)
 
     def _show_notice(self, event: Notice | ExtensionError) -> None:
@@ -241,6 +249,8 @@ class Presenter:
         running = [call for call in self._calls.values() if call.started is not None]
         for call in running:
             self._draw(call, CardState.RUNNING)
+        if running:
+            self._transcript.arriving.flush()  # in the frame of the line above the editor
         return bool(running)
 
     def running_call_ids(self) -> tuple[str, ...]:
@@ -266,39 +276,34 @@ class Presenter:
                 self._transcript.append_thinking(self._reply_id, part.delta)
             case ToolCallStart():
                 call = ToolCall(id=part.id, name=part.tool_name, arguments={})
-                self._by_index[part.content_index] = self._new_call(call)
+                self._by_index[part.content_index] = self._new_call(call, part.content_index)
             case ToolCallDelta():
-                self._extend_arguments(part)
+                if (known := self._by_index.get(part.content_index)) is not None:
+                    self._arriving.extend(known, part.delta)
             case ToolCallEnd():
                 known = self._by_index.get(part.content_index)
                 if known is None or known.call.id != part.tool_call.id:
-                    known = self._by_index[part.content_index] = self._new_call(part.tool_call)
+                    known = self._new_call(part.tool_call, part.content_index)
+                    self._by_index[part.content_index] = known
                 known.call = part.tool_call
-                self._draw(known, CardState.PENDING)
+                if not self._arriving.end(known):
+                    self._draw(known, CardState.PENDING)
             case TextStart() | TextEnd() | ThinkingStart() | ThinkingEnd():
                 pass
             case _:
                 assert_never(part)
 
-    def _new_call(self, call: ToolCall) -> ShownCall:
-        known = ShownCall(block_id=replay.card_id(self._reply_id, call.id), call=call)
+    def _new_call(self, call: ToolCall, index: int = -1) -> ShownCall:
+        known = ShownCall(
+            block_id=replay.card_id(self._reply_id, call.id),
+            call=call,
+            reply_id=self._reply_id,
+            index=index,
+            is_looked_at=index >= 0 and self._session.looks_at_arriving(call.name),
+        )
         self._calls[call.id] = known
         self._draw(known, CardState.PENDING)
         return known
-
-    def _extend_arguments(self, part: ToolCallDelta) -> None:
-        known = self._by_index.get(part.content_index)
-        if known is None:
-            return
-        known.arguments.append(part.delta)
-        now = self._clock()
-        if now - known.drawn < _ARGUMENT_SECONDS:
-            return
-        known.drawn = now
-        text = "".join(known.arguments)
-        known.arguments = [text]
-        known.call = msgspec.structs.replace(known.call, arguments=arguments_so_far(text))
-        self._draw(known, CardState.PENDING)
 
     def _end(self, message: Message) -> None:
         if isinstance(message, AssistantMessage):
@@ -333,8 +338,8 @@ class Presenter:
             self._transcript.add(block)
         if state in (ReplyState.ERROR, ReplyState.ABORTED):
             for call in message.tool_calls:
-                known = self._calls.pop(call.id, None)
-                if known is not None:
+                if (known := self._calls.pop(call.id, None)) is not None:
+                    known.is_over = True
                     self._draw(known, CardState.ABORTED)
 
     # Tool calls
@@ -342,8 +347,7 @@ class Presenter:
     def _show_call(self, event: ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd) -> None:
         known = self._calls.get(event.tool_call_id)
         if known is None:
-            call = ToolCall(id=event.tool_call_id, name=event.tool_name, arguments={})
-            known = self._new_call(call)
+            known = self._new_call(ToolCall(id=event.tool_call_id, name=event.tool_name, arguments={}))
         match event:
             case ToolExecutionStart():
                 if isinstance(event.args, dict):
@@ -354,32 +358,23 @@ class Presenter:
                 known.outcome = event.partial_result
                 self._draw(known, CardState.RUNNING)
             case ToolExecutionEnd():
-                known.started = None
+                known.started, known.is_over = None, True
                 del self._calls[event.tool_call_id]
                 if event.message is not None:
                     self._transcript.add(
                         replay.result_block(known.block_id, known.call, event.message, self.renderers)
                     )
+                    self._staged.made(known.block_id, event.result.details)
             case _:
                 assert_never(event)
 
     def _draw(self, known: ShownCall, state: CardState) -> None:
-        result = None
-        if known.outcome is not None:
-            result = from_message(
-                ToolResultMessage(
-                    tool_call_id=known.call.id,
-                    tool_name=known.call.name,
-                    content=known.outcome.content,
-                    details=known.outcome.details,
-                )
-            )
         took = 0.0 if known.started is None else self._clock() - known.started
         timing = elapsed(took) if took >= 1 else ""
         self._transcript.add(
             CardBlock(
                 id=known.block_id,
-                card=self.renderers.call(known.call, result),
+                card=self.renderers.call(known.call, known.result),
                 state=state,
                 timing=timing,
             )
@@ -388,7 +383,7 @@ class Presenter:
     def _close_open_calls(self) -> None:
         """A run that ended in an internal fault must not leave anything that looks alive."""
         for known in self._calls.values():
-            known.started = None
+            known.started, known.is_over = None, True
             self._draw(known, CardState.ABORTED)
         self._calls.clear()
 

@@ -1,18 +1,21 @@
 """Messages as transcript blocks: what a stored conversation looks like, and each finished message of a live one."""
 
 from collections.abc import Iterable, Iterator
-from typing import assert_never
+from typing import assert_never, cast
 
 import msgspec
 
 from app.agent.outcomes import ABORTED, SKIPPED, from_message
 from app.compaction.summary import BRANCH_PREAMBLE
+from app.engine.diagnostics import TOLD as DIAGNOSTICS
+from app.engine.diagnostics import told_row
 from app.engine.restoring import FILES_PUT_BACK
 from app.tui.transcript.cell_block import cell_block
 from app.tui.transcript.changed_line import ChangedLine
 from app.tui.transcript.renderers import Renderers
 from app.values.cells import CELL
 from app.values.content import Content, Image, Text, Thinking, ToolCall, UserContent, text_of
+from app.values.diagnostics import Diagnostic
 from app.values.entries import (
     BranchSummaryEntry,
     CompactionEntry,
@@ -36,14 +39,16 @@ from app.values.messages import (
     ToolResultMessage,
     UserMessage,
 )
+from app.values.wire import from_wire
 from tools.amounts import duration
-from tools.results import Card, CommandBlock, ImageBlock, MapBlock, MarkdownBlock, TextBlock
+from tools.results import Card, CommandBlock, ImageBlock, Json, ListBlock, MapBlock, MarkdownBlock, TextBlock
 from widgets.transcript.blocks import (
     Block,
     CardBlock,
     CardState,
     CustomBlock,
     CustomKind,
+    NoteKind,
     Prose,
     ReplyBlock,
     ReplyState,
@@ -52,12 +57,14 @@ from widgets.transcript.blocks import (
     UserBlock,
 )
 
+DIAGNOSTICS_PEEK = 3
 PENDING, DELIVERED = "pending", "delivered"
 """Whether the model was told of a background job's end."""
 _KINDS = {
     "file-map": CustomKind.FILE_MAP,
     "read-recovery": CustomKind.READ_RECOVERY,
     "background-result": CustomKind.JOB,
+    DIAGNOSTICS: CustomKind.DIAGNOSTICS,
 }
 
 
@@ -318,6 +325,8 @@ def custom_block(block_id: str, message: CustomMessage, renderers: Renderers) ->
         card = _map_card(text, details)
     elif kind is CustomKind.JOB:
         return _job_block(block_id, text, details)
+    elif kind is CustomKind.DIAGNOSTICS:
+        return _diagnostics_block(block_id, text, details)
     elif message.custom_type == FILES_PUT_BACK:
         card = _files_card(text, details)
     else:
@@ -327,6 +336,32 @@ def custom_block(block_id: str, message: CustomMessage, renderers: Renderers) ->
             blocks=(MarkdownBlock(text=renderers.text(text, "custom")),),
         )
     return CustomBlock(id=block_id, kind=kind, card=card)
+
+
+def _diagnostics_block(block_id: str, text: str, details: dict[str, object]) -> CustomBlock:
+    """What is newly wrong, at a glance; all that the model was told of is inside."""
+    try:
+        found = from_wire(cast("Json", details.get("problems")), tuple[Diagnostic, ...])
+    except msgspec.ValidationError:  # somebody else's entry
+        found = ()
+    total = details.get("total")
+    count = total if isinstance(total, int) else len(found)
+    files = len({one.path for one in found})
+    rows = tuple(map(told_row, found))
+    more = f"{count - len(rows):,} more" if count > len(rows) else ""
+    card = Card(
+        title="diagnostics",
+        subject=f"{count:,} new in {files} file{'' if files == 1 else 's'}",
+        summary=", ".join(dict.fromkeys(one.source for one in found if one.source)),
+        blocks=(ListBlock(items=rows, note=more) if rows else TextBlock(text=text),),
+    )
+    return CustomBlock(
+        id=block_id,
+        kind=CustomKind.DIAGNOSTICS,
+        card=card,
+        peek=DIAGNOSTICS_PEEK,
+        tone=NoteKind.ERROR if any(one.severity == "error" for one in found) else NoteKind.WARNING,
+    )
 
 
 def _files_card(text: str, details: dict[str, object]) -> Card:

@@ -1,11 +1,13 @@
 """A tool call as it stands on the screen, while its arguments still arrive too."""
 
-from typing import Any
-
 import msgspec
 
+from app.agent.outcomes import from_outcome
 from app.values.content import ToolCall
 from app.values.events import ToolOutcome
+from tools.results import ToolResult
+from tools.streamed import StreamedObject
+from widgets.transcript.blocks import CardState
 
 
 class ShownCall(msgspec.Struct, kw_only=True):
@@ -13,18 +15,35 @@ class ShownCall(msgspec.Struct, kw_only=True):
 
     block_id: str
     call: ToolCall
-    arguments: list[str] = msgspec.field(default_factory=list)
+    reply_id: str = ""
+    index: int = -1
+    """Which block of which answer it is."""
+    heard: list[str] = msgspec.field(default_factory=list)
+    """Pieces of its arguments that were not read yet."""
+    arguments: StreamedObject = msgspec.field(default_factory=StreamedObject)
     drawn: float = 0.0
+    is_looked_at: bool = False
+    """What it would change in files is shown while it arrives."""
+    is_followed: bool = False
+    """Somebody is looking."""
+    has_been_seen: bool = False
+    has_news: bool = False
+    is_whole: bool = False
+    is_over: bool = False
+    preview: ToolResult | None = None
+    """What it would make of files, by what has come of it."""
     started: float | None = None
     outcome: ToolOutcome | None = None
 
+    @property
+    def state(self) -> CardState:
+        """As long as it has not ended."""
+        return CardState.PENDING if self.started is None else CardState.RUNNING
 
-def arguments_so_far(text: str) -> dict[str, Any]:
-    """The arguments as far as they have arrived."""
-    try:
-        import jiter  # noqa: PLC0415  (only arguments that arrive need it)
-
-        value = jiter.from_json(text.encode("utf-8", "replace"), partial_mode="trailing-strings")
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
+    @property
+    def result(self) -> ToolResult | None:
+        """What there is to be drawn of it besides its arguments."""
+        if self.outcome is None:
+            unseen = ToolResult(details={}) if self.is_looked_at else None
+            return self.preview if self.has_been_seen else unseen
+        return from_outcome(self.outcome)

@@ -98,7 +98,7 @@ async def test_what_stands_behind_the_command_is_done_and_told_in_words(desk: De
     for words in (
         'Testing connection to "docs"...',
         '✓ Successfully connected to "docs"',
-        'Failed to connect to "broken": broken is not available: it exited with 3 ("no config")',
+        'Failed to connect to "broken": it exited with 3 ("no config")',
         "Server name required. Usage: /mcp test <name>",
         'Server "nobody" not found.',
         "Tip: Run /mcp list to see available servers.",

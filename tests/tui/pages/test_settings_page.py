@@ -56,6 +56,23 @@ async def test_what_the_project_says_otherwise_counts_for_this_session(paths: Pa
     assert said(paths) == {"interruptMode": "immediate"}
 
 
+async def test_what_of_a_value_does_not_count_stands_beside_it(paths: Paths) -> None:
+    paths.settings_file.parent.mkdir(parents=True)
+    paths.settings_file.write_text(
+        '{"bash": {"interceptor": {"rules": [{"pattern": "(", "tool": "bash", "message": "never"}]}}}'
+    )
+    in_force = InForce(paths)
+    async with (
+        at_the_keyboard(size=(200, 40)) as person,
+        person.asked(SettingsPage(in_force, person.ask).open()),
+    ):
+        await person.press(*"interceptor.rules")
+        await person.sees_soon("a fault in its file")
+        told = "the pattern of rule 1 cannot be read: missing ) at position 1."
+        await person.until(lambda: told in " ".join(person.sees.split()))  # behind a place of any length
+        await person.press("escape")
+
+
 class Looks:
     """Two themes, of which one is broken."""
 

@@ -243,8 +243,6 @@ async def test_a_source_that_fails_only_gives_nothing() -> None:
 
 
 async def test_an_answer_that_comes_too_late_is_dropped() -> None:
-    import asyncio
-
     class Slow:
         def accepts(self, request: CompletionRequest) -> bool:
             return request.before.startswith("x")
@@ -262,6 +260,42 @@ async def test_an_answer_that_comes_too_late_is_dropped() -> None:
         await pilot.pause()
         assert task.cancelled()
         assert not app.popup.is_open
+
+
+class _OnlyAtFirst:
+    """Answers the first letter, and nothing behind it in time."""
+
+    def accepts(self, request: CompletionRequest) -> bool:
+        return request.before.startswith("f")
+
+    async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
+        if request.column > 1:
+            await asyncio.Event().wait()
+        items = (Suggestion(text="fathoms", tail=""), Suggestion(text="fog", tail=""))
+        yield Completions(start=0, end=1, items=items)
+
+
+@pytest.mark.parametrize(
+    ("typed", "written"), [("fath", "fathoms"), ("fo", "fo"), ("fathomsdeep", "fathomsdeep")]
+)
+async def test_tab_takes_what_one_sees_if_it_goes_on_from_what_is_written(typed: str, written: str) -> None:
+    app = PopupHost(_OnlyAtFirst())
+    async with app.run_test() as pilot:
+        await type_text(pilot, "f")
+        assert await labels(pilot, app) == ["fathoms", "fog"]
+        await type_text(pilot, typed[1:])
+        await pilot.press("tab")
+        assert app.editor.text == written and not app.popup.is_open
+
+
+async def test_enter_sends_what_is_written_when_the_list_is_for_less() -> None:
+    app = PopupHost(_OnlyAtFirst())
+    async with app.run_test() as pilot:
+        await type_text(pilot, "f")
+        assert await labels(pilot, app) == ["fathoms", "fog"]
+        await type_text(pilot, "at")
+        await pilot.press("enter")
+        assert "fathoms" not in app.editor.text
 
 
 async def test_a_symbol_of_the_whole_repository(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from textual.strip import Strip
 
 from tests.widgets.transcript.page import Page
 from tools.results import Card, CommandBlock, DiffBlock, FileBlock, TableBlock, TextBlock, TreeBlock, TreeNode
+from widgets.transcript import ansi
 from widgets.transcript.blocks import Block, CardBlock, Prose, ReplyBlock, UserBlock
 from widgets.transcript.column import Column
 from widgets.transcript.drawing import draw
@@ -16,6 +17,7 @@ from widgets.transcript.extent import Extent
 from widgets.transcript.item import Item
 from widgets.transcript.leaf import Leaf
 from widgets.transcript.paint import paint
+from widgets.transcript.text import clean
 
 MEGABYTE = 1_000_000
 
@@ -143,3 +145,10 @@ async def test_markup_in_model_text_is_shown_and_never_obeyed() -> None:
         page.transcript.replace_all([reply("[/foo] [bold red]x[/] [@click=app.quit]y[/]")])
         await pilot.pause()
         assert page.transcript.painter.as_text() == "  [/foo] [bold red]x[/] [@click=app.quit]y[/]"
+
+
+def test_no_text_shows_an_image_that_the_terminal_holds() -> None:
+    """In kitty's protocol a character stands for one; whose number is said by a colour, which a program can say too."""
+    hostile = "\x1b[38;5;17m\U0010eeee\u0305\u0305\u030d\x1b[0m"
+    assert "\U0010eeee" not in clean(hostile)
+    assert "\U0010eeee" not in ansi.read(hostile)[0]

@@ -10,9 +10,11 @@ from PIL import Image
 from tests.widgets.transcript.drawn import rows
 from tests.widgets.transcript.page import Page
 from tools.results import Card, ImageBlock
-from widgets.transcript import picture
+from widgets.graphics import drawing
+from widgets.graphics.drawing import UNREADABLE, CellBox, draw
+from widgets.graphics.drawn import TOO_LARGE, DrawnImage
 from widgets.transcript.blocks import CardBlock, UserBlock
-from widgets.transcript.picture import MOST_COLUMNS, MOST_ROWS, PictureLeaf, cells_of, thumbnail
+from widgets.transcript.picture import MOST_COLUMNS, MOST_ROWS, PictureLeaf, cells_of
 
 
 def png(width: int = 64, height: int = 32, color: str = "#3060c0", kind: str = "PNG") -> ImageBlock:
@@ -27,6 +29,12 @@ def png(width: int = 64, height: int = 32, color: str = "#3060c0", kind: str = "
 
 def broken(data: str = "bm90IGFuIGltYWdl") -> ImageBlock:
     return ImageBlock(mime_type="image/png", byte_count=12, data=data, width=40, height=20)
+
+
+def drawn(leaf: PictureLeaf) -> DrawnImage | str:
+    data, columns, rows = leaf.wanted
+    made = draw(data, CellBox(columns, rows, 10, 20), "blocks")
+    return made if isinstance(made, str) else DrawnImage(made.pixels, (), columns, rows)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +58,7 @@ def test_a_thumbnail_keeps_the_shape_of_the_image(
 def test_two_pixels_share_a_cell_and_clear_ones_show_the_page() -> None:
     leaf = PictureLeaf(png())
     leaf.layout(40)
-    leaf.take(leaf.make())
+    leaf.take(drawn(leaf))
     cells = leaf.pieces(1)
     assert cells[0].key == "#3060c0#3060c0"
     assert cells[-1].text == " "
@@ -60,21 +68,38 @@ def test_two_pixels_share_a_cell_and_clear_ones_show_the_page() -> None:
 def test_what_cannot_be_read_is_a_label() -> None:
     leaf = PictureLeaf(broken())
     before = leaf.height(40)
-    leaf.take(leaf.make())
+    leaf.take(drawn(leaf))
     assert before > 1
-    assert leaf.height(40) == 1
-    assert thumbnail("%%%", 4, 4) is None
+    assert leaf.height(40) == 2
+    assert rows([leaf], 40)[0] == "[image image/png 40×20, 12 B, cannot be"
+    assert draw("%%%", CellBox(4, 4, 10, 20), "blocks") == UNREADABLE
     assert PictureLeaf(ImageBlock(mime_type="image/png", byte_count=9)).height(40) == 1
 
 
 def test_an_image_that_is_far_too_large_is_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(picture, "MOST_PIXELS", 100)
-    assert thumbnail(png(65, 33).data, 8, 4) is None
+    monkeypatch.setattr(drawing, "MOST_PIXELS", 100)
+    assert draw(png(65, 33).data, CellBox(8, 4, 10, 20), "blocks") == TOO_LARGE
 
 
 def test_without_colours_the_label_stands_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     assert PictureLeaf(png()).height(40) == 1
+
+
+@pytest.mark.parametrize(
+    ("orientation", "expected"), [(1, (48, 12)), (6, (12, 12)), (8, (12, 12)), (99, (48, 12))]
+)
+def test_a_photograph_on_its_side_has_the_place_that_it_takes_upright(
+    orientation: int, expected: tuple[int, int]
+) -> None:
+    out, exif = io.BytesIO(), Image.Exif()
+    exif[0x112] = orientation
+    Image.new("RGB", (400, 200)).save(out, "JPEG", exif=exif)
+    data = base64.b64encode(out.getvalue()).decode()
+    for size in ({}, {"width": 400, "height": 200}):
+        leaf = PictureLeaf(ImageBlock(mime_type="image/jpeg", byte_count=9, data=data, **size))
+        leaf.layout(80)
+        assert leaf.wanted[1:] == expected
 
 
 async def test_a_picture_appears_where_its_place_was_kept() -> None:
@@ -99,4 +124,6 @@ async def test_the_place_of_a_picture_that_cannot_be_read_closes() -> None:
         transcript = page.transcript
         transcript.painter.as_text()
         await asyncio.gather(*transcript.painter.thumbnails.tasks.values())
-        assert transcript.painter.as_text() == "› look\n  [image image/png 40×20, 12 B]\n\n› below"
+        assert transcript.painter.as_text() == (
+            "› look\n  [image image/png 40×20, 12 B, cannot be read]\n\n› below"
+        )

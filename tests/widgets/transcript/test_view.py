@@ -197,7 +197,7 @@ async def test_thinking_can_be_opened_while_it_streams() -> None:
         transcript.begin_reply("r")
         transcript.append_thinking("r", "First thought.\n\nSecond ")
         transcript.arriving.flush()
-        assert lines(transcript) == ["▸ Thinking…"]
+        assert lines(transcript) == ["▸ Thinking…  First thought."]
         transcript.toggle("r")
         transcript.append_thinking("r", "thought.")
         transcript.arriving.flush()
@@ -209,6 +209,19 @@ async def test_thinking_can_be_opened_while_it_streams() -> None:
         assert lines(transcript) == ["▸ Thought", "", "  Answer"]
         transcript.finish_reply("r")
         assert lines(transcript) == ["▸ Thought", "", "  Answer"]
+
+
+async def test_beside_a_thought_stands_the_last_it_said() -> None:
+    page = Page()
+    async with page.run_test(size=SIZE):
+        transcript = page.transcript
+        transcript.begin_reply("r")
+        transcript.append_thinking("r", "**Counting the oars**\n\n")
+        transcript.arriving.flush()
+        assert lines(transcript) == ["▸ Thinking…  Counting the oars"]
+        transcript.append_thinking("r", "First the hull.\nThen I cou")
+        transcript.arriving.flush()
+        assert lines(transcript) == ["▸ Thinking…  First the hull."]
 
 
 async def test_a_streamed_reply_looks_the_same_when_it_is_loaded_again() -> None:

@@ -12,13 +12,14 @@ from pathlib import Path
 
 from textual.app import App, ComposeResult
 from textual.containers import Horizontal
-from textual.screen import ModalScreen
+from textual.screen import ModalScreen, Screen
 from textual.widgets import Input, Static
 
 from tests.support.idle import idle, is_laid_out
 from tests.widgets.transcript.terminal.planted import PLANTED
 from tools.results import Card, CommandBlock, TextBlock
 from widgets.terminal_output import OutputDiff
+from widgets.textual_inside import paint_near_changes
 from widgets.themes import variable_defaults
 from widgets.transcript.blocks import CardBlock, CardState, NoteBlock, NoteKind, UserBlock
 from widgets.transcript.view import Transcript
@@ -57,6 +58,11 @@ class Driven(App[None]):
         self.number = 0
         self.reply = ""
         self.output = OutputDiff(self)
+
+    def get_default_screen(self) -> Screen[None]:
+        screen: Screen[None] = Screen(id="_default")
+        paint_near_changes(screen)
+        return screen
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return variable_defaults()

@@ -1,12 +1,15 @@
 """Bugs planted into the terminal output and the painting, to show that the fuzz would find such ones."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from rich.color import ColorSystem
 from textual._compositor import ChopsUpdate
+from textual.geometry import Region
+from textual.strip import Strip
 
 from widgets import terminal_output
 from widgets.terminal_output import Move, OutputDiff, Row, Run
+from widgets.textual_inside import _NearChanges
 from widgets.transcript.code import CodeLeaf
 from widgets.transcript.painter import Painter
 
@@ -79,10 +82,22 @@ def keeps_old_rows() -> None:
     CodeLeaf.extend = wrong  # type: ignore[method-assign]
 
 
+def asks_too_few_widgets() -> None:
+    """Of those where something changed only the one in front."""
+    right = _NearChanges._get_renders
+
+    def wrong(self: _NearChanges, crop: Region | None = None) -> Iterable[tuple[Region, Region, list[Strip]]]:
+        found = list(right(self, crop))
+        return found[:1] if crop is not None and crop.height < self.size.height else found
+
+    _NearChanges._get_renders = wrong  # type: ignore[method-assign]
+
+
 PLANTED: dict[str, Callable[[], None]] = {
     "scroll": scrolls_one_row_too_far,
     "cells": sends_one_cell_too_few,
     "memory": remembers_rows_as_they_were,
     "regions": repaints_too_little,
     "strips": keeps_old_rows,
+    "renders": asks_too_few_widgets,
 }

@@ -1,0 +1,29 @@
+"""The tools that bayou brings: those of `tools.registry`, those that act on the session itself, one of a setting."""
+
+from collections.abc import Mapping
+
+from app.engine.choice import ModelChoice
+from app.engine.jobs_tool import jobs_tool
+from app.engine.plan_tool import plan_tool
+from app.engine.session import Session
+from app.engine.todo_tool import todo_tool
+from app.engine.todos import is_wanted
+from app.engine.toolbox import Toolbox
+from app.resources.in_force import InForce
+from tools.base import Tool
+from tools.builtin.mermaid import mermaid_tool
+from tools.registry import builtin_tools
+
+
+def own_tools(session: Session, toolbox: Toolbox, in_force: InForce, choice: ModelChoice) -> tuple[Tool, ...]:
+    todo = todo_tool(lambda: session.todos, session.change_todos)
+    mermaid = mermaid_tool()
+
+    def unwanted(tools: Mapping[str, Tool]) -> list[str]:
+        """Only of these very ones: another's of the same name is there because somebody wants it."""
+        kept = [] if is_wanted(in_force, choice.model) else [todo]
+        kept += [] if in_force.settings.render_mermaid.enabled else [mermaid]
+        return [tool.name for tool in kept if tools.get(tool.name) is tool]
+
+    toolbox.withhold(unwanted)
+    return (*builtin_tools(), jobs_tool(session.job_table), todo, plan_tool(session.propose_plan), mermaid)

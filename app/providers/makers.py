@@ -1,0 +1,38 @@
+"""Who makes a model, by its name: of what several offer, its maker's is meant before what is passed on."""
+
+from functools import lru_cache
+from typing import Final
+
+from app.providers.known import PROVIDERS, RESELLERS
+from app.values.models import Model
+from tools.patterns import late
+
+_MAKERS: Final = (
+    (late(r"claude"), ("anthropic",)),
+    (late(r"(gpt|codex|chatgpt|o\d)(?![a-z])"), ("openai", "openai-codex")),
+    (late(r"gem(ini|ma)"), ("google",)),
+    (late(r"grok"), ("xai",)),
+    (late(r"deepseek"), ("deepseek",)),
+    (late(r"(mi|mini|dev|code|magi|pix)stral|mixtral"), ("mistral",)),
+    (late(r"kimi|moonshot"), ("moonshotai", "moonshotai-cn", "kimi-coding")),
+    (late(r"glm"), ("zai", "zai-coding-cn")),
+    (late(r"minimax"), ("minimax", "minimax-cn")),
+    (late(r"llama|muse"), ("meta",)),
+    (late(r"mimo"), tuple(name for name in PROVIDERS if name.startswith("xiaomi"))),
+    (late(r"qw(en|q)"), tuple(name for name in PROVIDERS if name.startswith("qwen"))),
+    (late(r"r?ling|ring"), ("ant-ling",)),
+    (late(r"nemotron"), ("nvidia",)),
+)
+"""By the beginning of a model's name, without the folders that resellers put before it."""
+
+
+def is_resold(model: Model) -> bool:
+    """A provider that a person has written down is nobody's reseller."""
+    return model.provider in PROVIDERS and _is_resold(model.provider, model.id)
+
+
+@lru_cache(4096)
+def _is_resold(provider: str, model_id: str) -> bool:
+    name = model_id.rpartition("/")[2].lower()
+    made_by = next((makers for names, makers in _MAKERS if names.match(name)), None)
+    return provider in RESELLERS if made_by is None else provider not in made_by

@@ -1,0 +1,141 @@
+"""What commands have of the person's own shell: each alias, function and option, how old that is, and what is missing.
+
+It opens from `bash.ownShell` in `/settings`.
+"""
+
+import time
+from collections.abc import Callable
+
+from app.engine.own_shell_verbs import OwnShellVerbs
+from app.tui.handed import AskPerson
+from app.values.unable import Unable
+from tools.amounts import age, counted
+from tools.results import Card, TextBlock
+from tools.running.own_shell import ShellSnapshot
+from tools.text import one_line, visible
+from widgets.lists.rows import ListRow
+from widgets.screens.block import BlockScreen
+from widgets.screens.own_shell import AGAIN, OwnShellScreen
+from widgets.screens.picker import Picked, PickerScreen
+from widgets.screens.preview import PreviewPart, PreviewText
+from widgets.transcript.blocks import CardBlock
+
+
+class OwnShellPage:
+    """Of one session."""
+
+    def __init__(self, verbs: OwnShellVerbs, ask: AskPerson, *, now: Callable[[], float] = time.time) -> None:
+        self._verbs = verbs
+        self._ask = ask
+        self._now = now
+
+    def in_a_line(self) -> str:
+        """For the setting itself."""
+        if not self._verbs.is_wanted:
+            return ""
+        found = self._verbs.view()
+        return "Nothing is taken yet: the first command does it." if found is None else self._told(found)
+
+    def _told(self, found: ShellSnapshot) -> str:
+        has = [
+            counted(len(found.aliases), "alias", "aliases"),
+            counted(len(found.functions), "function"),
+            counted(len(found.options), "option"),
+        ]
+        when = age(self._now() - found.taken)
+        of = f"Taken from {found.shell}{' now' if when == 'now' else f' {when} ago'}"
+        return f"{of}: {', '.join(has)}." if found.file else f"{of}: nothing."
+
+    async def open(self) -> None:
+        found = self._verbs.view()
+        note = ""
+        if found is None and self._verbs.is_wanted:
+            found, note = await self._take()
+        current = ""
+        while True:
+            screen = OwnShellScreen(
+                "Your shell, as commands have it",
+                _rows(found),
+                choose="read",
+                current=current,
+                note=note or self._note(found),
+                empty="nothing",
+                preview=lambda row: _shown(self._verbs.view(), row),
+                is_full_height=True,
+            )
+            picked: Picked | None = await self._ask(screen, on_request=self._answer)
+            found, note = self._verbs.view(), ""
+            if picked is None:
+                return
+            current = picked.row.id
+            block = CardBlock(id=current, card=_card(found, picked.row))
+            await self._ask(BlockScreen(picked.row.title, lambda block=block: block))
+
+    async def _answer(self, request: PickerScreen.ActionRequested) -> None:
+        if request.action == AGAIN.id:
+            request.screen.show_note("reading your start-up files …")
+            found, problem = await self._take()
+            request.screen.show_rows(_rows(found), note=problem or self._note(found))
+
+    async def _take(self) -> tuple[ShellSnapshot | None, str]:
+        try:
+            return await self._verbs.take(), ""
+        except Unable as problem:
+            return self._verbs.view(), str(problem)
+
+    def _note(self, found: ShellSnapshot | None) -> str:
+        if found is None:
+            return ""
+        when = age(self._now() - found.taken)
+        return f"{found.shell}, taken {'now' if when == 'now' else f'{when} ago'}"
+
+
+def _rows(found: ShellSnapshot | None) -> list[ListRow]:
+    rows: list[ListRow] = []
+    if found is None:
+        return rows
+    if found.problem:
+        rows += [
+            ListRow(id="#problem", title="What is missing", is_heading=True),
+            ListRow(id="problem", title=found.problem, tone="warning"),
+        ]
+    for kind, title, defined in (
+        ("alias", "Aliases", found.aliases),
+        ("function", "Functions", found.functions),
+        ("option", "Options that are on", dict.fromkeys(found.options, "")),
+    ):
+        if defined:
+            rows.append(ListRow(id=f"#{kind}", title=f"{title} ({len(defined)})", is_heading=True))
+        rows += [
+            ListRow(
+                id=f"{kind} {name}",
+                title=visible(name),
+                detail=_in_short(kind, body),
+            )
+            for name, body in sorted(defined.items())
+        ]
+    return rows
+
+
+def _in_short(kind: str, body: str) -> str:
+    if kind == "alias":
+        return one_line(visible(body))
+    return counted(body.count("\n"), "line") if body else ""
+
+
+def _definition(found: ShellSnapshot | None, row: ListRow) -> str:
+    kind, _, name = row.id.partition(" ")
+    known = {"alias": found.aliases, "function": found.functions}.get(kind, {}) if found is not None else {}
+    return visible(known.get(name, row.title)).strip("\n")
+
+
+def _shown(found: ShellSnapshot | None, row: ListRow) -> PreviewText:
+    if row.id == "problem":
+        return PreviewText(parts=(PreviewPart(text=row.title, tone="warning"),))
+    kind = row.id.partition(" ")[0]
+    parts = (PreviewPart(text=kind, tone="dim"), PreviewPart(text=_definition(found, row)))
+    return PreviewText(title=row.title, parts=parts)
+
+
+def _card(found: ShellSnapshot | None, row: ListRow) -> Card:
+    return Card(title=row.title, subject="", blocks=(TextBlock(text=_definition(found, row)),))

@@ -1,0 +1,90 @@
+"""Changes that wait when the agent is done: asked about in the bar above the editor, one at a time, under its guard."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from app.engine.answering import ApprovalReply
+from app.engine.session import Session
+from app.tui.handed import TellPerson
+from app.tui.prompt.approvals import Approvals
+from app.values.events import AgentSettled, AgentStart, Event, SessionReplaced
+from app.values.pending import PendingChanged
+from app.values.unable import Unable
+from tools.edits.pending import StagedAction
+from tools.text import one_line
+from widgets.transcript.blocks import NoteKind
+
+_MOST_FILES = 3
+
+
+class StagedQuestions:
+    """Those of one session. While the agent works it may answer itself, and nobody is asked."""
+
+    def __init__(
+        self,
+        session: Session,
+        approvals: Approvals,
+        say: TellPerson,
+        spawn: Callable[[Awaitable[None]], object],
+    ) -> None:
+        self._session = session
+        self._approvals = approvals
+        self._say = say
+        self._spawn = spawn
+        self._is_working = False
+        self._asked = ""
+        self._answer: asyncio.Future[Any] | None = None
+
+    def note(self, event: Event) -> None:
+        if isinstance(event, AgentStart):
+            self._is_working = True
+            self._withdraw()
+        elif isinstance(event, AgentSettled | SessionReplaced | PendingChanged):
+            self._is_working = self._is_working and isinstance(event, PendingChanged)
+            self._look()
+
+    def _withdraw(self) -> None:
+        answer, self._answer, self._asked = self._answer, None, ""
+        if answer is not None:
+            answer.cancel()
+
+    def _look(self) -> None:
+        waiting = self._session.pending
+        if self._asked and all(one.id != self._asked for one in waiting):
+            self._withdraw()
+        if waiting and not self._asked and not self._is_working:
+            self._ask(waiting[0], len(waiting))
+
+    def _ask(self, staged: StagedAction, count: int) -> None:
+        # A page that few sessions open.
+        from app.tui.pages.pending_page import staged_block  # noqa: PLC0415
+
+        files = [f"{one_line(file.shown)}  +{file.diff.added} -{file.diff.removed}" for file in staged.files]
+        if len(files) > _MOST_FILES:
+            files[_MOST_FILES - 1 :] = [f"… and {len(files) - _MOST_FILES + 1} more files"]
+        self._asked = staged.id
+        self._answer = self._approvals.ask_about_staged(
+            one_line(staged.source_tool),
+            "\n".join((one_line(staged.label), *files)),
+            of=count,
+            whole=staged_block(staged),
+        )
+        self._answer.add_done_callback(lambda answer: self._answered(staged.id, answer))
+
+    def _answered(self, id: str, answer: "asyncio.Future[Any]") -> None:
+        if answer.cancelled():
+            return
+        reply: ApprovalReply = answer.result()
+        self._spawn(self._resolve(id, reply))
+
+    async def _resolve(self, id: str, reply: ApprovalReply) -> None:
+        try:
+            action = "apply" if reply.allows else "discard"
+            resolved = await self._session.resolve_pending(id, action, reply.reason)
+            if not resolved.is_done:  # else the message for the agent tells it
+                self._say(one_line(resolved.text), NoteKind.WARNING)
+        except Unable as problem:
+            self._say(str(problem), NoteKind.WARNING)
+        self._asked, self._answer = "", None
+        self._look()

@@ -1,0 +1,56 @@
+"""Cards of calls that staged changes: which keys answer while they wait, and what became of them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from app.tui.handed import KeyTold
+from app.values.events import AgentSettled, AgentStart, Event
+from app.values.pending import PendingChanged, PendingOutcome
+from tools.arguments import text_detail
+from widgets.transcript.blocks import CardBlock
+from widgets.transcript.view import Transcript
+
+_STAGED = ", staged"
+
+
+class StagedCards:
+    def __init__(self, transcript: Transcript, key_told: KeyTold) -> None:
+        self._transcript = transcript
+        self._key_told = key_told
+        self._blocks: dict[str, str] = {}
+        """Those that wait, by the id of what is staged."""
+
+    def made(self, block_id: str, details: Mapping[str, Any] | None) -> None:
+        """A call has ended."""
+        if id := text_detail(details, "pending"):
+            self._blocks[id] = block_id
+
+    def note(self, event: Event) -> None:
+        if isinstance(event, PendingChanged) and event.resolved is not None:
+            self._tell(self._blocks.pop(event.resolved.id, ""), _became(event.resolved))
+        elif isinstance(event, AgentSettled | AgentStart):
+            keys = self._keys() if isinstance(event, AgentSettled) else ""
+            for block_id in self._blocks.values():
+                self._tell(block_id, f"{_STAGED}{keys}")
+
+    def _keys(self) -> str:
+        """As they are in force; the bar above the editor listens to them."""
+        once = self._key_told("app.approval.once", "alt+a")
+        deny = self._key_told("app.approval.deny", "alt+x")
+        told = [f"{key} {does}" for key, does in ((once, "applies"), (deny, "discards")) if key]
+        return f": {', '.join(told)}" if told else ""
+
+    def _tell(self, block_id: str, words: str) -> None:
+        block = self._transcript.block(block_id) if block_id else None
+        if isinstance(block, CardBlock):
+            summary = block.card.summary.partition(_STAGED)[0] + words
+            card = msgspec.structs.replace(block.card, summary=summary)
+            self._transcript.add(msgspec.structs.replace(block, card=card))
+
+
+def _became(outcome: PendingOutcome) -> str:
+    if not outcome.is_done:
+        return ", not applied"
+    return ", applied" if outcome.action == "apply" else ", discarded"

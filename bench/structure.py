@@ -1,0 +1,90 @@
+"""What rewriting by structure leaves behind: eight rewrites of many valid files, each file compiled afterwards."""
+
+import asyncio
+import re
+import shutil
+import sysconfig
+import tempfile
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from bench.table import Row
+from tools.base import ToolContext
+from tools.builtin.structure import ast_edit_tool
+from tools.schema import validate_arguments
+from tools.workspace import Workspace
+
+_FILES: Final = 400
+REWRITES: Final = (
+    ("len($A)", "size($A)"),
+    ("isinstance($A, $B)", "is_a($B, $A)"),
+    ("self.$A", "this.$A"),
+    ("$A == $B", "same($A, $B)"),
+    ("if $C:\n    $$$BODY", "if not ($C):\n    pass\nelse:\n    $$$BODY"),
+    ("for $X in $Y:\n    $$$BODY", "for $X in list($Y):\n    if True:\n        $$$BODY"),
+    ("with $X:\n    $$$BODY", "if True:\n    with $X:\n        $$$BODY"),
+    (
+        "try:\n    $$$BODY\nexcept $E:\n    $$$REST",
+        "try:\n    if True:\n        $$$BODY\nexcept $E:\n    $$$REST",
+    ),
+)
+"""Four of expressions, four of statements with a body, which has to be indented anew."""
+
+
+def rows() -> Iterable[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        files = fill(Path(folder), _FILES)
+        broken, places, left_out = asyncio.run(rewritten(Path(folder)))
+    yield Row(
+        name=f"files that do not compile after 8 rewrites of {files} ({places:,} places; {left_out} files left out)",
+        figure=broken,
+        unit="files",
+        limit="0",
+    )
+
+
+def fill(folder: Path, count: int) -> int:
+    """Valid files of the standard library, one beside the other."""
+    found = 0
+    for path in sorted(Path(sysconfig.get_paths()["stdlib"]).rglob("*.py")):
+        parts = path.parts
+        if (
+            found < count
+            and "site-packages" not in parts
+            and "lib2to3" not in parts
+            and compiles(path.read_bytes())
+        ):
+            shutil.copy(path, folder / f"f{found}.py")
+            found += 1
+    return found
+
+
+def compiles(source: bytes) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(source, "file", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+async def rewritten(folder: Path) -> tuple[int, int, int]:
+    """How many of the files that each rewrite would write do not compile, how many places it has in all, and how many
+    files the preview left out by itself."""
+    tool = ast_edit_tool()
+    broken = places = left_out = 0
+    for pattern, replacement in REWRITES:
+        workspace = Workspace(folder)
+        arguments = validate_arguments(tool, {"rewrites": [{"pattern": pattern, "replacement": replacement}]})
+        result = await tool.run(arguments, ToolContext(call_id="bench", cwd=folder, workspace=workspace))
+        for action in workspace.pending.waiting:
+            broken += sum(not compiles(file.data or b"") for file in action.files)
+            places += int(action.label.split()[2])
+        left_out += result.text.count("Left out, as it would have")
+        more = re.search(r"… and (\d+) more files left out", result.text)
+        left_out += int(more[1]) if more else 0
+        workspace.close()
+    return broken, places, left_out

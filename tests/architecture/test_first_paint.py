@@ -1,0 +1,80 @@
+"""The first paint of the real program waits for no module that it can do without: what is there when it stands."""
+
+import json
+from pathlib import Path
+
+from tests.support.terminals import terminal
+
+PROGRAM = """
+import os, sys
+from app.tui.opening import Opening
+
+async def complete(self, app):
+    with open("loaded.part", "w") as file:
+        file.write(" ".join(sys.modules))
+    os.rename("loaded.part", "loaded")
+
+Opening.complete = complete
+sys.argv = ["bayou", *sys.argv[1:]]
+from app.cli.main import main
+main()
+"""
+"""bayou, which tells what is loaded when its page has been painted, and does nothing more."""
+
+BEHIND_IT = (
+    "app.agent.loop",
+    "app.assembly.extending",
+    "app.assembly.own_tools",
+    "app.engine.jobs_tool",
+    "app.engine.plan_tool",
+    "app.engine.todo_tool",
+    "app.extensions.api",
+    "app.extensions.bound",
+    "app.extensions.contexts",
+    "app.extensions.modules",
+    "app.extensions.ports",
+    "app.extensions.ui",
+    "app.sessions.fork",
+    "app.sessions.opening",
+    "app.sessions.reading",
+    "app.todos.plans",
+    "tools.box.proxy",
+    "tools.builtin",
+    "tools.edits.matching",
+    "tools.registry",
+    "tools.running.commands",
+    "tools.schema",
+    "tools.structure",
+    "widgets.editor.vi.mode",
+    "widgets.transcript.drawing",
+    "widgets.transcript.item",
+    "widgets.transcript.live",
+    "widgets.transcript.markdown",
+)
+"""Modules and packages that are for what comes later."""
+
+
+def test_what_is_not_needed_for_the_first_paint_is_loaded_behind_it(tmp_path: Path) -> None:
+    agent = tmp_path / "agent"
+    agent.mkdir()
+    models = {
+        "baseUrl": "http://127.0.0.1:9",
+        "api": "openai-completions",
+        "apiKey": "k",
+        "models": [{"id": "m"}],
+    }
+    (agent / "models.json").write_text(json.dumps({"providers": {"local": models}}))
+    env = {
+        "BAYOU_AGENT_DIR": str(agent),
+        "TERM": "xterm-256color",
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+    }
+    words = ("--no-session", "--model", "local/m")  # the offline model has words on its page
+    with terminal(tmp_path, *words, program=PROGRAM, env=env) as shown:
+        shown.until((tmp_path / "loaded").exists)
+    loaded = (tmp_path / "loaded").read_text().split()
+    assert "app.tui.app" in loaded
+    early = [
+        name for name in loaded if any(name == late or name.startswith(f"{late}.") for late in BEHIND_IT)
+    ]
+    assert early == [], "Import it where it is used, with the reason; or say here why a page waits for it."

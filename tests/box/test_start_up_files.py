@@ -1,0 +1,61 @@
+"""The person's start-up files are read for what they define: what they would write or send beside that is not done."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.box.hands import BoxedHands
+from tools.base import ToolError
+from tools.box.abilities import of_this_system
+from tools.box.plan import Step
+from tools.running.own_shell import OwnShell, own_snapshot
+from tools.running.shell import ShellSettings
+
+pytestmark = pytest.mark.skipif(
+    not of_this_system().step.startswith("namespaces"), reason="this system cannot make mounts"
+)
+
+
+def _hands(tmp_path: Path, step: Step = "namespaces") -> BoxedHands:
+    home, project = tmp_path / "home", tmp_path / "project"
+    home.mkdir()
+    project.mkdir()
+    (home / ".bashrc").write_text(
+        'echo x >"$HOME/written" || alias was_refused=true\n'
+        'echo mine >"$TMPDIR/own" && . /dev/stdin <<<"alias kept=true"\n'
+        "why=$( (exec 3<>/dev/tcp/127.0.0.1/1) 2>&1 )\n"
+        "case $why in *refused*) ;; *) alias no_network=true;; esac\n"
+    )
+    hands = BoxedHands(home, project, step)
+    settings = ShellSettings(path="/bin/bash", own=OwnShell(tmp_path / "kept", home))
+    hands.workspace.shell = lambda: settings
+    return hands
+
+
+async def test_nothing_that_they_write_or_send_is_done(tmp_path: Path) -> None:
+    hands = _hands(tmp_path)
+    found = await own_snapshot(hands.workspace, hands.workspace.shell())
+    assert found is not None and found.problem == ""
+    assert set(found.aliases) == {"was_refused", "kept", "no_network"}
+    assert not (tmp_path / "home" / "written").exists()
+    hands.close()
+
+
+async def test_where_the_person_wants_no_sandbox_there_is_none(tmp_path: Path) -> None:
+    hands = _hands(tmp_path)
+    hands.in_force.set("sandbox.mode", "off")
+    await own_snapshot(hands.workspace, hands.workspace.shell())
+    assert (tmp_path / "home" / "written").exists()
+    hands.close()
+
+
+async def test_where_nothing_may_run_outside_and_no_sandbox_can_be_made_they_are_not_read(
+    tmp_path: Path,
+) -> None:
+    hands = _hands(tmp_path, "none")
+    hands.in_force.set("sandbox.mode", "required")
+    found = await own_snapshot(hands.workspace, hands.workspace.shell())
+    assert found is not None and found.problem.startswith("Nothing was run") and not found.file
+    with pytest.raises(ToolError):
+        hands.boxes.of_start_up(str(tmp_path))
+    hands.close()

@@ -1,0 +1,95 @@
+"""Whoever looks for a model is shown its maker's before those that others pass on: over all that bayou knows."""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from app.engine.choice import ModelChoice
+from app.providers.catalogue import ModelCatalogue
+from app.providers.credentials import Credentials
+from app.providers.known import PROVIDERS, RESELLERS
+from app.providers.makers import is_resold
+from app.providers.select import select_model
+from app.tui.pages.model_page import model_rows
+from app.values.models import Model
+from widgets.lists.filtering import Filter
+
+MAKERS = {
+    "claude": ("anthropic",),
+    "opus": ("anthropic",),
+    "sonnet": ("anthropic",),
+    "haiku": ("anthropic",),
+    "gpt": ("openai", "openai-codex"),
+    "gpt-5": ("openai", "openai-codex"),
+    "gpt-6": ("openai", "openai-codex"),
+    "codex": ("openai", "openai-codex"),
+    "gemini": ("google",),
+    "grok": ("xai",),
+    "deepseek": ("deepseek",),
+    "mistral": ("mistral",),
+    "devstral": ("mistral",),
+    "kimi": ("moonshotai", "moonshotai-cn", "kimi-coding"),
+    "glm": ("zai", "zai-coding-cn"),
+    "minimax": ("minimax", "minimax-cn"),
+    "muse": ("meta",),
+    "mimo": tuple(name for name in PROVIDERS if name.startswith("xiaomi")),
+}
+
+
+def known(provider: str, model_id: str) -> Model:
+    model = catalogue().find(provider, model_id)
+    assert model is not None
+    return model
+
+
+@cache
+def catalogue() -> ModelCatalogue:
+    return ModelCatalogue.load(Path("/nonexistent"), env={})
+
+
+def found(query: str, keys: Mapping[str, str]) -> list[str]:
+    """What the list of models shows for a query, from the top."""
+    choice = SimpleNamespace(
+        catalogue=catalogue(), credentials=Credentials(Path("/nonexistent"), keys), model=None
+    )
+    rows = model_rows(cast(ModelChoice, choice))
+    return [shown.row.id for shown in Filter(rows).apply(query)]
+
+
+@pytest.mark.parametrize("query", MAKERS)
+@pytest.mark.parametrize("has_keys", [False, True], ids=["without a key", "with keys for all"])
+def test_the_first_that_is_found_is_its_makers(query: str, *, has_keys: bool) -> None:
+    keys = {name: "k" for provider in PROVIDERS.values() for name in provider.env} if has_keys else {}
+    first = found(query, keys)[0]
+    assert first.partition("/")[0] in MAKERS[query], first
+
+
+def test_of_one_model_the_makers_stands_before_the_resellers() -> None:
+    offered: dict[str, list[bool]] = {}
+    for model in catalogue().models():
+        offered.setdefault(model.id.lower(), []).append(is_resold(model))
+    both = [name for name, resold in offered.items() if True in resold and False in resold]
+    assert len(both) > 80
+    for name in both:
+        for query in (name, name[: len(name) * 2 // 3], name.rpartition("-")[0] or name):
+            places = [key.partition("/") for key in found(query, {})]
+            order = [(provider, model) for provider, _, model in places if model.lower() == name]
+            resold = [is_resold(known(*one)) for one in order]
+            assert resold == sorted(resold), f"{query}: {order}"
+
+
+@pytest.mark.parametrize("query", MAKERS)
+def test_a_name_on_the_command_line_means_its_makers(query: str) -> None:
+    keys: dict[str, Any] = {name: "k" for provider in PROVIDERS.values() for name in provider.env}
+    chosen = select_model(query, catalogue(), Credentials(Path("/nonexistent"), keys)).model
+    assert chosen.provider in MAKERS[query], chosen.key
+
+
+def test_the_makers_come_before_the_resellers_where_nothing_is_typed() -> None:
+    rows = found("", {})
+    resold = [key.partition("/")[0] in RESELLERS for key in rows if not key.startswith(("#", "offline/"))]
+    assert resold == sorted(resold)

@@ -1,0 +1,70 @@
+"""What commands have of the person's shell: shown at its setting and on a page, and taken anew."""
+
+from pathlib import Path
+
+import pytest
+
+from app.engine.own_shell_verbs import OwnShellVerbs
+from app.resources.in_force import InForce
+from app.resources.paths import Paths
+from app.tui.pages.own_shell_page import OwnShellPage
+from app.tui.pages.settings_page import SettingsPage
+from tests.tui.pages.person import Person, at_the_keyboard
+from tools.running.own_shell import OwnShell
+from tools.running.shell import ShellSettings
+from tools.workspace import Workspace
+
+
+@pytest.fixture
+def verbs(tmp_path: Path) -> OwnShellVerbs:
+    settings = ShellSettings(path="/bin/bash", own=OwnShell(tmp_path / "kept", tmp_path))
+    return OwnShellVerbs(Workspace(tmp_path, shell=lambda: settings))
+
+
+def _page(verbs: OwnShellVerbs, person: Person) -> OwnShellPage:
+    return OwnShellPage(verbs, person.ask, now=lambda: (seen.taken if (seen := verbs.view()) else 0.0) + 190)
+
+
+async def test_it_shows_what_was_taken_and_takes_it_anew(verbs: OwnShellVerbs, tmp_path: Path) -> None:
+    start_up = tmp_path / ".bashrc"
+    start_up.write_text(
+        "alias ll='ls -l'\ngreet() { echo hello; }\nshopt -s extglob\nK=1; alias k='API_KEY=abcdef0123456789 x'\n"
+    )
+    async with at_the_keyboard() as person:
+        page = _page(verbs, person)
+        assert page.in_a_line() == "Nothing is taken yet: the first command does it."
+        async with person.asked(page.open()):
+            await person.sees_soon(
+                "Aliases (1)", "ls -l", "Functions (1)", "greet", "extglob", "1 of its definitions"
+            )
+            await person.press(*"greet", "enter")
+            await person.sees_soon("echo hello")
+            await person.press("escape")
+            start_up.write_text("alias other='true'\n")
+            await person.press("ctrl+r")
+            await person.until(lambda: "other" in person.sees and "greet" not in person.sees)
+            assert "What is missing" not in person.sees
+            await person.press("escape")
+        assert page.in_a_line() == "Taken from /bin/bash 3 m ago: 1 alias, 0 functions, 0 options."
+
+
+async def test_its_setting_leads_there(verbs: OwnShellVerbs, tmp_path: Path) -> None:
+    (tmp_path / ".bashrc").write_text("alias ll='ls -l'\n")
+    (tmp_path / "project").mkdir()
+    in_force = InForce(Paths.from_env({"HOME": str(tmp_path)}, tmp_path / "project"))
+    async with at_the_keyboard(size=(200, 40)) as person:
+        page = SettingsPage(in_force, person.ask, {"bash.ownShell": _page(verbs, person)})
+        async with person.asked(page.open()):
+            await person.press(*"ownShell")
+            await person.sees_soon("Nothing is taken yet")
+            await person.press("ctrl+o")
+            await person.sees_soon("Your shell, as commands have it", "ls -l")
+            await person.press("escape")
+            await person.sees_soon("Taken from /bin/bash 3 m ago: 1 alias")
+            await person.press("escape")
+
+
+async def test_where_it_is_not_wanted_there_is_nothing_to_see(tmp_path: Path) -> None:
+    async with at_the_keyboard() as person:
+        page = OwnShellPage(OwnShellVerbs(Workspace(tmp_path)), person.ask)
+        assert page.in_a_line() == ""

@@ -1,0 +1,48 @@
+"""Whether commands can be kept in a box is looked at behind the first paint, and told as soon as it is known."""
+
+import asyncio
+from pathlib import Path
+
+from app.assembly.build import assemble
+from app.assembly.options import Options
+from app.resources.paths import Paths, styles_dir
+from app.tui.app import BayouApp
+from tests.support.idle import text_of
+from tools.box.plan import Abilities
+
+
+async def test_the_page_stands_before_the_system_is_tried_and_tells_what_is_missing(tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    paths = Paths.from_env({"HOME": str(tmp_path)}, folder)
+    options = Options(no_session=True, permissions="auto-edit")
+    assembled = assemble(options, paths, {}, can_ask=True)
+    tried: list[bool] = []
+    app = BayouApp(assembled, home=tmp_path, css_path=sorted(styles_dir().glob("*.tcss")))
+
+    def try_the_system() -> Abilities:
+        tried.append("auto-edit" in text_of(app.screen))
+        return Abilities(why="there is nothing of the kind")
+
+    assembled.workspace.abilities = try_the_system
+    async with app.run_test(size=(120, 30)) as pilot, asyncio.timeout(10):
+        while "auto-edit, no sandbox" not in text_of(app.screen):
+            await pilot.pause()
+    assert tried[0], "The first paint waited for it."
+
+
+def test_where_everything_runs_unasked_the_system_is_not_tried(tmp_path: Path) -> None:
+    paths = Paths.from_env({"HOME": str(tmp_path)}, tmp_path)
+    assembled = assemble(Options(no_session=True, permissions="full"), paths, {}, can_ask=True)
+    tried: list[bool] = []
+
+    def try_the_system() -> Abilities:
+        tried.append(True)
+        return Abilities()
+
+    assembled.workspace.abilities = try_the_system
+    assembled.session.permissions.look_at_system()
+    assert assembled.session.state.without_box == ""
+    assert not tried
+    assembled.session.permissions.set_mode("ask")
+    assert assembled.session.state.without_box == "no sandbox"

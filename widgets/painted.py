@@ -1,0 +1,17 @@
+"""What was written to the terminal: runs of cells, row by row."""
+
+from typing import NamedTuple
+
+from textual.strip import Strip
+
+
+class Run(NamedTuple):
+    """Cells of a row that were written together."""
+
+    x: int
+    end: int
+    strip: Strip
+
+
+Row = dict[int, Run]
+"""The runs of a row by where they start; they do not overlap."""

@@ -124,7 +124,7 @@ def assemble(
     ground = Ground(options, paths, begun, workspace, can_ask=can_ask)
     toolbox = Toolbox(_own_tools(options, lambda: assembled), workspace, model=lambda: choice.model)
     workspace.active_tools = toolbox.active
-    prompt = PromptSource(paths, toolbox, _prompt_choice(options, trust, chosen))
+    prompt = PromptSource(paths, _prompt_choice(options, trust, chosen))
     session = Session(
         Parts(
             log=log,
@@ -265,10 +265,10 @@ def _workspace(
     return Workspace(
         paths.cwd,
         artifacts=Artifacts(folder, above=above, before_first=lambda: drop_old_outputs(roots)),
-        shell=lambda: shell_settings(in_force, project.counts_now, own_shell, has_person=has_person),
-        read=lambda: read_settings(in_force),
+        shell=partial(shell_settings, in_force, project.counts_now, own_shell, has_person=has_person),
+        read=partial(read_settings, in_force),
         kernel_settings=lambda: kernel_settings(in_force, project.counts_now, lambda: _is_harmless(project)),
-        edit_mode=lambda: edit_mode(in_force.settings.edit, choice.model),
+        edit_mode=partial(edit_mode, in_force, choice),
         cache_dir=paths.cache_dir,
         spawn_hook=hooks.before_spawn,
         repositories=Repositories(

@@ -7,9 +7,9 @@ from app.engine.jobs_tool import jobs_tool
 from app.engine.plan_tool import plan_tool
 from app.engine.session import Session
 from app.engine.todo_tool import todo_tool
-from app.engine.todos import is_wanted
 from app.engine.toolbox import Toolbox
 from app.resources.in_force import InForce
+from app.values.models import Model
 from tools.base import Tool
 from tools.builtin.mermaid import mermaid_tool
 from tools.registry import builtin_tools
@@ -21,9 +21,17 @@ def own_tools(session: Session, toolbox: Toolbox, in_force: InForce, choice: Mod
 
     def unwanted(tools: Mapping[str, Tool]) -> list[str]:
         """Only of these very ones: another's of the same name is there because somebody wants it."""
-        kept = [] if is_wanted(in_force, choice.model) else [todo]
+        kept = [] if _wants_todos(in_force, choice.model) else [todo]
         kept += [] if in_force.settings.render_mermaid.enabled else [mermaid]
         return [tool.name for tool in kept if tools.get(tool.name) is tool]
 
     toolbox.withhold(unwanted)
     return (*builtin_tools(), jobs_tool(session.job_table), todo, plan_tool(session.propose_plan), mermaid)
+
+
+def _wants_todos(in_force: InForce, model: Model | None) -> bool:
+    """By itself, where the model does not plan anyhow."""
+    wanted = in_force.settings.todo.enabled
+    if wanted == "auto":
+        return model is None or not (model.compat or {}).get("plansByItself")
+    return wanted == "on"

@@ -4,7 +4,9 @@ import fnmatch
 import re
 from typing import Final
 
-from app.resources.settings_agent import EditSettings, EditWay
+from app.engine.choice import ModelChoice
+from app.resources.in_force import InForce
+from app.resources.settings_agent import EditWay
 from app.values.models import Model
 from tools.edits.modes import EditMode
 from tools.patterns import late
@@ -12,9 +14,11 @@ from tools.patterns import late
 _TRAINED_ON_PATCHES: Final = late(r"(?:^|[/.:])(?:openai[/.])?(?:gpt-[5-9]|codex)|-codex", re.IGNORECASE)
 
 
-def edit_mode(chosen: EditSettings, model: Model | None) -> EditMode:
+def edit_mode(in_force: InForce, choice: ModelChoice) -> EditMode:
+    """The one of the model that is chosen now."""
+    chosen, model = in_force.settings.edit, choice.model
     way = chosen.mode
-    if model is not None:
+    if model is not None and chosen.models:
         names = (model.key.casefold(), model.id.casefold())
         for pattern, own in chosen.models.items():
             if any(fnmatch.fnmatchcase(name, pattern.casefold()) for name in names):

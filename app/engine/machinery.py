@@ -4,7 +4,7 @@ What faces may do is `session`'s, and nobody outside the engine reaches what is 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,7 +45,7 @@ from app.engine.prompts import Prompts
 from app.engine.readiness import Readiness
 from app.engine.record import Record
 from app.engine.repository_maps import RepositoryMaps
-from app.engine.requests import Requests
+from app.engine.requests import Requests, Sections
 from app.engine.restoring import Restoring
 from app.engine.runner import Runner
 from app.engine.shell import UserShell
@@ -83,8 +83,7 @@ class Parts(msgspec.Struct, kw_only=True):
     registry: Registry
     choice: ModelChoice
     toolbox: Toolbox
-    sections: Callable[[], Mapping[str, str]]
-    """The system prompt, as it should be now."""
+    sections: Sections
     classify: Classify
     options: SessionOptions
     hooks: Hooks = msgspec.field(default_factory=Hooks)
@@ -279,7 +278,11 @@ class Machinery:
             conversation=self.conversation,
             choice=parts.choice,
             toolbox=parts.toolbox,
-            sections=lambda: {**parts.sections(), **self.planning.section(), **self.servers.section()},
+            sections=lambda tools: {
+                **parts.sections(tools),
+                **self.planning.section(),
+                **self.servers.section(),
+            },
             options=parts.options,
             hooks=parts.hooks,
             deliveries=self.deliveries,

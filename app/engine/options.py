@@ -104,7 +104,7 @@ def shell_settings(
     chosen = _shell(in_force.settings, own)
     if not has_person and in_force.origin("bash.autoBackground.thresholdMs") is None:
         chosen = msgspec.structs.replace(chosen, background_after_seconds=None)
-    if not any(in_force.origin(name) == "project" for name in ("shellPath", "shellCommandPrefix")):
+    if not in_force.are_of_project("shellPath", "shellCommandPrefix"):
         return chosen
     otherwise = _shell(in_force.without_project(), own)
     otherwise = msgspec.structs.replace(otherwise, background_after_seconds=chosen.background_after_seconds)

@@ -57,11 +57,16 @@ class Pending:
         self._known: set[str] = set()
         """Of what waits: what the model need not be reminded of."""
         workspace.pending.subscribe(self._changed)
-        toolbox.withhold(lambda tools: () if workspace.pending.waiting else _resolving(tools))
+        toolbox.withhold(self._withholds)
 
     @property
     def waiting(self) -> tuple[StagedAction, ...]:
         return self._workspace.pending.waiting
+
+    def _withholds(self, tools: Mapping[str, Tool]) -> list[str]:
+        """Nothing waits, and so there is nothing to resolve."""
+        resolving = _resolving(tools)
+        return [] if resolving and self.waiting else resolving
 
     async def stage(
         self,

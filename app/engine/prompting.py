@@ -5,7 +5,6 @@ from pathlib import Path
 
 import msgspec
 
-from app.engine.toolbox import Toolbox
 from app.resources.context_files import ContextFiles, find_context_files
 from app.resources.paths import Paths
 from app.resources.skills import Skill, Skills, find_skills
@@ -17,6 +16,7 @@ from app.resources.system_prompt import (
     build_prompt,
     read_prompt_files,
 )
+from tools.base import Tool
 
 
 class PromptChoice(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,16 +37,15 @@ class PromptChoice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PromptSource:
-    """Called before every request; answers from memory unless the active tools have changed."""
+    """Called with the active tools before every request; answers from memory unless they have changed."""
 
-    def __init__(self, paths: Paths, toolbox: Toolbox, choice: PromptChoice) -> None:
+    def __init__(self, paths: Paths, choice: PromptChoice) -> None:
         self.paths = paths
         self.choice = choice
         self.extra_sections: dict[str, str] = {}
         self.guidelines: tuple[str, ...] = ()
         self.context_files = ContextFiles()
         self.skills = Skills()
-        self._toolbox = toolbox
         self._files = PromptFiles()
         self._known: tuple[object, dict[str, str]] | None = None
         self.reload()
@@ -71,21 +70,20 @@ class PromptSource:
     def problems(self) -> tuple[str, ...]:
         return (*self.context_files.problems, *self.skills.problems, *self._files.problems)
 
-    def __call__(self) -> Mapping[str, str]:
-        active = self._toolbox.active()
+    def __call__(self, tools: Mapping[str, Tool]) -> Mapping[str, str]:
         key = (
-            tuple((name, tool.snippet) for name, tool in active.items()),
+            tuple((name, tool.snippet) for name, tool in tools.items()),
             tuple(self.extra_sections.items()),
             self.guidelines,
         )
         if self._known is None or self._known[0] != key:
-            self._known = (key, self._build())
+            self._known = (key, self._build(tools))
         return self._known[1]
 
-    def _build(self) -> dict[str, str]:
+    def _build(self, active: Mapping[str, Tool]) -> dict[str, str]:
         choice, files = self.choice, self._files
         appended = choice.appended or ((files.append,) if files.append else ())
-        tools = sorted(self._toolbox.active().values(), key=lambda tool: tool.name)
+        tools = sorted(active.values(), key=lambda tool: tool.name)
         parts = PromptParts(
             cwd=self.paths.cwd,
             tools=tuple(

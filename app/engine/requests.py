@@ -23,6 +23,7 @@ from app.engine.options import SessionOptions
 from app.engine.request_head import RequestHead, RequestHeads
 from app.engine.telling import Telling
 from app.engine.toolbox import Toolbox
+from app.engine.toolbox import declared as as_declared
 from app.providers.contract import AssistantStream, Context, Credential, RequestHooks
 from app.providers.credentials import CredentialError
 from app.providers.kept import Kept
@@ -41,6 +42,10 @@ from app.values.events import (
 from app.values.messages import AssistantMessage, Message, SystemMessage, now_ms
 from app.values.models import Model
 from app.values.wire import new_id
+from tools.base import Tool
+
+Sections = Callable[[Mapping[str, Tool]], Mapping[str, str]]
+"""The system prompt with these tools, as it should be now."""
 
 
 class Requests:
@@ -53,7 +58,7 @@ class Requests:
         conversation: Conversation,
         choice: ModelChoice,
         toolbox: Toolbox,
-        sections: Callable[[], Mapping[str, str]],
+        sections: Sections,
         options: SessionOptions,
         hooks: Hooks,
         deliveries: Deliveries,
@@ -83,20 +88,25 @@ class Requests:
 
     def sections(self) -> dict[str, str]:
         """The system prompt, as it should be now."""
-        return {**self._hooks.sections(self._sections()), **self._conversation.standing}
+        return self._told_with(self._toolbox.active())
 
     def head(self) -> RequestHead:
         """The system prompt and the tools, as the next request has them."""
-        return self._heads.of(self.sections(), tuple(self._toolbox.active().values()))
+        tools = self._toolbox.active()
+        return self._heads.of(self._told_with(tools), tuple(tools.values()))
 
     def system_update(self) -> SystemMessage | None:
         """What the model has to be told of them that it does not know."""
         declared = self._conversation.declared
         was_declared = bool(declared.sections or declared.tools)
-        update = declared.update_to(self.sections(), self._toolbox.declarations())
+        tools = self._toolbox.active()
+        update = declared.update_to(self._told_with(tools), as_declared(tools))
         if update is not None and was_declared:
             self._cache.drops("prompt")
         return update
+
+    def _told_with(self, tools: Mapping[str, Tool]) -> dict[str, str]:
+        return {**self._hooks.sections(self._sections(tools)), **self._conversation.standing}
 
     # One request
 

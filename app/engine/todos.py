@@ -12,14 +12,12 @@ import msgspec
 from app.engine.conversation import Conversation
 from app.engine.options import SessionOptions
 from app.engine.telling import Telling
-from app.resources.in_force import InForce
 from app.sessions.log import SessionLog
 from app.todos.changes import TodoChange, TodoRefused, changed, normalised
 from app.todos.telling import MOST_REMINDERS, asks_something, reminder, told, with_list
 from app.values.entries import CustomEntry, Entry
 from app.values.events import EntryAppended, TodoAutoClear, TodoReminder, TodosChanged
 from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage
-from app.values.models import Model
 from app.values.todos import Phases, TodoPhase, open_items
 from app.values.wire import from_wire, to_wire
 
@@ -28,14 +26,6 @@ REMINDER = "todo-reminder"
 TOLD = "todo-list"
 CLEAR_SECONDS = 10.0
 """How long a finished list stands there."""
-
-
-def is_wanted(in_force: InForce, model: Model | None) -> bool:
-    """Whether a model is given the tool."""
-    wanted = in_force.settings.todo.enabled
-    if wanted == "auto":
-        return model is None or not (model.compat or {}).get("plansByItself")
-    return wanted == "on"
 
 
 class Todos:

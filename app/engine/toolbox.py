@@ -194,10 +194,6 @@ class Toolbox:
         all_ = self._all
         self._active = [name for name in dict.fromkeys(names) if name in all_]
 
-    def declarations(self) -> tuple[ToolDeclaration, ...]:
-        """The active ones, as the model is told of them."""
-        return declared(self.active())
-
     def context(
         self,
         call: ToolCall,
@@ -241,7 +237,7 @@ def _edits(tool: Tool) -> bool:
 
 
 def declared(tools: Mapping[str, Tool]) -> tuple[ToolDeclaration, ...]:
-    """Sorted, so that the prompt's bytes do not depend on who came first."""
+    """As the model is told of them; sorted, so that the prompt's bytes do not depend on who came first."""
     return tuple(
         ToolDeclaration(name=tool.name, description=tool.description, parameters=tool.schema)
         for tool in sorted(tools.values(), key=lambda tool: tool.name)

@@ -38,8 +38,6 @@ class InForce:
     ) -> None:
         """`flags`: values by name, for this run. Raises `SettingRefused` for one that does not fit."""
         self.settings = Settings()
-        self.problems: tuple[SettingsProblem, ...] = ()
-        """What is wrong with the files as they were read last."""
         self.project_counts: Callable[[], bool] = lambda: True
         """Asked before the project's file is read anew: whether it is still what the person said yes to."""
         self._paths = paths
@@ -47,10 +45,17 @@ class InForce:
         given = {name: sound(find_key(name), value) for name, value in (flags or {}).items()}
         self._layers: dict[Origin, Layer] = dict.fromkeys(ORDER, Layer())
         self._layers["flags"] = Layer(values=given)
+        self._flaws: dict[Origin, tuple[SettingsProblem, ...]] = {}
+        """What is wrong with each file as it was read last."""
         self._stamps: dict[Origin, Stamp] = {}
         self._followers: list[Follower] = []
         self._spelled: dict[str, Any] | None = None
         self._read(self._files())
+
+    @property
+    def problems(self) -> tuple[SettingsProblem, ...]:
+        """What is wrong with the files as they were read last."""
+        return (*self._flaws.get("global", ()), *self._flaws.get("project", ()))
 
     def as_in_file(self) -> Mapping[str, Any]:
         """All of them spelled as in the file, with those that bayou does not know. Made once a change."""
@@ -62,6 +67,10 @@ class InForce:
         """The first layer that has it; None: the default counts."""
         return next((origin for origin in ORDER if name in self._layers[origin].values), None)
 
+    def are_of_project(self, *names: str) -> bool:
+        """Whether what counts of any of them is the project's word."""
+        return any(self.origin(name) == "project" for name in names)
+
     def said(self, name: str) -> Mapping[Origin, Any]:
         """What each layer says of it, for those to whom it matters who said it."""
         return {
@@ -72,12 +81,9 @@ class InForce:
 
     def is_sound(self, origin: Origin, group: str) -> bool:
         """Whether the file of that origin was read without anything wrong in it, or in that group of it."""
-        if not self._places or origin not in ("project", "global"):
-            return True
-        file = self._file(origin)
         return not any(
-            problem.file == file and (problem.kind == "broken" or problem.key.split(".")[0] == group)
-            for problem in self.problems
+            problem.kind == "broken" or problem.key.split(".")[0] == group
+            for problem in self._flaws.get(origin, ())
         )
 
     def subscribe(self, follower: Follower) -> None:
@@ -113,17 +119,19 @@ class InForce:
         if not is_trusted:
             self._layers["project"] = Layer()
             self._stamps.pop("project", None)
+            self._flaws.pop("project", None)
             self._settle()
             return ()
         return self._read(("project",))
 
     def follow(self) -> tuple[SettingsProblem, ...]:
         """Reads the files that have changed. Returns what is wrong with them; their sound values count."""
-        changed: list[Origin] = [one for one in self._files() if self._stamp(one) != self._stamps.get(one)]
+        places = self._places
+        changed: list[Origin] = [one for one in self._files() if stamp(places[one]) != self._stamps.get(one)]
         if "project" in changed and not self.project_counts():
             changed.remove("project")  # what was read when it counted stays
-            self._stamps["project"] = self._stamp("project")
-        return self._read(tuple(changed))
+            self._stamps["project"] = stamp(places["project"])
+        return self._read(tuple(changed)) if changed else ()
 
     def without_project(self) -> Settings:
         """What would count if the project had said nothing."""
@@ -138,31 +146,25 @@ class InForce:
         return {"project": paths.project_settings_file, "global": paths.settings_file} if paths else {}
 
     def _files(self) -> tuple[Origin, ...]:
-        if not self._places:
+        if self._paths is None:
             return ()
         return ("project", "global") if self._is_trusted else ("global",)
 
-    def _file(self, origin: Origin) -> Path:
-        return self._places[origin]
-
-    def _stamp(self, origin: Origin) -> Stamp:
-        return stamp(self._file(origin))
-
     def _read(self, origins: tuple[Origin, ...]) -> tuple[SettingsProblem, ...]:
         found: list[tuple[Origin, SettingsProblem]] = []
+        places = self._places
         for origin in reversed(origins):
-            self._stamps[origin] = self._stamp(
-                origin
-            )  # before, so that a change meanwhile is seen the next time
-            layer, problems = read_layer(self._file(origin), is_project=origin == "project")
+            file = places[origin]
+            self._stamps[origin] = stamp(file)  # before, so that a change meanwhile is seen the next time
+            layer, problems = read_layer(file, is_project=origin == "project")
             found.extend((origin, problem) for problem in problems)
             if layer is not None:  # else what was read before stays
                 self._layers[origin] = _carried_over(self._layers[origin], layer, problems)
         self._settle()
-        told = tuple(self._with_consequence(origin, problem) for origin, problem in found)
-        read = [self._file(origin) for origin in origins]
-        self.problems = (*(one for one in self.problems if one.file not in read), *told)
-        return told
+        told = [(origin, self._with_consequence(origin, problem)) for origin, problem in found]
+        for origin in origins:
+            self._flaws[origin] = tuple(problem for whose, problem in told if whose == origin)
+        return tuple(problem for _, problem in told)
 
     def _with_consequence(self, origin: Origin, problem: SettingsProblem) -> SettingsProblem:
         """What comes of it, which the file alone cannot say."""

@@ -75,7 +75,7 @@ class Play:
                 registry=self.registry,
                 choice=self.choice,
                 toolbox=self.toolbox,
-                sections=sections or (lambda: {"preamble": "You are a test."}),
+                sections=lambda tools: sections() if sections else {"preamble": "You are a test."},
                 classify=classify or by_its_words,
                 hooks=self.hooks,
                 undo=undo,

@@ -9,7 +9,7 @@ from app.agent.loop import run
 from app.agent.ports import Ports
 from app.agent.queues import Queues
 from app.engine.todo_tool import todo_tool
-from app.engine.toolbox import Toolbox, ToolChoice
+from app.engine.toolbox import Toolbox, ToolChoice, declared
 from app.providers.contract import AssistantStream, Context, StreamOptions
 from app.providers.offline.model import offline_model
 from app.providers.registry import Registry
@@ -75,6 +75,6 @@ class Chat:
         return self.todos
 
     async def _ask(self, abort: Abort) -> AssistantStream:
-        context = Context(messages=tuple(self.messages), tools=self._toolbox.declarations())
+        context = Context(messages=tuple(self.messages), tools=declared(self._toolbox.active()))
         options = msgspec.convert({"thinking": self.thinking}, StreamOptions)
         return self._registry.stream(offline_model(), context, options)

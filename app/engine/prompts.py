@@ -55,6 +55,8 @@ class Prompts:
         self._servers = servers
         self._first_question = first_question
         self._waking: asyncio.Task[None] | None = None
+        self._masking_turn = asyncio.Lock()
+        """What was said first stays first, though files are looked at in threads."""
 
     async def prompt(self, words: Words, *, expand: bool) -> Disposition:
         require_content(words.text, words.images)
@@ -132,7 +134,8 @@ class Prompts:
         said = user_message(words.text, words.images)
         if words.is_as_it_is or self._masking.mask() is None:
             return said
-        await asyncio.to_thread(self._masking.look, words.text)
+        async with self._masking_turn:
+            await asyncio.to_thread(self._masking.look, words.text)
         masked = self._masking.said(said, "your prompt")
         if masked.content == said.content:
             return said

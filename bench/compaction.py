@@ -13,7 +13,6 @@ from pathlib import Path
 import msgspec
 
 from app.values.entries import CompactionEntry
-from app.values.events import MessageEnd
 from app.values.messages import user_message
 from bench.loop import MODEL, Stage
 from bench.table import Row
@@ -79,10 +78,10 @@ def _seconds(entries: int) -> float:
     """CPU seconds an event."""
     with tempfile.TemporaryDirectory() as name:
         parts = Stage(Path(name), entries).parts
-        event = MessageEnd(message=user_message("a word or two"))
+        message = user_message("a word or two")
         gc.collect()
         began = time.process_time()
         for _ in range(EVENTS):
-            parts.account.note(event)
+            parts.account.add(message)
             assert not parts.compactor.is_full
         return (time.process_time() - began) / EVENTS

@@ -13,16 +13,14 @@ class Abort:
     """Set once; asking again does nothing."""
 
     def __init__(self) -> None:
+        self.is_set = False
         self._event = asyncio.Event()
         self._callbacks: list[Callable[[], None]] = []
 
-    @property
-    def is_set(self) -> bool:
-        return self._event.is_set()
-
     def set(self) -> None:
-        if self._event.is_set():
+        if self.is_set:
             return
+        self.is_set = True
         self._event.set()
         callbacks, self._callbacks = self._callbacks, []
         for callback in callbacks:
@@ -33,7 +31,7 @@ class Abort:
 
     def on_set(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Calls `callback` when set (at once if it is already); returns how to take that back."""
-        if self._event.is_set():
+        if self.is_set:
             callback()
             return lambda: None
         self._callbacks.append(callback)
@@ -47,7 +45,7 @@ class Abort:
     @contextmanager
     def interrupting(self) -> Generator[None]:
         """What is awaited inside is cancelled when this is set; then `Aborted` is raised in its place."""
-        if self._event.is_set():
+        if self.is_set:
             raise Aborted
         task = asyncio.current_task()
         assert task is not None, "only what runs in a task can be interrupted"

@@ -133,13 +133,14 @@ class Way:
         try:
             shown = named(tool, _readable(call))
             arguments = _fitting(tool, shown)
-            for ask in (self._hook, partial(self._gate, tool=tool)):
-                verdict = await self._asked(ask(call, shown, self._parent_id))
-                if verdict.is_blocked:
-                    return _blocked(verdict)
-                if verdict.arguments is not None:
-                    shown = named(tool, verdict.arguments)
-                    arguments = _fitting(tool, shown)
+            with self._abort.interrupting():
+                for ask in (self._hooks.before_tool, partial(self._gate, tool=tool)):
+                    verdict = await _asked(ask(call, shown, self._parent_id))
+                    if verdict.is_blocked:
+                        return _blocked(verdict)
+                    if verdict.arguments is not None:
+                        shown = named(tool, verdict.arguments)
+                        arguments = _fitting(tool, shown)
             context = self._tool_context(call, self._masked_progress(progress))
             touches = await _touches(arguments, context)
         except ToolError as problem:
@@ -196,26 +197,6 @@ class Way:
         except Exception as problem:  # noqa: BLE001  (whatever is wrong with a result of foreign code)
             return failure(f"The result of {prepared.call.name} could not be masked: {in_words(problem)}")
 
-    async def _hook(self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> Verdict:
-        return await self._hooks.before_tool(call, arguments, parent_id)
-
-    async def _asked(self, question: Coroutine[Any, Any, Verdict]) -> Verdict:
-        """A gate that fails is a closed gate; one that waits (for a person, say) ends with the run."""
-        try:
-            with self._abort.interrupting():
-                return await question
-        except Aborted:
-            raise
-        except asyncio.CancelledError as problem:
-            if is_being_cancelled():
-                raise
-            reason = in_words(problem)
-        except BaseException as problem:  # noqa: BLE001  (foreign code; not even its SystemExit ends the loop)
-            reason = in_words(problem)
-        return Verdict(
-            is_blocked=True, reason=f"Tool execution was blocked: the check before it failed: {reason}"
-        )
-
     async def _consulted(self, prepared: Prepared, result: ToolResult) -> ToolResult:
         call = prepared.call
         try:
@@ -226,6 +207,21 @@ class Way:
         except BaseException as problem:  # noqa: BLE001  (a failing hook must not hide what the tool did)
             details = {**(result.details or {}), "hookError": in_words(problem)}
             return msgspec.structs.replace(result, details=details)
+
+
+async def _asked(question: Coroutine[Any, Any, Verdict]) -> Verdict:
+    """A gate that fails is a closed gate; one that waits (for a person, say) ends with the run."""
+    try:
+        return await question
+    except asyncio.CancelledError as problem:
+        if is_being_cancelled():
+            raise
+        reason = in_words(problem)
+    except BaseException as problem:  # noqa: BLE001  (foreign code; not even its SystemExit ends the loop)
+        reason = in_words(problem)
+    return Verdict(
+        is_blocked=True, reason=f"Tool execution was blocked: the check before it failed: {reason}"
+    )
 
 
 def is_being_cancelled() -> bool:

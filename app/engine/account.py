@@ -1,11 +1,10 @@
-"""Keeps count as events pass by: what the session used, and how full the context is. Constant work per event."""
+"""What a session used, and how full the context is. Constant work per message."""
 
 from app.compaction.budget import ContextMeter
 from app.engine.conversation import Conversation
 from app.engine.stats import ContextUsage, Stats, stats_of
 from app.values.entries import CompactionEntry, MessageEntry
-from app.values.events import Event, MessageEnd, ToolExecutionEnd
-from app.values.messages import CustomMessage, Message, ToolResultMessage
+from app.values.messages import CustomMessage, Message
 from app.values.models import Model
 
 
@@ -31,12 +30,13 @@ class Account:
         """After the context lost or changed something: only what was answered since then tells its size."""
         self._meter.reset(conversation.messages, trusted=conversation.ids_since_change())
 
-    def note(self, event: Event) -> None:
-        message = event.message if isinstance(event, ToolExecutionEnd) else None
-        if isinstance(event, MessageEnd) and not isinstance(event.message, ToolResultMessage):
-            message = event.message
-        if message is not None:
-            self._add(message)
+    def add(self, message: Message) -> None:
+        """One that the conversation has now, too."""
+        self._meter.add(message)
+        if isinstance(message, CustomMessage):
+            self.stats.total_messages += 1
+        else:
+            self.stats.add(MessageEntry(parent_id=None, message=message))
 
     def context_usage(self, model: Model) -> ContextUsage:
         tokens = self._meter.tokens
@@ -54,10 +54,3 @@ class Account:
     def is_exact(self) -> bool:
         """Whether the last answer's own count is in it, and not only estimates."""
         return self._meter.is_exact
-
-    def _add(self, message: Message) -> None:
-        self._meter.add(message)
-        if isinstance(message, CustomMessage):
-            self.stats.total_messages += 1
-        else:
-            self.stats.add(MessageEntry(parent_id=None, message=message))

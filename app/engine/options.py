@@ -37,7 +37,6 @@ class SessionOptions:
         self._merge_seconds = INTERVAL if merges_deltas else 0
         self._is_read_along = is_read_along
 
-    @property
     def interrupt_mode(self) -> InterruptMode:
         return self.in_force.settings.interaction.interrupt_mode
 

@@ -130,10 +130,11 @@ class Permits:
         found = rules_in(self._options.in_force, self._standing)
         return msgspec.structs.replace(found, rules=(*self._session_rules, *found.rules))
 
-    def policy(self) -> Policy:
+    def policy(self, rules: PermitRules | None = None) -> Policy:
+        rules = rules or self.rules()
         return Policy(
             mode=self.mode,
-            rules=self.rules().rules,
+            rules=rules.rules,
             has_box=self.boxes.are_in_force,
             has_own_network=self.boxes.have_own_network,
             exceptions=self._options.in_force.settings.permissions.floor_exceptions,
@@ -167,17 +168,18 @@ class Permits:
         self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None, *, tool: Tool
     ) -> Verdict:
         """Whether it may run; asked until it is decided, for a person may change what would run."""
-        self._tell_problems()
         if call.name == "bash":
             own = await own_snapshot(self._workspace, self._workspace.shell())  # what its names mean
             if own is not None and own.problem:
-                self._tell_problems(f"Commands do not have all of your shell (bash.ownShell): {own.problem}.")
+                self._warn_once(f"Commands do not have all of your shell (bash.ownShell): {own.problem}.")
         changed: dict[str, Any] | None = None
         while True:
             now = arguments if changed is None else changed
-            place, decision = await asyncio.to_thread(
+            place, decision, rules = await asyncio.to_thread(
                 self._judge, call.name, now, tool.is_read_only, tool.claim
             )
+            self._warn_once(*map(str, rules.problems))
+            self._warn_once(*(f"No allow rule of the {one}'s counts." for one in rules.left_out))
             decision = self._definitions.looked_at(tool, decision)
             if decision.outcome == "run":
                 self._definitions.allowed(tool, decision)
@@ -212,7 +214,8 @@ class Permits:
 
     def _judge(
         self, name: str, arguments: Mapping[str, Any], is_read_only: bool, claim: str = ""
-    ) -> tuple[CommandPlace, CallDecision]:
+    ) -> tuple[CommandPlace, CallDecision, PermitRules]:
+        """With the place and the rules that it was judged by."""
         # The parser and the tables of programs are needed at the first call, and not at the start.
         from app.permits.tools import CallRequest, judge_call, judged_as  # noqa: PLC0415
 
@@ -244,11 +247,12 @@ class Permits:
             claim=claim,
             is_read_only=is_read_only or (is_staged and arguments.get("action") == "discard"),
         )
-        decision = decide(judge_call(request, place), request.tool, self.policy(), place)
+        rules = self.rules()
+        decision = decide(judge_call(request, place), request.tool, self.policy(rules), place)
         if name == "bash" and arguments.get("outside") is True and self.boxes.are_in_force:
             reason = str(arguments.get("reason") or "")
             decision = leaving(decision, str(arguments.get("command")), reason, self.mode)
-        return place, decision
+        return place, decision, rules
 
     def _stands_in(self, name: str, arguments: Mapping[str, Any]) -> str | None:
         """Where a command begins: in a shell that lasts nobody knows where that has gone."""
@@ -422,13 +426,8 @@ class Permits:
         )
         self._telling.publish_now(EntryAppended(entry=entry))
 
-    def _tell_problems(self, *more: str) -> None:
-        rules = self.rules()
-        for text in (
-            *more,
-            *map(str, rules.problems),
-            *(f"No allow rule of the {one}'s counts." for one in rules.left_out),
-        ):
+    def _warn_once(self, *texts: str) -> None:
+        for text in texts:
             if text not in self._told:
                 self._told.add(text)
                 self._telling.warn(text)

@@ -12,7 +12,7 @@ import msgspec
 
 from app.agent.abort import Abort
 from app.agent.outcomes import in_words
-from app.agent.ports import InterruptMode, Ports
+from app.agent.ports import Ports
 from app.agent.queues import Aside, Queues
 from app.agent.watching import CallWatch
 from app.agent.way import Gate, Masks
@@ -216,16 +216,13 @@ class Runner:
             gate=self._gate,
             masks=self._masks,
             watch=self._watch,
-            interrupt_mode=self._interrupt_mode,
+            interrupt_mode=self._options.interrupt_mode,
             system_update=self._requests.system_update,
             before_request=self._compactor.check,
             will_retry=self.will_retry,
             is_interrupted=lambda: self.interruption.is_wished,
             report=self._telling.warn,
         )
-
-    def _interrupt_mode(self) -> InterruptMode:
-        return self._options.interrupt_mode
 
     async def _consume(self, events: AsyncGenerator[RunEvent]) -> None:
         async with aclosing(events) as stream:
@@ -263,9 +260,13 @@ class Runner:
                 pass
             case _:
                 assert_never(event)
+        is_of_answer = isinstance(event, MessageUpdate) or (
+            isinstance(event, MessageStart | MessageEnd) and isinstance(event.message, AssistantMessage)
+        )
         self._stop_without_room(event)
         try:
-            await self._requests.note(event)
+            if is_of_answer:
+                await self._requests.note(event)
         finally:
             self._begun.note(event)
             await self._telling.publish(event)

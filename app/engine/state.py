@@ -137,6 +137,6 @@ def state_of(parts: Parts, made: Machinery) -> State:
         compaction_mode=parts.options.in_force.settings.compaction.mode,
         steering_mode=parts.options.queue_mode("steering"),
         follow_up_mode=parts.options.queue_mode("follow_up"),
-        interrupt_mode=parts.options.interrupt_mode,
+        interrupt_mode=parts.options.interrupt_mode(),
         retries=parts.options.in_force.settings.retry.enabled,
     )

@@ -8,7 +8,8 @@ from app.engine.conversation import Conversation
 from app.engine.delivery import Deliveries
 from app.engine.publisher import Listener, Pace, Publisher
 from app.values.entries import ContextEditEntry
-from app.values.events import EntryAppended, Event, Notice
+from app.values.events import EntryAppended, Event, MessageEnd, Notice, ToolExecutionEnd
+from app.values.messages import ToolResultMessage
 
 
 class Telling:
@@ -24,8 +25,8 @@ class Telling:
     async def publish(self, event: Event) -> None:
         self._note(event)
         await self._publisher.publish(event)
-        for text in self._conversation.log.take_problems():
-            self.notify(text, "error" if self._conversation.log.unwritten is not None else "warning")
+        if self._conversation.log.problems:
+            self._tell_problems()
 
     def publish_now(self, event: Event) -> None:
         self._note(event)
@@ -53,9 +54,20 @@ class Telling:
         self._deliveries.left_context(self._conversation.context_ids, self._conversation.log.__contains__)
 
     def _note(self, event: Event) -> None:
-        self._account.note(event)
-        if isinstance(event, EntryAppended) and isinstance(event.entry, ContextEditEntry):
+        """Keeps count as it passes by; a result counts when its call ends."""
+        if isinstance(event, MessageEnd):
+            if not isinstance(event.message, ToolResultMessage):
+                self._account.add(event.message)
+        elif isinstance(event, ToolExecutionEnd):
+            if event.message is not None:
+                self._account.add(event.message)
+        elif isinstance(event, EntryAppended) and isinstance(event.entry, ContextEditEntry):
             self.context_changed()
+
+    def _tell_problems(self) -> None:
+        log = self._conversation.log
+        for text in log.take_problems():
+            self.notify(text, "error" if log.unwritten is not None else "warning")
 
     def _has_trouble(self, text: str) -> None:
         self.notify(text, "error")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.extensions.events import EventBus
 from app.extensions.guard import HookLimits, HookTooSlow, call
-from app.extensions.hooks import Hook, as_answer, hook_named
+from app.extensions.hooks import HOOKS, Hook, as_answer, hook_named
 from app.extensions.registrations import Extension, ExtensionFlag, Problem
 from app.values.events import Event, ExtensionError
 
@@ -52,7 +52,8 @@ class Hooked:
         self.problems: list[Problem] = []
         self.bus = EventBus(self._bus_failed, limits)
         self._on_problem = on_problem
-        self._handlers: dict[str, tuple[Registered, ...]] = {}
+        self.waiting: dict[str, tuple[Registered, ...]] = {}
+        """By hook. Who would have to make the payload looks first whether there is anybody."""
         self._told: set[tuple[str, str, str]] = set()
         self._publishing: set[asyncio.Task[None]] = set()
 
@@ -73,40 +74,36 @@ class Hooked:
     ) -> Callable[[], None]:
         """Adds a handler; returns how to take it back, at any time."""
         handler = Registered(extension, function, context)
-        self._handlers[name] = (*self._handlers.get(name, ()), handler)
+        self.waiting[name] = (*self.waiting.get(name, ()), handler)
         extension.handler_count += 1
 
         def take_back() -> None:
             if handler.is_active:
                 handler.is_active = False
                 extension.handler_count -= 1
-                kept = tuple(other for other in self._handlers.get(name, ()) if other is not handler)
+                kept = tuple(other for other in self.waiting.get(name, ()) if other is not handler)
                 if kept:
-                    self._handlers[name] = kept
+                    self.waiting[name] = kept
                 else:
-                    self._handlers.pop(name, None)
+                    self.waiting.pop(name, None)
 
         return take_back
 
     def forget(self, extension: Extension) -> None:
         """Nothing of it waits any longer."""
-        for name, handlers in list(self._handlers.items()):
+        for name, handlers in list(self.waiting.items()):
             kept = tuple(handler for handler in handlers if handler.extension is not extension)
             if kept:
-                self._handlers[name] = kept
+                self.waiting[name] = kept
             else:
-                del self._handlers[name]
-
-    def listens(self, name: str) -> bool:
-        """Whether anybody waits for this hook, for those who would have to make the payload first."""
-        return name in self._handlers
+                del self.waiting[name]
 
     async def emit(self, name: str, payload: Any) -> Any:
         """Asks everybody who waits for this hook, in the order of loading; returns their joint answer or None."""
-        handlers = self._handlers.get(name)
+        handlers = self.waiting.get(name)
         if handlers is None:
             return None
-        hook = hook_named(name)
+        hook = HOOKS.get(name) or hook_named(name)
         assert hook is not None, name
         answer: Any = None
         for handler in handlers:
@@ -124,7 +121,7 @@ class Hooked:
             value = await call(
                 handler.function, payload, handler.context, seconds=seconds, block=limits.block
             )
-            answer = as_answer(hook, value)
+            answer = None if value is None else as_answer(hook, value)
             if answer is None or hook.fold is None:
                 return so_far
             return hook.fold(payload, so_far, answer)

@@ -131,7 +131,7 @@ class Extensions:
     async def hear(self, event: Event) -> None:
         """Tells an event of the session to those who listen, and what hooks follow from it."""
         name: Any = event.__struct_config__.tag
-        if name in SESSION_EVENTS and self.hooked.listens(name):
+        if name in SESSION_EVENTS and name in self.hooked.waiting:
             await self.emit(name, event)
         if name in MEANT:
             hook = self._memory.hook_for(event, self.hooked.bound.session if self.hooked.bound else None)

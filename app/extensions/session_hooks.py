@@ -48,6 +48,7 @@ class ExtensionHooks(Hooks):
         self.catalogue = Catalogue(extensions.hooked)
         self._extensions = extensions
         self._hooked = extensions.hooked
+        self._waiting = extensions.hooked.waiting
         self._turn = 0
         self._prompt_of_run: str | None = None
         """What `before_agent_start` put in place of the system prompt, until the next run."""
@@ -65,7 +66,7 @@ class ExtensionHooks(Hooks):
         return await self.catalogue.run_command(_name(text), text.partition(" ")[2].strip())
 
     async def change_words(self, words: Words) -> Words | None:
-        if not self._hooked.listens("input"):
+        if "input" not in self._waiting:
             return words
         payload = p.Input(
             text=words.text, images=words.images, source=words.source, while_running=words.while_running
@@ -80,7 +81,7 @@ class ExtensionHooks(Hooks):
 
     async def companions(self, words: Words) -> Sequence[CustomMessage]:
         self._prompt_of_run, self._turn = None, 0
-        if not self._hooked.listens("before_agent_start"):
+        if "before_agent_start" not in self._waiting:
             return ()
         bound = self._bound
         payload = p.BeforeAgentStart(
@@ -111,7 +112,7 @@ class ExtensionHooks(Hooks):
         return usual if self._prompt_of_run is None else {"preamble": self._prompt_of_run}
 
     async def change_messages(self, messages: Sequence[Message]) -> Sequence[Message]:
-        if not self._hooked.listens("context"):
+        if "context" not in self._waiting:
             return messages
         payload = p.ContextPayload(messages=tuple(messages))
         await self._hooked.emit("context", payload)
@@ -119,7 +120,7 @@ class ExtensionHooks(Hooks):
 
     async def change_request(self, context: Context) -> Context:
         """Prompt and tools are told as a system message in front; what system messages come back say is sent."""
-        if not self._hooked.listens("context_with_system"):
+        if "context_with_system" not in self._waiting:
             return context
         system = SystemMessage(content=context.system_prompt, tools_added=context.tools or None)
         payload = p.ContextPayload(messages=(system, *context.messages))
@@ -127,7 +128,7 @@ class ExtensionHooks(Hooks):
         return context_of(payload.messages)
 
     def listener_of_payload(self, model: Model, ids: RequestIds) -> OnPayload | None:
-        if not self._hooked.listens("before_provider_request"):
+        if "before_provider_request" not in self._waiting:
             return None
 
         async def tell(payload: dict[str, Any], model: Model) -> dict[str, Any] | None:
@@ -140,11 +141,11 @@ class ExtensionHooks(Hooks):
         return tell
 
     async def on_headers(self, headers: dict[str, str | None]) -> None:
-        if self._hooked.listens("before_provider_headers"):
+        if "before_provider_headers" in self._waiting:
             await self._hooked.emit("before_provider_headers", p.BeforeProviderHeaders(headers=headers))
 
     async def on_response(self, status: int, headers: Mapping[str, str], ids: RequestIds) -> None:
-        if self._hooked.listens("after_provider_response"):
+        if "after_provider_response" in self._waiting:
             told = p.AfterProviderResponse(
                 status=status,
                 headers=dict(headers),
@@ -154,7 +155,7 @@ class ExtensionHooks(Hooks):
             await self._hooked.emit("after_provider_response", told)
 
     def listener_of_stream(self, model: Model) -> OnEvent | None:
-        if not self._hooked.listens("provider_stream_event"):
+        if "provider_stream_event" not in self._waiting:
             return None
 
         async def tell(event: str, data: bytes) -> None:
@@ -168,7 +169,7 @@ class ExtensionHooks(Hooks):
     # A turn
 
     async def seal(self, message: AssistantMessage) -> AssistantMessage:
-        if not self._hooked.listens("message_end"):
+        if "message_end" not in self._waiting:
             return message
         payload = p.MessageEnded(message=message)
         await self._hooked.emit("message_end", payload)
@@ -176,12 +177,12 @@ class ExtensionHooks(Hooks):
         return changed if isinstance(changed, AssistantMessage) else message
 
     def changes_calls(self) -> bool:
-        return self._hooked.listens("tool_call")
+        return "tool_call" in self._waiting
 
     async def before_tool(
         self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None = None
     ) -> Verdict:
-        if not self._hooked.listens("tool_call"):
+        if "tool_call" not in self._waiting:
             return Verdict()
         payload = p.ToolCallPayload(
             tool_call_id=call.id,
@@ -198,7 +199,7 @@ class ExtensionHooks(Hooks):
     async def after_tool(
         self, call: ToolCall, arguments: dict[str, Any], result: ToolResult, parent_id: str | None = None
     ) -> ToolResult:
-        if not self._hooked.listens("tool_result"):
+        if "tool_result" not in self._waiting:
             return result
         payload = p.ToolResultPayload(
             tool_call_id=call.id,
@@ -215,20 +216,20 @@ class ExtensionHooks(Hooks):
 
     async def after_turn(self, outcome: TurnOutcome) -> bool:
         index, self._turn = self._turn, self._turn + 1
-        if not self._hooked.listens("turn_end"):
+        if "turn_end" not in self._waiting:
             return False
         payload = p.TurnEnded(turn_index=index, message=outcome.message, tool_results=outcome.results)
         return await self._boundary("turn_end", payload) is False
 
     async def before_settle(self, last: AssistantMessage | None) -> bool:
-        if not self._hooked.listens("agent_before_settle"):
+        if "agent_before_settle" not in self._waiting:
             return False
         is_error = last is not None and last.stop_reason == "error"
         payload = p.BeforeSettle(outcome="error" if is_error else "completed", message=last)
         return await self._boundary("agent_before_settle", payload) is True
 
     async def diagnose(self, changed: Sequence[ChangedText]) -> Sequence[CodeProblem]:
-        if not self._hooked.listens("diagnose"):
+        if "diagnose" not in self._waiting:
             return ()
         folder = self._bound.session.cwd
         files = tuple(
@@ -290,7 +291,7 @@ class ExtensionHooks(Hooks):
         return answer is None or not answer.cancel
 
     async def before_shell(self, command: str, exclude: bool) -> ShellOpinion:
-        if not self._hooked.listens("user_bash"):
+        if "user_bash" not in self._waiting:
             return ShellOpinion()
         told = p.UserBash(command=command, exclude_from_context=exclude, cwd=self._bound.session.cwd)
         answer: p.UserBashAnswer | None = await self._hooked.emit("user_bash", told)
@@ -304,7 +305,7 @@ class ExtensionHooks(Hooks):
         return ShellOpinion(result=UserCommandResult(output=result.output, exit_code=result.exit_code))
 
     async def before_spawn(self, plan: SpawnPlan) -> SpawnPlan:
-        if not self._hooked.listens("spawn"):
+        if "spawn" not in self._waiting:
             return plan
         payload = p.Spawn(command=plan.command, cwd=Path(plan.cwd), environment=dict(plan.environment))
         await self._hooked.emit("spawn", payload)
@@ -329,6 +330,8 @@ class ExtensionHooks(Hooks):
 
     def _show(self, event: Event) -> None:
         """Where there is no screen that draws for itself, the face is handed what renderers make."""
+        if not isinstance(event, MessageEnd | EntryAppended):
+            return
         ui = self._bound.ui
         from app.extensions.ui import SilentUi  # noqa: PLC0415  (behind the first paint)
 
@@ -351,7 +354,7 @@ class ExtensionHooks(Hooks):
     async def before_compaction(
         self, preparation: Preparation, reason: Reason, instructions: str | None, will_retry: bool
     ) -> OtherCompaction:
-        if not self._hooked.listens("session_before_compact"):
+        if "session_before_compact" not in self._waiting:
             return OtherCompaction()
         payload = p.SessionBeforeCompact(
             reason=reason,
@@ -382,7 +385,7 @@ class ExtensionHooks(Hooks):
         )
 
     async def before_move(self, move: Moving) -> MoveOpinion:
-        if not self._hooked.listens("session_before_tree"):
+        if "session_before_tree" not in self._waiting:
             return MoveOpinion()
         payload = p.SessionBeforeTree(
             target_id=move.target_id,
@@ -408,7 +411,7 @@ class ExtensionHooks(Hooks):
         )
 
     async def after_move(self, move: Moving, summary: BranchSummaryEntry | None) -> None:
-        if not self._hooked.listens("session_tree"):
+        if "session_tree" not in self._waiting:
             return
         told = p.SessionTree(
             new_leaf_id=self._bound.session.state.leaf_id,

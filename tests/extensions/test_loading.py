@@ -122,7 +122,7 @@ async def test_what_a_failed_one_had_registered_is_taken_back(load_files, write,
     )
     extensions = await load_files()
     assert scene.tools == {}
-    assert not extensions.hooked.listens("agent_start")
+    assert "agent_start" not in extensions.hooked.waiting
 
 
 @pytest.mark.parametrize("manifest", ["{", "[]", '{"extensions": "a.py"}', '{"extensions": ["../x.py"]}'])

@@ -322,7 +322,7 @@ class Runner:
             return "stop" if self._abort.is_set else "continue"
         if self._last_end.will_retry:
             return await self._retry(message)
-        if message.stop_reason == "error" and self._attempt:
+        if message.stop_reason in ("error", "aborted") and self._attempt:
             attempt, self._attempt = self._attempt, 0
             await self._telling.publish(
                 AutoRetryEnd(success=False, attempt=attempt, final_error=message.error_message)

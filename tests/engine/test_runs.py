@@ -251,6 +251,16 @@ ORDER = {
 }
 
 
+async def test_an_attempt_that_is_aborted_ends_the_retry(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    play = Play(tmp_path, fail("overloaded"), say("takes its time", gate=gate))
+    await play.session.prompt("go")
+    await play.until(lambda: play.script.call_count == 2)
+    await play.session.abort()
+    assert [(event.success, event.attempt) for event in play.all(AutoRetryEnd)] == [(False, 1)]
+    assert play.events[-1] == AgentSettled(aborted=True)
+
+
 async def test_steering_that_came_during_the_countdown_goes_with_the_next_attempt(tmp_path: Path) -> None:
     play = Play(tmp_path, fail("overloaded"), say("now"), retry=HOUR)
     await play.session.prompt("go")

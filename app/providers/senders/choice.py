@@ -4,7 +4,6 @@ import asyncio
 import sys
 
 from app.providers.errors import ProviderError
-from app.providers.senders.lean_import import version_unread
 from app.providers.transport import Send
 from app.values.models import Model
 
@@ -21,8 +20,8 @@ async def sender_for(model: Model) -> Send:
 
 def _load(model: Model) -> Send:
     if model.transport != "sdk":
-        with version_unread():
-            from app.providers.senders.http import send  # noqa: PLC0415  (its library is not needed before)
+        from app.providers.senders.http import send  # noqa: PLC0415  (its library is not needed before)
+
         return send
     # An SDK costs what a whole start costs: only for who asks for it.
     from app.providers.senders import sdk  # noqa: PLC0415

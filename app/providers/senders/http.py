@@ -10,12 +10,18 @@ from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import quote, unquote, urljoin, urlsplit, urlunsplit
 
-import httpcore2
-
 from app.providers.contract import StreamOptions
 from app.providers.errors import ProviderError, error_from_response
 from app.providers.senders.encodings import ACCEPTED, unpacking
 from app.providers.senders.failures import CONNECT_SECONDS, connection_error
+from app.providers.senders.http_library import (
+    URL,
+    ReadError,
+    RemoteProtocolError,
+    Request,
+    Response,
+    WriteError,
+)
 from app.providers.senders.pools import close_connections, pool_for
 from app.providers.transport import HttpRequest, ServerAnswer
 
@@ -74,7 +80,7 @@ async def fetch(request: HttpRequest, options: StreamOptions) -> tuple[int, byte
 class HttpAnswer:
     """A response whose headers have arrived, at the address that it came from in the end."""
 
-    def __init__(self, response: httpcore2.Response, url: str) -> None:
+    def __init__(self, response: Response, url: str) -> None:
         self.status = response.status
         self.headers: Mapping[str, str] = _texts(response.headers)
         self.url = url
@@ -135,7 +141,7 @@ async def _answer(
     try:
         address = _encoded(url)
         pool = await pool_for(url, options)
-        built = httpcore2.Request(
+        built = Request(
             request.method,
             address,
             headers=_wire_headers(url, request, headers),
@@ -144,7 +150,7 @@ async def _answer(
         )
         try:
             response = await pool.handle_async_request(built)
-        except (httpcore2.ReadError, httpcore2.WriteError, httpcore2.RemoteProtocolError) as problem:
+        except (ReadError, WriteError, RemoteProtocolError) as problem:
             if is_new or not _was_closed(problem):
                 raise
             response = await pool.handle_async_request(built)
@@ -155,7 +161,7 @@ async def _answer(
 
 def _was_closed(problem: Exception) -> bool:
     """Whether the connection ended before anything was answered, so that nothing is done twice."""
-    return not isinstance(problem, httpcore2.RemoteProtocolError) or "without sending" in str(problem)
+    return not isinstance(problem, RemoteProtocolError) or "without sending" in str(problem)
 
 
 def _target(answer: HttpAnswer, request: HttpRequest) -> str | None:
@@ -231,7 +237,7 @@ def _wire_headers(url: str, request: HttpRequest, headers: Mapping[str, str]) ->
     return out
 
 
-def _encoded(url: str) -> httpcore2.URL:
+def _encoded(url: str) -> URL:
     """Raises `ProviderError` for what is no address."""
     try:
         parts = urlsplit(url)
@@ -247,7 +253,7 @@ def _encoded(url: str) -> httpcore2.URL:
     target = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~")
     if parts.query:
         target += "?" + quote(parts.query, safe="/%:@!$&'()*+,;=~?")
-    return httpcore2.URL(scheme=parts.scheme.encode(), host=name, port=port, target=target.encode())
+    return URL(scheme=parts.scheme.encode(), host=name, port=port, target=target.encode())
 
 
 def _ascii(host: str) -> str:

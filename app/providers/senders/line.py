@@ -10,10 +10,13 @@ import ssl
 from collections.abc import Iterable
 from typing import Any
 
-import httpcore2
-from httpcore2 import AsyncNetworkBackend, AsyncNetworkStream
-
 from app.providers.senders.failures import HTTP2_ONLY, TLS_ONLY
+from app.providers.senders.http_library import (
+    AsyncNetworkBackend,
+    AsyncNetworkStream,
+    RemoteProtocolError,
+    WriteError,
+)
 
 _LARGE = 64 * 1024
 """More than systems take in without the other side reading."""
@@ -75,9 +78,9 @@ class ServerLine(AsyncNetworkStream):
             finally:
                 early.cancel()
         if _SETTINGS.match(data):
-            raise httpcore2.RemoteProtocolError(HTTP2_ONLY)
+            raise RemoteProtocolError(HTTP2_ONLY)
         if self._is_plain and not self._has_heard and _ALERT.match(data):
-            raise httpcore2.RemoteProtocolError(TLS_ONLY)
+            raise RemoteProtocolError(TLS_ONLY)
         self._has_heard = True
         return data
 
@@ -99,7 +102,7 @@ class ServerLine(AsyncNetworkStream):
                 writing.cancel()
                 await asyncio.wait({writing})
         if writing.cancelled():
-            raise httpcore2.WriteError("the answer came before the request was read")
+            raise WriteError("the answer came before the request was read")
         writing.result()
 
     def _taken_at_once(self, buffer: bytes) -> int:
@@ -114,7 +117,7 @@ class ServerLine(AsyncNetworkStream):
         except BlockingIOError:
             return 0
         except OSError as problem:
-            raise httpcore2.WriteError(str(problem)) from problem
+            raise WriteError(str(problem)) from problem
 
     async def aclose(self) -> None:
         early, self._early = self._early, None

@@ -7,23 +7,23 @@ import ssl
 import weakref
 from urllib.parse import unquote, urlsplit
 
-import httpcore2
-
 from app.providers.contract import StreamOptions
 from app.providers.senders.certificates import bundle_of, must_be_readable, trusted
+from app.providers.senders.http_library import AsyncConnectionPool, Proxy
 from app.providers.senders.line import ServerLines
 from app.providers.senders.proxies import proxy_for
+from app.providers.senders.sockets import Sockets
 
 _KEPT = 20
 _KEPT_SECONDS = 30.0
 """Servers and the routers between keep an idle connection for a minute or more."""
 
-Pools = dict[tuple[str, ...], httpcore2.AsyncConnectionPool]
+Pools = dict[tuple[str, ...], AsyncConnectionPool]
 # Connections belong to their event loop: kept beside it, gone with it.
 _pools: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Pools]" = weakref.WeakKeyDictionary()
 
 
-async def pool_for(url: str, options: StreamOptions) -> httpcore2.AsyncConnectionPool:
+async def pool_for(url: str, options: StreamOptions) -> AsyncConnectionPool:
     proxy = proxy_for(url, options.proxy)
     is_tls = url.startswith("https:") or (proxy or "").startswith("https:")
     bundle = bundle_of(options.ca_bundle)
@@ -38,26 +38,25 @@ async def pool_for(url: str, options: StreamOptions) -> httpcore2.AsyncConnectio
     return pools[key]
 
 
-def _pool(proxy: str | None, context: ssl.SSLContext | None) -> httpcore2.AsyncConnectionPool:
-    return httpcore2.AsyncConnectionPool(
+def _pool(proxy: str | None, context: ssl.SSLContext | None) -> AsyncConnectionPool:
+    return AsyncConnectionPool(
         ssl_context=context,
         proxy=_proxy(proxy, context) if proxy else None,
         max_connections=None,
         max_keepalive_connections=_KEPT,
         keepalive_expiry=_KEPT_SECONDS,
-        # The library has a second class of that name, for where anyio is missing.
-        network_backend=ServerLines(httpcore2.AnyIOBackend()),  # pyright: ignore[reportArgumentType]
+        network_backend=ServerLines(Sockets()),
     )
 
 
-def _proxy(address: str, context: ssl.SSLContext | None) -> httpcore2.Proxy:
+def _proxy(address: str, context: ssl.SSLContext | None) -> Proxy:
     parts = urlsplit(address)
     port = parts.port or (
         1080 if parts.scheme.startswith("socks") else 443 if parts.scheme == "https" else 80
     )
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     auth = (unquote(parts.username), unquote(parts.password or "")) if parts.username else None
-    return httpcore2.Proxy(
+    return Proxy(
         f"{parts.scheme}://{host}:{port}",
         auth=auth,
         ssl_context=context if parts.scheme == "https" else None,

@@ -347,14 +347,14 @@ class Runner:
                     error_message=error,
                 )
             )
-            await self.leave_out(message)
             how = "cancelled" if self._abort.is_set else await self.countdown.wait(delay)
         if how == "cancelled":
             attempt, self._attempt = self._attempt, 0
             await self._telling.publish(
                 AutoRetryEnd(success=False, attempt=attempt, final_error=f"Retry cancelled. {error}")
             )
-            return "stop"
+            return "stop"  # the failure is the last word, and can be tried again by hand
+        await self.leave_out(message)
         return "continue"
 
     async def leave_out(self, message: AssistantMessage) -> None:

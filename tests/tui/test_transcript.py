@@ -74,6 +74,38 @@ async def test_a_failure_names_the_key_that_tries_again(home: Path) -> None:
         assert "better" in app.screen_text
 
 
+async def test_who_stops_the_wait_for_another_try_reads_what_went_wrong_and_can_try_again(home: Path) -> None:
+    app = make_app(home, fail("overloaded", status=503), say("better"))
+    async with app.run_test(size=(90, 24)) as pilot:
+        await submit(app, pilot, "go")
+        await app.settling_until(pilot, lambda: "Trying again: 1 of 3" in app.screen_text)
+        app.presenter.show_all()  # as a change of the theme would
+        await pilot.press("escape")
+        await settled(app, pilot)
+        assert "✗ overloaded" in app.screen_text
+        assert app.screen_text.count("tries again") == 1
+        assert "without success" not in app.screen_text
+        assert "Trying again" not in app.screen_text
+        await pilot.press("alt+r")
+        await settled(app, pilot, 2)
+        assert "better" in app.screen_text
+        assert "overloaded" not in app.screen_text
+
+
+async def test_how_often_it_was_tried_goes_with_the_failure(home: Path) -> None:
+    app = make_app(home, *[fail("overloaded", status=503)] * 2, say("better"))
+    app.session.keep_setting("retry.maxRetries", 1)
+    async with app.run_test(size=(90, 24)) as pilot:
+        await submit(app, pilot, "go")
+        await app.settling_until(pilot, lambda: "Trying again: 1 of 1" in app.screen_text)
+        app.session.retry_now()
+        await settled(app, pilot)
+        assert "It was tried again once, without success." in app.screen_text
+        await pilot.press("alt+r")
+        await settled(app, pilot, 2)
+        assert "without success" not in app.screen_text
+
+
 async def test_at_the_blocks_the_border_says_what_the_keys_do(home: Path) -> None:
     app = make_app(home, say("An answer."))
     async with app.run_test(size=(90, 24)) as pilot:

@@ -14,6 +14,7 @@ from app.tui.transcript import replay
 from app.tui.transcript.arriving_calls import ArrivingCalls, Spawn
 from app.tui.transcript.changed_line import ChangedLine
 from app.tui.transcript.earlier import Earlier
+from app.tui.transcript.failed_answer import FailedAnswer
 from app.tui.transcript.own_commands import OwnCommands
 from app.tui.transcript.renderers import Renderers
 from app.tui.transcript.shown_call import ShownCall
@@ -125,11 +126,9 @@ class Presenter:
         self._untold: dict[str, CustomBlock] = {}
         """Results of jobs that the model has not been told of, by job."""
         self._reply_id, self._notes = "", 0
-        self._retry_note: str | None = None
-        self._failed: AssistantMessage | None = None
-        """The last answer, if it ended in an error."""
         self._changed = ChangedLine(key_told)
         self.renderers = Renderers(session.card, key_told, next_step, branch_names(session))
+        self._failed = FailedAnswer(transcript, self.renderers, self.note)
         self.summary_card = SummaryCard(transcript, key_told)
         self._staged = StagedCards(transcript, key_told)
         self.own_commands = OwnCommands(transcript)
@@ -142,8 +141,8 @@ class Presenter:
         self._calls.clear()
         self._untold.clear()
         self.own_commands.forget()
-        last = self._session.last_answer
-        self._failed = last if last is not None and last.stop_reason == "error" else None
+        self._failed.rest()
+        self._failed.is_now(self._session.last_answer)
         log = self._session.log
         self._changed.rest()
         entries = self._earlier.take(log.path_to())
@@ -184,7 +183,7 @@ class Presenter:
             case Notice() | ExtensionError():
                 self._show_notice(event)
             case AutoRetryStart() | AutoRetryEnd():
-                self._show_retry(event)
+                self._failed.retry(event)
             case CompactionStart() | CompactionProgress() | CompactionEnd():
                 self._show_compaction(event)
             case EntryAppended():
@@ -260,10 +259,10 @@ class Presenter:
 
     def _begin(self, message: Message) -> None:
         if isinstance(message, UserMessage):
-            self._pass_over_failed(is_tried_again=False)
+            self._failed.prompt_begins()
             self._transcript.add(replay.user_block(message.id, message, self.renderers))
         elif isinstance(message, AssistantMessage):
-            self._pass_over_failed(is_tried_again=True)
+            self._failed.answer_begins()
             self._reply_id = message.id
             self._by_index.clear()
             self._transcript.begin_reply(message.id)
@@ -329,7 +328,7 @@ class Presenter:
 
     def _end_reply(self, message: AssistantMessage) -> None:
         state, failure = replay.reply_state(message, self.renderers)
-        self._failed = message if state is ReplyState.ERROR else None
+        self._failed.is_now(message)
         self._transcript.finish_reply(message.id, state, failure=failure)
         block = replay.reply_block(message.id, message, self.renderers)
         if block is None:
@@ -387,34 +386,7 @@ class Presenter:
             self._draw(known, CardState.ABORTED)
         self._calls.clear()
 
-    # Retry and compaction
-
-    def _show_retry(self, event: AutoRetryStart | AutoRetryEnd) -> None:
-        """A success takes the traces of failed attempts away; a failure says so once."""
-        if self._retry_note is not None:
-            self._transcript.remove_block(self._retry_note)
-            self._retry_note = None
-        if isinstance(event, AutoRetryStart):
-            self._pass_over_failed(is_tried_again=True)
-            what = f"{event.error_message.rstrip('.')}. Trying again"
-            self._retry_note = self.note(
-                f"{what}: {event.attempt} of {event.max_attempts}.", NoteKind.WARNING
-            )
-        elif not event.success:
-            times = "once" if event.attempt == 1 else f"{event.attempt} times"
-            self.note(f"It was tried again {times}, without success.", NoteKind.ERROR)
-
-    def _pass_over_failed(self, *, is_tried_again: bool) -> None:
-        """The key that tries again stands under the last answer alone."""
-        message, self._failed = self._failed, None
-        if message is None:
-            return
-        block = replay.reply_block(message.id, message, self.renderers)
-        shown = replay.passed_over(block, is_tried_again=is_tried_again) if block is not None else None
-        if shown is None:
-            self._transcript.remove_block(message.id)
-        else:
-            self._transcript.add(shown)
+    # Compaction
 
     def _show_compaction(self, event: CompactionStart | CompactionProgress | CompactionEnd) -> None:
         match event:

@@ -1,0 +1,82 @@
+"""The answer that failed last: what is offered under it, and what is said while it is tried again by itself."""
+
+from collections.abc import Callable
+
+from app.tui.transcript import replay
+from app.tui.transcript.renderers import Renderers
+from app.values.events import AutoRetryEnd, AutoRetryStart
+from app.values.messages import AssistantMessage
+from widgets.transcript.blocks import NoteKind
+from widgets.transcript.view import Transcript
+
+Note = Callable[[str, NoteKind], str]
+
+
+class FailedAnswer:
+    def __init__(self, transcript: Transcript, renderers: Renderers, note: Note) -> None:
+        """`note` adds a line of bayou's own and returns its block id."""
+        self._transcript, self._renderers, self._note = transcript, renderers, note
+        self._message: AssistantMessage | None = None
+        """The last answer, if it ended in an error."""
+        self._put_off: AssistantMessage | None = None
+        """The same, while it waits to be tried again by itself."""
+        self._is_waiting = False
+        self._told: str | None = None
+        """The line about what is tried again, or was."""
+
+    def is_now(self, last: AssistantMessage | None) -> None:
+        self._message = last if last is not None and last.stop_reason == "error" else None
+
+    def rest(self) -> None:
+        """All is drawn anew from the log."""
+        self._message = self._put_off = self._told = None
+
+    def answer_begins(self) -> None:
+        self._put_off, self._is_waiting = None, False
+        self._pass_over(is_tried_again=True)
+
+    def prompt_begins(self) -> None:
+        self._pass_over(is_tried_again=False)
+
+    def retry(self, event: AutoRetryStart | AutoRetryEnd) -> None:
+        """A success takes the traces of failed attempts away; a failure says so once; who stops the wait sees again
+        what went wrong."""
+        self._take_note_away()
+        was_waiting, self._is_waiting = self._is_waiting, isinstance(event, AutoRetryStart)
+        if isinstance(event, AutoRetryStart):
+            self._put_off = self._message
+            self._pass_over(is_tried_again=True)
+            what = f"{event.error_message.rstrip('.')}. Trying again"
+            self._told = self._note(f"{what}: {event.attempt} of {event.max_attempts}.", NoteKind.WARNING)
+        elif was_waiting:
+            self._show_again()
+        elif not event.success:
+            times = "once" if event.attempt == 1 else f"{event.attempt} times"
+            self._told = self._note(f"It was tried again {times}, without success.", NoteKind.ERROR)
+
+    def _show_again(self) -> None:
+        message, self._put_off = self._put_off, None
+        block = replay.reply_block(message.id, message, self._renderers) if message is not None else None
+        if block is not None:
+            self._message = message
+            self._transcript.add(block)
+
+    def _take_note_away(self) -> None:
+        if self._told is not None:
+            self._transcript.remove_block(self._told)
+            self._told = None
+
+    def _pass_over(self, *, is_tried_again: bool) -> None:
+        """The key that tries again stands under the last answer alone."""
+        message, self._message = self._message, None
+        if message is None:
+            return
+        if is_tried_again:
+            self._take_note_away()
+        self._told = None  # else it is a part of what was
+        block = replay.reply_block(message.id, message, self._renderers)
+        shown = replay.passed_over(block, is_tried_again=is_tried_again) if block is not None else None
+        if shown is None:
+            self._transcript.remove_block(message.id)
+        else:
+            self._transcript.add(shown)

@@ -46,7 +46,7 @@ class CommandCompletions:
             named = {command.name for command, _ in found}
             others = [command for command in self._commands() if command.name not in named]
             found += [(command, Match(0.0, ())) for command in others if _tells(command, name)]
-        items = [_suggestion(command) for command, _ in found]
+        items = [_suggestion(command, name) for command, _ in found]
         yield Completions(start=0, end=request.column, items=tuple(items), query=name)
 
     async def _of_argument(self, name: str, argument: str) -> list[Suggestion]:
@@ -65,7 +65,12 @@ def _tells(command: CommandRow, word: str) -> bool:
     return len(word) > 2 and word.lower() in command.description.lower()
 
 
-def _suggestion(command: CommandRow) -> Suggestion:
+def _stands_for(typed: str, name: str) -> bool:
+    """Whether it is how the name begins, or that part of it which says what it does (`skill:commit`)."""
+    return name.startswith(typed) or name.rpartition(":")[2].startswith(typed)
+
+
+def _suggestion(command: CommandRow, typed: str) -> Suggestion:
     detail = " — ".join(filter(None, (command.argument_hint, command.description)))
     return Suggestion(
         text=f"/{command.name}",
@@ -73,4 +78,5 @@ def _suggestion(command: CommandRow) -> Suggestion:
         kind="command",
         tail=" ",
         sends=not command.needs_argument,
+        is_guess=not _stands_for(typed, command.name),
     )

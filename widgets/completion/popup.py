@@ -69,6 +69,8 @@ class CompletionPopup(RowList):
 
     def accept(self, *, goes_on: bool = False) -> bool:
         """`goes_on`: what was offered for less counts too, where it begins with all that has been typed since."""
+        if goes_on and self.current is None:
+            self.move_to(0)
         chosen, answer = self.chosen, self._answer
         is_late = self._answered != self._place()
         if (
@@ -150,7 +152,8 @@ class CompletionPopup(RowList):
             return
         keep = self.chosen
         self._answer = answer
-        at = next((at for at, item in enumerate(answer.items) if item == keep and self.index > 0), 0)
+        is_kept = self.index > 0 and keep in answer.items
+        at = answer.items.index(keep) if is_kept and keep is not None else 0
         self._stand_above(len(answer.items))
         self.display = True
         rows = [_row(number, item) for number, item in enumerate(answer.items)]
@@ -159,6 +162,7 @@ class CompletionPopup(RowList):
             [Shown(row) for row in rows],
             query=answer.query,
             keep=str(at),
+            is_chosen=is_kept or not answer.items[0].is_guess,
         )
 
     def _stand_above(self, count: int) -> None:

@@ -33,6 +33,8 @@ class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
     """Put in behind; a folder has none, so that one goes on typing."""
     sends: bool = False
     """Enter not only completes it but sends."""
+    is_guess: bool = False
+    """What was typed only resembles it: Enter takes it when one has moved to it, else what is written counts."""
 
 
 class Completions(msgspec.Struct, frozen=True, kw_only=True):

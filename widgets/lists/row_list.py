@@ -90,14 +90,18 @@ class RowList(ScrollView, can_focus=False):
 
     # -- verbs ---------------------------------------------------------------------------------------------
 
-    def show(self, shown: Rows, *, query: str = "", keep: str = "") -> None:
-        """Other rows. The cursor stays on the row with the id `keep`, else goes to the first."""
+    def show(self, shown: Rows, *, query: str = "", keep: str = "", is_chosen: bool = True) -> None:
+        """Other rows. The cursor stays on the row with the id `keep`, else goes to the first; with `is_chosen` false it
+        stands on none until it is moved."""
         self.shown = shown
         self.filter_text = query
         self._marks = any(item.row.is_checked for item in shown)
         self._at = next((at for at, item in enumerate(shown) if item.row.id == keep), -1) if keep else -1
         if self._at < 0:
             self._at = self._first_choice()
+        if not is_chosen:
+            self._at = -1
+            self.scroll_to(y=0, animate=False, immediate=True)
         self._resize_to_rows()
         self._reveal()
 

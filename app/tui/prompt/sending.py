@@ -25,8 +25,8 @@ _COMMAND = late(r"/([A-Za-z][\w:-]*)(?=\s|$)")
 _CELL = late(r"\$\$?(?:\s+|$)")
 """What is Python: a dollar by itself. A prompt may begin with `$HOME` or `$5`."""
 _USUAL_ELSEWHERE = {
-    **{"q": "quit", "config": "settings"},
-    **{"share": "export", "history": "resume", "sessions": "resume", "undo": "tree"},
+    **{"q": "quit", "config": "settings", "vi": "settings", "vim": "settings"},
+    **{"share": "export", "history": "resume", "sessions": "resume", "rewind": "tree"},
 }
 """What hands write that have learnt another program, and what it is here."""
 While = Literal["steer", "follow_up"]

@@ -71,6 +71,38 @@ async def test_enter_completes_a_command_and_sends_it() -> None:
         assert app.sent == ["/fork"]
 
 
+async def test_enter_runs_no_command_that_what_was_typed_only_resembles() -> None:
+    app = PopupHost()
+    async with app.run_test() as pilot:
+        await type_text(pilot, "/ok")  # f-o-r-k
+        assert await labels(pilot, app) == ["/fork"]
+        assert "› /fork" not in screen_text(app)
+        await pilot.press("enter")
+        assert app.sent == ["/ok"]
+        await type_text(pilot, "/older")  # in what explains it
+        assert await labels(pilot, app) == ["/fork"]
+        await pilot.press("down", "enter")
+        assert app.sent == ["/ok", "/fork"]
+        await type_text(pilot, "/ok")
+        await labels(pilot, app)
+        await pilot.press("tab")
+        assert app.editor.text == "/fork "
+
+
+async def test_a_skill_is_run_by_what_stands_behind_the_colon() -> None:
+    rows = (CommandRow(name="skill:commit"), CommandRow(name="scoped-models"))
+    app = PopupHost(CommandCompletions(lambda: rows))
+    async with app.run_test() as pilot:
+        await type_text(pilot, "/com")
+        await labels(pilot, app)
+        await pilot.press("enter")
+        assert app.sent == ["/skill:commit"]
+        await type_text(pilot, "/models")
+        assert await labels(pilot, app) == ["/scoped-models"]
+        await pilot.press("enter")
+        assert app.sent == ["/skill:commit", "/models"]
+
+
 async def test_a_command_that_needs_an_argument_waits_for_it() -> None:
     app = PopupHost()
     async with app.run_test() as pilot:

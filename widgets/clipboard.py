@@ -36,7 +36,7 @@ class Copied(msgspec.Struct, frozen=True, kw_only=True):
         if self.by:
             return f"Copied to the clipboard ({self.by})"
         if self.sent:
-            return "Sent to the terminal's clipboard; not every terminal takes it"
+            return "Copied, if your terminal allows it"
         if self.path is not None:
             return f"No clipboard was found; the text is in {self.path}"
         return "Nothing could be copied: there is no clipboard here and no file could be written"
@@ -101,10 +101,12 @@ def paste(
 
 
 def _writers(env: Mapping[str, str]) -> list[Sequence[str]]:
+    tmux: list[Sequence[str]] = [("tmux", "load-buffer", "-w", "-")] if env.get("TMUX") else []
+    """It hands nothing on by default that is wrapped for it (`allow-passthrough`)."""
     if sys.platform == "darwin":
-        return [("pbcopy",)]
+        return [("pbcopy",), *tmux]
     if env.get("SSH_TTY") or env.get("SSH_CONNECTION"):
-        return []  # programs here would fill the clipboard of the wrong machine
+        return tmux  # other programs here would fill the clipboard of the wrong machine
     found: list[Sequence[str]] = []
     if env.get("WAYLAND_DISPLAY"):
         found.append(("wl-copy",))
@@ -112,7 +114,7 @@ def _writers(env: Mapping[str, str]) -> list[Sequence[str]]:
         found += [("xclip", "-selection", "clipboard"), ("xsel", "--clipboard", "--input")]
     if env.get("WSL_DISTRO_NAME"):
         found.append(("clip.exe",))
-    return found
+    return [*found, *tmux]
 
 
 def _readers(env: Mapping[str, str]) -> list[tuple[Sequence[str], Sequence[str]]]:

@@ -178,7 +178,7 @@ def test_a_copy_goes_to_the_terminal_and_says_so(tmp_path: Path) -> None:
     written: list[str] = []
     done = clipboard.copy("grüße", written.append, fallback=tmp_path / "f", env={}, find=lambda name: None)
     assert base64.b64decode(written[0][len("\x1b]52;c;") : -2]).decode() == "grüße"
-    assert done.text == "Sent to the terminal's clipboard; not every terminal takes it"
+    assert done.text == "Copied, if your terminal allows it"
 
 
 def test_multiplexers_hand_a_copy_on() -> None:
@@ -186,6 +186,18 @@ def test_multiplexers_hand_a_copy_on() -> None:
     in_screen = clipboard.osc52("x" * 400, {"TERM": "screen"})
     assert in_screen.count("\x1bP") == 3
     assert max(len(part) for part in in_screen.split("\x1bP")) < 256
+
+
+def test_in_tmux_a_copy_is_given_to_tmux_over_ssh_too(tmp_path: Path) -> None:
+    program = tmp_path / "tmux"
+    program.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\ncat > {tmp_path}/taken\n')
+    program.chmod(0o755)
+    env = {"TMUX": "/tmp/socket,1,0", "SSH_TTY": "/dev/pts/1", "PATH": os.environ["PATH"]}
+    names = {"tmux": str(program)}
+    done = clipboard.copy("grüße", [].append, fallback=tmp_path / "f", env=env, find=names.get)
+    assert (tmp_path / "taken").read_text() == "grüße"
+    assert (tmp_path / "asked").read_text() == "load-buffer -w -\n"
+    assert done.text == "Copied to the clipboard (tmux)"
 
 
 def test_what_is_too_long_for_a_terminal_goes_into_a_file(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ class Copied(msgspec.Struct, frozen=True, kw_only=True):
     def text(self) -> str:
         """For people."""
         if self.by:
-            return f"Copied to the clipboard ({self.by})"
+            return f"Copied with {self.by}"
         if self.sent:
             return "Copied, if your terminal allows it"
         if self.path is not None:

@@ -193,7 +193,7 @@ def test_the_clipboards_programs_get_no_key(tmp_path: Path):
         page.press("hello\r")
         page.until("I am bayou")
         page.press("/copy\r")
-        page.until("Copied to the clipboard (xclip)")
+        page.until("Copied with xclip")
     assert "DISPLAY=:0" in given.read_text() and KEY not in given.read_text()
 
 

@@ -141,7 +141,10 @@ class Keyboard:
 
     def copy_block(self) -> None:
         if item := self.item:
-            self.copy(item.text(self.column.expansion), "block")
+            from widgets.transcript.item import copied  # noqa: PLC0415  (came with the first block)
+
+            expansion = self.column.expansion
+            self.copy(copied(item, expansion, 0, len(item.text(expansion))), "block")
 
     def copy_raw(self) -> None:
         if item := self.item:

@@ -304,10 +304,14 @@ async def test_wrapped_code_is_marked_and_copied_as_it_was_written() -> None:
 
 async def test_a_nested_list_keeps_its_indent_in_a_copy() -> None:
     text = "- one\n  - two\n    - three\n\n      more of three\n- four"
-    page = Page(lambda transcript: transcript.replace_all([reply("r", text)]))
-    async with page.run_test(size=(40, 12)):
+    page = PageWithLine(lambda transcript: transcript.replace_all([reply("r", text)]))
+    async with page.run_test(size=(40, 12)) as pilot:
         transcript = page.transcript
         page.screen.selections = {transcript: SELECT_ALL}
-        assert transcript.keyboard.selected_text() == (
-            "• one\n  ◦ two\n    ▪ three\n\n      more of three\n• four"
-        )
+        kept = "• one\n  ◦ two\n    ▪ three\n\n      more of three\n• four"
+        assert transcript.keyboard.selected_text() == kept
+        page.screen.selections = {}
+        transcript.focus()
+        await pilot.pause()
+        await pilot.press("y")
+        assert page.last(Transcript.CopyRequested).text == kept

@@ -100,7 +100,7 @@ class Stage:
                 registry=registry,
                 choice=self.choice,
                 toolbox=Toolbox(lambda toolbox: [NOTHING], Workspace(folder)),
-                sections=lambda: {"preamble": "A benchmark."},
+                sections=lambda tools: {"preamble": "A benchmark."},
                 classify=lambda message, model: Failure(is_retryable=False),
                 options=SessionOptions(self.in_force, merges_deltas=False),
             )

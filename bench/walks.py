@@ -70,7 +70,7 @@ async def walked(walk: Walk, *answers: Made) -> Walk:
         await extend(assembled, options, paths, mode="print", ui=ui, shutdown=lambda: None)
         assembled.choice.set(Scripted([*answers, say("done")]).register(assembled.registry))
         await session.drain()
-        assembled.workspace.active_tools()  # filled behind the first paint
+        session.warm_up()  # as it is behind the first paint
         sys.setprofile(walk.note)
         try:
             await session.prompt("hello")

@@ -122,7 +122,7 @@ def assemble(
     hooks = ExtensionHooks(extensions)
     workspace = _workspace(paths, in_force, project, log, hooks, choice, has_person=can_ask)
     ground = Ground(options, paths, begun, workspace, can_ask=can_ask)
-    toolbox = Toolbox(_own_tools(options, lambda: assembled), workspace, model=lambda: choice.model)
+    toolbox = Toolbox(_own_tools(options, lambda: assembled), workspace)
     workspace.active_tools = toolbox.active
     prompt = PromptSource(paths, _prompt_choice(options, trust, chosen))
     session = Session(

@@ -3,7 +3,7 @@
 from app.compaction.budget import ContextMeter
 from app.engine.conversation import Conversation
 from app.engine.stats import ContextUsage, Stats, stats_of
-from app.values.entries import CompactionEntry, MessageEntry
+from app.values.entries import CompactionEntry
 from app.values.messages import CustomMessage, Message
 from app.values.models import Model
 
@@ -36,7 +36,7 @@ class Account:
         if isinstance(message, CustomMessage):
             self.stats.total_messages += 1
         else:
-            self.stats.add(MessageEntry(parent_id=None, message=message))
+            self.stats.add_message(message)
 
     def context_usage(self, model: Model) -> ContextUsage:
         tokens = self._meter.tokens

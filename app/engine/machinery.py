@@ -206,7 +206,7 @@ class Machinery:
 
     def _nested(self, parts: Parts) -> NestedCalls:
         return NestedCalls(
-            parts.toolbox, self.jobs, parts.hooks, self.permits.check, self._masks, self.telling
+            parts.toolbox, parts.choice, self.jobs, parts.hooks, self.permits.check, self._masks, self.telling
         )
 
     def _cells(self, parts: Parts) -> OwnCells:

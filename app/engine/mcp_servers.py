@@ -192,7 +192,7 @@ class McpServers:
 
         return ServerGround(
             processes=self._local_processes,
-            folder=lambda: self._toolbox.cwd,
+            folder=lambda: self._toolbox.workspace.cwd,
             environment=environment,
             resolved=resolved,
             remote=places.remote,

@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 from app.agent.abort import Abort
 from app.agent.outcomes import as_outcome, checked
 from app.agent.way import Gate, Masks, Progress, Way
+from app.engine.choice import ModelChoice
 from app.engine.hooks import Hooks
 from app.engine.jobs import JobTable
 from app.engine.telling import Telling
@@ -34,9 +35,18 @@ class _Within:
 
 class NestedCalls:
     def __init__(
-        self, toolbox: Toolbox, jobs: JobTable, hooks: Hooks, gate: Gate, masks: Masks, telling: Telling
+        self,
+        toolbox: Toolbox,
+        choice: ModelChoice,
+        jobs: JobTable,
+        hooks: Hooks,
+        gate: Gate,
+        masks: Masks,
+        telling: Telling,
     ) -> None:
+        """`choice`: who reads what the tools bring."""
         self._toolbox = toolbox
+        self._choice = choice
         self._jobs = jobs
         self._hooks = hooks
         self._gate = gate
@@ -44,10 +54,26 @@ class NestedCalls:
         self._telling = telling
         self._numbers = itertools.count(1)
         self._within: WeakValueDictionary[str, _Within] = WeakValueDictionary()
+        self._to_background: set[str] = set()
 
     def tool_context(self, call: ToolCall, progress: Progress) -> ToolContext:
         """What a call of a tool is given, this way to others among it."""
-        return self._toolbox.context(call, progress, jobs=self._jobs, caller=self.within(call.id))
+        model, workspace = self._choice.model, self._toolbox.workspace
+        return ToolContext(
+            call_id=call.id,
+            cwd=workspace.cwd,
+            progress=progress,
+            workspace=workspace,
+            jobs=self._jobs,
+            caller=self.within(call.id),
+            background_requested=lambda: call.id in self._to_background,
+            model_reads_images=model is None or model.reads_images,
+            model_window=model.context_window if model is not None else None,
+        )
+
+    def send_to_background(self, call_id: str) -> None:
+        """The person asked that this running call be waited for no longer."""
+        self._to_background.add(call_id)
 
     def within(self, parent_id: str) -> "CallsWithin":
         return CallsWithin(self, self._toolbox, parent_id)

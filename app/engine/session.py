@@ -102,7 +102,7 @@ class Session:
 
     @property
     def cwd(self) -> Path:
-        return self._parts.toolbox.cwd
+        return self._parts.toolbox.workspace.cwd
 
     @property
     def is_running(self) -> bool:
@@ -319,7 +319,7 @@ class Session:
         return await self._made.jobs.wait(job_id, timeout)
 
     def send_to_background(self, call_id: str) -> None:
-        self._parts.toolbox.send_to_background(call_id)
+        self._made.nested.send_to_background(call_id)
 
     # Tools
 

@@ -43,13 +43,13 @@ class Stats(msgspec.Struct, kw_only=True):
 
     def add(self, entry: Entry) -> None:
         if isinstance(entry, MessageEntry):
-            self._add_message(entry.message)
+            self.add_message(entry.message)
         elif isinstance(entry, CustomMessageEntry):
             self.total_messages += 1
         elif isinstance(entry, CompactionEntry | BranchSummaryEntry | UsageEntry) and entry.usage is not None:
             self.usage += entry.usage
 
-    def _add_message(self, message: Message) -> None:
+    def add_message(self, message: Message) -> None:
         self.total_messages += 1
         if isinstance(message, AssistantMessage):
             self.assistant_messages += 1

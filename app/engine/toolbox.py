@@ -1,16 +1,14 @@
-"""The tools of a session: which exist, which are active, and what a call of one is given."""
+"""The tools of a session: which exist, which are active, and how calls of them are shown."""
 
 import fnmatch
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from pathlib import Path
 
 import msgspec
 
 from app.values.content import ToolCall
 from app.values.messages import ToolDeclaration
-from app.values.models import Model
-from tools.base import JobHost, Tool, ToolCaller, ToolContext, plain_card
+from tools.base import Tool, plain_card
 from tools.edits.named import EDITING
 from tools.results import Card, ToolResult
 from tools.workspace import Workspace
@@ -63,13 +61,10 @@ class Toolbox:
         self,
         tools: Callable[["Toolbox"], Iterable[Tool]],
         workspace: Workspace,
-        *,
-        model: Callable[[], Model | None] = lambda: None,
     ) -> None:
         """`tools`: the first ones, asked for when somebody wants to know of any; a page is painted without them.
-        `model`: the one that reads what the tools bring. Of the tool `edit` among the first it is told in its mode."""
+        Of the tool `edit` among them the model is told in its mode."""
         self.workspace = workspace
-        self._model = model
         self._first = tools
         self._filling = threading.RLock()
         self._is_filled = self._is_being_filled = False
@@ -82,7 +77,6 @@ class Toolbox:
         self._commands: Tool | None = None
         self._active: list[str] = []
         self._withheld: list[Withholding] = []
-        self._to_background: set[str] = set()
         self._reached: Callable[[], Mapping[str, Tool]] = dict
 
     @property
@@ -106,11 +100,6 @@ class Toolbox:
         for choice in self._choices:
             self._choose(choice)
         self._is_filled = True
-
-    @property
-    def cwd(self) -> Path:
-        """The folder that calls work in."""
-        return self.workspace.cwd
 
     def choose(self, choice: ToolChoice) -> None:
         with self._filling:
@@ -193,31 +182,6 @@ class Toolbox:
     def set_active(self, names: Iterable[str]) -> None:
         all_ = self._all
         self._active = [name for name in dict.fromkeys(names) if name in all_]
-
-    def context(
-        self,
-        call: ToolCall,
-        progress: Callable[[ToolResult], None],
-        *,
-        jobs: JobHost | None = None,
-        caller: ToolCaller | None = None,
-    ) -> ToolContext:
-        model = self._model()
-        return ToolContext(
-            call_id=call.id,
-            cwd=self.cwd,
-            progress=progress,
-            workspace=self.workspace,
-            jobs=jobs,
-            caller=caller,
-            background_requested=lambda: call.id in self._to_background,
-            model_reads_images=model is None or model.reads_images,
-            model_window=model.context_window if model is not None else None,
-        )
-
-    def send_to_background(self, call_id: str) -> None:
-        """The person asked that this running call be waited for no longer."""
-        self._to_background.add(call_id)
 
     def card(self, call: ToolCall, result: ToolResult | None = None) -> Card:
         """How people see a call. A tool that cannot draw these arguments is drawn plainly."""

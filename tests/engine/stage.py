@@ -66,7 +66,6 @@ class Play:
         self.toolbox = Toolbox(
             lambda toolbox: tools,
             Workspace(cwd, shell=lambda: shell_settings(self.in_force), spawn_hook=self.hooks.before_spawn),
-            model=lambda: self.choice.model,
         )
         self.session = Session(
             Parts(

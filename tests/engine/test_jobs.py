@@ -15,7 +15,7 @@ from app.values.messages import CustomMessage
 from app.values.unable import Unable
 from tests.agent.stage import Gate, plain, tool
 from tests.engine.stage import Play
-from tests.support.sessions import waiting_texts
+from tests.support.sessions import parts_of, waiting_texts
 from tools.base import Tool, ToolContext
 from tools.results import ToolResult, text_result
 
@@ -143,7 +143,9 @@ async def test_a_wait_with_a_time_limit_tells_how_far_the_job_is(tmp_path: Path)
     play = Play(tmp_path, call("slow"), say("ok"), tools=[slow.tool])
     await play.prompt("go")
     jobs = jobs_tool(play.session.job_table)
-    context = play.toolbox.context(ToolCall(id="c", name="jobs", arguments={}), lambda result: None)
+    context = parts_of(play.session).nested.tool_context(
+        ToolCall(id="c", name="jobs", arguments={}), lambda result: None
+    )
     for arguments, expected in [
         ({}, "job1  running"),
         ({"action": "tail", "job": "job1"}, "so far"),

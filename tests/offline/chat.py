@@ -1,5 +1,6 @@
 """A conversation with the offline guide in a real folder, with the real loop and the real tools."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -14,10 +15,13 @@ from app.providers.contract import AssistantStream, Context, StreamOptions
 from app.providers.offline.model import offline_model
 from app.providers.registry import Registry
 from app.todos.changes import TodoChange, changed
+from app.values.content import ToolCall
 from app.values.events import MessageEnd
 from app.values.messages import AssistantMessage, Message, ToolResultMessage, user_message
 from app.values.todos import Phases
+from tools.base import ToolContext
 from tools.registry import builtin_tools
+from tools.results import ToolResult
 from tools.workspace import Workspace
 
 
@@ -37,10 +41,14 @@ class Chat:
         self._ports = Ports(
             ask=self._ask,
             tools=self._toolbox.active,
-            tool_context=self._toolbox.context,
+            tool_context=self._tool_context,
             queues=Queues(),
             abort=Abort(),
         )
+
+    def _tool_context(self, call: ToolCall, progress: Callable[[ToolResult], None]) -> ToolContext:
+        workspace = self._toolbox.workspace
+        return ToolContext(call_id=call.id, cwd=workspace.cwd, progress=progress, workspace=workspace)
 
     async def say(self, *texts: str) -> str:
         """Returns everything that the guide wrote until it stopped."""

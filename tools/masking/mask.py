@@ -6,6 +6,7 @@ Pure. Who knows which values, and where a text comes from, is the session's busi
 import bisect
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cache
 
 import msgspec
 
@@ -168,12 +169,16 @@ class Mask:
 def shape_spans(text: str, words: LongWords) -> Iterator[SecretSpan]:
     """`words`: of that text."""
     missing = {sign for sign in "-_.:/ =" if sign not in text}
-    for shape in SHAPES:
-        for literal in shape.literals:
-            if not missing.isdisjoint(literal):
-                continue
-            for at in _places(text, words, literal, is_of_word(literal)):
+    for shape, literal, is_in_words in _literals():
+        if missing.isdisjoint(literal):
+            for at in _places(text, words, literal, is_in_words):
                 yield from _shaped(text, at, shape)
+
+
+@cache
+def _literals() -> tuple[tuple[Shape, str, bool], ...]:
+    """What shapes begin with, and whether that would be found in long words."""
+    return tuple([(shape, one, is_of_word(one)) for shape in SHAPES for one in shape.literals])
 
 
 def _places(text: str, words: LongWords, piece: str, is_in_words: bool) -> Iterable[int]:

@@ -16,7 +16,6 @@ def is_word(text: str) -> bool:
     return len(text) >= LEAST and _ALLOWED.issuperset(text)
 
 
-@lru_cache(1024)
 def is_of_word(text: str) -> bool:
     """Whether it would be found as a part of one."""
     return _ALLOWED.issuperset(text)

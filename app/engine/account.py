@@ -1,8 +1,9 @@
 """What a session used, and how full the context is. Constant work per message."""
 
 from app.compaction.budget import ContextMeter
+from app.engine.context_usage import ContextUsage
 from app.engine.conversation import Conversation
-from app.engine.stats import ContextUsage, Stats, stats_of
+from app.sessions.stats import Stats
 from app.values.entries import CompactionEntry
 from app.values.messages import CustomMessage, Message
 from app.values.models import Model
@@ -18,7 +19,7 @@ class Account:
 
     def start_over(self, conversation: Conversation) -> None:
         """After the conversation became another one."""
-        self.stats = stats_of(conversation.log.entries)
+        self.stats = conversation.log.counted.and_more(conversation.log.entries)
         self.recount(conversation)
 
     def compacted(self, conversation: Conversation, entry: CompactionEntry) -> None:

@@ -11,7 +11,7 @@ import msgspec
 from app.compaction.cut import as_edited
 from app.resources.skills import given_skill, skill_block
 from app.sessions.projection import context_entries
-from app.values.content import ToolCall, text_of
+from app.values.content import Text, ToolCall, text_of
 from app.values.entries import ContextEditEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
 
@@ -108,7 +108,7 @@ def _given(path: Sequence[Entry], reads: dict[str, str]) -> Iterator[_Given]:
                 if type(block) is ToolCall and block.name == "read" and _is_skill(block):
                     reads[block.id] = block.arguments["path"]
         elif isinstance(message, UserMessage):
-            skill = given_skill(text_of(message.content))
+            skill = given_skill(text_of(message.content)) if _may_give(message) else None
             if skill is not None:
                 yield _Given(entry_id=entry.id, name=skill.name, location=skill.location, block=skill.block)
         elif reads and isinstance(message, ToolResultMessage) and not message.is_error:
@@ -117,6 +117,14 @@ def _given(path: Sequence[Entry], reads: dict[str, str]) -> Iterator[_Given]:
                 name = PurePath(location).parent.name
                 block = skill_block(name, location, text_of(message.content))
                 yield _Given(entry_id=entry.id, name=name, location=location, block=block)
+
+
+def _may_give(message: UserMessage) -> bool:
+    """Whether a prompt can begin with a skill; of most the first letter says that it does not."""
+    first = message.content
+    if not isinstance(first, str):
+        first = next((block.text for block in first if type(block) is Text), "")
+    return first.startswith("<")
 
 
 def _is_skill(call: ToolCall) -> bool:

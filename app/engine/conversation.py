@@ -82,8 +82,9 @@ class Conversation:
         self.stretch = object()
         """Another one whenever the messages are read anew; until then they are only added to."""
         self.declared = Declared()
-        self.standing: dict[str, str] = {}
-        """Sections of the prompt for what was compacted and is in force all the same."""
+        self._recent: list[Entry] = []
+        """As far back as the context reached when it was read."""
+        self._standing: dict[str, str] | None = None
         self.reload()
 
     def open(self, log: SessionLog) -> SessionLog:
@@ -96,15 +97,26 @@ class Conversation:
 
     def reload(self) -> None:
         """Reads the context from the log, after the leaf moved or the context was edited."""
-        self.messages = list(project(self.log.recent_path()).messages)
+        self._recent, self._standing = self.log.recent_path(), None
+        self.messages = list(project(self._recent).messages)
         self.declared = Declared()
         for message in self.messages:
             if isinstance(message, SystemMessage):
                 self.declared.apply(message)
-        self.standing = self.standing_with(())
         self.said = [message for message in self.messages if not isinstance(message, SystemMessage)]
         self.said_ids = [message.id for message in self.said]
         self.stretch = object()
+
+    @property
+    def standing(self) -> dict[str, str]:
+        """Sections of the prompt for what was compacted and is in force all the same, as the context was when it was
+        read. Looked for when somebody asks: in a long session that takes longer than a frame."""
+        if self._standing is None:
+            recent = self._recent
+            self._standing = self._skills.standing_sections(
+                recent, lambda: self.log.path_to(recent[-1].id), self._above
+            )
+        return self._standing
 
     def standing_with(self, more: Sequence[Entry]) -> dict[str, str]:
         """`standing`, as it will be behind further entries."""

@@ -98,8 +98,8 @@ class Planning:
             self._leave()
 
     def _is_on_here(self) -> bool:
-        above = self._conversation.log.upwards()
-        said = (one for one in above if isinstance(one, CustomEntry) and one.custom_type == ENTRY)
+        decided = self._conversation.log.upwards(without_messages=True)
+        said = (one for one in decided if isinstance(one, CustomEntry) and one.custom_type == ENTRY)
         entry = next(said, None)
         return entry is not None and entry.data == {"on": True}
 

@@ -36,6 +36,7 @@ from app.agent.queues import Queued, QueueName
 from app.engine.arriving import ArrivingLook
 from app.engine.cell_verbs import CellVerbs
 from app.engine.compactor import Proposal
+from app.engine.context_usage import ContextUsage
 from app.engine.delivery import Receipt
 from app.engine.exporting import export_session, masked_entries
 from app.engine.files import Compared
@@ -56,9 +57,9 @@ from app.engine.request_head import RequestHead
 from app.engine.restoring import NO_CHOICES, Asked, Choices, PutBack
 from app.engine.secret_verbs import SecretVerbs
 from app.engine.state import Room, State, room_of, state_of
-from app.engine.stats import ContextUsage, Stats
 from app.engine.toolbox import ToolChoice
 from app.sessions.log import SessionLog
+from app.sessions.stats import Stats
 from app.todos.changes import TodoChange
 from app.values.content import Image, ToolCall
 from app.values.entries import BranchSummaryEntry, Entry

@@ -21,6 +21,7 @@ from app.sessions.file import AsksSync, SessionFile, at_turn_end
 from app.sessions.ids import file_name, is_session_id, new_session_id
 from app.sessions.keeping import Keeping
 from app.sessions.projection import Projection, project
+from app.sessions.stats import Counted, Stats
 from app.sessions.tree import LEAF_TYPE, NOWHERE, Destination, SubtreeStats, Tree, is_leaf_mark, one_line
 from app.values.codec import encode_line
 from app.values.entries import (
@@ -50,6 +51,7 @@ class SessionLog:
         path: Path | None,
         *,
         tree: Tree | None = None,
+        stats: Stats | None = None,
         file: SessionFile | None = None,
         sync: AsksSync = at_turn_end,
         is_read_only: bool = False,
@@ -60,6 +62,8 @@ class SessionLog:
         self.problems: list[str] = problems if problems is not None else []
         """Sentences to show: what was repaired, set aside, or is not as it should be."""
         self._tree = tree if tree is not None else Tree()
+        self.counted = Counted() if stats is None else Counted(stats=stats, entries=len(self._tree))
+        """What was used as far as the file was read when it was opened."""
         self._keeping = Keeping(
             path,
             file,
@@ -131,7 +135,8 @@ class SessionLog:
         log = cls(
             opened.header,
             opened.path,
-            tree=Tree(opened.entries, opened.links),
+            tree=opened.tree,
+            stats=opened.stats,
             file=opened.file,
             sync=fsync,
             is_read_only=opened.file is None,
@@ -215,9 +220,10 @@ class SessionLog:
         """From the root to an entry, by default to the leaf."""
         return self._tree.path(self._leaf if entry_id is None else self._position(entry_id))
 
-    def upwards(self) -> Iterator[Entry]:
-        """From the leaf to the root, as far as somebody asks."""
-        return self._tree.upwards(self._leaf)
+    def upwards(self, *, without_messages: bool = False) -> Iterator[Entry]:
+        """From the leaf to the root, as far as somebody asks. `without_messages`: what was set and decided there, at
+        the cost of that alone."""
+        return self._tree.states(self._leaf) if without_messages else self._tree.upwards(self._leaf)
 
     def recent_path(self) -> list[Entry]:
         """The end of `path_to`, as far back as the context reaches; what is before it was compacted."""

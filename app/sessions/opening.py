@@ -12,6 +12,8 @@ from app.sessions.file import AsksSync, SessionFile
 from app.sessions.ids import new_session_id, sidecar
 from app.sessions.quarantine import set_aside
 from app.sessions.reading import Reading, check_regular, read_session
+from app.sessions.stats import Stats
+from app.sessions.tree import Tree
 from app.values.codec import encode_line
 from app.values.entries import SESSION_VERSION, Entry, SessionHeader
 from tools.files.replacing import sync_folder
@@ -24,8 +26,8 @@ class OpenedFile(msgspec.Struct, kw_only=True):
 
     path: Path
     header: SessionHeader
-    entries: list[Entry]
-    links: dict[str, str | None]
+    tree: Tree
+    stats: Stats
     file: SessionFile | None
     """None: for reading only."""
     problems: list[str]
@@ -41,7 +43,14 @@ def open_session(path: Path, *, read_only: bool, sync: AsksSync, cwd: Path) -> O
     try:
         if size == 0 and file is not None:
             return _started(path, file, cwd, problems)
-        reading = read_session(path, allow_newer=read_only)
+        tree, stats = Tree(), Stats()
+
+        def each(entries: list[Entry]) -> None:
+            tree.take(entries)
+            stats.add_all(entries)
+
+        reading = read_session(path, allow_newer=read_only, each=each)
+        tree.adopt(reading.links)
         if file is not None and reading.version < SESSION_VERSION:
             file = _rewritten(path, file, reading, sync, problems)
         elif file is not None:
@@ -54,8 +63,8 @@ def open_session(path: Path, *, read_only: bool, sync: AsksSync, cwd: Path) -> O
     return OpenedFile(
         path=path,
         header=reading.header,
-        entries=reading.entries,
-        links=reading.links,
+        tree=tree,
+        stats=stats,
         file=file,
         problems=problems,
         needs_feed=not reading.ends_with_feed and reading.version == SESSION_VERSION,
@@ -86,7 +95,13 @@ def _started(path: Path, file: SessionFile, cwd: Path, problems: list[str]) -> O
     file.append(encode_line(header))
     problems.append(f"{path} was empty; a new session starts in it.")
     return OpenedFile(
-        path=path, header=header, entries=[], links={}, file=file, problems=problems, needs_feed=False
+        path=path,
+        header=header,
+        tree=Tree(),
+        stats=Stats(),
+        file=file,
+        problems=problems,
+        needs_feed=False,
     )
 
 

@@ -81,14 +81,15 @@ def _settings(
     model: tuple[str, str] | None = None
     level: str | None = None
     for entry in reversed(path):
-        if isinstance(entry, ThinkingLevelChangeEntry):
+        if type(entry) is MessageEntry:  # first, for there may be very many
+            if model is None:
+                answer = entry.message
+                if isinstance(answer, AssistantMessage) and answer.provider and answer.model:
+                    model = (answer.provider, answer.model)
+        elif isinstance(entry, ThinkingLevelChangeEntry):
             level = entry.thinking_level if level is None else level
         elif model is None and isinstance(entry, ModelChangeEntry):
             model = (entry.provider, entry.model_id)
-        elif model is None and isinstance(entry, MessageEntry):
-            answer = entry.message
-            if isinstance(answer, AssistantMessage) and answer.provider and answer.model:
-                model = (answer.provider, answer.model)
         if model is not None and level is not None:
             break
     if is_virtual is not None:

@@ -6,6 +6,7 @@ present form in memory (`migrate`); writing that back is the business of `log`.
 
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -31,6 +32,8 @@ HEADER_LIMIT = 1024 * 1024
 
 _LINES_AT_ONCE = 256 * 1024
 """Bytes; they stay in the processor's cache."""
+
+Takes = Callable[[list[Entry]], None]
 
 _decoder = msgspec.json.Decoder(Entry)
 _share_id = msgspec.structs.force_setattr
@@ -62,12 +65,16 @@ class Reading(msgspec.Struct, kw_only=True):
     """A byte order mark stands before the first line; pi refuses such files."""
 
 
-def read_session(path: Path, *, allow_newer: bool = False) -> Reading:
-    """Raises `SessionNotFound`, `SessionUnreadable`, `NotASession`, `SessionTooNew`. An empty file is no session."""
+def read_session(path: Path, *, allow_newer: bool = False, each: Takes | None = None) -> Reading:
+    """Raises `SessionNotFound`, `SessionUnreadable`, `NotASession`, `SessionTooNew`. An empty file is no session.
+
+    `each` is given the entries some at a time: just read they are at hand, all together they would be fetched from
+    memory once more.
+    """
     check_regular(path)
     try:
         with path.open("rb", buffering=1 << 20) as file, without_collector():
-            return _read(file, path, allow_newer)
+            return _read(file, path, allow_newer, each)
     except OSError as problem:
         raise SessionUnreadable(
             path, f"cannot be read: {reason(problem)}", "Check its permissions."
@@ -123,7 +130,7 @@ def check_regular(path: Path) -> int:
     return found.st_size
 
 
-def _read(file: BinaryIO, path: Path, allow_newer: bool) -> Reading:
+def _read(file: BinaryIO, path: Path, allow_newer: bool, each: Takes | None) -> Reading:
     header_data, before, has_mark = _find_header(file, path)
     version = header_data.get("version", 1)
     if not isinstance(version, int) or version > SESSION_VERSION:
@@ -141,8 +148,10 @@ def _read(file: BinaryIO, path: Path, allow_newer: bool) -> Reading:
     reading.ends_with_feed = file.read(1) == b"\n"
     if version < SESSION_VERSION:
         _read_old(file, reading, header_data)
+        if each is not None:
+            each(reading.entries)
     else:
-        _read_lines(file, reading)
+        _read_lines(file, reading, each)
     return reading
 
 
@@ -181,7 +190,7 @@ def _find_header(file: BinaryIO, path: Path) -> tuple[dict[str, Any], list[BadLi
     raise NotASession(path, "is not a session file, or its first line is damaged", _REPAIR)
 
 
-def _read_lines(file: BinaryIO, reading: Reading) -> None:
+def _read_lines(file: BinaryIO, reading: Reading, each: Takes | None = None) -> None:
     """Many lines at once; only where one of them is no entry, one by one."""
     line = b""
     while lines := file.readlines(_LINES_AT_ONCE):
@@ -189,7 +198,10 @@ def _read_lines(file: BinaryIO, reading: Reading) -> None:
         try:
             found = list(map(_decoder.decode, lines))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            before = len(reading.entries)
             _read_each(lines, reading)
+            if each is not None:
+                each(reading.entries[before:])
             continue
         for entry in found:
             kind = type(entry)
@@ -198,6 +210,8 @@ def _read_lines(file: BinaryIO, reading: Reading) -> None:
             elif kind is CompactionEntry:
                 settled(entry)
         reading.entries += found
+        if each is not None:
+            each(found)
         reading.size += sum(map(len, lines))
     reading.ends_with_feed = line.endswith(b"\n") if line else reading.ends_with_feed
 

@@ -5,7 +5,8 @@ a parent is then the last entry of that id *before* its child, so that no order 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -49,19 +50,25 @@ class Destination(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tree:
-    def __init__(self, entries: Iterable[Entry] = (), links: Mapping[str, str | None] | None = None) -> None:
-        """`links`: id → parent id of entries that were lost but whose place is known."""
+    def __init__(self, entries: Sequence[Entry] = ()) -> None:
         self.entries: list[Entry] = []
         self.labels: dict[str, str] = {}
         self.name: str | None = None
         self.duplicates: list[str] = []
         self._index: dict[str, int] = {}
         self._parents: list[int] = []
+        self._starts: list[int] = []
+        """Positions whose parent is not the one before: what lies between two of them is one run."""
+        self._states: list[int] = []
+        """Positions of entries that are no messages, few among many."""
         self._children: dict[int, list[int]] | None = None
-        self._links = dict(links or {})
+        self._links: Mapping[str, str | None] = {}
         self._path: tuple[int, list[Entry]] = (NOWHERE, [])
         """The one that was asked for last; of a long session it is asked for several times in a row."""
-        self._adopt(self._load(entries))
+        self._orphans: list[int] = []
+        """Positions that have found no parent so far."""
+        self.take(entries)
+        self.adopt({})
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -72,15 +79,38 @@ class Tree:
     def add(self, entry: Entry) -> int:
         """Files an entry behind all others and returns its position."""
         position = len(self.entries)
-        self._load((entry,))
+        self._file((entry,))
         if self._children is not None:
             self._children.setdefault(self._parents[position], []).append(position)
         return position
 
-    def _load(self, entries: Iterable[Entry]) -> list[int]:
-        """Files entries behind all others; returns the positions that found no parent. Runs for thousands at once."""
-        index, parents, orphans = self._index, self._parents, []
-        fresh = list(entries)
+    def take(self, entries: Sequence[Entry]) -> None:
+        """Files what was read, behind all others. `adopt` comes behind the last.
+
+        Nearly always each has an id of its own and hangs below the one before: then no step is done for one alone.
+        """
+        base, last = len(self.entries), self.entries[-1].id if self.entries else None
+        ids, parents = [entry.id for entry in entries], [entry.parent_id for entry in entries]
+        fresh = dict(zip(ids, range(base, base + len(ids)), strict=True))
+        is_run = parents == [last, *ids[:-1]] and len(fresh) == len(ids) and last != ""
+        if not is_run or "" in fresh or not self._index.keys().isdisjoint(fresh):
+            self._file(entries)
+            return
+        self._index.update(fresh)
+        self._parents += range(base - 1, base + len(ids) - 1)
+        self._children = None
+        if not base:
+            self._starts.append(0)
+        self._states += [
+            place for place, entry in enumerate(entries, base) if type(entry) is not MessageEntry
+        ]
+        self.entries += entries
+        for place in self._states[bisect_left(self._states, base) :]:
+            self._note(self.entries[place])
+
+    def _file(self, fresh: Sequence[Entry]) -> None:
+        """Files entries behind all others, one by one."""
+        index, parents = self._index, self._parents
         for position, entry in enumerate(fresh, len(self.entries)):
             entry_id, parent_id = entry.id, entry.parent_id
             parent = NOWHERE
@@ -89,16 +119,17 @@ class Tree:
                 if parent == NOWHERE:
                     parent = self._position_of_parent(entry)
                     if parent == NOWHERE:
-                        orphans.append(position)
+                        self._orphans.append(position)
             parents.append(parent)
+            if parent != position - 1 or not position:
+                self._starts.append(position)
             if entry_id and index.setdefault(entry_id, position) != position:
                 self.duplicates.append(entry_id)
                 index[entry_id] = position
-            kind = type(entry)
-            if kind is LabelEntry or kind is SessionInfoEntry:
+            if not isinstance(entry, MessageEntry):
+                self._states.append(position)
                 self._note(entry)
         self.entries += fresh
-        return orphans
 
     def _note(self, entry: Entry) -> None:
         """What the newest entry of its kind decides, wherever in the tree it stands."""
@@ -131,8 +162,12 @@ class Tree:
             wanted = self._links[wanted]
         return NOWHERE
 
-    def _adopt(self, orphans: list[int]) -> None:
-        """A parent that stands behind its child is only found now."""
+    def adopt(self, links: Mapping[str, str | None]) -> None:
+        """A parent that stands behind its child, or is known from `links` alone (id → parent id of entries that were
+        lost but whose place is known), is only found when all are there.
+        """
+        self._links = links
+        orphans, self._orphans = self._orphans, []
         for position in orphans:
             found = self._position_of_parent(self.entries[position])
             if found != NOWHERE and position not in self._upwards(found):
@@ -142,6 +177,13 @@ class Tree:
         while position != NOWHERE:
             yield position
             position = self._parents[position]
+
+    def _runs(self, position: int) -> Iterator[tuple[int, int]]:
+        """The way up as first and last of each run, the lowest run first."""
+        while position != NOWHERE:
+            first = self._starts[bisect_right(self._starts, position) - 1]
+            yield first, position
+            position = self._parents[first]
 
     def position(self, entry_id: str) -> int | None:
         return self._index.get(entry_id)
@@ -156,10 +198,18 @@ class Tree:
         """From the root to this position."""
         known, found = self._path
         if known != position or not found:
-            found = [self.entries[place] for place in self._upwards(position)]
-            found.reverse()
+            found = []
+            for first, last in reversed(list(self._runs(position))):
+                found += self.entries[first : last + 1]
             self._path = (position, found)
         return found.copy()
+
+    def states(self, position: int) -> Iterator[Entry]:
+        """Of `upwards` what is no message, without looking at those."""
+        for first, last in self._runs(position):
+            lowest, end = bisect_left(self._states, first), bisect_right(self._states, last)
+            for place in reversed(range(lowest, end)):
+                yield self.entries[self._states[place]]
 
     def recent(self, position: int) -> list[Entry]:
         """The end of `path`: from the first entry that the last compaction kept, or all of it without one."""

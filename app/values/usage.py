@@ -1,5 +1,6 @@
 """Token counts and what they cost."""
 
+from collections.abc import Sequence
 from math import floor, log10
 
 from app.values.wire import Wire
@@ -39,17 +40,23 @@ class Usage(Wire, frozen=True, kw_only=True):
     cost: Cost = Cost()
 
     def __add__(self, other: "Usage") -> "Usage":
-        return Usage(
-            input=self.input + other.input,
-            output=self.output + other.output,
-            cache_read=self.cache_read + other.cache_read,
-            cache_write=self.cache_write + other.cache_write,
-            total_tokens=self.total_tokens + other.total_tokens,
-            cost=Cost(
-                input=self.cost.input + other.cost.input,
-                output=self.cost.output + other.cost.output,
-                cache_read=self.cost.cache_read + other.cost.cache_read,
-                cache_write=self.cost.cache_write + other.cost.cache_write,
-                total=self.cost.total + other.cost.total,
-            ),
-        )
+        return total((self, other))
+
+
+def total(usages: Sequence[Usage]) -> Usage:
+    """All of them together."""
+    costs = [usage.cost for usage in usages]
+    return Usage(
+        input=sum([usage.input for usage in usages]),
+        output=sum([usage.output for usage in usages]),
+        cache_read=sum([usage.cache_read for usage in usages]),
+        cache_write=sum([usage.cache_write for usage in usages]),
+        total_tokens=sum([usage.total_tokens for usage in usages]),
+        cost=Cost(
+            input=sum([cost.input for cost in costs]),
+            output=sum([cost.output for cost in costs]),
+            cache_read=sum([cost.cache_read for cost in costs]),
+            cache_write=sum([cost.cache_write for cost in costs]),
+            total=sum([cost.total for cost in costs]),
+        ),
+    )

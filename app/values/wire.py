@@ -8,6 +8,9 @@ the modules beside this one; bytes and lines are the business of `codec`.
 import os
 import random
 import types
+from collections.abc import Callable
+from itertools import chain, repeat
+from operator import methodcaller
 from typing import Any, TypeGuard, TypeVar, Union, get_args, get_origin
 
 import msgspec
@@ -23,8 +26,23 @@ _RAW = "raw"
 
 _SCALARS = frozenset((str, int, float, bool, type(None)))
 
-_chance = random.Random(os.urandom(16)).getrandbits
-"""Ids are no secrets; a session that is read makes thousands of them."""
+_chances = map(random.Random(os.urandom(16)).getrandbits, repeat(8 * 1_024))
+_pieces = map(methodcaller("hex", " ", 4), map(methodcaller("to_bytes", 1_024, "little"), _chances))
+_ids = chain.from_iterable(map(str.split, _pieces))
+"""Ids are no secrets; a session that is read makes thousands of them, so they come many at a time and no line of
+Python runs for each: threads may take of them as they like."""
+
+
+class _Nothing(dict[str, Any]):
+    """No fields: one for all values, of which a large session has a million. Nobody can put anything in."""
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        raise TypeError("all values without further fields share this; make one with `extra`")
+
+    setdefault = update = __ior__ = __setitem__  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[type[dict[str, Any]], tuple[()]]:
+        return dict, ()
 
 
 class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, gc=False):
@@ -33,7 +51,7 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unk
     Such values form no circles, so the garbage collector need not look at them: a large session has a million.
     """
 
-    extra: dict[str, Any] = msgspec.field(name=PRIVATE + "extra", default={})
+    extra: dict[str, Any] = msgspec.field(name=PRIVATE + "extra", default=_Nothing())
     """Fields that a newer or other writer added; written back as they came."""
 
 
@@ -41,9 +59,8 @@ W = TypeVar("W", bound=msgspec.Struct)
 Plain = Json | msgspec.Struct | tuple[Any, ...] | Beginning[Any]
 
 
-def new_id() -> str:
-    """An entry or message id: eight hexadecimal digits. Whoever files it checks for a collision."""
-    return f"{_chance(32):08x}"
+new_id: Callable[[], str] = _ids.__next__
+"""An entry or message id: eight hexadecimal digits. Whoever files it checks for a collision."""
 
 
 def to_wire(value: Plain) -> Any:

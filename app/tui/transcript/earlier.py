@@ -14,7 +14,7 @@ from widgets.transcript.view import Transcript
 
 AT_ONCE = 2_000
 """Entries that are shown as a whole."""
-FIRST = 400
+FIRST = 200
 """Of more than that, so many at first,"""
 SLICE = 200
 """and so many at a time after it."""

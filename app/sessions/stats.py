@@ -1,0 +1,95 @@
+"""What a session has used so far: messages, calls, tokens, money."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from app.values.content import ToolCall
+from app.values.entries import (
+    BranchSummaryEntry,
+    CompactionEntry,
+    CustomMessageEntry,
+    Entry,
+    MessageEntry,
+    UsageEntry,
+)
+from app.values.messages import (
+    AssistantMessage,
+    Message,
+    ToolResultMessage,
+    UserMessage,
+)
+from app.values.usage import Usage, total
+
+_BROKEN_OFF = ("error", "aborted")
+
+
+class Stats(msgspec.Struct, kw_only=True):
+    """Counts over the whole file. Grows by one entry at a time."""
+
+    user_messages: int = 0
+    assistant_messages: int = 0
+    tool_calls: int = 0
+    tool_results: int = 0
+    total_messages: int = 0
+    usage: Usage = Usage()
+    last_usage: Usage | None = None
+
+    def add(self, entry: Entry) -> None:
+        if isinstance(entry, MessageEntry):
+            self.add_message(entry.message)
+        elif isinstance(entry, CustomMessageEntry):
+            self.total_messages += 1
+        elif isinstance(entry, CompactionEntry | BranchSummaryEntry | UsageEntry) and entry.usage is not None:
+            self.usage += entry.usage
+
+    def add_message(self, message: Message) -> None:
+        self.total_messages += 1
+        if isinstance(message, AssistantMessage):
+            self.assistant_messages += 1
+            for block in message.content:
+                if type(block) is ToolCall:
+                    self.tool_calls += 1
+            self.usage += message.usage
+            if message.stop_reason not in _BROKEN_OFF:
+                self.last_usage = message.usage
+        elif isinstance(message, ToolResultMessage):
+            self.tool_results += 1
+            if message.usage is not None:
+                self.usage += message.usage
+        elif isinstance(message, UserMessage):
+            self.user_messages += 1
+
+    def add_all(self, entries: Sequence[Entry]) -> None:
+        """The same as `add` for one after the other, in fewer steps: a long session has many thousands."""
+        messages = [entry.message for entry in entries if type(entry) is MessageEntry]
+        for entry in entries if len(messages) < len(entries) else ():
+            if type(entry) is not MessageEntry:
+                self.add(entry)
+        answers = [message for message in messages if type(message) is AssistantMessage]
+        self.total_messages += len(messages)
+        self.user_messages += sum([type(message) is UserMessage for message in messages])
+        self.assistant_messages += len(answers)
+        self.tool_results += sum([type(message) is ToolResultMessage for message in messages])
+        self.tool_calls += sum([type(block) is ToolCall for answer in answers for block in answer.content])
+        spent = [
+            message.usage
+            for message in messages
+            if type(message) is AssistantMessage or type(message) is ToolResultMessage
+        ]
+        self.usage = total((self.usage, *filter(None, spent)))
+        whole = (answer.usage for answer in reversed(answers) if answer.stop_reason not in _BROKEN_OFF)
+        self.last_usage = next(whole, self.last_usage)
+
+
+class Counted(msgspec.Struct, frozen=True, kw_only=True):
+    """What the first entries of a session add up to: counted while they were read, for then they are at hand."""
+
+    stats: Stats = msgspec.field(default_factory=Stats)
+    entries: int = 0
+
+    def and_more(self, entries: Sequence[Entry]) -> Stats:
+        """Those, and all of `entries` behind them. Whoever asks may go on counting with it."""
+        stats = msgspec.structs.replace(self.stats)
+        stats.add_all(entries[self.entries :])
+        return stats

@@ -1,9 +1,9 @@
 """The settings of what people see, put into the parts of the page that cannot ask for them."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from textual import constants
-from textual.types import AnimationLevel
 
 from app.resources.in_force import InForce
 from app.resources.settings import Settings
@@ -17,8 +17,11 @@ from widgets.status.header import StatusHeader
 from widgets.transcript.blocks import NoteKind
 from widgets.transcript.view import Transcript
 
-_LESS_FIRST: tuple[AnimationLevel, ...] = ("none", "basic", "full")
-_ANIMATIONS: dict[str, AnimationLevel] = {"off": "none", "reduced": "basic", "on": "full"}
+if TYPE_CHECKING:
+    from textual.types import AnimationLevel  # which knows every widget of Textual's
+
+_LESS_FIRST: "tuple[AnimationLevel, ...]" = ("none", "basic", "full")
+_ANIMATIONS: "dict[str, AnimationLevel]" = {"off": "none", "reduced": "basic", "on": "full"}
 """By the setting; the environment may wish for less."""
 _WITHOUT_LINKS = ("linux", "dumb")
 """Terminals that would show how a link is written."""

@@ -7,6 +7,7 @@ from tests.support.terminals import terminal
 
 PROGRAM = """
 import os, sys
+import app.tui.run
 from app.tui.opening import Opening
 
 async def complete(self, app):
@@ -38,6 +39,13 @@ BEHIND_IT = (
     "app.sessions.opening",
     "app.sessions.reading",
     "app.todos.plans",
+    "httpcore2",
+    "textual.command",
+    "textual.types",
+    "textual.widgets._directory_tree",
+    "textual.widgets._input",
+    "textual.widgets._option_list",
+    "textual.widgets._select",
     "tools.box.proxy",
     "tools.builtin",
     "tools.edits.matching",

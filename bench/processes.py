@@ -176,3 +176,12 @@ def cpu_seconds(pid: int) -> float:
     except OSError:
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def waited_seconds(pid: int) -> float:
+    """How long its threads were ready and had no processor, where the system tells it."""
+    try:
+        threads = list(Path(f"/proc/{pid}/task").iterdir())
+        return sum(int((thread / "schedstat").read_text().split()[1]) for thread in threads) / 1e9
+    except OSError:
+        return 0.0

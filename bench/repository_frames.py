@@ -3,7 +3,8 @@
     python -m bench repository-frames FOLDER
 
 `FOLDER` is a source tree of some thousand files: of a smaller one the index is made too soon to be measured. The real
-program runs in a terminal there; what a key takes is told by the clock, so that only the ratio says something.
+program runs in a terminal there; what a key takes is told by the clock, so that only the ratio says something. How long
+bayou was ready and had no processor is told apart: on a machine that does nothing else, that is what the making costs.
 """
 
 import statistics
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from app.resources.paths import Paths
-from bench.processes import Terminal, bayou, cpu_seconds, world
+from bench.processes import Terminal, bayou, cpu_seconds, waited_seconds, world
 from bench.table import Row
 from tools.repomap.repository import MappedRepository, root_of
 
@@ -71,25 +72,36 @@ def _measured(folder: Path) -> Iterator[Row]:
         ratio=busy / quiet,
         limit="1.10x",
     )
+    idle = statistics.mean([one[2] for one in (*before, *after)])
+    late = statistics.mean([one[2] for one in during])
+    yield Row(
+        name=f"{folder.name}: of it ready without a processor, mean",
+        figure=1000 * late,
+        unit="ms",
+        reference=f"{1000 * idle:.2f} ms with none being made",
+    )
 
 
-def _at(found: Sequence[tuple[float, float]], share: float, which: int) -> float:
+def _at(found: Sequence[tuple[float, ...]], share: float, which: int) -> float:
     values = sorted(one[which] for one in found)
     return values[min(len(values) - 1, int(len(values) * share))]
 
 
-def _keys(terminal: Terminal, goes_on: Callable[[], bool] = lambda: True) -> list[tuple[float, float]]:
-    """By the clock and by the processor; letters that no escape sequence holds, each another than before."""
-    found: list[tuple[float, float]] = []
+def _keys(terminal: Terminal, goes_on: Callable[[], bool] = lambda: True) -> list[tuple[float, ...]]:
+    """By the clock, by the processor, and waiting for one; letters that no escape sequence holds, each another than
+    before."""
+    found: list[tuple[float, ...]] = []
     for number in range(_KEYS):
         if number % 20 == 0 and not goes_on():
             break
         terminal.read_for(0.03)
         terminal.drawn = b""
         key = chr(0x430 + number % 32).encode()
-        worked, pressed = cpu_seconds(terminal.pid), time.perf_counter()
+        worked, waited = cpu_seconds(terminal.pid), waited_seconds(terminal.pid)
+        pressed = time.perf_counter()
         terminal.started = pressed
         terminal.write(key)
         terminal.wait_for(key)
-        found.append((time.perf_counter() - pressed, cpu_seconds(terminal.pid) - worked))
+        took = time.perf_counter() - pressed
+        found.append((took, cpu_seconds(terminal.pid) - worked, waited_seconds(terminal.pid) - waited))
     return found

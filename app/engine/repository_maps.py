@@ -42,6 +42,12 @@ class RepositoryMaps:
         """Calls it, from any thread, whenever `building` may be another."""
         self._workspace.map_heard = heard
 
+    def give_way(self) -> None:
+        """A person types: who makes an index beside it waits, so that what is typed is painted as ever."""
+        repository = self._workspace.mapped
+        if repository is not None:
+            repository.give_way()
+
     async def is_there(self) -> bool:
         """Whether there is anything to ask: the setting is on, and the files are of this machine."""
         return await asyncio.to_thread(self._workspace.repository) is not None

@@ -433,6 +433,7 @@ class BayouApp(App[int]):
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key | events.Paste | events.MouseDown) and not event.is_forwarded:
             self.approval_bar.note_input()
+            self.status.note_input()
         if isinstance(event, events.Key) and not event.is_forwarded:
             self.garbage.note_key()
             if not self.programs.has_keyboard and await self.own_keys.take(event):

@@ -45,7 +45,7 @@ def test_new_files_are_listed_seldom_but_at_once_when_git_has_done_something(
     repository: MappedRepository, folder: Path
 ):
     def look_again() -> None:
-        repository._looked = float("-inf")  # pyright: ignore[reportPrivateUsage]  (five seconds later)
+        repository.upkeep.looked = float("-inf")  # five seconds later
         repository.look()
 
     repository.look()

@@ -133,7 +133,7 @@ def test_on_a_slow_drive_an_answer_waits_for_a_part_of_the_files_and_says_so(
         return True
 
     monkeypatch.setattr("tools.repomap.building._is_stamped", is_stamped)
-    monkeypatch.setattr("tools.repomap.repository._SWEEP_SECONDS", 0.5)
+    monkeypatch.setattr("tools.repomap.upkeep._SWEEP_SECONDS", 0.5)
     repository = MappedRepository(folder, tmp_path / "cache")
     try:
         repository.look(patience=0.0)
@@ -182,7 +182,7 @@ def test_who_waits_for_a_builder_of_another_takes_over_when_that_is_killed(
         assert other.map_about("thing7 of many").map.files
         os.kill(builder._process.pid, signal.SIGKILL)  # pyright: ignore[reportPrivateUsage]
         assert builder.wait(60)
-        other._looked = float("-inf")  # pyright: ignore[reportPrivateUsage]  (five seconds later)
+        other.upkeep.looked = float("-inf")  # five seconds later
         other.look(patience=120)
         assert not other.is_building and other.state().missing == 0
         assert other.definitions("thing1499")[1] == 20

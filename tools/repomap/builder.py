@@ -14,9 +14,12 @@ import msgspec
 from tools.repomap.building import CannotIndex, IndexBusy, IndexedFolder, IndexProgress, build, writing
 from tools.repomap.hidden import HiddenFiles
 from tools.repomap.nearness import learn
+from tools.repomap.way import RightOfWay
 from tools.repomap.worker import receive, send, start
 
 _NICE = 10
+_TOLD_SECONDS = 0.25
+"""So often it is told how far one is: who is told paints it."""
 
 
 class _Order(msgspec.Struct, frozen=True, array_like=True):
@@ -55,7 +58,9 @@ class IndexBuilder:
         self.report = BuildReport()
         self.began = time.monotonic()
         self._heard = heard
-        self._process = start("builder")
+        self._way = RightOfWay.made()
+        self._process = start("builder", self._way)
+        self._way.hand_over()
         self._done = threading.Event()
         assert self._process.stdin is not None
         order = _Order(
@@ -75,6 +80,10 @@ class IndexBuilder:
     def wait(self, seconds: float) -> bool:
         """Whether it has ended by then."""
         return self._done.wait(seconds)
+
+    def give_way(self) -> None:
+        """It waits for a moment, and longer if it is told again."""
+        self._way.take()
 
     def close(self) -> None:
         """Ends it; what it has committed stays."""
@@ -103,6 +112,7 @@ class IndexBuilder:
 
 def main() -> None:
     os.nice(_NICE)
+    way = RightOfWay.of_words(sys.argv[1:])
     order = _ORDERS.decode(receive(sys.stdin.buffer))
     watched = sys.stdin.buffer.fileno()
 
@@ -112,7 +122,14 @@ def main() -> None:
             waiting.register(watched, selectors.EVENT_READ)
             return bool(waiting.select(0))
 
+    told = float("-inf")
+
     def tell(progress: IndexProgress) -> None:
+        nonlocal told
+        now = time.monotonic()
+        if now - told < _TOLD_SECONDS and progress.done < progress.total:
+            return
+        told = now
         send(sys.stdout.buffer, BuildReport(progress.done, progress.total))
 
     root = Path(os.fsdecode(order.root))
@@ -120,7 +137,7 @@ def main() -> None:
     problem = ""
     try:
         with writing(Path(os.fsdecode(order.index))) as store:
-            if build(store, folder, progress=tell, is_stopped=is_stopped) and order.home is not None:
+            if build(store, folder, progress=tell, is_stopped=is_stopped, way=way) and order.home is not None:
                 learn(store, root, Path(os.fsdecode(order.home)))
     except IndexBusy:
         problem = "another bayou builds the index"

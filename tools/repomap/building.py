@@ -28,6 +28,7 @@ from tools.repomap.store import (
     is_damage,
     keep_within,
 )
+from tools.repomap.way import RightOfWay
 from tools.repomap.worker import MapWorker
 
 _BATCH = 200
@@ -37,6 +38,7 @@ _ASKED = 25
 _HELPED = 5
 """Files that whoever waits for a worker maps at once."""
 _HELPED_BYTES = 16_000
+_REST = 0.05
 _MOST_DEATHS = 100
 _MOST_WORKERS = 4
 _PATHS_AT_ONCE = 2000
@@ -197,8 +199,9 @@ def build(
     workers: int | None = None,
     progress: Callable[[IndexProgress], None] = lambda progress: None,
     is_stopped: Callable[[], bool] = lambda: False,
+    way: RightOfWay | None = None,
 ) -> bool:
-    """False: it was stopped before its end. `workers=0` maps in this process."""
+    """False: it was stopped before its end. `workers=0` maps in this process. `way`: whom workers wait for."""
     root = folder.root
     try:
         found = found or survey(store, folder, is_stopped)
@@ -216,7 +219,7 @@ def build(
     count = min(_MOST_WORKERS, max(1, (os.cpu_count() or 2) // 2)) if workers is None else workers
     # A few files are mapped sooner than a process has started.
     is_here = count == 0 or len(found.waiting) < 2 * _ASKED
-    made = _mapped_here(root, found.waiting) if is_here else _mapped(root, found.waiting, count)
+    made = _mapped_here(root, found.waiting) if is_here else _mapped(root, found.waiting, count, way)
     pending: list[Indexed] = []
     for batch, asked in made:
         pending += batch
@@ -257,7 +260,9 @@ def _mapped_here(root: Path, paths: Sequence[str]) -> Generator[tuple[list[Index
         yield ([made] if made is not None else []), 1
 
 
-def _mapped(root: Path, paths: Sequence[str], count: int) -> Generator[tuple[list[Indexed], int]]:
+def _mapped(
+    root: Path, paths: Sequence[str], count: int, way: RightOfWay | None
+) -> Generator[tuple[list[Indexed], int]]:
     """By workers, each with one question before it and one waiting. A file at which one dies is known by its path."""
     questions = [paths[at : at + _ASKED] for at in range(0, len(paths), _ASKED)]
     questions.reverse()
@@ -268,7 +273,7 @@ def _mapped(root: Path, paths: Sequence[str], count: int) -> Generator[tuple[lis
     with contextlib.ExitStack() as stack, selectors.DefaultSelector() as waiting:
 
         def begin() -> None:
-            worker = MapWorker()
+            worker = MapWorker(way)
             stack.callback(worker.close)
             waiting.register(worker, selectors.EVENT_READ, worker)
             asked[worker] = []
@@ -278,9 +283,11 @@ def _mapped(root: Path, paths: Sequence[str], count: int) -> Generator[tuple[lis
         for _ in range(min(count, len(questions))):
             begin()
         while any(asked.values()):
-            ready = waiting.select(0 if count == 1 and questions else None)
-            if not ready:
-                # One worker on two processors: what it has not been asked is done here meanwhile.
+            # One worker on two processors: what it has not been asked is done here meanwhile, unless somebody types.
+            is_helping = count == 1 and bool(questions)
+            is_free = way is None or not way.is_taken
+            ready = waiting.select((0 if is_free else _REST) if is_helping else None)
+            if not ready and is_free:
                 yield from _mapped_here(root, _taken(root, questions, large))
             for key, _ in ready:
                 worker: MapWorker = key.data

@@ -15,6 +15,8 @@ MOST_FILES = 200_000
 _PIECE = 1 << 16
 _PATIENCE = 0.05
 _BELIEVED_SECONDS = 30.0
+_TRIED_SECONDS = 1.0
+"""So long nobody lists again what could not be listed in the same time."""
 
 
 def is_below(path: str, folder: str) -> bool:
@@ -84,13 +86,16 @@ class FolderListing:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._found: list[str] = []
-        self._listed = float("-inf")
+        self._listed = self._tried = float("-inf")
+        self._tried_for = 0.0
         self.is_whole = False
 
     def paths(self, hides: Callable[[str], bool], seconds: float) -> list[str]:
         now = time.monotonic()
-        if not self.is_whole or now - self._listed >= _BELIEVED_SECONDS:
+        is_tried = now - self._tried < _TRIED_SECONDS and seconds <= self._tried_for
+        if not is_tried and (not self.is_whole or now - self._listed >= _BELIEVED_SECONDS):
             found = list_files(self._root, is_stopped=lambda: time.monotonic() - now >= seconds)
+            self._tried, self._tried_for = now, seconds
             self.is_whole = time.monotonic() - now < seconds
             if self.is_whole or len(found) > len(self._found):
                 self._found, self._listed = found, now

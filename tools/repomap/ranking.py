@@ -119,8 +119,17 @@ def rank(
 def rank_paths(paths: Iterable[str], question: MapQuestion, most: int) -> list[str]:
     """By their names alone, where nothing else is known yet."""
     wanted = set(question.parts)
+    # Of thousands of paths few have any of the words, and no stem changes how a word begins but for its last letter.
+    begun = tuple({part.removesuffix("y") for part in wanted})
     scored: list[tuple[int, int, str]] = []
     for path in paths:
+        if path.isascii():
+            lowered = path.lower()
+            for word in begun:
+                if word in lowered:
+                    break
+            else:
+                continue
         hits = len(wanted.intersection(parts_of(path)))
         if hits:
             scored.append((-hits, len(path), path))

@@ -9,7 +9,6 @@ import functools
 import itertools
 import os
 import sqlite3
-import threading
 import time
 import zlib
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -19,17 +18,13 @@ from typing import Concatenate, ParamSpec, TypeVar
 import msgspec
 
 from tools.git.repository import find_repository
-from tools.repomap.builder import IndexBuilder
 from tools.repomap.building import (
     CannotIndex,
     IndexBusy,
     IndexedFolder,
     IndexProgress,
-    TooSlow,
     build,
     is_fresh,
-    survey,
-    sweep,
     writing,
 )
 from tools.repomap.folder_map import folder_candidates
@@ -37,7 +32,7 @@ from tools.repomap.hidden import HiddenFiles
 from tools.repomap.kinds import Kind, note_of
 from tools.repomap.listing import FolderListing, is_below
 from tools.repomap.lookup import Definition, NameUses, definitions, is_defined, symbols_like, uses
-from tools.repomap.nearness import learn, state_of_git
+from tools.repomap.nearness import learn
 from tools.repomap.outlining import indexed
 from tools.repomap.ranking import MapQuestion, Ranking, question_of, rank, rank_paths, symbol_scores
 from tools.repomap.render import DEFAULT_TOKENS, MapCandidate, RankedMap, render
@@ -51,23 +46,12 @@ from tools.repomap.store import (
     index_path,
     is_damage,
 )
+from tools.repomap.upkeep import LISTING_SECONDS, PATIENCE, IndexUpkeep
 
 _MOST_SHOWN = 60
-_MAPPED_AT_ONCE = 60
-"""So many changed files are brought up to date before an answer; more by the builder, behind it."""
-_LOOK_SECONDS = 5.0
-"""So long what was seen of the folder is believed."""
-_SWEEP_SECONDS = 1.0
-_SLOW_SECONDS = 20.0
-"""What cannot be looked at in that time, as on a drive of the network, is looked at by the builder, and seldom."""
-_LISTING_SECONDS = 0.3
 _PATHS_SECONDS = 10.0
-_LIST_SECONDS = 30.0
-"""So long no new files are looked for, unless git has done something meanwhile."""
 _RULES_SECONDS = 0.5
 """So long the rules that hide files are believed to be the same: they are asked about every path."""
-PATIENCE = 0.25
-"""Seconds that an answer waits for an index that is being made."""
 
 
 class IndexState(msgspec.Struct, frozen=True):
@@ -128,12 +112,15 @@ class MappedRepository:
         self._home = asks_git_at_home
         self._hidden = hidden
         self._begins_at = _below(root, begins_at) if begins_at is not None else ""
-        self._lock = threading.Lock()
-        self._builder: IndexBuilder | None = None
-        self._looked = self._listed = self._was_slow = float("-inf")
         self._listing = FolderListing(root)
-        self._git_stood: tuple[int, ...] = ()
-        self._problem = ""
+        self.upkeep = IndexUpkeep(
+            self.index,
+            lambda: self._folder,
+            asks_git_at_home,
+            self._listing,
+            self.hides,
+            lambda: self.heard(),
+        )
         self._asked_hidden = float("-inf")
         self._hides: tuple[HiddenFiles, Callable[[str], bool]] = (HiddenFiles(), lambda path: False)
 
@@ -176,53 +163,11 @@ class MappedRepository:
 
     def look(self, patience: float = PATIENCE) -> None:
         """What is new is indexed: a few files at once, more in the background, for which this waits only a moment."""
-        with self._lock:
-            if self._builder is not None and self._builder.is_running:
-                self._builder.wait(patience)
-                return
-            if self._builder is not None:
-                self._problem = self._builder.report.problem
-                self._builder = None
-            began = time.monotonic()
-            if began - self._looked < _LOOK_SECONDS or began - self._was_slow < _SLOW_SECONDS:
-                return
-            self._looked = began
-            if not self._is_nearly_fresh():
-                self._builder = IndexBuilder(self._folder, self.index, self._home(), lambda: self.heard())
-                if not self.index.exists():  # the names are listed while it starts
-                    self._listing.paths(self.hides, patience)
-                self._builder.wait(max(0.0, patience - (time.monotonic() - began)))
-
-    def _is_nearly_fresh(self) -> bool:
-        """A few files are brought up to date at once. What is known is looked at each time, what is new seldom."""
-        if not self.index.exists():
-            return False
-        git, now = state_of_git(self.root), time.monotonic()
-        is_listing = now - self._listed >= _LIST_SECONDS or git != self._git_stood
-
-        def is_slow() -> bool:
-            return time.monotonic() - now >= _SWEEP_SECONDS
-
-        try:
-            with writing(self.index) as store:
-                found = (survey if is_listing else sweep)(store, self._folder, is_slow)
-                if len(found.waiting) > _MAPPED_AT_ONCE or not store.meta("finished"):
-                    return False
-                is_done = build(store, self._folder, found=found, workers=0)
-                # Who changes with whom is told by a history, which another head has.
-                is_done = is_done and (git == self._git_stood or not self._git_stood or self._home() is None)
-        except TooSlow:  # behind the answers, and seldom
-            self._was_slow = now
-            return False
-        except (IndexBusy, CannotIndex):
-            return True
-        if is_listing:
-            self._listed, self._git_stood = now, git
-        return is_done
+        self.upkeep.look(patience)
 
     def edited(self, path: Path) -> None:
         """A file was changed by ourselves: if there is an index, it hears of it at once."""
-        if self._looked == float("-inf") or not self.index.exists():
+        if not self.upkeep.has_looked or not self.index.exists():
             return
         below = os.path.relpath(path, self.root)
         made = indexed(self.root, below) if not below.startswith("..") else None
@@ -233,24 +178,22 @@ class MappedRepository:
     def forget_damaged(self) -> None:
         """The next look has it made anew."""
         forget(self.index)
-        self._problem = "the index was damaged and is made anew"
-        self._looked = float("-inf")
+        self.upkeep.make_anew("the index was damaged and is made anew")
+
+    def give_way(self) -> None:
+        """A person types, or waits for what they typed to be painted: who makes the index waits for a moment."""
+        self.upkeep.give_way()
 
     def close(self) -> None:
-        if self._builder is not None:
-            self._builder.close()
+        self.upkeep.close()
 
     @property
     def is_building(self) -> bool:
-        return self._builder is not None and self._builder.is_running
+        return self.upkeep.is_building
 
     def progress(self, after: float = 0.0) -> tuple[int, int] | None:
         """While the builder has been running for so many seconds: how many files of how many."""
-        builder = self._builder
-        if builder is None or not builder.is_running or not builder.report.total:
-            return None
-        is_shown = time.monotonic() - builder.began >= after
-        return (builder.report.done, builder.report.total) if is_shown else None
+        return self.upkeep.progress(after)
 
     # Asking it
 
@@ -262,7 +205,7 @@ class MappedRepository:
         question = question_of(text)
         with self.reading() as store:
             if store is None or not store.meta("listed"):
-                return _by_paths(self._listing, self.hides, self._problem, question, below, tokens)
+                return _by_paths(self._listing, self.hides, self.upkeep.trouble, question, below, tokens)
             ranking = rank(store, question, below=below, known=known, most=_MOST_SHOWN)
             candidates = (
                 candidate
@@ -274,7 +217,7 @@ class MappedRepository:
             others = (MapCandidate(path, None, (), ()) for path in rank_paths(rest, question, _MOST_SHOWN))
             return MapAnswer(
                 render(itertools.chain(candidates, others), tokens),
-                _state_of(store, self._problem or _slowness(self._was_slow)),
+                _state_of(store, self.upkeep.trouble),
                 question.words,
             )
 
@@ -283,13 +226,13 @@ class MappedRepository:
         """What is in a folder: the files that others lean on first."""
         with self.reading() as store:
             if store is None or not store.meta("listed"):
-                return _by_paths(self._listing, self.hides, self._problem, None, below, tokens)
+                return _by_paths(self._listing, self.hides, self.upkeep.trouble, None, below, tokens)
             rest = _not_indexed(store, self._listing, self.hides, below)
             others = (MapCandidate(path, None, (), ()) for path in rest[:_MOST_SHOWN])
             known = folder_candidates(store, below, self.present, self.hides)
             return MapAnswer(
                 render(itertools.chain(known, others), tokens),
-                _state_of(store, self._problem or _slowness(self._was_slow)),
+                _state_of(store, self.upkeep.trouble),
             )
 
     @_healing
@@ -362,7 +305,7 @@ class MappedRepository:
     @_healing
     def state(self) -> IndexState:
         with self.reading() as store:
-            return _state_of(store, self._problem or _slowness(self._was_slow))
+            return _state_of(store, self.upkeep.trouble)
 
     @contextlib.contextmanager
     def reading(self) -> Generator[IndexStore | None]:
@@ -398,7 +341,7 @@ def _not_indexed(
     if store.meta("finished") or (listed and store.count() >= listed):
         return []
     known = store.stamps()
-    paths = listing.paths(hides, _LISTING_SECONDS)
+    paths = listing.paths(hides, LISTING_SECONDS)
     return [path for path in paths if path not in known and is_below(path, below)]
 
 
@@ -411,17 +354,12 @@ def _by_paths(
     tokens: int,
 ) -> MapAnswer:
     """Before there is an index: by the names of the files alone."""
-    paths = [path for path in listing.paths(hides, _LISTING_SECONDS) if is_below(path, below)]
+    paths = [path for path in listing.paths(hides, LISTING_SECONDS) if is_below(path, below)]
     wanted = rank_paths(paths, question, _MOST_SHOWN) if question is not None else paths[:_MOST_SHOWN]
     shown = render((MapCandidate(path, None, (), ()) for path in wanted), tokens)
     words = question.words if question is not None else ()
     problem = trouble if listing.is_whole else "the names of its files are still being listed."
     return MapAnswer(shown, IndexState(0, len(paths), problem), words)
-
-
-def _slowness(when: float) -> str:
-    is_slow = time.monotonic() - when < _SLOW_SECONDS
-    return "its files are read slowly, so what others change is seen late." if is_slow else ""
 
 
 def _state_of(store: IndexStore | None, problem: str) -> IndexState:

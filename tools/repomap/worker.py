@@ -15,6 +15,7 @@ import msgspec
 
 from tools.repomap.outlining import indexed
 from tools.repomap.store import Indexed
+from tools.repomap.way import RightOfWay
 
 _START = (
     "import sys, json; sys.path[:0] = json.loads(sys.stdin.buffer.readline()); "
@@ -25,16 +26,17 @@ _BATCHES = msgspec.msgpack.Decoder(tuple[bytes, list[bytes]])
 _ANSWERS = msgspec.msgpack.Decoder(list[Indexed])
 
 
-def start(module: str, *, stdout: int | None = subprocess.PIPE) -> "subprocess.Popen[bytes]":
-    """A process that runs `main` of a module of this package, and ends when its input does."""
+def start(module: str, way: RightOfWay | None = None) -> "subprocess.Popen[bytes]":
+    """Runs `main` of a module of this package in a process that ends when its input does. `way`: whom it waits for."""
     started = subprocess.Popen(
-        [sys.executable, "-I", "-c", _START.format(module=module)],
+        [sys.executable, "-I", "-c", _START.format(module=module), *(way.words if way is not None else ())],
         cwd="/",
         env={"PATH": os.defpath, "LANG": "C.UTF-8"},
         stdin=subprocess.PIPE,
-        stdout=stdout,
+        stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
+        pass_fds=way.descriptors if way is not None else (),
     )
     assert started.stdin is not None
     places = [place for place in sys.path if place and Path(place).is_absolute()]
@@ -46,8 +48,8 @@ def start(module: str, *, stdout: int | None = subprocess.PIPE) -> "subprocess.P
 class MapWorker:
     """The builder's end of one."""
 
-    def __init__(self) -> None:
-        self._process = start("worker")
+    def __init__(self, way: RightOfWay | None = None) -> None:
+        self._process = start("worker", way)
 
     def ask(self, root: Path, paths: Sequence[str]) -> None:
         assert self._process.stdin is not None
@@ -102,13 +104,19 @@ def receive(file: IO[bytes]) -> bytes:
 
 def main() -> None:
     os.nice(_NICE)
+    way = RightOfWay.of_words(sys.argv[1:])
     while True:
         try:
             folder, paths = _BATCHES.decode(receive(sys.stdin.buffer))
         except EOFError:
             return
         root = Path(os.fsdecode(folder))
-        made = [found for path in paths if (found := indexed(root, os.fsdecode(path))) is not None]
+        made: list[Indexed] = []
+        for path in paths:
+            way.wait()
+            found = indexed(root, os.fsdecode(path))
+            if found is not None:
+                made.append(found)
         try:
             send(sys.stdout.buffer, made)
         except BrokenPipeError:

@@ -210,6 +210,10 @@ class StatusLines:
 
         self._maps.watch(heard)
 
+    def note_input(self) -> None:
+        """Who makes that map gives way to a person who types."""
+        self._maps.give_way()
+
     def _map_is_further(self) -> None:
         building = self._maps.building
         if self._footer.is_attached and building != self._indexing:

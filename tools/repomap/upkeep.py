@@ -1,0 +1,233 @@
+"""How an index follows its folder: what can be done at once is done by whoever asks, the rest by a builder beside it.
+
+Everything here blocks, but for a short and named while: for a thread.
+"""
+
+import os
+import sqlite3
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tools.repomap.builder import IndexBuilder
+from tools.repomap.building import (
+    CannotIndex,
+    IndexBusy,
+    IndexedFolder,
+    TooSlow,
+    build,
+    survey,
+    sweep,
+    writing,
+)
+from tools.repomap.listing import FolderListing
+from tools.repomap.nearness import state_of_git
+from tools.repomap.store import IndexDamaged, IndexStore
+
+PATIENCE = 0.2
+"""Seconds that an answer waits for what is nearly done."""
+LISTING_SECONDS = PATIENCE
+_MAPPED_AT_ONCE = 60
+"""So many changed files are brought up to date before an answer; more by the builder, behind it."""
+_BYTES_AT_ONCE = 1_000_000
+_SOON_DONE = 100
+"""So many files a builder may make within that patience: for more nobody waits."""
+_NOBODY_WAITS = sys.maxsize
+_LOOK_SECONDS = 5.0
+"""So long what was seen of the folder is believed."""
+_SWEEP_SECONDS = 1.0
+_SLOW_SECONDS = 20.0
+"""What cannot be looked at in that time, as on a drive of the network, is looked at by the builder, and seldom."""
+_LIST_SECONDS = 30.0
+"""So long no new files are looked for, unless git has done something meanwhile."""
+
+
+class IndexUpkeep:
+    """Of one index, by one session."""
+
+    def __init__(
+        self,
+        index: Path,
+        folder: Callable[[], IndexedFolder],
+        home: Callable[[], Path | None],
+        listing: FolderListing,
+        hides: Callable[[str], bool],
+        heard: Callable[[], None],
+    ) -> None:
+        """`home`: where git may be asked for the history; `heard` is called, from a thread, when there is progress."""
+        self._index = index
+        self._folder = folder
+        self._home = home
+        self._listing = listing
+        self._hides = hides
+        self._heard = heard
+        self._lock = threading.Lock()
+        self._builder: IndexBuilder | None = None
+        self._left = _NOBODY_WAITS
+        """Files that the builder was given to do."""
+        self.looked = self._listed = self._was_slow = float("-inf")
+        self._git_stood: tuple[int, ...] = ()
+        self._problem = ""
+
+    @property
+    def has_looked(self) -> bool:
+        return self.looked != float("-inf")
+
+    @property
+    def trouble(self) -> str:
+        """Why answers may be worse than they could be; empty mostly."""
+        is_slow = time.monotonic() - self._was_slow < _SLOW_SECONDS
+        slowness = "its files are read slowly, so what others change is seen late." if is_slow else ""
+        return self._problem or slowness
+
+    def look(self, patience: float) -> None:
+        with self._lock:
+            began = time.monotonic()
+            if self.is_building:
+                self._wait_for_what_is_soon_done(patience)
+                return
+            if self._builder is not None:
+                self._problem = self._builder.report.problem
+                self._builder = None
+            if began - self.looked < _LOOK_SECONDS or began - self._was_slow < _SLOW_SECONDS:
+                return
+            self.looked = began
+            left = self._left_undone(patience)
+            if left is not None:
+                self._left = left
+                self._builder = IndexBuilder(self._folder(), self._index, self._home(), self._heard)
+                self._wait_for_what_is_soon_done(patience - (time.monotonic() - began))
+
+    def give_way(self) -> None:
+        builder = self._builder
+        if builder is not None and builder.is_running:
+            builder.give_way()
+
+    def make_anew(self, why: str) -> None:
+        self._problem = why
+        self.looked = float("-inf")
+
+    def close(self) -> None:
+        if self._builder is not None:
+            self._builder.close()
+
+    @property
+    def is_building(self) -> bool:
+        return self._builder is not None and self._builder.is_running
+
+    def progress(self, after: float) -> tuple[int, int] | None:
+        builder = self._builder
+        if builder is None or not builder.is_running or not builder.report.total:
+            return None
+        is_shown = time.monotonic() - builder.began >= after
+        return (builder.report.done, builder.report.total) if is_shown else None
+
+    def _wait_for_what_is_soon_done(self, patience: float) -> None:
+        builder = self._builder
+        if builder is None or patience <= 0:
+            return
+        report = builder.report
+        left = report.total - report.done if report.total else self._left
+        # Behind the last file come histories, which no answer needs.
+        if 0 < left <= _SOON_DONE or (patience > PATIENCE and left):
+            builder.wait(patience)
+
+    def _left_undone(self, patience: float) -> int | None:
+        """How many files are left to a builder; None: it has nothing to do."""
+        if self._index.exists() and not self._is_free():
+            return None
+        missing = self._missing()
+        if missing is None:
+            return self._left_of_all(patience)
+        return missing or self._left_of_changed()
+
+    def _is_free(self) -> bool:
+        """Whether nobody else writes the index at this moment."""
+        try:
+            with writing(self._index):
+                return True
+        except IndexBusy:
+            return False
+        except CannotIndex as problem:
+            self._problem = str(problem)
+            return True
+
+    def _missing(self) -> int | None:
+        """Of an index that was never done: how many files it lacks; None: there is no index yet."""
+        try:
+            with IndexStore(self._index) as store:
+                if store.meta("finished"):
+                    return 0
+                listed = int(store.meta("listed") or 0)
+                return max(1, listed - store.count()) if listed else None
+        except (IndexDamaged, sqlite3.Error):
+            return None
+
+    def _left_of_all(self, patience: float) -> int | None:
+        """What is small is indexed in less time than a builder takes to start."""
+        if patience <= 0:
+            return _NOBODY_WAITS
+        began = time.monotonic()
+        paths = self._listing.paths(self._hides, min(patience, LISTING_SECONDS))
+        folder = self._folder()
+        if not self._listing.is_whole or not _is_soon_mapped(folder.root, paths):
+            return len(paths) if self._listing.is_whole else _NOBODY_WAITS
+
+        def is_over() -> bool:
+            return time.monotonic() - began >= patience
+
+        git = state_of_git(folder.root)
+        try:
+            with writing(self._index) as store:
+                if not build(store, folder, workers=0, is_stopped=is_over):
+                    return len(paths)
+        except IndexBusy:
+            return None
+        except CannotIndex as problem:
+            self._problem = str(problem)
+            return None
+        self._listed, self._git_stood = began, git
+        return None if self._home() is None else _NOBODY_WAITS
+
+    def _left_of_changed(self) -> int | None:
+        """What is known is looked at each time, what is new seldom."""
+        folder = self._folder()
+        git, now = state_of_git(folder.root), time.monotonic()
+        is_listing = now - self._listed >= _LIST_SECONDS or git != self._git_stood
+
+        def is_slow() -> bool:
+            return time.monotonic() - now >= _SWEEP_SECONDS
+
+        try:
+            with writing(self._index) as store:
+                found = (survey if is_listing else sweep)(store, folder, is_slow)
+                if not _is_soon_mapped(folder.root, found.waiting):
+                    return len(found.waiting)
+                is_done = build(store, folder, found=found, workers=0)
+        except TooSlow:  # behind the answers, and seldom
+            self._was_slow = now
+            return _NOBODY_WAITS
+        except (IndexBusy, CannotIndex):
+            return None
+        # Who changes with whom is told by a history, which another head has.
+        is_other = bool(self._git_stood) and git != self._git_stood and self._home() is not None
+        if is_listing:
+            self._listed, self._git_stood = now, git
+
+        if not is_done or is_other:
+            return _NOBODY_WAITS
+        self._problem = ""
+        return None
+
+
+def _is_soon_mapped(root: Path, paths: Sequence[str]) -> bool:
+    return len(paths) <= _MAPPED_AT_ONCE and sum(_size(root, path) for path in paths) <= _BYTES_AT_ONCE
+
+
+def _size(root: Path, path: str) -> int:
+    try:
+        return os.lstat(f"{root}/{path}").st_size
+    except (OSError, ValueError):
+        return 0

@@ -237,7 +237,7 @@ class Expansions:
 
     def _substituted(self, node: Node, scope: ShellScope) -> str:
         feed = self._inner(node)
-        return feed.text if feed.text is not None else UNKNOWN
+        return feed.text.rstrip("\n") if feed.text is not None else UNKNOWN
 
     def _within(self, node: Node) -> None:
         """Commands somewhere inside."""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from app.permits.calls import Call, Feed, Usual, judge_usual, runs_file
 from app.permits.letters import Finding, strictest
-from app.permits.programs.all import BUILTINS, PROGRAMS
-from app.permits.programs.by_file import beyond_running, verbs_say
+from app.permits.programs.all import BUILTINS, LESS_KNOWN, PROGRAMS
+from app.permits.programs.by_file import beyond_running
+from app.permits.programs.by_words import words_say
 from app.permits.scope import ShellScope
 from app.permits.variables import judge_variable
 from app.permits.words import UNKNOWN, Word, literal, names
@@ -128,15 +129,17 @@ def _program(reading: "ShellReading", simple: Simple, findings: list[Finding]) -
         row = PROGRAMS.get(short)
         if row is None:
             findings.append(Finding("X", f"runs {short}, a program of its own"))
-            findings += [*_floor_of_tail(call), *verbs_say(short, call.words)]
+            findings += [*_floor_of_tail(call), *words_say(short, call.words)]
         elif isinstance(row, Usual):
             findings += judge_usual(call, row)
         else:
             findings += row(call)
-        if strictest(one.letter for one in findings) == "X":
-            findings += _written_by_its_words(call)
+        if short in LESS_KNOWN and strictest(one.letter for one in findings) in "XN":
+            findings += [*_floor_of_tail(call), *words_say(short, call.words)]
         if simple.scope.runs_elsewhere and short not in BUILTINS["all"]:
             findings.append(Finding("X", simple.scope.runs_elsewhere))
+    if findings and strictest(one.letter for one in findings) in "XN":
+        findings += _written_by_its_words(call)
     if findings or not call.has_inner:
         own = findings or [Finding("R", "only reads")]
         words = simple.words if short is None else [literal(short), *rest]
@@ -199,10 +202,17 @@ def _floor_of_tail(call: Call) -> list[Finding]:
         if word.text in _FORBIDDEN_TAILS:
             call.run(call.words[place:], None)
             break
+        if word.is_literal and word.text.split(" ", 1)[0] in _FORBIDDEN_TAILS and " " in word.text:
+            call.script(word.text)
     return []
 
 
-_TO_A_PLACE = re.compile(r"(?:-o|--(?:out|output)(?:-?(?:file|dir))?)(?:=(.+))?")
+_TO_A_PLACE = re.compile(
+    r"(?:-o|--(?!no-)(?:[\w-]+[-_])?(?:out|output|dest|destination|save|export)(?:[-_]?(?:file|dir|path|folder|to|at))?"
+    r"|--(?!no-)(?:[\w-]+[-_])?(?:build|target|log|report|dump|write|cache|data|work|junit|xml)[-_]?(?:file|dir|path|folder))"
+    r"(?:=(.+))?",
+    re.IGNORECASE,
+)
 
 
 def _written_by_its_words(call: Call) -> list[Finding]:

@@ -5,29 +5,20 @@ from collections.abc import Sequence
 
 from app.permits.calls import Call, Usual, asks_for_help, judge_usual
 from app.permits.letters import STRICTNESS, Finding
+from app.permits.programs.by_words import words_say
+from app.permits.programs.go_and_rust import GO_AND_RUST
 from app.permits.programs.packages import PACKAGES
+from app.permits.programs.platforms import PLATFORMS
 from app.permits.programs.services import SERVICES
+from app.permits.programs.toolchains import TOOLCHAINS
 from app.permits.programs.versions import VERSIONS
-from app.permits.words import Word, names
+from app.permits.words import Word
 
 _ENDINGS = (".phar", ".pyz", ".cjs", ".mjs", ".js", ".rb")
-_FOR_OTHERS = re.compile(r"(?:\w+[-:])?(?:publish|unpublish|deploy)(?:[A-Z]\w*)?")
-_ASKS_ELSEWHERE = names("install upgrade login logout clone push pull fetch download upload cloud")
+_TABLES = (PACKAGES, GO_AND_RUST, VERSIONS, SERVICES, PLATFORMS, TOOLCHAINS)
 _GRAVE_FILE = re.compile(
     r"(?!before|after|pre|post|check|test)(?:.*[_-])?(?:deploy|publish|destroy)(?:[_-].*)?|release"
 )
-_ADDRESS = re.compile(r"(?:https?|ftp|git|ssh|wss?)://|git@")
-
-
-def verbs_say(name: str, words: Sequence[Word]) -> list[Finding]:
-    """What its words say everywhere, whatever program it is."""
-    verb = next((word.text for word in words if not word.text.startswith("-")), "")
-    if _FOR_OTHERS.fullmatch(verb):
-        return [Finding("F", f"{name} {verb} acts on others")]
-    if verb in _ASKS_ELSEWHERE:
-        return [Finding("N", f"{name} {verb} may use the network")]
-    address = next((word.text for word in words if _ADDRESS.match(word.text)), None)
-    return [Finding("N", f"{name} is given {address}")] if address is not None else []
 
 
 def _by_its_name(name: str) -> list[Finding]:
@@ -42,11 +33,11 @@ def beyond_running(call: Call, file: Word, words: Sequence[Word]) -> list[Findin
     name = file.text.rsplit("/", 1)[-1]
     for ending in _ENDINGS:
         name = name.removesuffix(ending)
-    row = PACKAGES.get(name) or VERSIONS.get(name) or SERVICES.get(name)
+    row = next((table[name] for table in _TABLES if name in table), None)
     if not file.is_literal:
         return []
     if row is None:
-        return _by_its_name(name) + verbs_say(call.name.rsplit("/", 1)[-1], words)
+        return _by_its_name(name) + words_say(call.name.rsplit("/", 1)[-1], words)
     inner = Call(name, words, call.ground, call.feed, call.run, call.script)
     if asks_for_help(inner):
         return []

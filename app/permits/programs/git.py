@@ -71,20 +71,21 @@ def _grep(git: GitCall) -> list[Finding]:
 
 _ROWS = (
     (
-        "status log show diff blame annotate rev-parse rev-list describe shortlog ls-tree cat-file merge-base "
+        "status log show diff blame annotate rev-parse rev-list describe shortlog ls-tree cat-file "
+        "merge-base "
         "check-ignore check-attr "
         "show-ref for-each-ref name-rev whatchanged cherry range-diff diff-tree diff-index diff-files "
         "count-objects fsck verify-commit "
-        "verify-pack verify-tag var version help merge-tree patch-id show-branch interpret-trailers stripspace "
+        "verify-pack verify-tag var version help merge-tree patch-id show-branch stripspace "
         "fmt-merge-msg "
-        "column mailinfo get-tar-commit-id check-ref-format show-index",
+        "column get-tar-commit-id check-ref-format show-index",
         reads(),
     ),
     ("ls-files", _files),
     ("grep", _grep),
     (
         "add rm mv restore reset read-tree update-index write-tree commit-tree notes replace sparse-checkout "
-        "rerere pack-refs repack unpack-objects index-pack bundle fast-export mktag mktree stage maintenance",
+        "rerere pack-refs repack unpack-objects index-pack mktag mktree stage maintenance",
         changes("changes files or the index", options="pathspec-from-file=:read"),
     ),
     (
@@ -99,6 +100,8 @@ _ROWS = (
         "merge cherry-pick revert am",
         changes("changes files and commits", hooks=COMMIT_HOOKS, options="m= F=:read s= X= S:X e:X edit:X"),
     ),
+    ("bundle mailinfo mailsplit interpret-trailers fast-export fast-import", history.judge_files),
+    ("lfs", history.judge_lfs),
     ("commit", history.judge_commit),
     ("push", history.judge_push),
     ("branch", history.judge_branch),
@@ -122,8 +125,19 @@ _ROWS = (
     ("init", history.judge_init),
     ("format-patch", history.judge_format_patch),
     ("symbolic-ref", history.judge_symbolic_ref),
-    ("fetch pull ls-remote lfs fetch-pack send-pack", history.judge_fetch),
-    ("svn p4 daemon http-fetch remote-http", always("N", "uses the network")),
+    ("fetch pull ls-remote fetch-pack send-pack", history.judge_fetch),
+    (
+        "svn p4 daemon http-fetch remote-http annex sync pr mr scp rscp ignore-io create-branch "
+        "rename-branch magic subrepo "
+        "fork force-clone bug cvsimport",
+        always("N", "uses the network"),
+    ),
+    (
+        "delete-branch delete-tag delete-merged-branches delete-squashed-branches obliterate clear "
+        "rename-tag release "
+        "pull-request paste",
+        always("F", "removes or publishes what nothing else holds"),
+    ),
     ("prune", always("F", "throws away objects that nothing else holds")),
     ("filter-branch filter-repo", always("F", "rewrites history")),
     ("credential credential-store credential-cache", always("F", "says passwords")),

@@ -374,3 +374,60 @@ def judge_config(git: GitCall) -> list[Finding]:
     if HARMLESS_KEYS.fullmatch(key):
         return [Finding("E", f"sets {key}")]
     return [Finding("F", f"{key or 'this key'} can start programs or lead elsewhere")]
+
+
+def judge_files(git: GitCall) -> list[Finding]:
+    """What writes the files that it is given: bundles, parts of mails, marks."""
+    name = git.command.text if git.command is not None else ""
+    known = "o=:write export-marks=:write import-marks=:read in-place export-pack-edges=:write"
+    taken = take(git.words, row(known))
+    found = [
+        *roles(git, taken),
+        Finding("R" if name == "interpret-trailers" else "E", f"{name} works on files"),
+    ]
+    if taken.is_sure:
+        operands = taken.operands
+    else:
+        operands, found = (
+            taken.operands,
+            [*found, Finding("U", "which file is written, only the run will tell")],
+        )
+    if name == "bundle":
+        verb = operands[0].text if operands else ""
+        if verb in ("verify", "list-heads"):
+            return [Finding("R", "only reads")]
+        return [*found, *(git.call.ground.write(word) for word in operands[1:2] if verb == "create")]
+    if name == "interpret-trailers" and not taken.has("in-place"):
+        return [*found, *(git.call.ground.read(word) for word in operands)]
+    if name in ("mailinfo", "interpret-trailers"):
+        found += [git.call.ground.write(word) for word in operands]
+    return found
+
+
+_LFS = {
+    "ls-files": "R",
+    "status": "R",
+    "env": "R",
+    "version": "R",
+    "track": "E",
+    "untrack": "E",
+    "checkout": "E",
+    "pointer": "R",
+    "install": "F",
+    "uninstall": "F",
+    "update": "F",
+    "migrate": "F",
+    "prune": "F",
+}
+
+
+def judge_lfs(git: GitCall) -> list[Finding]:
+    verb = next((word.text for word in git.words if not word.text.startswith("-")), "version")
+    letter = _LFS.get(verb, "N")
+    deeds = {
+        "R": "only reads",
+        "E": "changes files",
+        "F": "changes hooks, history or settings",
+        "N": "asks a remote",
+    }
+    return [Finding(letter, f"lfs {verb} {deeds[letter]}")]  # type: ignore[arg-type]

@@ -156,12 +156,30 @@ def _precommit(call: Call) -> list[Finding]:
 
 
 _QUESTION = "r= require= e= eval= p= print= import= loader= experimental-loader= input-type= c= check= test"
+_SAYS_OF_ITSELF = re.compile(r"-v|-dump(?:version|machine|fullversion)|--?print-[\w-]+(?:=.*)?")
+
+
+def _compiler(call: Call) -> list[Finding]:
+    """Compilers are asked about themselves."""
+    words = [word.text for word in call.words]
+    asks = words and all(_SAYS_OF_ITSELF.fullmatch(word) for word in words)
+    if (
+        asks_for_help(call)
+        or asks
+        or (call.name == "rustc" and (words[:1] == ["--print"] or words == ["-vV"]) and len(words) < 3)
+    ):
+        return [Finding("R", "says what it is")]
+    return [Finding("X", "compiles or builds")]
+
+
 LANGUAGES: Table = table(
     (
-        "python python2 python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 pypy "
+        "python python2 python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 "
+        "pypy "
         "pypy3 ipython",
         _python,
     ),
+    ("gcc g++ cc c++ clang clang++ rustc gfortran gcc-ar", _compiler),
     ("node nodejs", _interpreter(_QUESTION, "e eval p print")),
     ("deno", _deno),
     ("ruby jruby", _interpreter("e= r= I= C= E= K= F=", "e")),
@@ -173,11 +191,12 @@ LANGUAGES: Table = table(
     ("tclsh wish expect", _interpreter("c= f=", "c")),
     ("osascript", _interpreter("e= l=", "e")),
     (
-        "scala groovy kotlin java elixir erl ghc runghc swift crystal nim zig racket guile sbcl clojure ocaml",
+        "scala groovy kotlin java elixir erl ghc runghc swift crystal nim zig racket guile sbcl clojure "
+        "ocaml",
         _interpreter("e= cp= classpath= jar=", "e"),
     ),
     ("make gmake bmake", _make),
-    ("rake grunt gulp just task invoke nox fab ant sbt bazel buck nx turbo lerna", _scripts),
+    ("rake grunt gulp just task invoke nox fab ant sbt bazel buck nx turbo", _scripts),
     (
         "pytest py.test tox unittest nosetests jest vitest mocha ava karma rspec phpunit ctest",
         _code("runs tests"),
@@ -188,9 +207,9 @@ LANGUAGES: Table = table(
         Usual(letter="X", why="compiles or builds", operands="text", options="B=:write S= D= G= P= C="),
     ),
     (
-        "gcc g++ cc c++ clang clang++ rustc javac tsc ninja meson configure autoconf automake ld as gofmt "
+        "javac tsc ninja meson configure autoconf automake ld as gofmt "
         "goimports vite webpack "
-        "rollup esbuild parcel swc babel next nuxt astro ng vue-cli-service",
+        "rollup esbuild parcel swc babel next nuxt astro vue-cli-service",
         _code("compiles or builds"),
     ),
     (
@@ -200,7 +219,7 @@ LANGUAGES: Table = table(
     ),
     ("shellcheck hadolint yamllint", Usual(options="e= i= s= f= o= P= W= C= rcfile=:read c=:read d=")),
     ("vi vim nvim view ex ed emacs nano pico code subl micro hx helix kak joe gedit", _editor),
-    ("gdb lldb valgrind perf", _code("runs a program")),
+    ("gdb lldb perf", _code("runs a program")),
     ("dc m4", _code("can run commands")),
     ("sqlite3 duckdb", _code("can change a database and run commands")),
     ("pre-commit lefthook", _precommit),

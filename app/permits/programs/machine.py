@@ -57,7 +57,7 @@ def _crontab(call: Call) -> list[Finding]:
     return [Finding("F", "changes what runs later")]
 
 
-def _looks_without(*verbs: str) -> Judge:
+def looks_without(*verbs: str) -> Judge:
     """Bare it looks; with a word it changes the machine."""
 
     def judge(call: Call) -> list[Finding]:
@@ -118,8 +118,8 @@ MACHINE: Table = table(
     ("systemctl", _systemctl),
     ("service rc-service", _service),
     ("crontab", _crontab),
-    ("mount umount", _looks_without("-l")),
-    ("hostnamectl timedatectl localectl loginctl", _looks_without("status", "show", "list-sessions")),
+    ("mount umount", looks_without("-l")),
+    ("hostnamectl timedatectl localectl loginctl", looks_without("status", "show", "list-sessions")),
     ("sysctl", _sysctl),
     ("dmesg last lastlog lsmod modinfo", Usual(why="only looks", operands="text", options="C:F c:F clear:F")),
 )

@@ -13,7 +13,8 @@ _CURL = (
     "data=:data data-binary=:data "
     "data-raw= data-urlencode=:data data-ascii=:data json=:data F=:form form=:form b= cookie= c=:write "
     "cookie-jar=:write D=:write "
-    "dump-header=:write trace=:write trace-ascii=:write stderr=:write H=:header header=:header X= request= u= "
+    "dump-header=:write trace=:write trace-ascii=:write stderr=:write H=:header header=:header X= request= "
+    "u= "
     "user= A= user-agent= e= "
     "referer= m= max-time= connect-timeout= x= proxy= E= cert= key= cacert= capath= resolve= retry= w= "
     "write-out= url=:url r= range= "
@@ -238,7 +239,8 @@ NETWORK: Table = table(
     ("scp sftp", _scp),
     ("rsync", _rsync),
     (
-        "ping ping6 dig nslookup host traceroute tracepath mtr whois telnet ftp lftp http https xh httpie aria2c "
+        "ping ping6 dig nslookup host traceroute tracepath mtr whois telnet ftp lftp http https xh httpie "
+        "aria2c "
         "axel youtube-dl yt-dlp "
         "nmap speedtest drill resolvectl arping",
         _asks,
@@ -246,12 +248,20 @@ NETWORK: Table = table(
     ("nc ncat netcat socat", _netcat),
     ("ip ss netstat ifconfig route", Usual(why="only looks", operands="text")),
     (
-        "redis-cli psql mysql mongosh mongo",
+        "redis-cli valkey-cli psql pgcli usql mysql mariadb mycli mysqldump mysqladmin mysqlimport mysqlsh "
+        "mongosh mongo "
+        "mongodump mongorestore mongoimport mongoexport pg_dump pg_dumpall pg_restore pg_isready createdb "
+        "dropdb "
+        "createuser dropuser vacuumdb reindexdb cqlsh influx sqlcmd cypher-shell clickhouse-client etcdctl "
+        "etcdutl "
+        "redis-benchmark pgbench",
         Usual(letter="X", why="asks a database, and may change it", operands="text"),
     ),
     (
-        "rclone s3cmd gsutil mc grpcurl evans websocat wscat tftp mosquitto_pub mosquitto_sub hey wrk wrk2 ab vegeta "
-        "siege bombardier oha lychee linkchecker markdown-link-check trivy grype snyk ncu npm-check-updates degit "
+        "rclone s3cmd gsutil mc grpcurl evans websocat wscat tftp mosquitto_pub mosquitto_sub hey wrk wrk2 "
+        "ab vegeta "
+        "siege bombardier oha lychee linkchecker markdown-link-check trivy grype snyk ncu npm-check-updates "
+        "degit "
         "tiged codecov coveralls Invoke-WebRequest Invoke-RestMethod iwr irm",
         _REMOTE,
     ),

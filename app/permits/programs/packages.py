@@ -41,7 +41,8 @@ _NPM_NETWORK = names(
     "i install link ln in ins inst add ci cit clean-install it install-test install-ci-test update up "
     "upgrade udpate audit outdated view info show v search s se find whoami ping fund login adduser "
     "logout dedupe ddp pack-nothing docs repo bugs profile doctor query-nothing create init-nothing "
-    "dlx exec x import patch-nothing why-nothing un uninstall remove rm r unlink prune"
+    "dlx exec x import diff stars fetch self-update upgrade-interactive global un uninstall remove rm r "
+    "unlink prune"
 )
 _NPM_READ = names(
     "ls list la ll root prefix bin help why explain query version-nothing config-nothing licenses"
@@ -68,6 +69,8 @@ def _npm(call: Call) -> list[Finding]:
     if verb in ("config", "c", "set", "get"):
         reads = verb == "get" or (rest and rest[0].text in ("get", "list", "ls"))
         return [_READ if reads else Finding("F", "changes settings outside the workspace")]
+    if verb == "init" and not rest and {word.text for word in call.words[1:]} & {"-y", "--yes"}:
+        return [Finding("E", "writes a package.json")]
     if verb in ("exec", "x", "dlx"):
         return _package_runner(call, rest)
     if verb in _NPM_NETWORK:
@@ -194,13 +197,12 @@ def _through(call: Call, at: int) -> list[Finding]:
 _PIP_READS = (
     "list show freeze check inspect help debug config-list config-get config-debug cache-dir cache-list hash"
 )
-_CARGO_READS = "version help search-nothing locate-project read-manifest pkgid verify-project"
 _SYSTEM_READS = names("list show policy depends rdepends info provides query repoquery madison showpkg stats")
 _PACMAN_READS = re.compile(r"-[QTVF](?!.*y)\w*|-S[silgp]\w*|--(?:query|deptest|files|version)")
 """`-S` alone installs, with one of these behind it it looks."""
 
 
-def _system(call: Call) -> list[Finding]:
+def system(call: Call) -> list[Finding]:
     """The system's own package managers."""
     if asks_for_help(call):
         return [Finding("R", "says what it is")]
@@ -261,7 +263,7 @@ def _mix(call: Call) -> list[Finding]:
 
 
 _POETRY = verbs(
-    network="install add update lock remove sync self",
+    network="install add update lock remove sync self search python",
     grave="publish",
     runs="run",
     reads="show env-info env-list check version-nothing config-nothing about list",
@@ -275,7 +277,8 @@ _COMPOSER = verbs(
 
 
 def _keeps_settings(judge: Judge, *, is_outside: Callable[[set[str]], bool]) -> Judge:
-    """`config KEY VALUE` of a tool; `is_outside`: by its words, whether it changes the person's own settings."""
+    """`config KEY VALUE` of a tool; `is_outside`: by its words, whether it changes the person's own "
+    "settings."""
 
     def with_settings(call: Call) -> list[Finding]:
         words = words_of(call)
@@ -311,7 +314,16 @@ PACKAGES: Table = table(
         "poetry",
         _keeps_settings(_POETRY, is_outside=lambda words: not words & {"--list", "--local"}),
     ),
-    ("pdm rye pixi", _POETRY),
+    ("pdm rye", _POETRY),
+    (
+        "pixi",
+        verbs(
+            network="install add update lock remove sync self-update global exec search upgrade",
+            grave="publish upload auth",
+            runs="run",
+            reads="list tree info",
+        ),
+    ),
     (
         "hatch",
         verbs(network="env-create self python", grave="publish", runs="run", reads="status project dep"),
@@ -319,7 +331,11 @@ PACKAGES: Table = table(
     ("pipenv", verbs(network="install update lock sync uninstall", runs="run", reads="graph")),
     (
         "conda mamba micromamba",
-        verbs(network="install create update remove env upgrade search", runs="", reads="list info env-list"),
+        verbs(
+            network="install create update remove uninstall env upgrade search repoquery notices self-update",
+            grave="init config upload",
+            reads="list info env-list config-list",
+        ),
     ),
     (
         "bundle bundler",
@@ -327,38 +343,22 @@ PACKAGES: Table = table(
             network="install update add outdated lock package cache",
             grave="release-nothing",
             runs="exec",
-            reads="list show info check-nothing",
+            reads="list show info",
+            edits="init",
             bare=Finding("N", "bundle installs packages"),
         ),
     ),
     (
         "gem",
         verbs(
-            network="install update fetch search outdated",
-            grave="push yank owner",
+            network="install update fetch search outdated uninstall exec specification sources",
+            grave="push yank owner signin signout",
             reads="list env environment which contents",
         ),
     ),
     (
         "composer",
         _keeps_settings(_COMPOSER, is_outside=lambda words: bool(words & {"-g", "--global"})),
-    ),
-    (
-        "cargo",
-        verbs(
-            network="fetch update add remove install binstall search generate-lockfile vendor",
-            grave="publish yank owner login",
-            reads=_CARGO_READS,
-            bare=_READ,
-        ),
-    ),
-    (
-        "go",
-        verbs(
-            network="get install mod-tidy mod-download mod-vendor mod-get work-sync",
-            reads="version env doc help",
-            edits="mod-edit mod-init work-init work-use work-edit",
-        ),
     ),
     (
         "mvn mvnw",
@@ -371,17 +371,11 @@ PACKAGES: Table = table(
         verbs(grave="publish release", grave_scripts=True, bare=Finding("X", "gradle runs tasks")),
     ),
     (
-        "rustup",
-        verbs(
-            network="update install component-add target-add toolchain-install default self self-update",
-            runs="run",
-            reads="show which help toolchain-list target-list component-list",
-        ),
-    ),
-    (
         "dotnet",
         verbs(
-            network="restore add tool-install", grave="nuget-push", reads="--info --list-sdks --list-runtimes"
+            network="restore add tool workload package new-install nuget-add nuget-locals sdk",
+            grave="nuget-push nuget-delete",
+            reads="--info --list-sdks --list-runtimes",
         ),
     ),
     ("nuget", verbs(network="install restore", grave="push")),
@@ -389,7 +383,8 @@ PACKAGES: Table = table(
     (
         "brew",
         verbs(
-            network="install upgrade update reinstall tap fetch search bundle uninstall",
+            network="install upgrade update tap untap fetch search bundle uninstall autoremove "
+            "cleanup reinstall unlink link",
             grave="services bump-formula-pr bump-cask-pr",
             reads="list info config doctor deps uses leaves --prefix outdated",
         ),
@@ -398,7 +393,8 @@ PACKAGES: Table = table(
     (
         "svn",
         verbs(
-            network="checkout co update up commit ci switch sw import export log ls list cat blame praise annotate "
+            network="checkout co update up commit ci switch sw import export log ls list cat blame praise "
+            "annotate "
             "copy cp merge lock unlock relocate",
             reads="info status st stat diff di proplist pl propget pg",
         ),
@@ -413,11 +409,12 @@ PACKAGES: Table = table(
     ("twine", verbs(grave="upload register", reads="check")),
     ("flutter dart", verbs(network="pub get upgrade", grave="pub-publish", reads="doctor --version")),
     (
-        "apt apt-get aptitude yum dnf zypper pacman apk emerge snap flatpak dpkg rpm apt-cache dpkg-query port "
+        "apt apt-get aptitude yum dnf zypper pacman apk emerge snap flatpak dpkg rpm apt-cache dpkg-query "
+        "port "
         "pkg nix-env yay paru "
         "cave eopkg apt-key add-apt-repository apt-mark softwareupdate chocolatey choco winget xbps-install "
         "xbps-remove pkgin pkg_add pkg_delete slackpkg swupd urpmi tdnf microdnf rpm-ostree opkg tlmgr guix "
         "installer",
-        _system,
+        system,
     ),
 )

@@ -3,7 +3,7 @@
 from app.permits.calls import Call, Feed, Table, Usual, asks_for_help, judge_options, judge_usual, table
 from app.permits.letters import Finding
 from app.permits.options import row, take
-from app.permits.words import DEEP, UNKNOWN, Word
+from app.permits.words import DEEP, UNKNOWN, WILD, Word
 
 _GREP = "e= f=:read regexp= file=:read m= A= B= C= max-count= include= exclude= exclude-dir= context= r R recursive"
 _RG = (
@@ -109,6 +109,13 @@ def _pager(call: Call) -> list[Finding]:
     return found
 
 
+def _where(call: Call) -> list[Finding]:
+    folders = call.scope.folders
+    if len(folders) == 1 and not call.words and not WILD.search(folders[0]):
+        call.output = Feed(text=folders[0] + "\n")
+    return [Finding("R", "says where it is")]
+
+
 def _test(call: Call) -> list[Finding]:
     if any("$(" in word.text or "`" in word.text for word in call.words):
         return [Finding("U", "a subscript in it runs as code")]
@@ -180,7 +187,7 @@ READING: Table = table(
     ("grep egrep fgrep rgrep zgrep zegrep zfgrep rg ag ack", _grep),
     ("ls dir vdir exa eza lsd", _listing),
     (
-        "basename dirname realpath readlink pwd namei getfacl lsattr tty stat df ((",
+        "basename dirname realpath readlink namei getfacl lsattr tty stat df ((",
         Usual(why="only looks", operands="list"),
     ),
     (
@@ -192,6 +199,7 @@ READING: Table = table(
         ),
     ),
     ("tree", Usual(why="only looks", options="o=:write fromfile:read", operands="list")),
+    ("pwd", _where),
     ("test [ [[", _test),
     (
         "diff",

@@ -5,6 +5,7 @@ import re
 from app.permits.calls import Call, Judge, Table, asks_for_help, table
 from app.permits.letters import Finding
 from app.permits.options import row, take
+from app.permits.programs.by_verb import by_verb
 from app.permits.programs.packages import words_of
 from app.permits.words import Word, literal, names
 
@@ -87,7 +88,7 @@ _DOCKER_READ = names(
 _DOCKER_GRAVE = names(
     "push system-prune volume-prune volume-rm volume-remove image-prune container-prune "
     "network-prune builder-prune swarm secret config stack service node plugin buildx-prune "
-    "compose-push image-push"
+    "compose-push image-push manifest-push trust-sign trust-revoke"
 )
 _AFAR = re.compile(r"^(?:-f|--file=)?(?:oci|https?|git|ssh)://|^git@")
 _DOCKER_RUN = (
@@ -124,7 +125,12 @@ def _docker(call: Call) -> list[Finding]:
         ]
     if verb in _DOCKER_READ or pair in _DOCKER_READ:
         return [Finding("R", "only looks")]
-    if verb in ("pull", "login", "search") or pair in ("compose-pull", "image-pull", "compose-build-nothing"):
+    if verb in ("pull", "login", "logout", "search", "scout", "sbom", "extension", "model") or pair in (
+        "compose-pull",
+        "image-pull",
+        "manifest-inspect",
+        "plugin-install",
+    ):
         return [Finding("N", "uses the network")]
     if pair == "compose-down" and any(
         word.text in ("-v", "--volumes") or re.fullmatch(r"-\w*v\w*", word.text) for word in call.words
@@ -220,7 +226,7 @@ def _kubectl(call: Call) -> list[Finding]:
     return [Finding("F", f"{call.name} {verb} changes a cluster")]
 
 
-def _service(
+def service(
     *, reads: str = "", network: str = "", code: str = "", edits: str = "", other: str = "F", bare: str = "R"
 ) -> Judge:
     """Tools for services and clouds, by the first word that says something."""
@@ -262,13 +268,15 @@ _CLOUD_READ = re.compile(
 )
 
 
-def _cloud(call: Call) -> list[Finding]:
+def cloud(call: Call) -> list[Finding]:
     """`aws`, `gcloud`, `az`: what does not say that it only looks, acts."""
     if asks_for_help(call):
         return [Finding("R", "says what it is")]
     words = words_of(
         call, valued=frozenset({"--region", "--profile", "--project", "--output", "--query", "--format"})
     )
+    if words and words[0].text == "login":
+        return [Finding("N", "asks who one is")]
     if any(not word.is_literal for word in words[:3]):
         return [Finding("U", "what it does, only the run will tell")]
     if any(
@@ -314,7 +322,7 @@ SERVICES: Table = table(
     ("kubectl oc k", _kubectl),
     (
         "helm",
-        _service(
+        service(
             network="list ls search repo pull show status history get dependency",
             code="template lint package",
             reads="version env",
@@ -322,7 +330,7 @@ SERVICES: Table = table(
     ),
     (
         "terraform tofu terragrunt",
-        _service(
+        service(
             network="init plan refresh providers get output state-list state-show show",
             code="validate",
             edits="fmt",
@@ -332,39 +340,46 @@ SERVICES: Table = table(
     ),
     (
         "pulumi cdk cdktf sst serverless sls sam",
-        _service(network="preview diff ls list stack", code="synth build local validate", reads="version"),
+        service(network="preview diff ls list stack", code="synth build local validate", reads="version"),
     ),
     (
-        "vercel netlify now surge",
-        _service(
+        "vercel netlify now",
+        service(
             network="ls list logs inspect whoami status env-ls", code="dev build", reads="help", bare="F"
         ),
     ),
     (
-        "firebase fly flyctl wrangler heroku railway render doctl eb cf",
-        _service(
+        "firebase fly flyctl wrangler heroku railway render eb cf",
+        service(
             network="list ls logs status info whoami ps apps",
             code="dev serve emulators:start",
             reads="version help",
         ),
     ),
-    ("aws gcloud az", _cloud),
+    ("aws gcloud az", cloud),
     (
         "skopeo crane regctl oras",
-        _service(network="inspect list-tags digest manifest ls pull export catalog"),
+        service(network="inspect list-tags digest manifest ls pull export catalog"),
     ),
-    ("buildah", _service(reads="images containers inspect version", other="X")),
-    ("cosign", _service(network="verify verify-attestation verify-blob tree triangulate", code="version")),
-    ("argocd flux", _service(network="get list diff check logs app-get app-list app-diff", reads="version")),
-    ("eksctl consul nomad", _service(network="get status members info list", reads="version")),
-    ("packer", _service(network="init plugins", code="validate inspect", edits="fmt", reads="version")),
-    ("databricks bq", _service(network="ls list show head query get", reads="version")),
-    ("jf jfrog", _service(network="search config rt-search rt-download rt-ping", reads="--version")),
+    ("buildah", service(reads="images containers inspect version", other="X")),
+    ("cosign", service(network="verify verify-attestation verify-blob tree triangulate", code="version")),
+    ("argocd flux", service(network="get list diff check logs app-get app-list app-diff", reads="version")),
+    ("eksctl consul nomad", service(network="get status members info list", reads="version")),
+    ("packer", service(network="init plugins", code="validate inspect", edits="fmt", reads="version")),
+    ("databricks bq", service(network="ls list show head query get", reads="version")),
+    ("jf jfrog", service(network="search config rt-search rt-download rt-ping", reads="--version")),
     ("semantic-release np gh-pages release-it", _releases),
     ("goreleaser", _goreleaser),
     ("ngrok cloudflared", lambda call: [Finding("F", "opens this machine to others")]),
-    ("ansible ansible-playbook", _service()),
-    ("vagrant", _service(reads="status global-status", other="X")),
+    ("ansible ansible-playbook", service()),
+    (
+        "vagrant",
+        by_verb(
+            reads="status global-status",
+            network="box-add box-update box-outdated plugin-install plugin-update login",
+            grave="cloud push share",
+        ),
+    ),
     (
         "gpg gpg2",
         lambda call: (
@@ -373,5 +388,5 @@ SERVICES: Table = table(
             else [Finding("X", "works with keys")]
         ),
     ),
-    ("pass op bw vault security keyring", _service(reads="version help")),
+    ("pass op bw vault security keyring", service(reads="version help")),
 )

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from app.permits.calls import Call, Judge, Table, asks_for_help, runs_file, table
 from app.permits.letters import Finding
 from app.permits.options import row, take
+from app.permits.programs.by_file import beyond_running
 from app.permits.variables import judge_variable
 from app.permits.words import UNKNOWN, Word, literal
 
 
-def _wrapper(options: str, *, operands: int = 0, also: "Finding | None" = None) -> Judge:
+def wrapper(options: str, *, operands: int = 0, also: "Finding | None" = None) -> Judge:
     """Options of its own, so many operands of its own, then the command."""
 
     def judge(call: Call) -> list[Finding]:
@@ -122,7 +123,7 @@ def _shell(call: Call) -> list[Finding]:
         and operands[0].text != "-"
         and not operands[0].text.startswith("/dev/stdin")
     ):
-        return [*found, runs_file(call, operands[0])]
+        return [*found, runs_file(call, operands[0]), *beyond_running(call, operands[0], operands[1:])]
     return found + reads_program(call)
 
 
@@ -165,7 +166,7 @@ def _other_shell(call: Call) -> list[Finding]:
     if call.is_fed_by_network:
         return [Finding("F", "runs what the network gives")]
     if call.words and not call.words[0].text.startswith("-"):
-        return [runs_file(call, call.words[0])]
+        return [runs_file(call, call.words[0]), *beyond_running(call, call.words[0], call.words[1:])]
     return [Finding("U", f"the language of {call.name} is not read here")]
 
 
@@ -329,27 +330,27 @@ def _watch(call: Call) -> list[Finding]:
 _FLOCK = Finding("X", "runs a command in a way of its own")
 WRAPPERS: Table = table(
     ("env genv", _env),
-    ("nice", _wrapper("n= adjustment=")),
-    ("nohup", _wrapper("")),
-    ("setsid", _wrapper("")),
-    ("timeout gtimeout", _wrapper("k= s= kill-after= signal=", operands=1)),
-    ("stdbuf unbuffer", _wrapper("i= o= e= input= output= error=")),
+    ("nice", wrapper("n= adjustment=")),
+    ("nohup", wrapper("")),
+    ("setsid", wrapper("")),
+    ("timeout gtimeout", wrapper("k= s= kill-after= signal=", operands=1)),
+    ("stdbuf unbuffer", wrapper("i= o= e= input= output= error=")),
     ("command builtin exec time", _plain),
     ("coproc", _coproc),
     (
         "sudo doas",
-        _wrapper(
+        wrapper(
             "u= g= p= C= h= r= t= U= D= R= T= user= group= E n k S i s b H",
             also=Finding("F", "runs with more rights"),
         ),
     ),
-    ("flock", _wrapper("w= E= timeout=", operands=1, also=_FLOCK)),
-    ("ionice", _wrapper("c= n= p= class= classdata=", also=_FLOCK)),
-    ("chrt taskset", _wrapper("p= c=", operands=1, also=_FLOCK)),
-    ("strace ltrace", _wrapper("o= e= s= p= E= u=", also=_FLOCK)),
+    ("flock", wrapper("w= E= timeout=", operands=1, also=_FLOCK)),
+    ("ionice", wrapper("c= n= p= class= classdata=", also=_FLOCK)),
+    ("chrt taskset", wrapper("p= c=", operands=1, also=_FLOCK)),
+    ("strace ltrace", wrapper("o= e= s= p= E= u=", also=_FLOCK)),
     (
         "busybox toybox catchsegv fakeroot caffeinate dbus-run-session faketime rlwrap",
-        _wrapper("", also=_FLOCK),
+        wrapper("", also=_FLOCK),
     ),
     ("watch", _watch),
 )

@@ -1,0 +1,74 @@
+"""Tools whose first words say what they do: `tool verb`, `tool group verb`."""
+
+from app.permits.calls import Call, Judge, asks_for_help
+from app.permits.letters import Finding, Letter
+from app.permits.programs.packages import words_of
+from app.permits.words import Word
+
+_DEEDS: dict[Letter, str] = {
+    "R": "only reads",
+    "E": "changes files inside",
+    "X": "runs other code",
+    "N": "uses the network",
+    "F": "acts on others, or on the machine",
+}
+
+
+def by_verb(
+    *,
+    other: Letter = "X",
+    bare: Letter = "R",
+    reads: str = "",
+    edits: str = "",
+    code: str = "",
+    network: str = "",
+    grave: str = "",
+    through: str = "",
+    valued: str = "",
+) -> Judge:
+    """`group-verb` goes over `group`, which goes over `-verb`, whatever its group; behind a word of `through` stands
+    another command; `valued`: options with a value; what is in no list is `other`."""
+    lists: tuple[tuple[str, Letter], ...] = (
+        (reads, "R"),
+        (edits, "E"),
+        (code, "X"),
+        (network, "N"),
+        (grave, "F"),
+    )
+    known: dict[str, Letter] = {one: letter for text, letter in lists for one in text.split()}
+    with_value = frozenset(valued.split())
+    runs = frozenset(through.split())
+
+    def judge(call: Call) -> list[Finding]:
+        if asks_for_help(call):
+            return [Finding("R", "says what it is")]
+        words = words_of(call, valued=with_value)
+        if not words:
+            return [Finding(bare, f"{call.name} {_DEEDS[bare]}")]
+        if not words[0].is_literal:
+            return [Finding("U", f"what {call.name} does, only the run will tell")]
+        verb = words[0].text
+        pair = f"{verb}-{words[1].text}" if len(words) > 1 else verb
+        later = f"-{words[1].text}" if len(words) > 1 else verb
+        letter = known.get(pair) or known.get(verb) or known.get(later) or other
+        found = [Finding(letter, f"{call.name} {verb} {_DEEDS[letter]}")]
+        if verb in runs or pair in runs:
+            _behind(call, words[0 if verb in runs else 1])
+        if len(words) > 1 and words[1].is_unknown and any(one.startswith(f"{verb}-") for one in known):
+            found.append(Finding("U", f"what {call.name} {verb} does, only the run will tell"))
+        return found
+
+    return judge
+
+
+def _behind(call: Call, verb: Word) -> None:
+    """The command behind `--`, or behind the verb and its options."""
+    at = next((i for i, word in enumerate(call.words) if word is verb), len(call.words)) + 1
+    rest = list(call.words[at:])
+    ends = next((i for i, word in enumerate(rest) if word.text == "--"), None)
+    if ends is not None:
+        rest = rest[ends + 1 :]
+    while rest and rest[0].text.startswith("-"):
+        rest.pop(0)
+    if rest:
+        call.run(rest, call.feed)

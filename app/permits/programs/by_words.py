@@ -1,0 +1,80 @@
+"""What the words of a command say, whatever program it is: the verbs and options of tools for others, and addresses."""
+
+import re
+from collections.abc import Sequence
+from itertools import zip_longest
+
+from app.permits.letters import Finding
+from app.permits.words import Word, names
+
+_FOR_OTHERS = re.compile(r"(?:\w+[-:])?(?:publish|unpublish|deploy)(?:[A-Z]\w*)?")
+_GRAVE_NAME = re.compile(
+    r"(?!before|after|pre|post|check|test|dry)(?:.*[_-])?(?:deploy|publish|unpublish|destroy)(?:[_-].*)?"
+)
+_ASKS_ELSEWHERE = names(
+    "install upgrade update login logout signin signup clone push pull fetch download upload cloud sync "
+    "remote "
+    "self-update self-upgrade selfupdate selfupgrade whoami subscribe"
+)
+_ASKS_IN_A_GROUP = names(
+    "install upgrade login logout clone push pull fetch download upload sync search self-update selfupdate"
+)
+_NO_GROUP = names("help test tests lint check build new generate gen g add explain bench doc docs -")
+_PLAIN = re.compile(r"[a-z][a-z0-9:_-]*")
+_SENDS = re.compile(r"--(?:publish|deploy|push)(?:=(.*))?")
+_IS_NOT = frozenset({"false", "no", "never", "none", "0", "off"})
+_GIVEN_AWAY = re.compile(
+    r"--(?:upload|login|sync|remote|registry|registry-url|api-?key|api-?token|access-?token|auth-?token|token)(?:=.*)?"
+)
+_ADDRESS = re.compile(
+    r"(?:https?|ftps?|sftp|git|ssh|wss?|s3|gs|gcs|azure?|oci|docker|rsync|smb|nfs|grpcs?|amqps?|mqtts?|nats|rediss?|"
+    r"mongodb(?:\+srv)?|postgres(?:ql)?|mysql|kafka|ldaps?|b2|swift|webdavs?|ipfs|imaps?|smtps?)"
+    r"(?:\+\w+)?://(?:[^/@\s]*@)?(\[[^\]]*\]|[^/:?#\s]*)|magnet:|(?:git@|\w+@[\w-]+(?:\.[\w-]+)+:)"
+)
+_HOST = re.compile(
+    r"(?:[a-z0-9-]+\.)+[a-z]{2,}:\d{2,5}(?:/.*)?|(?!127\.|0\.0\.0\.0)\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?(?:/\S*)?",
+    re.IGNORECASE,
+)
+_HERE = frozenset({"", "localhost", "127.0.0.1", "0.0.0.0", "[::1]"})
+_TOLD_ABOUT_ITSELF = re.compile(
+    r"-.*(?:base|site|home|canonical|public|root|repo|doc|cors|origin)", re.IGNORECASE
+)
+"""Options whose address is only written down."""
+
+
+def words_say(name: str, words: Sequence[Word]) -> list[Finding]:
+    """What its words say everywhere, whatever program it is."""
+    operands = [word.text for word in words if not word.text.startswith("-")][:2]
+    verb, then = (*operands, "", "")[:2]
+    is_group = _PLAIN.fullmatch(verb) is not None and verb not in _NO_GROUP
+    if _FOR_OTHERS.fullmatch(verb) or (is_group and _FOR_OTHERS.fullmatch(then)):
+        return [Finding("F", f"{name} {verb} acts on others")]
+    if _GRAVE_NAME.fullmatch(name):
+        return [Finding("F", f"a program that is named {name} acts on others")]
+    for word, value in zip_longest(words, words[1:]):
+        sends = _SENDS.fullmatch(word.text)
+        if sends and (sends[1] or (value.text if value else "")) not in _IS_NOT:
+            return [Finding("F", f"{name} is told to {word.text.strip('-')}")]
+    if verb in _ASKS_ELSEWHERE or (is_group and then in _ASKS_IN_A_GROUP):
+        return [Finding("N", f"{name} {verb} may use the network")]
+    asks = next((word.text for word in words if _GIVEN_AWAY.fullmatch(word.text)), None)
+    if asks is not None:
+        return [Finding("N", f"{name} is given {asks.partition('=')[0]}")]
+    address = _address(words)
+    return [Finding("N", f"{name} is given {address}")] if address is not None else []
+
+
+def _address(words: Sequence[Word]) -> str | None:
+    before = ""
+    for word in words:
+        option, equals, value = word.text.partition("=") if word.text.startswith("-") else ("", "", word.text)
+        named_by = option if equals else before
+        before = word.text
+        if named_by.startswith("-") and _TOLD_ABOUT_ITSELF.match(named_by):
+            continue
+        found = _ADDRESS.match(value) or _ADDRESS.match(value.partition("=")[2])
+        if found and (value.startswith("http") or found[1] is None or found[1] not in _HERE):
+            return value
+        if _HOST.fullmatch(value):
+            return value
+    return None

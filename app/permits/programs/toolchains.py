@@ -1,0 +1,189 @@
+"""Managers of packages, sources and tools of further languages and boards: what they fetch and what they publish."""
+
+from app.permits.calls import Table, table
+from app.permits.programs.by_verb import by_verb
+
+_FETCHES = (
+    "install add update upgrade get fetch pull sync download search outdated remove uninstall rm self-update "
+    "self-upgrade selfupdate upgrade-self login logout restore deps clone init-remote"
+)
+
+TOOLCHAINS: Table = table(
+    # One language each
+    (
+        "bower jspm ni nci nun nup nlx jsr",
+        by_verb(
+            network=f"{_FETCHES} dlx i info lookup",
+            grave="publish unpublish register unregister",
+            other="X",
+            bare="N",
+        ),
+    ),
+    (
+        "pod",
+        by_verb(
+            network=f"{_FETCHES} repo setup try", grave="trunk repo-push", code="lib spec ipc", reads="env"
+        ),
+    ),
+    ("carthage", by_verb(network="bootstrap update checkout outdated", reads="version help")),
+    (
+        "vcpkg",
+        by_verb(network=f"{_FETCHES} bootstrap", reads="list version help", code="integrate export"),
+    ),
+    (
+        "dub nimble shards gleam alr haxelib luarocks opm lpm zef raco nimp esy elm elm-json spago bower "
+        "psc-package "
+        "roswell qlot clpm lein babashka cs coursier jbang sbtn "
+        "scala-cli glide gvt govendor rebar chicken-install "
+        "pkgx wapm wasmer wally rokit aftman bpkg paci hererocks "
+        "fontist",
+        by_verb(
+            network=f"{_FETCHES} build-deps resolve complete-dep launch setup java java-home use "
+            "deps-update deps-get pkg "
+            "deps.get deps.update with",
+            grave="publish upload deploy submit hex-publish -publish hex-retire",
+            reads="version help",
+        ),
+    ),
+    ("gleam", by_verb(network="add update deps", grave="publish hex docs-publish", reads="help")),
+    (
+        "pear pecl",
+        by_verb(
+            other="X",
+            network=f"{_FETCHES} channel-discover channel-update remote-list remote-info upgrade-all",
+            reads="list config-show version",
+        ),
+    ),
+    ("phive pie pickle cgr phpbrew-ext", by_verb(network=_FETCHES, reads="list show help")),
+    (
+        "perlbrew plenv exenv kiex swiftenv swiftly chruby frum fvm puro jabba "
+        "nodeenv nodist gobrew moonup vfox hermit devbox flox devenv aqua arkade "
+        "pkgman pyflow pythonz zigup zvm dvm tfswitch tgenv "
+        "eim u3d",
+        by_verb(
+            network=f"{_FETCHES} list-remote ls-remote available use create",
+            reads="list ls current version help which",
+        ),
+    ),
+    ("rustup-init.sh install-tl nix-channel rbenv-installer", by_verb(other="N", bare="N")),
+    (
+        "rails",
+        by_verb(
+            network="new plugin-new app:update app:template",
+            reads="--version",
+            grave="credentials:show credentials:edit encrypted:show encrypted:edit secrets:show",
+        ),
+    ),
+    ("quarto", by_verb(network="install update add use", grave="publish", reads="help")),
+    (
+        "quarkus mn spring jhipster jdk",
+        by_verb(network="create extension ext update add init upgrade", grave="deploy", reads="version"),
+    ),
+    (
+        "meteor",
+        by_verb(network="add update npm create search", grave="publish publish-release deploy", reads="list"),
+    ),
+    (
+        "ember nest ng sails gatsby vue nuxi hexo hakyll-init create-react-app yo plop giget "
+        " lambo laravel laravel-zero lumen symfony blitz redwood "
+        "wasp sencha polymer preact stencil",
+        by_verb(
+            network="new create init add install i update upgrade plugin addon login logout "
+            "telemetry analytics server:ca:install cloud local:server:ca:install telemetry link unlink",
+            grave="deploy publish cloud:deploy -deploy",
+            reads="version help",
+        ),
+    ),
+    (
+        "create-vite create-next-app create-svelte create-astro create-expo-app create-t3-app create-remix "
+        "create-vue "
+        "create-nuxt-app create-docusaurus create-strapi-app create-electron-app express-generator "
+        "wstool rosinstall gclient jiri",
+        by_verb(other="N", bare="N"),
+    ),
+    # Boards
+    (
+        "west",
+        by_verb(
+            network="update init blobs sdk packages-pip blobs-fetch",
+            reads="list topdir manifest help boards shields",
+        ),
+    ),
+    (
+        "pio platformio",
+        by_verb(
+            other="X",
+            bare="R",
+            network="pkg lib platform boards update upgrade remote account org team home access-list",
+            grave="access pkg-publish pkg-unpublish publish account-token org-add org-remove org-create "
+            "org-destroy "
+            "team-add team-create team-remove team-destroy",
+            reads="settings-get system-info",
+            code="pkg-list pkg-pack pkg-exec run test check debug device ci project settings lib-list",
+        ),
+    ),
+    (
+        "arduino-cli",
+        by_verb(
+            network="core lib update upgrade outdated board-search core-install lib-install",
+            reads="version config-dump core-list lib-list board-list board-listall",
+            code="compile upload sketch board debug monitor",
+        ),
+    ),
+    (
+        "idf.py",
+        by_verb(
+            network="update-dependencies add-dependency create-project-from-example docs", reads="--version"
+        ),
+    ),
+    ("circup", by_verb(other="N", reads="freeze list")),
+    ("mpremote", by_verb(code="connect run exec cp fs repl mount", network="mip", reads="devs")),
+    (
+        "mbed mbed-tools newt xmake apio",
+        by_verb(network="deploy new import add update install upgrade require", reads="version"),
+    ),
+    ("sdkmanager", by_verb(other="N", bare="N")),
+    ("avdmanager emulator", by_verb()),
+    (
+        "adb",
+        by_verb(
+            network="connect disconnect pair tcpip",
+            reads="devices version help",
+            grave="reboot root remount disable-verity",
+        ),
+    ),
+    # Trees of sources
+    (
+        "jj",
+        by_verb(
+            network="git-clone git-fetch git-push gerrit",
+            grave="config-set config-edit config-unset",
+        ),
+    ),
+    (
+        "fossil",
+        by_verb(network="clone sync pull push update up", grave="all settings user"),
+    ),
+    ("dolt", by_verb(network="clone fetch pull push login", grave="config backup")),
+    ("p4", by_verb(other="N", bare="N", grave="submit obliterate user group protect admin")),
+    ("cvs", by_verb(other="N")),
+    ("darcs pijul", by_verb(network="clone get pull push put send fetch")),
+    (
+        "ghq myrepos mr gita vcs repo meta mu-repo gitslave",
+        by_verb(
+            network="get clone update pull push sync fetch checkout up init upload import",
+            reads="list root help",
+        ),
+    ),
+    ("repo", by_verb(network="sync init upload download", reads="help")),
+    ("quilt stg git-branchless", by_verb(network="pull fetch mail email")),
+    (
+        "gt spr ghstack sl git-town av",
+        by_verb(network="sync submit s ss push repo get pull fetch auth", grave="land merge ship"),
+    ),
+    # Further systems
+    (
+        "xbps-query apt-file apt-listchanges apt-show-versions pkg_info equery qlist eix pacinfo pactree",
+        by_verb(other="R", network="update search -Rs"),
+    ),
+)

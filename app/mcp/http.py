@@ -8,7 +8,7 @@ import asyncio
 import json
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from email.utils import parsedate_to_datetime
 from time import time
 from typing import Any
@@ -36,6 +36,7 @@ _PASSING = (408, 429, 500, 502, 503, 504)
 _CONNECT_SECONDS = 30.0
 _SILENCE_SECONDS = 30 * 60.0
 """Of one answer's bytes; how long a call may take is asked elsewhere."""
+_LONG_PIECE = 256 * 1024
 
 
 def http_transport(
@@ -64,7 +65,8 @@ def http_transport(
             return
         async with clients(auth) as made:
             made.headers.update(server.headers)
-            async with streamable_http_client(url, http_client=made) as streams:
+            # How long an event may be is looked at here, where all answers are (`_Bounded`).
+            async with streamable_http_client(url, http_client=made, max_sse_event_size=None) as streams:
                 yield streams
 
     return opened
@@ -207,30 +209,47 @@ class _Wire(httpx2.AsyncBaseTransport):
 
 
 class _Bounded(httpx2.AsyncByteStream):
-    """No answer, and no event of a stream, is longer than a line of a process may be."""
+    """What an answer says, decompressed: no answer, and no event of a stream, is longer than a line of a process may
+    be, however little of it came over the wire."""
 
-    def __init__(self, stream: httpx2.AsyncByteStream, *, is_events: bool) -> None:
-        self._stream = stream
+    def __init__(self, answer: httpx2.Response, *, is_events: bool) -> None:
+        self._answer = answer
         self._is_events = is_events
         self._size = 0
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for piece in self._stream:
-            end = max(piece.rfind(b"\n\n"), piece.rfind(b"\r\n\r\n")) if self._is_events else -1
-            self._size = self._size + len(piece) if end < 0 else len(piece) - end
-            if self._size > LINE_BYTES:
-                raise ServerFault(f"it sent an answer of more than {LINE_BYTES // 1024 // 1024} MB")
-            yield piece
+        try:
+            async with aclosing(self._answer.aiter_bytes()) as pieces:
+                async for piece in pieces:
+                    end = max(piece.rfind(b"\n\n"), piece.rfind(b"\r\n\r\n")) if self._is_events else -1
+                    self._size = self._size + len(piece) if end < 0 else len(piece) - end
+                    if self._size > LINE_BYTES:
+                        raise self._refused(f"it sent an answer of more than {LINE_BYTES // 1024 // 1024} MB")
+                    yield piece
+                    if len(piece) > _LONG_PIECE:
+                        await asyncio.sleep(
+                            0
+                        )  # much can come of a little that has arrived: keys have their turn
+        except httpx2.DecodingError as problem:
+            raise self._refused(f"its answer cannot be decompressed: {problem}") from None
+
+    def _refused(self, why: str) -> Exception:
+        """As the SDK tells whoever asked, of a stream; of other answers it passes on what is raised."""
+        return httpx2.SSEError(why) if self._is_events else ServerFault(why)
 
     async def aclose(self) -> None:
-        await self._stream.aclose()
+        await self._answer.aclose()
 
 
-def _bounded(response: httpx2.Response) -> httpx2.Response:
-    if isinstance(response.stream, httpx2.AsyncByteStream):
-        is_events = response.headers.get("content-type", "").startswith("text/event-stream")
-        response.stream = _Bounded(response.stream, is_events=is_events)
-    return response
+def _bounded(answer: httpx2.Response) -> httpx2.Response:
+    kept = [
+        (name, value)
+        for name, value in answer.headers.multi_items()
+        if name.lower() not in ("content-encoding", "content-length")
+    ]
+    is_events = answer.headers.get("content-type", "").startswith("text/event-stream")
+    stream = _Bounded(answer, is_events=is_events)
+    return httpx2.Response(answer.status_code, headers=kept, stream=stream, extensions=answer.extensions)
 
 
 def _can_be_repeated(request: httpx2.Request) -> bool:

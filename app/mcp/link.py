@@ -33,6 +33,12 @@ MOST_SECONDS: Final = 30 * 60.0
 _CONNECTION_CLOSED = -32000
 _SESSION_ENDED = (-32600, "Session terminated")
 """What the SDK makes of a server that knows nothing of our session any more."""
+_BROKEN = "SSE stream failed: "
+_STREAMS = {
+    "SSE stream ended without a response": "its stream of events ended without an answer",
+    "SSE stream ended and reconnection attempts were exhausted": "its stream of events broke off again and again",
+}
+"""What the SDK says when an answer was to come in a stream of events and cannot come any more."""
 _LOGGERS = ("mcp", "client", "httpx2")
 
 
@@ -297,8 +303,10 @@ class ServerLink:
             raise ConnectionLost("the connection is closed")
         return self._client
 
-    async def _why_closed(self) -> ServerFault:
-        """What ended the connection says so a moment later."""
+    async def _why_closed(self, known: str) -> ServerFault:
+        """What ended the connection says so a moment later, unless it is `known` what ended the answer."""
+        if known:
+            return ConnectionLost(known)
         if self._task is not None:
             await asyncio.wait({self._task}, timeout=1.0)
         return self._fault if isinstance(self._fault, SignInNeeded) else ConnectionLost(str(self._fault))
@@ -314,7 +322,7 @@ class ServerLink:
         except MCPError as problem:
             if problem.code == _CONNECTION_CLOSED:
                 self._stop.set()
-                raise await self._why_closed() from None
+                raise await self._why_closed(_of_its_stream(problem.message)) from None
             if (problem.code, problem.message) == _SESSION_ENDED:
                 self._stop.set()
                 raise SessionEnded("the server has ended the session") from None
@@ -355,6 +363,11 @@ class _Patience:
             if not task.done():
                 task.cancel()
                 await asyncio.wait({task}, timeout=1)
+
+
+def _of_its_stream(said: str) -> str:
+    """What became of the stream of events in which an answer was to come; nothing when it is the connection's end."""
+    return _STREAMS.get(said, "") or (said.removeprefix(_BROKEN) if said.startswith(_BROKEN) else "")
 
 
 def _json(value: Any) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import json
 import secrets
 import ssl
 import threading
+import zlib
 from collections.abc import Callable
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -45,6 +46,12 @@ class GuardedServer:
         self.calls = 0
         self.flood = ""
         """The content type of an answer without an end."""
+        self.encoding = ""
+        """Of that answer, which then is compressed."""
+        self.mislabelled = False
+        """Says that its answers to calls are packed, which they are not."""
+        self.events = ""
+        """What an answer that comes as events says."""
         self.scope_of_calls = ""
         """What a token needs for calls."""
         self.scope_of: dict[str, str] = {}
@@ -217,7 +224,12 @@ def _requests_of(server: GuardedServer) -> type[BaseHTTPRequestHandler]:
                     if server.flood:
                         self._flood()
                         return
+                    if server.events:
+                        self._events(message["id"])
+                        return
                     result = {"content": [{"type": "text", "text": "heard"}]}
+                    if server.mislabelled:
+                        more["Content-Encoding"] = "gzip"
                 case "ping":
                     result = {}
                 case _ if "id" not in message:
@@ -235,13 +247,28 @@ def _requests_of(server: GuardedServer) -> type[BaseHTTPRequestHandler]:
         def _flood(self) -> None:
             self.send_response(200)
             self.send_header("Content-Type", server.flood)
+            if server.encoding:
+                self.send_header("Content-Encoding", server.encoding)
             self.end_headers()
+            begin = b"data: " if "event" in server.flood else b'{"jsonrpc": "'
+            piece = b"x" * 1_000_000
+            if server.encoding:  # each piece stands for itself, so that it can be sent again and again
+                packed = zlib.compressobj(wbits=31 if server.encoding == "gzip" else 15)
+                begin = packed.compress(begin) + packed.flush(zlib.Z_FULL_FLUSH)
+                piece = packed.compress(piece) + packed.flush(zlib.Z_FULL_FLUSH)
             try:
-                self.wfile.write(b"data: " if "event" in server.flood else b'{"jsonrpc": "')
+                self.wfile.write(begin)
                 while True:
-                    self.wfile.write(b"x" * 1_000_000)
+                    self.wfile.write(piece)
             except OSError:
                 self.close_connection = True
+
+        def _events(self, number: Any) -> None:
+            result = {"content": [{"type": "text", "text": server.events}]}
+            said = json.dumps({"jsonrpc": "2.0", "id": number, "result": result})
+            if server.events == "nothing":
+                said = ""
+            self._send(200, f"event: message\ndata: {said}\n\n".encode(), "text/event-stream", {})
 
         def _text(self, status: int, text: str) -> None:
             self._send(status, text.encode(), "text/plain", {})

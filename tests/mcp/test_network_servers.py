@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import resource
 import socket
 import sys
 from collections.abc import AsyncIterator
@@ -211,15 +212,44 @@ async def test_a_session_that_the_server_has_forgotten_is_begun_anew_and_the_cal
         assert len(server.sessions) == 1
 
 
-@pytest.mark.parametrize(
-    ("kind_of_answer", "words"),
-    [("application/json", "more than 64 MB"), ("text/event-stream", "the connection was closed")],
-)
-async def test_an_answer_without_an_end_is_not_read_to_it(tmp_path: Path, kind_of_answer: str, words: str):
+@pytest.mark.parametrize("encoding", ["", "gzip", "deflate"])
+@pytest.mark.parametrize("kind_of_answer", ["application/json", "text/event-stream"])
+async def test_an_answer_without_an_end_is_not_read_to_it(tmp_path: Path, kind_of_answer: str, encoding: str):
+    """Nor what becomes of it: a little that is packed can be a thousand times as long."""
     server = GuardedServer()
-    server.needs_sign_in, server.flood = False, kind_of_answer
+    server.needs_sign_in, server.flood, server.encoding = False, kind_of_answer, encoding
+    before = most_memory()
     async with life_with(server, tmp_path) as life:
-        with pytest.raises(Unable, match=words):
+        with pytest.raises(Unable, match="it sent an answer of more than 64 MB"):
             await life.call("echo", {})
+        assert most_memory() - before < 400_000_000
         server.flood = ""
         assert (await life.call("echo", {}))["content"][0]["text"] == "heard"
+
+
+def most_memory() -> int:
+    """Bytes that this process has had at most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+async def test_an_answer_in_events_may_be_as_long_as_any_other(tmp_path: Path):
+    server = GuardedServer()
+    server.needs_sign_in, server.events = False, "long " * 1_000_000
+    async with life_with(server, tmp_path) as life:
+        assert (await life.call("echo", {}))["content"][0]["text"] == server.events
+
+
+async def test_a_stream_of_events_that_ends_without_the_answer_is_told_as_that(tmp_path: Path):
+    server = GuardedServer()
+    server.needs_sign_in, server.events = False, "nothing"
+    async with life_with(server, tmp_path) as life:
+        with pytest.raises(Unable, match="its stream of events ended without an answer"):
+            await life.call("echo", {})
+
+
+async def test_an_answer_that_is_not_packed_as_it_says_is_told_as_that(tmp_path: Path):
+    server = GuardedServer()
+    server.needs_sign_in, server.mislabelled = False, True
+    async with life_with(server, tmp_path) as life:
+        with pytest.raises(Unable, match="cannot be decompressed"):
+            await life.call("echo", {})

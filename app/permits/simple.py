@@ -156,6 +156,7 @@ def _said(call: Call, findings: Sequence[Finding]) -> Feed:
 
 def _short_name(text: str) -> str | None:
     """The program's name if it is one of the system's; None for a path to a file of one's own."""
+    text = text.removesuffix(".exe")
     if "/" not in text:
         return text
     folder, _, name = posixpath.normpath(text).rpartition("/")

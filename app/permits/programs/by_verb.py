@@ -13,11 +13,26 @@ _DEEDS: dict[Letter, str] = {
     "F": "acts on others, or on the machine",
 }
 
+_ABOUT_ITSELF = frozenset({"--version", "--help", "-version", "-help", "-V", "-v", "-h"})
+_HARMLESS = _ABOUT_ITSELF | {
+    "-a",
+    "--all",
+    "--verbose",
+    "-q",
+    "--quiet",
+    "-l",
+    "--long",
+    "--json",
+    "--no-color",
+    "--plain",
+}
+"""Options with which what only reads goes on to do so."""
+
 
 def by_verb(
     *,
     other: Letter = "X",
-    bare: Letter = "R",
+    bare: Letter = "X",
     reads: str = "",
     edits: str = "",
     code: str = "",
@@ -44,13 +59,19 @@ def by_verb(
             return [Finding("R", "says what it is")]
         words = words_of(call, valued=with_value)
         if not words:
-            return [Finding(bare, f"{call.name} {_DEEDS[bare]}")]
+            asks = bool(call.words) and all(word.text in _ABOUT_ITSELF for word in call.words)
+            letter: Letter = "R" if asks else other if call.words else bare
+            return [Finding(letter, f"{call.name} {_DEEDS[letter]}")]
         if not words[0].is_literal:
             return [Finding("U", f"what {call.name} does, only the run will tell")]
         verb = words[0].text
         pair = f"{verb}-{words[1].text}" if len(words) > 1 else verb
         later = f"-{words[1].text}" if len(words) > 1 else verb
         letter = known.get(pair) or known.get(verb) or known.get(later) or other
+        if letter == "R" and not all(
+            word.text in _HARMLESS for word in call.words if word.text.startswith("-")
+        ):
+            letter = "X" if other == "R" else other
         found = [Finding(letter, f"{call.name} {verb} {_DEEDS[letter]}")]
         if verb in runs or pair in runs:
             _behind(call, words[0 if verb in runs else 1])

@@ -9,7 +9,12 @@ from app.permits.words import Word, names
 
 _FOR_OTHERS = re.compile(r"(?:\w+[-:])?(?:publish|unpublish|deploy)(?:[A-Z]\w*)?")
 _GRAVE_NAME = re.compile(
-    r"(?!before|after|pre|post|check|test|dry)(?:.*[_-])?(?:deploy|publish|unpublish|destroy)(?:[_-].*)?"
+    r"(?!before|after|pre|post|check|test|dry)(?:.*[_-])?(?:deploy|publish|unpublish|destroy)(?:er)?(?:[_-].*)?"
+    r"|Publish-\w+|(?:New|Set|Start|Stop|Restart|Remove|Suspend|Resume)-Service|Set-ExecutionPolicy"
+)
+_SENDING_NAME = re.compile(
+    r"(?:^|[_-])(?:upload|uploader|downloader|fetcher|login)$"
+    r"|^(?:Install|Update|Save|Find)-(?:Module|Script|Package\w*)$"
 )
 _ASKS_ELSEWHERE = names(
     "install upgrade update login logout signin signup clone push pull fetch download upload cloud sync "
@@ -20,7 +25,7 @@ _ASKS_IN_A_GROUP = names(
     "install upgrade login logout clone push pull fetch download upload sync search self-update selfupdate"
 )
 _NO_GROUP = names("help test tests lint check build new generate gen g add explain bench doc docs -")
-_PLAIN = re.compile(r"[a-z][a-z0-9:_-]*")
+_PLAIN = re.compile(r"[a-z][A-Za-z0-9:_-]*")
 _SENDS = re.compile(r"--(?:publish|deploy|push)(?:=(.*))?")
 _IS_NOT = frozenset({"false", "no", "never", "none", "0", "off"})
 _GIVEN_AWAY = re.compile(
@@ -44,8 +49,8 @@ _TOLD_ABOUT_ITSELF = re.compile(
 
 def words_say(name: str, words: Sequence[Word]) -> list[Finding]:
     """What its words say everywhere, whatever program it is."""
-    operands = [word.text for word in words if not word.text.startswith("-")][:2]
-    verb, then = (*operands, "", "")[:2]
+    plain = [word.text for word in words if _PLAIN.fullmatch(word.text)][:5]
+    verb, then = (*plain, "", "")[:2]
     is_group = _PLAIN.fullmatch(verb) is not None and verb not in _NO_GROUP
     if _FOR_OTHERS.fullmatch(verb) or (is_group and _FOR_OTHERS.fullmatch(then)):
         return [Finding("F", f"{name} {verb} acts on others")]
@@ -55,8 +60,10 @@ def words_say(name: str, words: Sequence[Word]) -> list[Finding]:
         sends = _SENDS.fullmatch(word.text)
         if sends and (sends[1] or (value.text if value else "")) not in _IS_NOT:
             return [Finding("F", f"{name} is told to {word.text.strip('-')}")]
-    if verb in _ASKS_ELSEWHERE or (is_group and then in _ASKS_IN_A_GROUP):
+    if verb in _ASKS_ELSEWHERE or (is_group and any(one in _ASKS_IN_A_GROUP for one in plain[1:])):
         return [Finding("N", f"{name} {verb} may use the network")]
+    if _SENDING_NAME.search(name):
+        return [Finding("N", f"a program that is named {name} may use the network")]
     asks = next((word.text for word in words if _GIVEN_AWAY.fullmatch(word.text)), None)
     if asks is not None:
         return [Finding("N", f"{name} is given {asks.partition('=')[0]}")]

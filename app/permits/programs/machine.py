@@ -88,16 +88,15 @@ MACHINE: Table = table(
     ),
     (
         "mkfs mkfs.ext4 mkfs.ext3 mkfs.ext2 mkfs.xfs mkfs.btrfs mkfs.vfat mke2fs mkswap fdisk parted sfdisk "
-        "gdisk wipefs badblocks hdparm "
-        "cryptsetup lvcreate lvremove vgremove pvremove mdadm zpool zfs diskutil losetup swapon swapoff tune2fs "
-        "resize2fs blkdiscard",
+        "gdisk wipefs badblocks hdparm cryptsetup lvcreate lvremove vgremove pvremove mdadm zpool zfs "
+        "diskutil losetup swapon swapoff tune2fs resize2fs blkdiscard",
         _floor("changes disks"),
     ),
     ("mknod", _floor("makes devices")),
     ("reboot shutdown halt poweroff init telinit kexec", _floor("stops the machine")),
     (
-        "useradd userdel usermod groupadd groupdel groupmod adduser deluser passwd chpasswd chsh chfn gpasswd "
-        "vipw",
+        "useradd userdel usermod groupadd groupdel groupmod adduser deluser passwd chpasswd chsh chfn "
+        "gpasswd vipw",
         _floor("changes users"),
     ),
     (
@@ -106,10 +105,9 @@ MACHINE: Table = table(
     ),
     (
         "modprobe insmod rmmod depmod dmsetup setenforce semanage sestatus-nothing update-alternatives "
-        "update-rc.d chkconfig rc-update "
-        "ldconfig-nothing hwclock timedatectl-nothing localectl-nothing grub-install update-grub efibootmgr "
-        "kextload csrutil nvram spctl defaults "
-        "scutil networksetup dscl tccutil udevadm setx reg netsh schtasks icacls takeown bcdedit diskpart sc",
+        "update-rc.d chkconfig rc-update ldconfig-nothing hwclock timedatectl-nothing localectl-nothing "
+        "grub-install update-grub efibootmgr kextload csrutil nvram spctl defaults scutil networksetup dscl "
+        "tccutil udevadm setx reg eventcreate wevtutil netsh schtasks icacls takeown bcdedit diskpart sc",
         _MACHINE,
     ),
     ("launchctl at batch atrm loginctl-nothing systemd-run", _floor("changes what runs later")),

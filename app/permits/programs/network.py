@@ -6,6 +6,7 @@ from app.permits.calls import Call, Table, Usual, asks_for_help, fetched, judge_
 from app.permits.letters import Finding
 from app.permits.options import row, take
 from app.permits.paths import file_name
+from app.permits.programs.wrapping import judge_known_part
 from app.permits.words import UNKNOWN, Word
 
 _CURL = (
@@ -142,10 +143,7 @@ def _ssh(call: Call) -> list[Finding]:
     if any(not word.is_literal or word.may_split for word in command):
         found.append(Finding("U", "what runs elsewhere, only the run will tell"))
         for word in operands:
-            if " " in word.text and not word.text.startswith(
-                UNKNOWN
-            ):  # a command line, as far as it is known
-                call.script(word.text.replace(UNKNOWN, "$unknown"), None)
+            judge_known_part(call, [word])
     elif command:
         call.script(" ".join(word.text for word in command), None)
     return found

@@ -158,10 +158,10 @@ def verbs(
         if verb in lists["runs"]:
             at = next(i for i, word in enumerate(call.words) if word.text == verb)
             return _through(call, at + 1)
-        for name, letter in (("grave", "F"), ("network", "N"), ("edits", "E"), ("reads", "R")):
-            if verb in lists[name] or pair in lists[name]:
-                deed = _DEEDS[letter]
-                return [Finding(letter, f"{call.name} {verb} {deed}")]  # type: ignore[arg-type]
+        for words_said in (pair, verb):
+            for name, letter in (("grave", "F"), ("network", "N"), ("edits", "E"), ("reads", "R")):
+                if words_said in lists[name]:
+                    return [Finding(letter, f"{call.name} {verb} {_DEEDS[letter]}")]  # type: ignore[arg-type]
         if verb in lists["scripts"]:
             return [named_script(words[1] if len(words) > 1 else None, call.name)]
         if grave_scripts:

@@ -8,7 +8,7 @@ _ASKS = (
     "list ls get show describe status info logs log whoami view inspect search regions ps top events history "
     "-list -ls -get -show -describe -status -info -logs -view -inspect -search -history -current"
 )
-_SAYS = "version help completion completions docs"
+_SAYS = "version help completion"
 
 
 _KEPT = by_verb(other="F", network="login logout whoami sync status lock unlock", reads=_SAYS)
@@ -17,17 +17,14 @@ _KEPT = by_verb(other="F", network="login logout whoami sync status lock unlock"
 PLATFORMS: Table = table(
     (
         "hcloud linode-cli exo ibmcloud openstack nova scw vultr-cli civo upctl oci aliyun tccli yc govc "
-        "doctl "
-        "ovhcloud upsun clever scalingo okteto qovery koyeb northflank akamai",
+        "doctl ovhcloud upsun clever scalingo okteto qovery koyeb northflank akamai",
         cloud,
     ),
     # Hosting of sites and applications
     (
-        "dokku gigalixir shipit vapor envoy nanobox balena particle "
-        "surge amplify "
-        "chalice zappa claudia func swa nhost appwrite supabase convex "
-        "neonctl pscale turso planetscale hasura shopify "
-        "terminus acli lagoon pantheon",
+        "dokku gigalixir shipit vapor envoy nanobox balena particle surge amplify chalice zappa claudia "
+        "func swa nhost appwrite supabase convex neonctl pscale turso planetscale hasura shopify terminus "
+        "acli lagoon pantheon",
         by_verb(
             other="F",
             reads=_SAYS,
@@ -41,13 +38,11 @@ PLATFORMS: Table = table(
         "eas",
         by_verb(
             other="F",
-            bare="R",
-            reads="help config",
+            reads="help",
             network="login logout whoami init build build:list build:view build:run build:download "
-            "build:cancel "
-            "project:info project:init channel:list channel:view branch:list branch:view update:list "
-            "update:view "
-            "device:list env:list env:pull account:view diagnostics analytics open workflow:status",
+            "build:cancel project:info project:init channel:list channel:view branch:list "
+            "branch:view update:list update:view device:list env:list env:pull account:view "
+            "diagnostics analytics open workflow:status",
             code="build:inspect fingerprint:generate fingerprint:compare update:configure build:configure "
             "workflow:validate",
         ),
@@ -57,7 +52,7 @@ PLATFORMS: Table = table(
         by_verb(
             grave="publish submit deploy upload",
             network="install add update upgrade login logout whoami init create sync plugin platform",
-            reads="help info doctor config",
+            reads="help",
         ),
     ),
     ("steamcmd butler itch", by_verb(other="N", grave="push publish +run_app_build workshop_build_item")),
@@ -65,22 +60,19 @@ PLATFORMS: Table = table(
         "fastlane",
         by_verb(
             grave="deliver pilot supply release beta deploy upload_to_testflight upload_to_app_store "
-            "upload_to_play_store "
-            "produce sigh cert match pem register_devices appstore spaceship spaceauth "
-            "firebase_app_distribution "
-            "testflight playstore production internal alpha -beta -release -deploy -upload "
-            "-upload_to_app_store "
-            "-upload_to_testflight -alpha -internal -production -playstore -testflight",
+            "upload_to_play_store produce sigh cert match pem register_devices appstore spaceship "
+            "spaceauth firebase_app_distribution testflight playstore production internal alpha -beta "
+            "-release -deploy -upload -upload_to_app_store -upload_to_testflight -alpha -internal "
+            "-production -playstore -testflight",
             network="add_plugin install_plugins update_plugins update_fastlane search_plugins init "
             "install_plugin",
-            reads="lanes list actions action docs env",
+            reads="docs",
         ),
     ),
     (
         "xcrun",
         by_verb(
             grave="altool notarytool stapler iTMSTransporter",
-            reads="--show-sdk-path",
             code="simctl xctest swift clang",
         ),
     ),
@@ -116,7 +108,6 @@ PLATFORMS: Table = table(
             other="X",
             grave="publish unpublish delete-publisher create-namespace",
             network="login logout show search get ls-publishers verify-pat",
-            reads="ls",
         ),
     ),
     (
@@ -125,14 +116,13 @@ PLATFORMS: Table = table(
     ),
     ("web-ext", by_verb(grave="sign", reads="docs")),
     (
-        "lerna changeset changesets rush beachball release-please standard-version "
-        "release-plz bumpp changelogen git-cliff multi-semantic-release",
+        "lerna changeset changesets rush beachball release-please standard-version release-plz bumpp "
+        "changelogen git-cliff multi-semantic-release",
         by_verb(
             grave="publish release release-pr github-release shipit nx-release tag deploy manifest-pr "
             "-publish",
             network="bootstrap install update add clone import init-cloud login connect connect-to-nx-cloud "
             "migrate",
-            reads="list ls ll la status",
         ),
     ),
     (
@@ -155,14 +145,12 @@ PLATFORMS: Table = table(
     (
         "kubeadm kops talosctl velero vcluster loft telepresence skaffold tilt helmfile helmsman werf "
         "devspace devpod garden argo argocd-autopilot kn istioctl linkerd cilium calicoctl cmctl k8sec "
-        "kubecfg tkn crossplane clusterctl rancher fluxctl kapp k0sctl k3sup eksctl-anywhere "
-        "odo tanzu rosa ocm osdctl stolonctl juju microk8s "
-        "waypoint boundary",
+        "kubecfg tkn crossplane clusterctl rancher fluxctl kapp k0sctl k3sup eksctl-anywhere odo tanzu rosa "
+        "ocm osdctl stolonctl juju microk8s waypoint boundary",
         by_verb(
             other="F",
             network=f"{_ASKS} diff wait check-cluster version analyze proxy-status pre check "
-            "validate-cluster "
-            "dashboard login logout deps repos fetch",
+            "validate-cluster dashboard login logout deps repos fetch",
             code="template build lint render schema test fix generate init validate manifest yaml",
             reads="help completion",
         ),
@@ -177,7 +165,7 @@ PLATFORMS: Table = table(
     ),
     (
         "ctr crictl",
-        by_verb(network="pull image-pull images-pull i-pull run", grave="images-push i-push push rmi rm rmp"),
+        by_verb(network="pull image-pull images-pull i-pull", grave="images-push i-push push rmi rm rmp"),
     ),
     ("kustomize", by_verb(reads="version")),
     ("krew", by_verb(network="install update upgrade search info", reads="list version")),
@@ -192,12 +180,11 @@ PLATFORMS: Table = table(
         ),
     ),
     ("ansible-pull ansible-console", by_verb(other="F", bare="F")),
-    ("ansible-doc", by_verb(other="R")),
+    ("ansible-doc", by_verb()),
     ("ansible-config ansible-inventory", by_verb()),
     (
         "salt salt-call salt-key salt-run salt-ssh salt-cloud knife chef-client chef-solo chef puppet "
-        "pyinfra "
-        "bosh cloud-init fwconsole plesk kcadm.sh",
+        "pyinfra bosh cloud-init fwconsole plesk kcadm.sh",
         by_verb(
             other="F",
             network=f"{_ASKS} test.ping diff",
@@ -212,16 +199,15 @@ PLATFORMS: Table = table(
     # Secrets
     (
         "gopass lpass rbw bws passage keepassxc-cli keybase skate secret-tool kwallet-query chamber "
-        "envchain secrethub melt paperkey akeyless teller berglas "
-        "credstash dashlane dcli",
+        "envchain secrethub melt paperkey akeyless teller berglas credstash dashlane dcli",
         _KEPT,
     ),
     (
-        "doppler infisical dotenvx aws-vault saml2aws aws-google-auth awsume granted aws-sso gimme-aws-creds "
-        "envkey-source",
+        "doppler infisical dotenvx aws-vault saml2aws aws-google-auth awsume granted aws-sso "
+        "gimme-aws-creds envkey-source",
         by_verb(other="F", network="run exec", through="run exec", reads=_SAYS, code="ext"),
     ),
-    ("sops", by_verb(other="F", bare="R", through="exec-env")),
+    ("sops", by_verb(other="F", through="exec-env")),
     (
         "kubeseal age-keygen ssh-keygen certbot acme.sh acme lego dehydrated mkcert step step-ca",
         by_verb(other="F", bare="F"),
@@ -232,19 +218,17 @@ PLATFORMS: Table = table(
         by_verb(
             other="N",
             grave="upload upload-large-folder repo-create repo-delete repos-create repo push deploy "
-            "datasets-create "
-            "datasets-version datasets-delete kernels-push competitions-submit models-create delete "
-            "discussions "
-            "endpoints jobs publish",
-            reads="version env cache scan-cache",
+            "datasets-create datasets-version datasets-delete kernels-push competitions-submit "
+            "models-create delete discussions endpoints jobs publish",
+            reads="version env scan-cache",
             code="offline",
         ),
     ),
     (
         "dvc",
         by_verb(
-            network="pull push fetch get get-url import import-url ls list update exp-push "
-            "exp-pull artifacts-get",
+            network="pull push fetch get get-url import import-url ls list update exp-push exp-pull "
+            "artifacts-get",
             reads="status diff dag version doctor root data-status params-diff metrics-show metrics-diff params",
             edits="add init remove move freeze unfreeze checkout commit",
             grave="destroy gc studio",
@@ -255,7 +239,6 @@ PLATFORMS: Table = table(
         by_verb(
             network="deps run seed snapshot build test show source debug init clone retry",
             code="compile parse",
-            reads="list ls",
         ),
     ),
     ("snowsql snow bcp bq-cli cbt odpscmd dbx", by_verb(other="N", bare="N", grave="deploy")),
@@ -265,22 +248,18 @@ PLATFORMS: Table = table(
     ),
     # Others' work: tickets, reviews, lists of mails
     (
-        "jira linear youtrack todoist tod fj berg hut gitlab "
-        "arc rbt b4 git-review git-pw pwclient gitsome gist copr copr-cli koji bodhi "
-        "fedpkg centpkg rhpkg osc bugzilla reportbug apport-bug abrt-cli zapier stripe twilio "
-        "sf sfdx bk buildkite circleci travis drone jenkins-cli "
-        "codefresh gitlab-runner vela concourse "
-        "datadog-ci honeycomb pagerduty pd ohdear cli4 flarectl cli53 "
+        "jira linear youtrack todoist tod fj berg hut gitlab arc rbt b4 git-review git-pw pwclient gitsome "
+        "gist copr copr-cli koji bodhi fedpkg centpkg rhpkg osc bugzilla reportbug apport-bug abrt-cli "
+        "zapier stripe twilio sf sfdx bk buildkite circleci travis drone jenkins-cli codefresh "
+        "gitlab-runner vela concourse datadog-ci honeycomb pagerduty pd ohdear cli4 flarectl cli53 "
         "namecheap-cli github-label-sync wacli exercism codecrafters auth0 okta",
         by_verb(
             other="F",
             network=f"{_ASKS} login logout me open browse download-build download clone pull fetch am "
-            "shazam checkout "
-            "co co-pull checks listen diff issues projects sprints config-validate auth-login "
-            "taginfo buildinfo",
+            "shazam checkout co co-pull checks listen diff issues projects sprints config-validate "
+            "auth-login taginfo buildinfo",
             code="local config-process config lint exec local-execute prep build-local process verify "
-            "validate test "
-            "compile",
+            "validate test compile",
             reads=_SAYS,
         ),
     ),
@@ -289,8 +268,7 @@ PLATFORMS: Table = table(
         "truffle hardhat sui solana soroban aptos starkli brownie",
         by_verb(
             grave="deploy migrate publish send transfer sign create-nft airdrop program-deploy "
-            "client-publish "
-            "script-broadcast",
+            "client-publish script-broadcast",
             network="balance account logs login auth init-remote",
             reads="--version help",
         ),

@@ -225,12 +225,12 @@ READING: Table = table(
     ("echo printf", _printing),
     ("read mapfile readarray getopts", _read),
     (
-        "true false : sleep seq date cal uptime uname arch nproc whoami id groups users who w logname hostid yes "
+        "true false : sleep seq cal uptime uname nproc whoami id groups users who w logname hostid yes "
         "expr free "
         "vmstat iostat lscpu lsblk lsusb lspci ps pgrep top htop pstree locale getconf clear tput stty reset "
         "numfmt "
-        "wait jobs help history hash times dirs shift break continue caller bind compgen complete getent pidof "
-        "sw_vers nvidia-smi whatis apropos whereis which type ulimit umask set shopt",
+        "wait jobs help hash times dirs shift break continue caller getent pidof "
+        "sw_vers whatis apropos whereis which type ulimit umask set shopt",
         _TEXT,
     ),
     ("lsof fuser", Usual(why="only looks", operands="text", options="k:X kill:X")),

@@ -6,7 +6,7 @@ from app.permits.calls import Call, Judge, Table, asks_for_help, table
 from app.permits.letters import Finding
 from app.permits.options import row, take
 from app.permits.programs.packages import named_script, words_of
-from app.permits.programs.wrapping import wrapper
+from app.permits.programs.wrapping import judge_known_part, wrapper
 from app.permits.variables import judge_variable
 from app.permits.words import WILD, Word
 
@@ -25,7 +25,10 @@ def _with_variables(call: Call) -> list[Finding]:
     if words and words[0].text.startswith("-"):
         return [*found, Finding("X", "runs a command")]
     if call.name == "cross-env-shell" and words:
-        _as_script(call, [Word(" ".join(word.source or word.text for word in words))])
+        if not all(word.is_literal for word in words):
+            judge_known_part(call, words)
+            return [*found, Finding("U", "what it runs, only the run will tell")]
+        call.script(" ".join(word.text for word in words), None)
         return found
     if words:
         call.run(words, call.feed)
@@ -35,6 +38,7 @@ def _with_variables(call: Call) -> list[Finding]:
 def _as_script(call: Call, words: list[Word]) -> list[Finding]:
     for word in words:
         if not word.is_literal or word.may_split:
+            judge_known_part(call, [word])
             return [Finding("U", "what it runs, only the run will tell")]
         call.script(word.text, None)
     return []
@@ -173,12 +177,11 @@ RUNNERS: Table = table(
     ("entr", _watches("a c d n p r s z x")),
     ("reflex gow chokidar onchange", _watches("r= regex= g= glob= R= G= s d= c= command=", "c command")),
     (
-        "lima chronic ifne retry daemonize setarch linux32 linux64 i386 x86_64 pee tini dumb-init s6-setuidgid "
-        "catatonit firejail bwrap schroot cgexec systemd-inhibit systemd-cat dbus-launch prime-run "
-        "gamemoderun xvfb-run mangohud optirun primusrun pasuspender pw-jack wine ccache sccache distcc "
-        "icecc intercept-build bear scan-build kde-inhibit xwfb-run cage rargs xe tqdm sem prlimit numactl "
-        "runlim "
-        "softlimit chpst envdir envuidgid setuidgid valgrind heaptrack rr samply uftrace",
+        "lima chronic ifne retry daemonize setarch linux32 linux64 i386 x86_64 pee tini dumb-init "
+        "s6-setuidgid catatonit firejail bwrap schroot cgexec systemd-inhibit systemd-cat dbus-launch "
+        "prime-run gamemoderun xvfb-run mangohud optirun primusrun pasuspender pw-jack wine ccache sccache "
+        "distcc icecc intercept-build bear scan-build kde-inhibit xwfb-run cage rargs xe tqdm sem prlimit "
+        "numactl runlim softlimit chpst envdir envuidgid setuidgid valgrind heaptrack rr samply uftrace",
         wrapper("n= e= s= p= f= w= i= b= cpunodebind= membind= server-args= server-num= a", also=_RUNS),
     ),
     ("sshpass", wrapper("p= f= d= e v")),

@@ -139,7 +139,10 @@ def _docker(call: Call) -> list[Finding]:
     if verb == "rm" and any(re.fullmatch(r"-\w*v\w*|--volumes", word.text) for word in call.words):
         return [Finding("F", "removes volumes, which nothing holds")]
     found = [Finding("X", f"{call.name} {verb} works outside the box")]
-    if verb == "buildx" and ("--push" in (word.text for word in call.words) or pair == "buildx-imagetools"):
+    if pair == "buildx-imagetools":
+        looks = any(word.text == "inspect" for word in words[2:3])
+        found.append(Finding("N", "asks a registry") if looks else Finding("F", "pushes to a registry"))
+    if verb == "buildx" and "--push" in (word.text for word in call.words):
         found.append(Finding("F", "pushes to a registry"))
     if verb == "compose" and any(_AFAR.search(word.text) for word in call.words):
         found.append(Finding("N", "its services are described elsewhere"))
@@ -248,7 +251,8 @@ def service(
             return [Finding("R", "says what it is")]
         words = words_of(call)
         if not words:
-            return [Finding(bare, f"{call.name} {deeds[bare]}")]  # type: ignore[arg-type]
+            letter = bare if len(call.words) < 2 else other
+            return [Finding(letter, f"{call.name} {deeds[letter]}")]  # type: ignore[arg-type]
         if not words[0].is_literal:
             return [Finding("U", f"what {call.name} does, only the run will tell")]
         verb = words[0].text

@@ -21,9 +21,7 @@ TOOLCHAINS: Table = table(
     ),
     (
         "pod",
-        by_verb(
-            network=f"{_FETCHES} repo setup try", grave="trunk repo-push", code="lib spec ipc", reads="env"
-        ),
+        by_verb(network=f"{_FETCHES} repo setup try", grave="trunk repo-push", code="lib spec ipc"),
     ),
     ("carthage", by_verb(network="bootstrap update checkout outdated", reads="version help")),
     (
@@ -32,15 +30,11 @@ TOOLCHAINS: Table = table(
     ),
     (
         "dub nimble shards gleam alr haxelib luarocks opm lpm zef raco nimp esy elm elm-json spago bower "
-        "psc-package "
-        "roswell qlot clpm lein babashka cs coursier jbang sbtn "
-        "scala-cli glide gvt govendor rebar chicken-install "
-        "pkgx wapm wasmer wally rokit aftman bpkg paci hererocks "
-        "fontist",
+        "psc-package roswell qlot clpm lein babashka cs coursier jbang sbtn scala-cli glide gvt govendor "
+        "rebar chicken-install pkgx wapm wasmer wally rokit aftman bpkg paci fontist",
         by_verb(
             network=f"{_FETCHES} build-deps resolve complete-dep launch setup java java-home use "
-            "deps-update deps-get pkg "
-            "deps.get deps.update with",
+            "deps-update deps-get pkg deps.get deps.update with",
             grave="publish upload deploy submit hex-publish -publish hex-retire",
             reads="version help",
         ),
@@ -56,10 +50,8 @@ TOOLCHAINS: Table = table(
     ),
     ("phive pie pickle cgr phpbrew-ext", by_verb(network=_FETCHES, reads="list show help")),
     (
-        "perlbrew plenv exenv kiex swiftenv swiftly chruby frum fvm puro jabba "
-        "nodeenv nodist gobrew moonup vfox hermit devbox flox devenv aqua arkade "
-        "pkgman pyflow pythonz zigup zvm dvm tfswitch tgenv "
-        "eim u3d",
+        "perlbrew plenv exenv kiex swiftenv swiftly chruby frum fvm puro jabba nodist gobrew moonup vfox "
+        "hermit devbox flox devenv aqua arkade pkgman pyflow pythonz zigup zvm dvm eim u3d",
         by_verb(
             network=f"{_FETCHES} list-remote ls-remote available use create",
             reads="list ls current version help which",
@@ -81,24 +73,22 @@ TOOLCHAINS: Table = table(
     ),
     (
         "meteor",
-        by_verb(network="add update npm create search", grave="publish publish-release deploy", reads="list"),
+        by_verb(network="add update npm create search", grave="publish publish-release deploy"),
     ),
     (
-        "ember nest ng sails gatsby vue nuxi hexo hakyll-init create-react-app yo plop giget "
-        " lambo laravel laravel-zero lumen symfony blitz redwood "
-        "wasp sencha polymer preact stencil",
+        "ember nest ng sails gatsby vue nuxi hexo hakyll-init create-react-app yo plop giget lambo laravel "
+        "laravel-zero lumen symfony blitz redwood wasp sencha polymer preact stencil",
         by_verb(
-            network="new create init add install i update upgrade plugin addon login logout "
-            "telemetry analytics server:ca:install cloud local:server:ca:install telemetry link unlink",
+            network="new create init add install i update upgrade plugin addon login logout telemetry "
+            "analytics server:ca:install cloud local:server:ca:install telemetry link unlink",
             grave="deploy publish cloud:deploy -deploy",
             reads="version help",
         ),
     ),
     (
         "create-vite create-next-app create-svelte create-astro create-expo-app create-t3-app create-remix "
-        "create-vue "
-        "create-nuxt-app create-docusaurus create-strapi-app create-electron-app express-generator "
-        "wstool rosinstall gclient jiri",
+        "create-vue create-nuxt-app create-docusaurus create-strapi-app create-electron-app "
+        "express-generator wstool rosinstall gclient jiri",
         by_verb(other="N", bare="N"),
     ),
     # Boards
@@ -113,11 +103,9 @@ TOOLCHAINS: Table = table(
         "pio platformio",
         by_verb(
             other="X",
-            bare="R",
             network="pkg lib platform boards update upgrade remote account org team home access-list",
             grave="access pkg-publish pkg-unpublish publish account-token org-add org-remove org-create "
-            "org-destroy "
-            "team-add team-create team-remove team-destroy",
+            "org-destroy team-add team-create team-remove team-destroy",
             reads="settings-get system-info",
             code="pkg-list pkg-pack pkg-exec run test check debug device ci project settings lib-list",
         ),
@@ -136,19 +124,19 @@ TOOLCHAINS: Table = table(
             network="update-dependencies add-dependency create-project-from-example docs", reads="--version"
         ),
     ),
-    ("circup", by_verb(other="N", reads="freeze list")),
+    ("circup", by_verb(other="N")),
     ("mpremote", by_verb(code="connect run exec cp fs repl mount", network="mip", reads="devs")),
     (
         "mbed mbed-tools newt xmake apio",
         by_verb(network="deploy new import add update install upgrade require", reads="version"),
     ),
-    ("sdkmanager", by_verb(other="N", bare="N")),
+    ("sdkmanager nodeenv hererocks tfswitch tgenv", by_verb(other="N", bare="N")),
     ("avdmanager emulator", by_verb()),
     (
         "adb",
         by_verb(
             network="connect disconnect pair tcpip",
-            reads="devices version help",
+            reads="version help",
             grave="reboot root remount disable-verity",
         ),
     ),
@@ -180,10 +168,5 @@ TOOLCHAINS: Table = table(
     (
         "gt spr ghstack sl git-town av",
         by_verb(network="sync submit s ss push repo get pull fetch auth", grave="land merge ship"),
-    ),
-    # Further systems
-    (
-        "xbps-query apt-file apt-listchanges apt-show-versions pkg_info equery qlist eix pacinfo pactree",
-        by_verb(other="R", network="update search -Rs"),
     ),
 )

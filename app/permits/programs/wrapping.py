@@ -8,7 +8,7 @@ from app.permits.letters import Finding
 from app.permits.options import row, take
 from app.permits.programs.by_file import beyond_running
 from app.permits.variables import judge_variable
-from app.permits.words import UNKNOWN, Word, literal
+from app.permits.words import UNKNOWN, WILD, Word, literal
 
 
 def wrapper(options: str, *, operands: int = 0, also: "Finding | None" = None) -> Judge:
@@ -133,11 +133,22 @@ def _from_text(call: Call, operands: Sequence[Word]) -> list[Finding]:
     if not operands or not operands[0].is_literal or operands[0].may_split:
         if operands and operands[0].source and _has_network(call, operands[0]):
             return [Finding("F", "runs what the network gives")]
+        judge_known_part(call, operands[:1])
         return [Finding("U", "what this shell runs, only the run will tell")]
     is_known = not any(word.is_unknown or word.may_split for word in operands[1:])
     arguments = tuple(word.text for word in operands[1:]) or (call.name,)
     call.script(operands[0].text, arguments if is_known else None)
     return []
+
+
+def judge_known_part(call: Call, words: Sequence[Word]) -> None:
+    """A command line of which something is not known: what it does for all that is known of it."""
+    text = " ".join(word.text for word in words)
+    if " " in text and not text.startswith(UNKNOWN):
+        text = re.sub(
+            rf"'([^']*{WILD.pattern}[^']*)'", r'"\1"', text
+        )  # in single quotes nothing stands for another
+        call.script(WILD.sub("$unknown", text), None)
 
 
 def _has_network(call: Call, word: Word) -> bool:
@@ -175,6 +186,7 @@ def _eval(call: Call) -> list[Finding]:
     if any(not word.is_literal or word.may_split for word in words):
         if any(_has_network(call, word) for word in words):
             return [Finding("F", "runs what the network gives")]
+        judge_known_part(call, words)
         return [Finding("U", "what eval runs, only the run will tell")]
     call.script(" ".join(word.text for word in words), call.scope.arguments, "here")
     return []
@@ -198,6 +210,7 @@ def _trap(call: Call) -> list[Finding]:
     if not words or words[0].text in ("-l", "-p", "-", ""):
         return [Finding("R", "only looks")]
     if not words[0].is_literal:
+        judge_known_part(call, words[:1])
         return [Finding("U", "what the trap runs, only the run will tell")]
     if len(words) > 1 or not words[0].text.isdigit():
         call.script(words[0].text, call.scope.arguments, "here")
@@ -322,6 +335,7 @@ def _watch(call: Call) -> list[Finding]:
     if not taken.operands:
         return [Finding("R", "runs nothing")]
     if any(not word.is_literal for word in taken.operands):
+        judge_known_part(call, taken.operands)
         return [Finding("U", "what it runs, only the run will tell")]
     call.script(" ".join(word.text for word in taken.operands), None)
     return [Finding("X", "runs a command again and again")]

@@ -26,7 +26,7 @@ from app.values.messages import AssistantMessage, CustomMessage
 from app.values.wire import to_wire
 from tools.base import ToolError
 from tools.diagnostics.problems import ChangedText, CodeProblem, in_order
-from tools.diagnostics.reading import clean
+from tools.diagnostics.reading import MOST_TEXT, clean
 from tools.running.shell import child_environment
 from tools.workspace import Workspace
 
@@ -142,7 +142,7 @@ class Diagnostics:
         ground = await self._ground()
         starts, failures = await self._starts(changed, ground)
         if starts:
-            names = tuple(dict.fromkeys(start.name for start in starts))
+            names = tuple(dict.fromkeys(self._masked(start.name) for start in starts))
             await self._telling.publish(DiagnosticsStart(programs=names, files=len(changed)))
         found = await self._of_programs(starts, changed, ground) if starts else NewlySaid()
         said = await self._hooks.diagnose(changed)
@@ -150,8 +150,9 @@ class Diagnostics:
             return None, []
         fresh = self._untold([*found.problems, *said])
         shown = await asyncio.to_thread(self._shown, fresh[:MOST_SHOWN], ground.root)
-        end = DiagnosticsEnd(problems=shown, total=len(fresh), failures=(*failures, *found.failures))
-        return end, fresh
+        # A program that breaks quotes what it stumbled over; cut when nothing of a secret can stay on this side.
+        broken = tuple(clean(self._masked(one), 2 * MOST_TEXT) for one in (*failures, *found.failures))
+        return DiagnosticsEnd(problems=shown, total=len(fresh), failures=broken), fresh
 
     async def _ground(self) -> "LookGround":
         from tools.diagnostics.programs import LookGround  # noqa: PLC0415  (as above)
@@ -235,16 +236,19 @@ class Diagnostics:
     def _shown(self, problems: Sequence[CodeProblem], root: str) -> tuple[Diagnostic, ...]:
         return tuple(
             Diagnostic(
-                path=clean(os.path.relpath(one.path, root)),
+                path=clean(self._masked(os.path.relpath(one.path, root))),
                 line=one.line,
                 column=one.column,
-                text=clean(self._masking.text(one.text, "diagnostics")),
-                code=one.code,
-                source=one.source,
+                text=clean(self._masked(one.text)),
+                code=self._masked(one.code),
+                source=self._masked(one.source),
                 severity=one.severity,
             )
             for one in problems
         )
+
+    def _masked(self, text: str) -> str:
+        return self._masking.text(text, "diagnostics")
 
     def _tell_failures(self, failures: Sequence[str]) -> None:
         for failure in failures:

@@ -132,7 +132,13 @@ class Pending:
     def told(self, resolved: Resolved) -> CustomMessage:
         """For the model, which did not answer itself."""
         who = "The user" if resolved.by == "person" else "The program that the user works with"
-        deed = "applied" if resolved.action == "apply" else "discarded"
+        deed = (
+            "discarded"
+            if resolved.action == "discard"
+            else "applied"
+            if resolved.is_done
+            else "wanted to apply"
+        )
         text = f"{who} {deed} what was staged. {resolved.text}"
         return CustomMessage(custom_type=TOLD, content=text)
 

@@ -392,10 +392,10 @@ class ClientCommands:
         return await self._ask("list_pending")
 
     async def resolve_pending(
-        self, action: Literal["apply", "discard"], reason: str = ""
+        self, action: Literal["apply", "discard"], reason: str = "", pending_id: str | None = None
     ) -> results.PendingResolved:
-        """Apply or discard staged changes. Without `id` the only one. All is written as staged, or nothing."""
-        return await self._ask("resolve_pending", action=action, reason=reason)
+        """Apply or discard staged changes. Without `pendingId` the only one. All is written as staged, or nothing."""
+        return await self._ask("resolve_pending", action=action, reason=reason, pending_id=pending_id)
 
     async def get_mcp_servers(self) -> Sequence[ServerView]:
         """MCP servers, with their tools and how they stand. As far as is known: none is contacted."""

@@ -168,6 +168,30 @@ async def test_secrets_in_what_is_said_are_masked(tmp_path: Path):
     assert len(told(play)[0]) < 1_000
 
 
+@pytest.mark.parametrize(
+    "script", ["import sys; sys.exit(f'{before} error: {key}')", "print(f'a.txt:1:1: no {key}')"]
+)
+async def test_secrets_are_masked_in_what_a_program_breaks_with_and_in_names(tmp_path: Path, script: str):
+    key = "ghp_" + "Ab3d" * 9
+    before = "x" * (MOST_TEXT - 20)
+    (tmp_path / "linter.py").write_text(f"before, key = {before!r}, {key!r}\n{script}")
+    command = f"{sys.executable} {tmp_path}/linter.py --token {key}"
+    play = stage(
+        tmp_path, call("write", path=f"{key}.txt", content="1"), say("done"), say("oh"), command=command
+    )
+    play.in_force.set(
+        "diagnostics.commands", {"*.txt": [command, f"{sys.executable} -c 'import sys; sys.exit(3)' {key}"]}
+    )
+    write(play, "a.txt", "1")
+    await play.prompt("go")
+    heard = [
+        *told(play),
+        *warnings(play),
+        *map(str, [*play.all(DiagnosticsStart), *play.all(DiagnosticsEnd)]),
+    ]
+    assert warnings(play) and key[:12] not in "".join(heard)
+
+
 # What was before
 
 

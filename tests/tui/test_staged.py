@@ -103,6 +103,30 @@ async def test_several_are_asked_about_one_after_the_other(tmp_path: Path) -> No
     assert (tmp_path / "project" / "second.txt").read_text() == "new\n"
 
 
+async def test_each_of_several_is_asked_about_once_and_not_while_the_agent_works(tmp_path: Path) -> None:
+    seen: list[bool] = []
+
+    def look(context: Context, count: int) -> ScriptedAnswer:
+        seen.append(app.approval_bar.asked is None and not app.pages.approvals.is_asking)
+        return say("ok")
+
+    app = make_app(tmp_path, look, options=OPTIONS)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await app.is_ready.wait()
+        for name in ("first", "second"):
+            await app.session.stage(name, "mine", [WishedChange(path=f"{name}.txt", text="new\n")])
+        await app.settling_until(pilot, lambda: app.approval_bar.asked is not None)
+        await pilot.pause()
+        await pilot.pause()
+        wait(app)
+        await pilot.press("alt+a")
+        await app.settling_until(pilot, lambda: "second" in getattr(app.approval_bar.asked, "text", ""))
+        await submit(app, pilot, "go on")
+        await settled(app, pilot)
+        await app.settling_until(pilot, lambda: app.approval_bar.asked is not None)
+    assert seen == [True]
+
+
 async def test_another_who_answers_takes_the_question_away(tmp_path: Path) -> None:
     app = staging_app(tmp_path)
     async with app.run_test(size=(100, 30)) as pilot:

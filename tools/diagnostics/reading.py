@@ -120,7 +120,7 @@ def _decoded(output: str, kind: Any) -> Any:
         return []
     start = text.find("[")
     if start < 0:
-        raise Unreadable(clean(text[:2_000]))
+        raise Unreadable(clean(text[:MOST_READ], MOST_KEPT))
     try:
         return msgspec.json.decode(text[start:], type=kind)
     except msgspec.DecodeError as problem:
@@ -148,7 +148,7 @@ def tsc(output: str, source: str, place: Place) -> list[CodeProblem]:
         elif _TSC_AT_ALL.match(line):
             general = general or line
     if general and not found:
-        raise Unreadable(clean(general))
+        raise Unreadable(clean(general, MOST_KEPT))
     return found[:MOST_READ]
 
 

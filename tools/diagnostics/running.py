@@ -72,7 +72,8 @@ def _failed(how: ProgramStart, said: "_Said", why: str) -> str:
         return f"{how.name} was ended by signal {-said.code}"
     told = (said.errors + b"\n" + said.output if how.reads_both else said.errors)[:_MOST_WORDS]
     lines = [line for line in told.decode("utf-8", "replace").splitlines() if line.strip()]
-    words = why or reading.clean(next((line for line in lines if "rror" in line), lines[0] if lines else ""))
+    line = next((line for line in lines if "rror" in line), lines[0] if lines else "")
+    words = why or reading.clean(line, reading.MOST_KEPT)
     return f"{how.name} failed (exit code {said.code})" + (f": {words}" if words else "")
 
 

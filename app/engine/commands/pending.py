@@ -17,10 +17,10 @@ async def list_pending(session: Session) -> Sequence[PendingAction]:
 
 @command(
     "Apply or discard staged changes",
-    "Without `id` the only one. All is written as staged, or nothing.",
+    "Without `pendingId` the only one. All is written as staged, or nothing.",
 )
 async def resolve_pending(
-    session: Session, action: Literal["apply", "discard"], reason: str = "", id: str | None = None
+    session: Session, action: Literal["apply", "discard"], reason: str = "", pending_id: str | None = None
 ) -> results.PendingResolved:
-    resolved = await session.resolve_pending(id, action, reason, by="program")
+    resolved = await session.resolve_pending(pending_id, action, reason, by="program")
     return {"id": resolved.staged.id, "done": resolved.is_done, "text": resolved.text}

@@ -86,5 +86,6 @@ class StagedQuestions:
                 self._say(one_line(resolved.text), NoteKind.WARNING)
         except Unable as problem:
             self._say(str(problem), NoteKind.WARNING)
-        self._asked, self._answer = "", None
+        if self._asked == id:  # else the next one is asked about by now
+            self._asked, self._answer = "", None
         self._look()

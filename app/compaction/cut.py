@@ -54,7 +54,6 @@ class Preparation(msgspec.Struct, frozen=True, kw_only=True):
     previous_summary: str | None = None
     files: FileLists
     tokens_before: int
-    kept_tokens: int
 
     @property
     def discarded(self) -> tuple[Message, ...]:
@@ -104,7 +103,6 @@ def prepare(
         previous_summary=previous.summary if previous else None,
         files=files_of(_between(path, edited_path[start].id, first_kept), carried=_details(previous)),
         tokens_before=tokens_before,
-        kept_tokens=sum(estimate_tokens(message) for message in kept),
     )
 
 

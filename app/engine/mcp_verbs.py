@@ -21,11 +21,6 @@ class McpVerbs:
         self._servers = servers
 
     @property
-    def are_there(self) -> bool:
-        """Some are configured."""
-        return self._servers.hub() is not None
-
-    @property
     def problems(self) -> tuple[str, ...]:
         """What is wrong with what is written of them."""
         self._servers.hub()

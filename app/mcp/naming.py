@@ -1,7 +1,6 @@
 """What the model calls a server's tool: `mcp__server__tool`, in characters and lengths that every provider takes."""
 
 import hashlib
-import re
 from collections.abc import Iterable, Mapping
 
 from tools.patterns import late
@@ -31,8 +30,3 @@ def full_names(server: str, tools: Iterable[str]) -> Mapping[str, str]:
 def _hashed(name: str, server: str, tool: str) -> str:
     digest = hashlib.sha256(f"{server}\0{tool}".encode("utf-8", "replace")).hexdigest()[:_HASH]
     return f"{name[: MOST - _HASH - 1]}_{digest}"
-
-
-def same_name(name: str) -> str:
-    """What two names of servers have in common that are one to the model."""
-    return re.sub("-", "_", name)

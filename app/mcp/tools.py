@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from app.mcp.search import Candidate
 
 SEARCH, CALL, RESOURCE = "mcp_search", "mcp_call", "mcp_resource"
-OWN = (SEARCH, CALL, RESOURCE)
 _FULL, _NAMES, _PAGE = 5, 60, 200
 _FIRST_SECONDS = 15.0
 """For servers that are being asked for the first time."""

@@ -40,7 +40,6 @@ class Call:
         feed: Feed | None,
         run: Callable[[Sequence[Word], Feed | None], None],
         script: Callable[[str, tuple[str, ...] | None, str], None],
-        definite: bool = True,
     ) -> None:
         self.name = name
         self.words = tuple(words)

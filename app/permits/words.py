@@ -24,7 +24,6 @@ OPEN, COMMA, CLOSE = "\ue010", "\ue011", "\ue012"
 BRACKET = "\ue013"
 """`[` that is not quoted."""
 
-MARKS = re.compile("[\ue000-\ue01f]")
 WILD = re.compile("[\ue000-\ue003]")
 _MOST_WORDS = 64
 

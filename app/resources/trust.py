@@ -33,8 +33,6 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     folder: Path
     items: tuple[BroughtItem, ...]
     fingerprint: str
-    changed_since: str | None = None
-    """When an earlier yes was given, if what would run has changed since."""
 
     @property
     def is_empty(self) -> bool:
@@ -114,8 +112,6 @@ def decide(
             return decided(False, "nothing-to-trust")
         if _is_covered(paths, question, saved):
             return decided(True, "saved")
-        if saved.folder == paths.cwd:
-            question = msgspec.structs.replace(question, changed_since=saved.at)
     elif default == "always":
         return decided(True, "setting", is_for_all=True)
     elif question.is_empty:
@@ -141,9 +137,7 @@ def look_again(paths: Paths, decision: Decision) -> Decision:
         return decision
     if now.is_empty:
         return Decision(is_trusted=False, reason="nothing-to-trust", question=now)
-    since = time.strftime("%Y-%m-%d", time.gmtime()) if decision.is_trusted else None
-    question = msgspec.structs.replace(now, changed_since=since)
-    return Decision(is_trusted=False, reason="changed", question=question, needs_answer=True)
+    return Decision(is_trusted=False, reason="changed", question=now, needs_answer=True)
 
 
 def new_in(question: Question, before: Question) -> tuple[BroughtItem, ...]:

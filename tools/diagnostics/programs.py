@@ -17,7 +17,6 @@ from tools.patterns import late
 from tools.running.own_programs import find_own_program
 from tools.searching.globs import path_regex
 
-KNOWN: Final = ("ruff", "eslint", "tsc")
 FILES: Final = "{files}"
 """In a command of one's own: the files that were changed."""
 _OWN_FOLDERS: Final = (".venv/bin", "venv/bin", "node_modules/.bin")

@@ -43,7 +43,6 @@ class Edited(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be told besides: what was done already, what was left out."""
     warning: str = ""
     """New syntax errors, with their rows."""
-    problem_lines: tuple[int, ...] = ()
     is_checked: bool = False
     """Its syntax was looked at."""
     is_as_stored: bool = True
@@ -96,7 +95,6 @@ def carried_out(target: Editable, placed: Placed, path: str, syntax: Callable[[s
         count=len(spans),
         notes=(*placed.notes, *_loosely(placed.strategies), *checked.notes),
         warning=told(checked.problems, text),
-        problem_lines=tuple(problem.line for problem in checked.problems),
         is_checked=checked.is_checked,
         is_as_stored=target.is_as_stored,
         places=_places(target.text, spans),

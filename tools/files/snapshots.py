@@ -71,7 +71,3 @@ class Snapshots:
             )
             for one in reversed(self._files.get(path, ()))
         )
-
-    @property
-    def packed_bytes(self) -> int:
-        return self._size

@@ -61,11 +61,6 @@ def select(move: Callable[[EditorModel], object]) -> Callable[[EditorModel], obj
     return selecting
 
 
-def select_all(model: EditorModel) -> None:
-    model.move_to(model.end)
-    model.mark, model.mark_kind = (0, 0), "char"
-
-
 def transpose(model: EditorModel) -> None:
     """The characters around the cursor change places; at a line's end the last two."""
     row, column = model.cursor

@@ -24,8 +24,6 @@ _MARKS = "".join(
     for code in range(int(first, 16), int(last or first, 16) + 1)
 )
 """What stands for the numbers from 0: the protocol's own list."""
-MOST_CELLS = 255
-"""Of rows and of columns."""
 _CHUNK = 4096
 COLOURS = range(16, 256)
 """The part of an image's number that its cells' colour says: one of the palette, which every tmux hands on as it is."""

@@ -8,7 +8,6 @@ from app.permits.options import row, take
 from app.permits.words import UNKNOWN, Word, literal
 
 _SED = "e= f=:X expression= file=:X i:E in-place:E l= line-length= s E n r z u"
-_SED_DELIMITED = re.compile(r"\\.|\[\^?\]?[^\]]*\]|[^\\]", re.DOTALL)
 
 
 def _sed(call: Call) -> list[Finding]:

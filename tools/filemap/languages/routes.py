@@ -134,7 +134,6 @@ _MAPPED = re.compile(
     rb"(?P<said>\((?:[^()\"]|\"[^\"\n]*\"|\([^()]*\))*\))?",
     re.M,
 )
-_IN_SPRING = re.compile(rb"\"(?P<path>[^\"\n]{0,200})\"")
 _NAMED_VALUE = re.compile(rb"(?:\b(?:value|path)\s*=\s*\{?\s*|^\(\s*\{?\s*)\"(?P<path>[^\"\n]{0,200})\"")
 _VERB_SAID = re.compile(rb"RequestMethod\.(?P<verb>[A-Z]+)")
 _JVM_NAMED = re.compile(

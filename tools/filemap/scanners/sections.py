@@ -136,7 +136,6 @@ def _fit_environments(found: Nesting, source: bytes) -> None:
 
 _RST_ADORNMENT = re.compile(rb"([!-/:-@\[-`{-~])\1{2,}\s*$")
 _RST_DIRECTIVE = re.compile(rb"\s*\.\. ((?:[\w-]+:)?[\w.+-]+)::\s*(.*)$")
-_RST_TARGET = re.compile(rb"\.\. _([^:`]+|`[^`]+`):")
 _SHOWN_DIRECTIVES = frozenset(
     b"function class method attribute data exception module automodule autoclass autofunction code-block figure table "
     b"toctree envvar option confval setting staticmethod classmethod decorator describe type macro struct".split()

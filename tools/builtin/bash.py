@@ -391,18 +391,12 @@ def cut_notice(output: OutputSnapshot) -> str:
     cut = output.truncation
     if not cut.truncated:
         return ""
-    if output.artifact:
-        rest = f"Full output: {output.artifact.path} (read {output.artifact.uri})"
-    else:
-        rest = "The full output could not be kept"
-    if output.artifact_problem:
-        rest += f": {output.artifact_problem}"
     if cut.last_line_partial:
         size, whole = format_size(cut.output_bytes), format_size(output.last_line_bytes)
-        return f"Showing last {size} of line {cut.total_lines} (line is {whole}). {rest}"
+        return f"Showing last {size} of line {cut.total_lines} (line is {whole}). {output.rest}"
     first = cut.total_lines - cut.output_lines + 1
     limit = f" ({format_size(cut.max_bytes)} limit)" if cut.truncated_by == "bytes" else ""
-    return f"Showing lines {first}-{cut.total_lines} of {cut.total_lines}{limit}. {rest}"
+    return f"Showing lines {first}-{cut.total_lines} of {cut.total_lines}{limit}. {output.rest}"
 
 
 def _details(outcome: CommandOutcome, *, has_colours: bool) -> dict[str, Any]:

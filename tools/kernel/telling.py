@@ -100,13 +100,7 @@ def _cut(output: OutputSnapshot) -> str:
     cut = output.truncation
     if not cut.truncated:
         return ""
-    if output.artifact:
-        rest = f"Full output: {output.artifact.path} (read {output.artifact.uri})"
-    else:
-        rest = "The full output could not be kept"
-    if output.artifact_problem:
-        rest += f": {output.artifact_problem}"
-    return f"Showing the last {format_size(cut.output_bytes)} of {format_size(cut.total_bytes)}. {rest}"
+    return f"Showing the last {format_size(cut.output_bytes)} of {format_size(cut.total_bytes)}. {output.rest}"
 
 
 def _ending(report: Report) -> str:

@@ -35,6 +35,15 @@ class OutputSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     def text(self) -> str:
         return self.truncation.content
 
+    @property
+    def rest(self) -> str:
+        """Where what is not shown is."""
+        if self.artifact:
+            said = f"Full output: {self.artifact.path} (read {self.artifact.uri})"
+        else:
+            said = "The full output could not be kept"
+        return f"{said}: {self.artifact_problem}" if self.artifact_problem else said
+
 
 class RollingOutput:
     """Fed from one thread, looked at from another."""

@@ -36,9 +36,29 @@ main()
 
 
 @pytest.fixture
-def env(tmp_path: Path) -> dict[str, str]:
+def bare(tmp_path: Path) -> dict[str, str]:
+    """Nobody has started bayou here."""
     root = str(Path(__file__).parents[2])
     return {"BAYOU_AGENT_DIR": str(tmp_path / "agent"), "TERM": "xterm-256color", "PYTHONPATH": root}
+
+
+@pytest.fixture(scope="module")
+def drawn() -> dict[str, bytes]:
+    """The frame as the first start drew it, once there was one: it fits every folder as deep as that."""
+    return {}
+
+
+@pytest.fixture
+def env(tmp_path: Path, bare: dict[str, str], drawn: dict[str, bytes]) -> dict[str, str]:
+    """An earlier start has left its frame."""
+    file = frame_file(tmp_path)
+    if not drawn:
+        start_once(tmp_path, bare)
+        drawn["frame"] = file.read_bytes()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(drawn["frame"])
+    file.chmod(0o600)
+    return bare
 
 
 def frame_file(tmp_path: Path, size: tuple[int, int] = SIZE) -> Path:
@@ -58,7 +78,6 @@ def on_the_frame(
     tmp_path: Path, env: dict[str, str], *words: str, then: str = "pass"
 ) -> Iterator[tuple[Terminal, Callable[[], None]]]:
     """bayou while it is loading, with what lets it go on."""
-    start_once(tmp_path, env)
     program = HELD.format(then=then)
     with terminal(tmp_path, *(words or ("--no-session",)), program=program, env=env) as shown:
         shown.until((tmp_path / "waits").exists)
@@ -68,10 +87,10 @@ def on_the_frame(
 
 
 def test_the_next_start_shows_the_empty_page_at_once_and_enters_the_screen_once(
-    tmp_path: Path, env: dict[str, str]
+    tmp_path: Path, bare: dict[str, str]
 ):
-    page = start_once(tmp_path, env)
-    with terminal(tmp_path, "--no-session", env=env) as shown:
+    page = start_once(tmp_path, bare)
+    with terminal(tmp_path, "--no-session", env=bare) as shown:
         shown.until(MODEL)
         assert shown.screen == page
         assert shown.sent.count(b"\x1b[?1049h") == 1
@@ -82,12 +101,12 @@ def test_the_next_start_shows_the_empty_page_at_once_and_enters_the_screen_once(
 
 
 def test_nothing_of_a_session_a_model_or_a_folder_is_kept_and_nobody_else_may_read_it(
-    tmp_path: Path, env: dict[str, str]
+    tmp_path: Path, bare: dict[str, str]
 ):
     folder = tmp_path / "secret-boats"
     folder.mkdir()
     (folder / "notes.txt").write_text("Treasure.")
-    with terminal(folder, "read notes.txt", env=env) as shown:
+    with terminal(folder, "read notes.txt", env=bare) as shown:
         shown.until("Treasure")
         shown.until(frame_file(tmp_path).exists)
     kept = frame_file(tmp_path).read_bytes()
@@ -203,7 +222,6 @@ def test_a_terminal_that_goes_away(tmp_path: Path, env: dict[str, str]):
 def test_where_it_does_not_fit_there_is_none(
     tmp_path: Path, env: dict[str, str], change: str, monkeypatch: pytest.MonkeyPatch
 ):
-    start_once(tmp_path, env)
     seen, size, file = dict(env), SIZE, frame_file(tmp_path)
     words = ["--no-session"]
     match change:

@@ -100,7 +100,9 @@ def _cut(output: OutputSnapshot) -> str:
     cut = output.truncation
     if not cut.truncated:
         return ""
-    return f"Showing the last {format_size(cut.output_bytes)} of {format_size(cut.total_bytes)}. {output.rest}"
+    return (
+        f"Showing the last {format_size(cut.output_bytes)} of {format_size(cut.total_bytes)}. {output.rest}"
+    )
 
 
 def _ending(report: Report) -> str:

@@ -12,3 +12,8 @@ def readable(style: Style) -> Style:
         return style
     wanted = legible(ink.triplet.hex, ground.triplet.hex)
     return style if wanted == ink.triplet.hex else style + Style(color=wanted)
+
+
+def on_ground(style: Style, ground: Style) -> Style:
+    """The style on another ground, as of the row that is current."""
+    return readable(style + Style(bgcolor=ground.bgcolor))

@@ -27,6 +27,8 @@ from tools.results import (
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
     title: str
+    subject: str = ""
+    """What it is about, behind the title."""
     summary: str = ""
     """How it stands, in a few words."""
     body: tuple[Block, ...] = ()
@@ -36,7 +38,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     """`info`, `warning` or `error`."""
 
     def card(self) -> Card:
-        return Card(title=self.title, summary=self.summary, blocks=self.body)
+        return Card(title=self.title, subject=self.subject, summary=self.summary, blocks=self.body)
 
 
 def as_view(value: Any, *, title: str = "") -> View | None:

@@ -205,7 +205,7 @@ class BayouApp(App[int]):
             self.action_table,
             self,
             say,
-            tell=lambda text: self.status.tell(text) if text else self.status.say_again(),
+            tell=lambda text: self.status.tell(text, is_hints=True) if text else self.status.say_again(),
             changed=self.key_texts.tell,
         )
         self.typed_ahead = TypedAhead(self, self.tasks)

@@ -56,9 +56,3 @@ OwnProgram = Callable[[str], str | None]
 """Where a program of the machine is, by its name; never one of the folder's."""
 UnderWay = Callable[[str], None]
 """Says what is under way; nothing when it is over."""
-
-
-def stoppable(what: str, key_told: KeyTold) -> str:
-    """`Compacting · Esc stops`"""
-    key = key_told("app.interrupt", "Esc")
-    return f"{what} · {key} stops" if key else what

@@ -186,7 +186,7 @@ async def test_a_map_is_drawn_with_its_symbols_as_the_session_file_has_them(tmp_
     sent, again = maps_of(theatre)
     stored = msgspec.json.decode(msgspec.json.encode(sent.details))
     view = draw(msgspec.structs.replace(sent, details=stored), expanded=False)
-    assert (view.title, view.summary) == ("map b.py", "2,503 lines · 2 symbols · Python")
+    assert (view.title, view.subject, view.summary) == ("map", "b.py", "2,503 lines · 2 symbols · Python")
     (block,) = view.body
     assert isinstance(block, MapBlock)
     assert block.text == text_of(sent.content)

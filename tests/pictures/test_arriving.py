@@ -115,9 +115,7 @@ async def test_changes_that_wait(screen: Screen, photographs: Photographs) -> No
         await tour.idle()
         await tour.until("staged this")
         await tour.photograph("staged")
-        for _ in range(10):
-            app.clock.now += 0.1  # type: ignore[attr-defined]
-            app.approval_bar.arming.look(app.clock())
+        await tour.heard()
         await tour.press("alt+a")
-        await tour.until("pending-resolved")
+        await tour.until("staged changes")
         await tour.photograph("staged-applied")

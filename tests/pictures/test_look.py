@@ -1,8 +1,10 @@
 """The rules of `docs/look.md`, asked of the cells of every stored picture. Nothing is run or rendered."""
 
 import functools
+import itertools
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from typing import NamedTuple
@@ -86,7 +88,8 @@ def grid(picture: Picture) -> Iterator[Found]:
             )
 
 
-PICTURE_CELLS = set(" ▀▄█▌▐")
+HALF_BLOCKS = set("▀▄█▌▐")
+PICTURE_CELLS = HALF_BLOCKS | {" "}
 
 
 def legible(picture: Picture) -> Iterator[Found]:
@@ -145,6 +148,24 @@ def one_ground(picture: Picture) -> Iterator[Found]:
             word = []
 
 
+LEAST_GROUND = 1.19
+"""To the page, of what is raised above it; in `docs/look.md` a hair more, for colours are whole numbers."""
+A_STRETCH = 8
+"""Cells of one ground, from which on it is no caret, no hit and no changed word."""
+
+
+def grounds(picture: Picture) -> Iterator[Found]:
+    """What lies on another ground than the page can be seen to."""
+    counted = Counter(cell.ground for row in picture.rows for cell in row if cell.ground.startswith("#"))
+    page = max(counted, key=counted.__getitem__, default="")
+    for number, row in enumerate(picture.rows):
+        for ground, cells in itertools.groupby(row, key=lambda cell: cell.ground):
+            stretch = [cell.text for cell in cells]
+            is_raised = ground.startswith("#") and ground != page and len(stretch) >= A_STRETCH
+            if is_raised and HALF_BLOCKS.isdisjoint(stretch) and contrast(ground, page) < LEAST_GROUND:
+                yield Found(picture.name, number, f"{contrast(ground, page):.2f} for {ground} on {page}")
+
+
 PLACE_OF_A_RUN = re.compile(r"pytest-of-|popen-gw|/tmp/")
 
 
@@ -162,6 +183,7 @@ RULES: dict[str, tuple[Callable[[Picture], Iterator[Found]], dict[str, str]]] = 
     "legible": (legible, {**NOT_BAYOUS, **THE_TERMINALS_COLOURS}),
     "spelled": (spelled, {**NOT_BAYOUS, **MODEL_TEXT}),
     "one ground": (one_ground, NOT_BAYOUS),
+    "grounds": (grounds, NOT_BAYOUS),
     "placeless": (placeless, {}),
 }
 
@@ -219,6 +241,7 @@ def drawn(
         ("spelled", drawn("  took 12s of it    ")),
         ("placeless", drawn("  /tmp/pytest-of-me/a.jsonl    ")),
         ("one ground", drawn("  class App    ", patch=(2, 5, "#20292a"))),
+        ("grounds", drawn("  cannot be told from the page", "", patch=(2, 12, "#171e20"))),
     ],
 )
 def test_a_fault_is_found(rule: str, faulty: Picture) -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from app.providers.scripted import Scripted, call, say
 from app.values.content import Image
-from tests.support.clock import Clock
 from tests.support.photographs import Photographs, Tour
 from tests.support.screens import Screen
 from widgets.screens.changes import ChangesScreen
@@ -187,13 +186,10 @@ async def test_questions_before_a_call(screen: Screen, photographs: Photographs)
 
 
 async def _answer(tour: Tour) -> None:
-    """With a no, once the bar has been seen for long enough to take one."""
-    bar, clock = tour.app.approval_bar, tour.app.clock
+    """With a no."""
+    bar = tour.app.approval_bar
     asked = bar.asked
-    assert isinstance(clock, Clock)
-    for _ in range(10):
-        clock.now += 0.1
-        bar.arming.look(clock.now)
+    await tour.heard()
     await tour.press("alt+x")
     await tour.until(lambda: bar.asked is not asked)
 

@@ -13,6 +13,22 @@ ANSWER = (
 )
 
 
+async def test_without_colours(screen: Screen, pictures: Pictures, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Marks, words, bold and reversed ones tell what colours would: where one is, what failed, what was found."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    script = Scripted([call("bash", command="echo no such boat; exit 3"), say(ANSWER)])
+    album = Photographs(pictures, "bayou-dark")
+    async with album.of(screen.app(theme="bayou-dark", script=script)) as tour:
+        await tour.say("look after the boat")
+        await tour.idle()
+        await tour.photograph_small("work", (100, 30))
+        await tour.say("/theme")
+        await tour.press("down")
+        assert any(line.startswith("› ") for line in tour.words().split("\n"))
+        await tour.photograph_small("list", (100, 30))
+    assert not album.different
+
+
 @pytest.mark.parametrize("theme", OTHERS)
 async def test_a_page_of_work(theme: str, screen: Screen, pictures: Pictures) -> None:
     script = Scripted(

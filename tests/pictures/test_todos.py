@@ -54,7 +54,7 @@ Checked by `pytest -q`.
 
 async def test_a_plan(screen: Screen, photographs: Photographs) -> None:
     script = Scripted([call("propose_plan", title="Four oars for every boat", plan=PLAN), say("I begin.")])
-    app = screen.app(theme=photographs.theme, script=script)
+    app = screen.app("--permissions", "ask", theme=photographs.theme, script=script)
     async with photographs.of(app) as tour:
         await tour.say("/plan")
         await tour.photograph("plan-mode")

@@ -75,6 +75,17 @@ class Tour:
         await self.press(key)
         self.app.clock.now -= seconds
 
+    async def heard(self) -> None:
+        """The bar above the editor has been seen for long enough to take an answer."""
+        bar, clock = self.app.approval_bar, self.app.clock
+        assert isinstance(clock, Clock)
+        async with asyncio.timeout(20):
+            while not bar.tells_keys:
+                if not bar.arming.is_armed(clock.now):
+                    clock.now += 0.1
+                    bar.arming.look(clock.now)
+                await settled(self.pilot)  # a bar that was only now painted begins to wait anew
+
     async def idle(self) -> None:
         async with asyncio.timeout(20):
             await self.app.session.wait_until_idle()
@@ -88,11 +99,21 @@ class Tour:
     async def photograph(self, name: str) -> None:
         for size, cells in reversed(SIZES.items()):
             await self._resize(cells)
-            self._album.compare(f"{name}-{size}", self.app.export_screenshot())
+            await self._take(f"{name}-{size}")
+
+    async def _take(self, name: str) -> None:
+        """A question is photographed as it looks when it can be answered."""
+        clock = self.app.clock
+        assert isinstance(clock, Clock)
+        before = clock.now
+        if self.app.approval_bar.asked is not None:
+            await self.heard()
+        self._album.compare(name, self.app.export_screenshot())
+        clock.now = before
 
     async def photograph_small(self, name: str, cells: tuple[int, int] = (40, 10)) -> None:
         await self._resize(cells)
-        self._album.compare(f"{name}-{cells[0]}x{cells[1]}", self.app.export_screenshot())
+        await self._take(f"{name}-{cells[0]}x{cells[1]}")
         await self._resize(SIZES["80x24"])
 
     async def _resize(self, cells: tuple[int, int]) -> None:

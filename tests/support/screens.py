@@ -81,12 +81,13 @@ class Screen:
         """bayou as `bayou WORDS` would open it; with `script`, that model answers.
 
         `is_kept`: the session has a file. `has_extensions`: they are loaded, and the trust question is asked.
+        With `--permissions` among the words the footer tells the mode, as it does in front of a person.
         """
         kept = [] if is_kept else ["--no-session"]
         unasked = [] if "--permissions" in words else ["--permissions", "full"]
         options = options_from([*kept, "--use-theme", theme, *unasked, *words])
         paths = Paths.from_env(os.environ, self.project)
-        assembled = assemble(options, paths, can_ask=is_kept or has_extensions)
+        assembled = assemble(options, paths, can_ask=is_kept or has_extensions or not unasked)
         if script is not None:
             _answer_with(script, assembled)
 

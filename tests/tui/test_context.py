@@ -93,7 +93,7 @@ async def test_the_summary_is_on_the_page_while_it_is_written(home: Path) -> Non
     async with app.run_test(size=(100, 30)) as pilot:
         await talked(app, pilot)
         await submit(app, pilot, "/compact")
-        await until(app, pilot, "a summary is being written · esc stops")
+        await until(app, pilot, "a summary is being written")
         gate.set()
         await until(app, pilot, "compaction from")
 

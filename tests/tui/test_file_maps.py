@@ -43,7 +43,11 @@ async def test_three_maps_stand_below_three_reads_in_call_order_each_one_line(pa
 async def at_map(app: StageApp, pilot: Pilot[int], name: str) -> str:
     """Goes up with the keyboard to the map of that file; its block's id."""
     titles = {item.block.id: getattr(item.block, "card", None) for item in app.transcript.column.items}
-    wanted = next(id_ for id_, card in titles.items() if card is not None and card.title == f"map {name}")
+    wanted = next(
+        id_
+        for id_, card in titles.items()
+        if card is not None and (card.title, card.subject) == ("map", name)
+    )
     app.transcript.focus()
     await pilot.pause()
     async with asyncio.timeout(10):

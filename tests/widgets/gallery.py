@@ -41,8 +41,8 @@ FOOTER = (
     Segment(id="session", text="Fix the parser", importance=3),
     Segment(id="tokens", text="↑12k ↓3.4k", importance=4),
     Segment(id="cacheRead", text="R↑88k", importance=2),
-    Segment(id="cost", text="$0.123", importance=6),
-    Segment(id="context", text="71.3%/200k", bar=0.713, tone="warning", importance=8),
+    Segment(id="cost", text="$0.12", importance=6),
+    Segment(id="context", text="71 % of 200k", bar=0.713, tone="warning", importance=8),
     Segment(
         id="model",
         text="claude-sonnet-5 · high",

@@ -24,8 +24,8 @@ from widgets.lists.rows import ListRow
 TONES = ("text", "muted", "dim", "accent", "success", "warning", "error")
 _PARTS = (*TONES, "match", "prefix", "heading", "mark")
 _MOST_KEPT = 500
-WIDEST = 116
-"""Columns of a list: on a wider page what stands at the right stays where the eye finds it."""
+WIDEST = 119
+"""Columns of a list, those of a page of 120: on a wider page what stands at the right stays where the eye finds it."""
 
 
 class Rows(Protocol):
@@ -231,7 +231,8 @@ class RowList(ScrollView, can_focus=False):
         piece.pad(len(title) - len(words))
         line.take(piece)
         if self.title_cells and (row.badges or detail):
-            line.fill_to(min(self.title_cells, self._width * 2 // 5))
+            share = self._width * 2 // 5 if detail else self._width // 2
+            line.fill_to(min(self.title_cells, share))
         for badge in row.badges:
             line.add("  ").add(plain(badge.text), self._style(badge.tone, is_current))
         if detail:
@@ -246,6 +247,8 @@ class RowList(ScrollView, can_focus=False):
             if is_current:
                 cursor = self.get_component_rich_style("list--cursor")
                 found = found + Style(bgcolor=cursor.bgcolor, bold=cursor.bold)
+                if self.app.no_color:  # no ground tells it
+                    found = found + Style(reverse=True)
             found = self._styles[(name, is_current)] = readable(found)
         return found
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 import msgspec
 from textual.binding import Binding, BindingType
 
+from widgets.line import cells
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import Badge, ListRow, Tone
 from widgets.screens.parts import KeyHint
@@ -139,16 +140,27 @@ class ChangesScreen(PickerScreen):
         return f"{self.chosen_count} chosen"
 
     def _listed(self) -> list[ListRow]:
-        return [self._row_of(change) for change in self._changes.values()]
+        """What becomes of each in one column, its figures in the next two."""
+        changes = list(self._changes.values())
+        figures = [_figures(change) for change in changes]
+        widths = (
+            max((cells(change.deed) for change in changes), default=0),
+            max((cells(added) for added, _ in figures), default=0),
+            max((cells(removed) for _, removed in figures), default=0),
+        )
+        return [self._row_of(change, widths) for change in changes]
 
-    def _row_of(self, change: ChangeRow) -> ListRow:
+    def _row_of(self, change: ChangeRow, widths: tuple[int, int, int]) -> ListRow:
         choice = self.choices.get(change.path)
         mark, tone = ("· ", "dim") if choice is None else _CHOICES[choice]
         if change.is_conflict and choice == "keep":
             mark, tone = "! ", "warning"
-        badges = [Badge(text=change.deed, tone="accent" if choice not in (None, "keep") else "muted")]
-        if change.lines:
-            badges.append(Badge(text=change.lines))
+        deed, *sizes = widths
+        tone_of_deed: Tone = "accent" if choice not in (None, "keep") else "muted"
+        badges = [Badge(text=f"{change.deed:<{deed}}", tone=tone_of_deed)]
+        tones: tuple[Tone, Tone] = ("success", "error")
+        for figure, size, colour in zip(_figures(change), sizes, tones, strict=True):
+            badges += [Badge(text=f"{figure:>{size}}", tone=colour)] if size else []
         return ListRow(
             id=change.path,
             title=change.path,
@@ -178,6 +190,13 @@ class ChangesScreen(PickerScreen):
         diff = self._diff(change.path, choice or "restore")
         parts += _diff_parts(diff) if diff else []
         return PreviewText(title=change.path, parts=tuple(parts))
+
+
+def _figures(change: ChangeRow) -> tuple[str, str]:
+    """`+3`, `−1`"""
+    words = change.lines.split()
+    added = next((word for word in words if word.startswith("+")), "")
+    return added, next((word for word in words if word != added), "")
 
 
 def _diff_parts(diff: str) -> list[PreviewPart]:

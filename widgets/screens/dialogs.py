@@ -16,6 +16,7 @@ from textual.containers import Vertical
 from widgets.editor.chips import UnsentPrompt
 from widgets.editor.line_input import LineInput
 from widgets.editor.prompt import PromptEditor
+from widgets.line import cells
 from widgets.lists.filtering import Shown
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow
@@ -26,6 +27,8 @@ from widgets.textual_inside import SheetScreen
 
 GRACE = 0.35
 """Seconds without keys."""
+ROOMY = 16
+"""Rows of a terminal from which a blank one stands between the text and what is asked."""
 T = TypeVar("T")
 
 
@@ -38,6 +41,7 @@ class DialogScreen(SheetScreen[T]):
         self._text = (
             text if isinstance(text, PreviewText) else preview_of("", text) if text else PreviewText()
         )
+        self._is_scrolled = False
         self.add_class("dialog")
 
     def compose(self) -> ComposeResult:
@@ -66,7 +70,15 @@ class DialogScreen(SheetScreen[T]):
     def _fit(self) -> None:
         text = self.query_one("#text", Preview)
         text.display = bool(self._text.parts or self._text.title)
-        text.styles.height = max(1, min(text.row_count, self.app.size.height // 2))
+        height = max(1, min(text.row_count, self.most_rows()))
+        text.styles.height = height
+        text.styles.margin = (0, 0, int(self.app.size.height >= ROOMY), 0)
+        self._is_scrolled = text.display and text.row_count > height
+        self.query_one("#keys", KeyHints).show(self.hints())
+
+    def most_rows(self) -> int:
+        """Of the text: what is longer is scrolled."""
+        return self.app.size.height // 2
 
     def action_scroll_text(self, delta: int) -> None:
         self.query_one("#text", Preview).scroll_relative(y=delta, animate=False)
@@ -111,16 +123,17 @@ class QuestionScreen(DialogScreen[ListRow | None]):
             Shown(_numbered(number, row) if len(self.answers) < 10 else row)
             for number, row in enumerate(self.answers, 1)
         ]
-        answers = RowList(id="rows")
+        titles = [cells(row.row.title) for row in rows if row.row.detail]
+        answers = RowList(title_cells=max(titles, default=0), id="rows")
         answers.shown = rows
         answers.styles.height = max(1, min(len(rows), 12))
         yield answers
 
     def hints(self) -> Sequence[KeyHint]:
         numbers = f"1-{len(self.answers)}" if 1 < len(self.answers) < 10 else ""
-        own = [KeyHint(numbers, "answer", 7)] if numbers else []
+        own = [KeyHint(numbers, "at once", 7)] if numbers else []
         paging = KeyHint("pageup/pagedown", "scroll", 4, "tui.select.pageUp/tui.select.pageDown")
-        scroll = [paging] if self._text.parts else []
+        scroll = [paging] if self._is_scrolled else []
         return (
             KeyHint("enter", "choose", 9, "tui.select.confirm"),
             *own,

@@ -92,8 +92,9 @@ class DiffScreen(SheetScreen[None]):
         super().__init__(classes="full-height")
         self.view = view
         self.files = RowList(_rows(view), empty=view.empty, title_cells=_title_cells(view), id="files")
-        self.transcript = FileDiff(NoteBlock(id="", text=""))
+        self.transcript = FileDiff(NoteBlock(id="nothing", text="" if view.files else view.empty))
         self.search_bar = SearchBar(self.transcript, id="search")
+        self._between = RuleTitle(id="between")
         self._shown = ""
         self._note = ""
 
@@ -168,7 +169,7 @@ class DiffScreen(SheetScreen[None]):
             note = self._told_note()
             yield RuleTitle(_title(self.view, note, self.app.size.width), note, id="title")
             yield self.files
-            yield RuleTitle(id="between")
+            yield self._between
             yield self.transcript
             yield self.search_bar
             yield KeyHints(HINTS, id="keys")
@@ -180,6 +181,7 @@ class DiffScreen(SheetScreen[None]):
     def _fit(self) -> None:
         most = max(2, self.app.size.height // _SHARE)
         self.files.styles.height = max(1, min(most, len(self.view.files)))
+        self.files.display = self._between.display = bool(self.view.files)
 
     def _tell(self) -> None:
         if self.is_mounted:
@@ -283,14 +285,23 @@ def _title(view: DiffView, note: str, width: int) -> str:
 
 
 def _rows(view: DiffView) -> list[ListRow]:
-    return [_row(file) for file in view.files]
+    """What became of each in one column, its figures in the next two."""
+    deed, added, removed = (
+        max((cells(text) for text in texts), default=0)
+        for texts in (
+            [file.deed for file in view.files],
+            [file.added for file in view.files],
+            [file.removed for file in view.files],
+        )
+    )
+    return [_row(file, deed, added, removed) for file in view.files]
 
 
-def _row(file: DiffFile) -> ListRow:
+def _row(file: DiffFile, deed: int, added: int, removed: int) -> ListRow:
     tones: dict[str, Tone] = {"new": "success", "removed": "error"}
-    badges = [Badge(text=file.deed, tone=tones.get(file.deed, "muted"))]
-    badges += [Badge(text=file.added, tone="success")] if file.added else []
-    badges += [Badge(text=file.removed, tone="error")] if file.removed else []
+    badges = [Badge(text=f"{file.deed:<{deed}}", tone=tones.get(file.deed, "muted"))]
+    badges += [Badge(text=f"{file.added:>{added}}", tone="success")] if added else []
+    badges += [Badge(text=f"{file.removed:>{removed}}", tone="error")] if removed else []
     return ListRow(
         id=file.path,
         title=file.path,

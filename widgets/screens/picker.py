@@ -129,7 +129,8 @@ class PickerScreen(SheetScreen[Picked | None]):
         filters: bool = True,
         id: str | None = None,
     ) -> None:
-        """`empty`: what stands there when no row does; where it names keys, made from the person's own."""
+        """`choose`: what Enter does, nothing where it only closes. `empty`: what stands there
+        when no row does; where it names keys, made from the person's own."""
         super().__init__(id=id, classes="full-height" if is_full_height else None)
         self._title = title
         self._rows = spaced(rows)
@@ -220,8 +221,9 @@ class PickerScreen(SheetScreen[Picked | None]):
         ]
         count = sum(not row.is_heading for row in self._rows)
         number = [KeyHint(f"1-{count}", "at once", 3)] if count > 1 and self._few.are(self._rows) else []
+        chooses = [KeyHint("enter", self._choose, 9, "tui.select.confirm")] if self._choose else []
         return [
-            KeyHint("enter", self._choose, 9, "tui.select.confirm"),
+            *chooses,
             *number,
             *own,
             KeyHint("escape", "close", 8, "tui.select.cancel"),

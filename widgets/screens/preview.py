@@ -81,6 +81,8 @@ class Preview(ScrollView, can_focus=False):
             rows += [(plain(self.shown.title), "title"), ("", "text")]
         for part in self.shown.parts:
             key = "heading" if part.is_heading else part.tone
+            if part.is_heading and rows and rows[-1][0]:
+                rows.append(("", "text"))
             for line in clean(part.text[: self._longest]).split("\n"):
                 rows.extend((expand_tabs(line[start:end], 0), key) for start, end in wrap(line, width))
             if (left_out := len(part.text) - self._longest) > 0:

@@ -14,6 +14,7 @@ from widgets.screens.preview import PreviewText
 from widgets.screens.requests import ScreenRequest
 
 Scope = Literal["here", "all"]
+_LONGEST_AGE = 4
 
 
 class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,6 +25,8 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
     folder: str = ""
     count: str = ""
     """`12 messages`."""
+    begins: str = ""
+    """Its first words, where it has a name of its own."""
     depth: int = 0
     """Below how many it hangs in its thread."""
     recency: int = 0
@@ -160,9 +163,8 @@ class SessionsScreen(PickerScreen):
             id=one.id,
             prefix="  " * (one.depth - 1) + "└ " if one.depth and self.is_threaded else "",
             title=one.title,
-            detail=said or "  ".join(filter(None, (one.count, "" if one.is_here else one.folder))),
-            right=one.age,
+            detail=said or "  ".join(filter(None, ("" if one.is_here else one.folder, one.begins))),
+            right=f"{one.count}  {one.age:>{_LONGEST_AGE}}" if one.count and not said else one.age,
             badges=_badges(one),
-            tone="text" if one.is_named else "muted",
             words=f"{one.words} {one.folder} {self._found_for if said else ''}",
         )

@@ -58,9 +58,11 @@ class TrustScreen(QuestionScreen):
         self._wait()
         self.watch(self.query_one("#text", Preview), "scroll_y", self._look, init=False)
 
+    def most_rows(self) -> int:
+        return self.app.size.height - _AROUND - len(self.answers)
+
     def _fit(self) -> None:
-        text = self.query_one("#text", Preview)
-        text.styles.height = max(1, min(text.row_count, self.app.size.height - _AROUND - len(self.answers)))
+        super()._fit()
         self.call_after_refresh(self._look)
 
     def _look(self) -> None:

@@ -16,7 +16,10 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
-from widgets.line import Line, plain
+from tools.amounts import MINUS
+from tools.patterns import late
+from widgets.legible import on_ground
+from widgets.line import Line, cells, plain
 from widgets.status.arming import Arming
 from widgets.transcript.text import clean, expand_tabs, wrap
 
@@ -32,7 +35,9 @@ _KEEPS: dict[ApprovalKeeps, str] = {
     "person": "for good",
 }
 """How long a rule counts."""
+_LONGEST_KEEP = max(map(len, _KEEPS.values()))
 Tone = Literal["text", "muted", "accent", "warning", "error"]
+_CHANGED = late(rf"(\+[\d,]+) ({MINUS}[\d,]+)\Z")
 
 
 class ApprovalPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,6 +93,8 @@ class ApprovalBar(Widget, can_focus=False):
         "approval--muted",
         "approval--key",
         "approval--current",
+        "approval--added",
+        "approval--removed",
     }
     DEFAULT_CSS = "ApprovalBar { height: 0; display: none; }"
 
@@ -133,6 +140,11 @@ class ApprovalBar(Widget, can_focus=False):
     def is_inside(self) -> bool:
         """The keyboard is here."""
         return self.has_focus
+
+    @property
+    def tells_keys(self) -> bool:
+        """They are heard, and shown as what one can press."""
+        return self._was_armed and self.arming.is_armed(self._clock())
 
     def show(self, asked: ApprovalAsked | None) -> None:
         """Another question, or none."""
@@ -252,7 +264,7 @@ class ApprovalBar(Widget, can_focus=False):
         is_armed = self.arming.is_armed(now)
         if is_armed != self._was_armed:
             self._was_armed = is_armed
-            self.refresh()
+            self._fit()  # the keys are in another ink
 
     def _has_been_painted(self) -> None:
         if self.asked is not None and self.is_attached and self.region.height >= len(self._rows):
@@ -281,7 +293,7 @@ class ApprovalBar(Widget, can_focus=False):
         rows: list[tuple[tuple[str, str], ...]] = [head]
         lines = _rows_of(asked.text, width)
         most = MOST_TEXT_ROWS if self.app.size.height > 20 else 2
-        rows += [(("text", line),) for line in lines[:most]]
+        rows += [_figured(line) if asked.kind == "staged" else (("text", line),) for line in lines[:most]]
         if len(lines) > most:
             rows.append(
                 (("muted", f"… {len(lines) - most} more lines: {self.keys.whole or 'v in here'} shows all"),)
@@ -304,6 +316,7 @@ class ApprovalBar(Widget, can_focus=False):
 
     def _rule_rows(self, asked: ApprovalAsked) -> list[tuple[tuple[str, str], ...]]:
         answers = {rule.text: rule.answers for rule in asked.rules}
+        longest = max((cells(plain(text)) for text in answers), default=0)
         rows: list[tuple[tuple[str, str], ...]] = []
         for place, (text, keeps) in enumerate(self._choices()):
             name = "current" if place == self._at else "text"
@@ -316,12 +329,8 @@ class ApprovalBar(Widget, can_focus=False):
                 if asked.asked
                 else "the first question"
             )
-            rows.append(
-                (
-                    (name, f"{mark}{_KEEPS[keeps]}  {plain(text)}"),
-                    ("muted", f"  {count}"),
-                )
-            )
+            kept = f"{_KEEPS[keeps]:<{_LONGEST_KEEP}}"
+            rows.append(((name, f"{mark}{kept}  {plain(text):<{longest}}"), ("muted", f"  {count}")))
         return rows
 
     def _key_row(self, asked: ApprovalAsked) -> tuple[tuple[str, str], ...]:
@@ -337,7 +346,7 @@ class ApprovalBar(Widget, can_focus=False):
         if asked.kind != "call":
             return _told(self._keys_for_others(asked), name)
         if self._chooses:
-            return _told((("↑↓", "choose"), ("enter", "take it"), ("esc", "back")), name)
+            return _told((("↑/↓", "choose"), ("enter", "take it"), ("esc", "back")), name)
         if self.has_focus:
             always = ("w" if asked.rules else "", "always…")
             return _told((("a", "once"), always, *inside), name)
@@ -349,7 +358,7 @@ class ApprovalBar(Widget, can_focus=False):
         keys = self.keys
         if asked.kind == "select":
             if self.has_focus:
-                return ("↑↓", "choose"), ("enter", "take it"), ("x", "none"), ("esc", "back")
+                return ("↑/↓", "choose"), ("enter", "take it"), ("x", "none"), ("esc", "back")
             return (keys.once, "choose…"), (keys.deny, "none"), (keys.whole, "all of it")
         if asked.kind == "staged":
             if self.has_focus:
@@ -371,8 +380,12 @@ class ApprovalBar(Widget, can_focus=False):
             return line.strip()
         mark = "approval--mark-floor" if self.asked.floor_word is not None else "approval--mark"
         line.add("▌ ", self._style(mark))
+        current = self._style("approval--current") if self._rows[y][0][0] == "current" else None
         for name, text in self._rows[y]:
-            line.add(text, self._style(f"approval--{name}"))
+            style = self._style(f"approval--{name}")
+            line.add(text, style if current is None else on_ground(style, current))
+        if current is not None:  # to the edge, as in every list
+            line.base = on_ground(line.base, current)
         return line.strip()
 
     def _style(self, name: str) -> Style:
@@ -386,6 +399,14 @@ def _rows_of(text: str, width: int) -> list[str]:
         line = expand_tabs(line, 0)
         rows += [line[start:end].rstrip() for start, end in wrap(line, width)] or [""]
     return rows
+
+
+def _figured(line: str) -> tuple[tuple[str, str], ...]:
+    """A file and how many lines of it change, which stand behind it, in their colours."""
+    found = _CHANGED.search(line)
+    if found is None:
+        return (("text", line),)
+    return ("text", line[: found.start()]), ("added", found[1]), ("text", " "), ("removed", found[2])
 
 
 def _told(pairs: Iterable[tuple[str, str]], name: str) -> tuple[tuple[str, str], ...]:

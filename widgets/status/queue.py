@@ -13,6 +13,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from widgets.keys_told import hint_parts, key_told, keys_told
+from widgets.legible import on_ground
 from widgets.line import Line, plain
 from widgets.textual_inside import keymap_of
 
@@ -121,8 +122,15 @@ class QueueView(Widget, can_focus=True):
         row = self.rows[first + y]
         is_current = self.has_focus and first + y == self._at
         name = "queue--label-follow" if row.kind == "followUp" else "queue--label"
-        line.add("› " if is_current else "  ", hint)
-        line.add(_LABELS[row.kind].ljust(8), self.get_component_rich_style(name))
+        label = self.get_component_rich_style(name)
+        if is_current:  # to the edge, as in every list
+            current = self.get_component_rich_style("queue--current")
+            line.base = on_ground(line.base, current)
+            hint, label = (
+                on_ground(self.get_component_rich_style("queue--key"), current),
+                on_ground(label, current),
+            )
+        line.add("› " if is_current else "  ", hint).add(_LABELS[row.kind].ljust(8), label)
         images = f"[{row.image_count} image{'s' if row.image_count > 1 else ''}] " if row.image_count else ""
         style = self.get_component_rich_style("queue--current" if is_current else "queue--text")
         return line.add(images + plain(row.text), style).strip()

@@ -10,6 +10,7 @@ import msgspec
 from textual.strip import Strip
 from textual.widget import Widget
 
+from widgets.keys_told import hint_parts
 from widgets.line import Line, cells, plain
 
 TodoState = Literal["pending", "current", "done", "dropped", "blocked"]
@@ -39,6 +40,8 @@ class TodoView(Widget):
         "todos--text",
         "todos--closed",
         "todos--hint",
+        "todos--key",
+        "todos--blocked",
     }
     DEFAULT_CSS = "TodoView { height: 0; }"
 
@@ -81,7 +84,9 @@ class TodoView(Widget):
         row = shown[y - 1] if y <= len(shown) else None
         if row is None:
             return line.strip()
-        name = {"current": "current", "done": "closed", "dropped": "closed"}.get(row.state, "text")
+        name = {"current": "current", "done": "closed", "dropped": "closed", "blocked": "blocked"}.get(
+            row.state, "text"
+        )
         style = self.get_component_rich_style(f"todos--{name}")
         return line.add(f"{GLYPHS[row.state]} ", style).add(plain(row.text), style).strip()
 
@@ -97,7 +102,10 @@ class TodoView(Widget):
                 f"  {GLYPHS['current']} {plain(now.text)}", self.get_component_rich_style("todos--current")
             )
         elif self.hint and cells(self.head.phase) + cells(self.hint) + 14 < self.size.width:
-            line.add(f"  {self.hint}", self.get_component_rich_style("todos--hint"))
+            hint, key = map(self.get_component_rich_style, ("todos--hint", "todos--key"))
+            line.add("  ")
+            for piece, is_key in hint_parts(self.hint):
+                line.add(piece, key if is_key else hint)
         return line.strip()
 
     def _shown(self) -> Sequence[TodoRow]:

@@ -112,7 +112,7 @@ class TerminalScreen(ModalScreen[None]):
             return (KeyHint("f12", "end the program", 9, "app.terminal.escape"),)
         return (
             KeyHint("escape", "end the program", 9, "app.terminal.kill"),
-            KeyHint("f12", "send Escape to it", 7, "app.terminal.escape"),
+            KeyHint("f12", "send esc to it", 7, "app.terminal.escape"),
         )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -207,8 +207,10 @@ def _failure(failure: ShownFailure | None, key: str = "note-error", mark: str = 
     leaves = [Leaf(clean(failure.message), key=key, first=mark, rest=GUTTER, prefix_key=key)]
     leaves += _next_step(failure.next_step)
     if failure.retry_key:
-        words = f"↻ {failure.retry_key} tries again"
-        leaves.append(Leaf(words, key="accent", first=GUTTER, rest=GUTTER, link="retry"))
+        pressed = f"↻ {failure.retry_key}"
+        runs = [(0, len(pressed), "accent")]
+        again = Leaf(f"{pressed} tries again", runs, key="hint", first=GUTTER, rest=GUTTER, link="retry")
+        leaves.append(again)
     return leaves
 
 
@@ -217,7 +219,7 @@ def draw_card(block: CardBlock, extent: Extent, *, is_whole: bool) -> list[Leaf]
     key = f"state-{state}"
     reason = _reason(card) if state is CardState.FAILED and extent <= Extent.PREVIEW else ""
     word = "" if state in (CardState.DONE, CardState.RUNNING) else str(state)
-    if state is CardState.FAILED and (reason or card.summary not in ("", CardState.FAILED)):
+    if state is CardState.FAILED and (reason or extent or card.summary not in ("", CardState.FAILED)):
         word = ""  # that it failed is told by why
     summary = "" if card.summary in (state, CardState.FAILED) else card.summary
     figures = [

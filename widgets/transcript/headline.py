@@ -6,6 +6,7 @@ What is done to is the last to give way. What is too long to stand beside it get
 from tools.amounts import MINUS
 from tools.patterns import late
 from tools.results import Card, CommandBlock, FileBlock
+from widgets.keys_told import pressable
 from widgets.transcript.extent import Extent
 from widgets.transcript.leaf import Leaf, Piece
 from widgets.transcript.text import cells, clean, crop, crop_start, wrap
@@ -14,8 +15,8 @@ MOST_FIGURES = 16
 """Cells of figures beside a subject that is longer than the page in any case."""
 LEAST_WRAPPED = 16
 """Cells that a subject needs to go on below itself."""
-WIDEST = 116
-"""On a wider page figures stay where the eye finds them."""
+WIDEST = 119
+"""Those of a page of 120 columns: on a wider one figures stay where the eye finds them."""
 _CHANGED = late(rf"(?<!\S)\+([\d,]*\d)(?: [-{MINUS}]([\d,]*\d))?(?![\w.])|(?<!\S){MINUS}([\d,]*\d)(?![\w.])")
 _EXPRESSION = late(r"/.*/(?: in | \(|\Z)")
 _AND_MORE = late(r" and \d+ more\Z")
@@ -169,9 +170,15 @@ def _is_path(subject: str) -> bool:
 
 
 def _coloured(text: str, key: str) -> list[tuple[str, str]]:
-    """`+12 −4` in the colours of a diff."""
+    """`+12 −4` in the colours of a diff, keys in that of what one can press."""
     out: list[tuple[str, str]] = []
     at = 0
+    keys = [(start, end) for start, end in pressable(text) if text[start] != "/"]
+    if keys:
+        for start, end in keys:
+            out += [*_coloured(text[at:start], key), (text[start:end], "accent")]
+            at = end
+        return [*out, *_coloured(text[at:], key)]
     for found in _CHANGED.finditer(text):
         added, removed = found[1], found[2] or found[3]
         out.append((text[at : found.start()], key))

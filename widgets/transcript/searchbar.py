@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from widgets.editor.line_input import LineInput
-from widgets.keys_told import key_told, keys_told
+from widgets.keys_told import hint_parts, key_told, keys_told
 from widgets.textual_inside import keymap_of
 from widgets.transcript.messages import SearchChanged
 from widgets.transcript.search import REGEX
@@ -69,12 +69,15 @@ class SearchBar(Horizontal):
         if not is_typing and not self._finder.is_on:
             self.remove_class("is-open")
         if found.problem:
-            words = found.problem
+            told = Content(found.problem)
         elif found.count:
-            words = " · ".join(filter(None, (f"{found.current} of {found.count:,}", self._keys(is_typing))))
+            keys = [
+                (piece, "$accent") if is_key else piece for piece, is_key in hint_parts(self._keys(is_typing))
+            ]
+            told = Content.assemble(f"{found.current} of {found.count:,}", " · " if keys else "", *keys)
         else:
-            words = "nothing found" if self._line.text and found.is_done else ""
-        self._count.update(Content(f" {words} "))
+            told = Content("nothing found" if self._line.text and found.is_done else "")
+        self._count.update(Content.assemble(" ", told, " "))
 
     def _keys(self, is_typing: bool) -> str:
         own = keymap_of(self.app)
@@ -87,10 +90,9 @@ class SearchBar(Horizontal):
                 )
             )
         others = key_told(own, "search.previous", "↑"), key_told(own, "search.next", "↓")
-        between = "" if others == ("↑", "↓") else "/"
         return keys_told(
             (
-                (between.join(filter(None, others)), "other hits"),
+                ("/".join(filter(None, others)), "other hits"),
                 (key_told(own, "search.accept", "Enter"), "goes there"),
             )
         )

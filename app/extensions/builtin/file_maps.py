@@ -252,7 +252,7 @@ def draw(message: CustomMessage, expanded: bool) -> View:
     text = text_of(message.content)
     name = Path(given.file_path).name
     if given.since:
-        return View(title=f"map {name}", summary=text.split("\n", 1)[0], body=(TextBlock(text=text),))
+        return View(title="map", subject=name, summary=text.split("\n", 1)[0], body=(TextBlock(text=text),))
     block = MapBlock(
         path=given.file_path,
         text=text,
@@ -262,7 +262,7 @@ def draw(message: CustomMessage, expanded: bool) -> View:
     )
     summary = f"{given.total_lines:,} lines · {given.symbol_count:,} symbols · {given.language or 'text'}"
     shown = ASKED_LINES if given.asked else 0
-    return View(title=f"map {name}", summary=summary, body=(block,), collapsed_lines=shown)
+    return View(title="map", subject=name, summary=summary, body=(block,), collapsed_lines=shown)
 
 
 def draw_folder(message: CustomMessage, expanded: bool) -> View:
@@ -273,7 +273,8 @@ def draw_folder(message: CustomMessage, expanded: bool) -> View:
     if details.get("isFirstQuestion"):
         return View(title="map", summary="where this may be · a guess by names", body=(TextBlock(text=text),))
     return View(
-        title=f"map {details.get('folder', '')}".strip(),
+        title="map",
+        subject=str(details.get("folder", "")),
         summary=f"{lines:,} lines",
         body=(TextBlock(text=text),),
         collapsed_lines=ASKED_LINES,

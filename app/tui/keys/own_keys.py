@@ -81,7 +81,7 @@ class OwnKeys:
             further = " · ".join(
                 f"{key_name(key)} {self._words(action)}" for key, action in self._chords.choices().items()
             )
-            self._tell(f"{key_name(self._chords.begun)} … {further}")
+            self._tell(f"{key_name(self._chords.begun)} … · {further}")
         elif step.is_used:
             self._tell("")
         if step.action:

@@ -17,7 +17,7 @@ async def show_extensions(status: Sequence[Status], ask: AskPerson) -> None:
         "Extensions",
         [_status_row(each) for each in status],
         empty="none is loaded",
-        choose="close",
+        choose="",
         note="/reload reads them again",
         preview=lambda row: _status_text(by_path[row.id]),
         is_full_height=True,
@@ -39,7 +39,7 @@ def _status_row(status: Status) -> ListRow:
 
 
 def _status_text(status: Status) -> PreviewText:
-    parts = [PreviewPart(text=status.path, tone="muted")]
+    parts = [PreviewPart(text=status.path, tone="muted")] if status.path != status.name else []
     parts += [PreviewPart(text=f"{what}: {count}") for what, count in status.counts.items()]
     parts += [PreviewPart(text=f"{each.event}: {each.text}", tone="error") for each in status.problems]
     return PreviewText(title=status.name, parts=tuple(parts))

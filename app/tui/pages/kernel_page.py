@@ -74,7 +74,7 @@ def _file_and_cells(words: str) -> tuple[str, str]:
 def rows_of(view: "KernelView") -> list[ListRow]:
     memory = size(view.memory) if view.memory is not None else "not known"
     rows = [
-        ListRow(id="kernel", title="Kernel", is_heading=True),
+        ListRow(id="kernel", title="Interpreter", is_heading=True),
         ListRow(id="interpreter", title=view.interpreter, detail=f"Python {view.version}, by {view.found}"),
         ListRow(
             id="state",

@@ -63,7 +63,7 @@ class KeysPage:
     async def commands(self, hints: Mapping[str, str]) -> None:
         """What can be written with a slash; Enter begins it in the editor."""
         rows = [
-            ListRow(id=f"/{name} ", title=f"/{name} {hints.get(name, '')}".rstrip(), detail=text)
+            ListRow(id=f"/{name} ", title=f"/{name}", detail=text, right=hints.get(name, ""))
             for name, text in self._table.command_names()
         ]
         palette, note = self._table.key_of("app.palette"), "/hotkeys lists the keys"

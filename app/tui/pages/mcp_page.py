@@ -160,7 +160,7 @@ class McpPage:
             f"Tools of {name}",
             [_tool_row(tool) for tool in view.tools],
             order="given",
-            choose="back",
+            choose="",
             preview=lambda row: _tool_told(tools[row.id]),
         )
 

@@ -238,6 +238,7 @@ class SessionsPage:
                 age=age(one.modified, now),
                 folder=short_path(Path(one.cwd), self._home),
                 count=_count(one),
+                begins=one_line(one.first_prompt or "", 120) if one.name else "",
                 depth=thread.depth,
                 recency=recency[one.path],
                 is_here=one.cwd == here,

@@ -11,6 +11,7 @@ from app.tui.prompt.approvals import Approvals
 from app.values.events import AgentSettled, AgentStart, Event, SessionReplaced
 from app.values.pending import PendingChanged
 from app.values.unable import Unable
+from tools.amounts import MINUS
 from tools.edits.pending import StagedAction
 from tools.text import one_line
 from widgets.transcript.blocks import NoteKind
@@ -60,7 +61,9 @@ class StagedQuestions:
         # A page that few sessions open.
         from app.tui.pages.pending_page import staged_block  # noqa: PLC0415
 
-        files = [f"{one_line(file.shown)}  +{file.diff.added} -{file.diff.removed}" for file in staged.files]
+        files = [
+            f"{one_line(file.shown)}  +{file.diff.added} {MINUS}{file.diff.removed}" for file in staged.files
+        ]
         if len(files) > _MOST_FILES:
             files[_MOST_FILES - 1 :] = [f"… and {len(files) - _MOST_FILES + 1} more files"]
         self._asked = staged.id

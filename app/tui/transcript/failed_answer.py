@@ -52,7 +52,16 @@ class FailedAnswer:
             self._show_again()
         elif not event.success:
             times = "once" if event.attempt == 1 else f"{event.attempt} times"
-            self._told = self._note(f"It was tried again {times}, without success.", NoteKind.ERROR)
+            self._say_with_it(f"It was tried again {times}, without success.")
+
+    def _say_with_it(self, words: str) -> None:
+        """Where the answer says what went wrong, not apart from it."""
+        last = self._message
+        block = replay.reply_block(last.id, last, self._renderers) if last is not None else None
+        if block is None:
+            self._told = self._note(words, NoteKind.ERROR)
+        else:
+            self._transcript.add(replay.with_more_said(block, words))
 
     def _show_again(self) -> None:
         message, self._put_off = self._put_off, None

@@ -129,7 +129,7 @@ class Presenter:
         self._changed = ChangedLine(key_told)
         self.renderers = Renderers(session.card, key_told, next_step, branch_names(session))
         self._failed = FailedAnswer(transcript, self.renderers, self.note)
-        self.summary_card = SummaryCard(transcript, key_told)
+        self.summary_card = SummaryCard(transcript)
         self._staged = StagedCards(transcript, key_told)
         self.own_commands = OwnCommands(transcript)
         self._earlier = Earlier(transcript, self.renderers, key_told)

@@ -9,6 +9,7 @@ from app.agent.outcomes import ABORTED, SKIPPED, from_message
 from app.compaction.summary import BRANCH_PREAMBLE
 from app.engine.diagnostics import TOLD as DIAGNOSTICS
 from app.engine.diagnostics import told_row
+from app.engine.pending import TOLD as RESOLVED
 from app.engine.restoring import FILES_PUT_BACK
 from app.tui.transcript.cell_block import cell_block
 from app.tui.transcript.changed_line import ChangedLine
@@ -40,8 +41,9 @@ from app.values.messages import (
     UserMessage,
 )
 from app.values.wire import from_wire
-from tools.amounts import duration
+from tools.amounts import duration, tokens
 from tools.results import Card, CommandBlock, ImageBlock, Json, ListBlock, MapBlock, MarkdownBlock, TextBlock
+from tools.text import one_line
 from widgets.transcript.blocks import (
     Block,
     CardBlock,
@@ -128,6 +130,13 @@ def _followed_failures(entries: Iterable[Entry], *, goes_on: bool) -> dict[str, 
     if failed and goes_on:
         found[failed] = False
     return found
+
+
+def with_more_said(block: ReplyBlock, words: str) -> ReplyBlock:
+    """A failed answer, with what is to be known of it besides."""
+    failure = block.failure or ShownFailure(message="The request failed.")
+    said = f"{failure.message.rstrip('.')}. {words}"
+    return msgspec.structs.replace(block, failure=msgspec.structs.replace(failure, message=said))
 
 
 def passed_over(block: ReplyBlock, *, is_tried_again: bool) -> ReplyBlock | None:
@@ -327,6 +336,9 @@ def custom_block(block_id: str, message: CustomMessage, renderers: Renderers) ->
         return _job_block(block_id, text, details)
     elif kind is CustomKind.DIAGNOSTICS:
         return _diagnostics_block(block_id, text, details)
+    elif message.custom_type == RESOLVED:
+        became = text.partition(". ")[2] or text
+        card = Card(title="staged changes", subject=one_line(became)[:200], blocks=(TextBlock(text=text),))
     elif message.custom_type == FILES_PUT_BACK:
         card = _files_card(text, details)
     else:
@@ -407,7 +419,7 @@ def _map_card(text: str, details: dict[str, object]) -> Card:
 def compaction_block(
     block_id: str, made: CompactionEntry | CompactionResult, renderers: Renderers, *, hint: str = ""
 ) -> CustomBlock:
-    about = f"from {made.tokens_before:,} tokens"
+    about = f"from {tokens(made.tokens_before)} tokens"
     return summary_block(block_id, CustomKind.COMPACTION, made.summary, about, renderers, hint=hint)
 
 

@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 from app.engine.session import Session
 from app.sessions.log import SessionLog
-from app.tui.handed import KeyTold, stoppable
 from app.values.content import text_of
 from app.values.entries import BranchSummaryEntry, MessageEntry
 from app.values.messages import UserMessage
@@ -40,9 +39,8 @@ def _branch_name(log: SessionLog, summary: BranchSummaryEntry) -> str:
 class SummaryCard:
     """At most one is written at a time."""
 
-    def __init__(self, transcript: Transcript, key_told: KeyTold) -> None:
+    def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
-        self._key_told = key_told
         self._count = 0
         self._open = ""
         self._kind = CustomKind.COMPACTION
@@ -75,7 +73,7 @@ class SummaryCard:
                 state=CardState.RUNNING,
                 card=Card(
                     title=str(self._kind),
-                    subject=stoppable("a summary is being written", self._key_told),
+                    subject="a summary is being written",
                     summary=f"{words:,} words" if words else "",
                     blocks=(TextBlock(text=self._text, tail=True),),
                 ),

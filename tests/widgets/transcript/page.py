@@ -257,7 +257,7 @@ ENDINGS: list[Block] = [
         failure=ShownFailure(
             message="The server is overloaded (529).",
             next_step="Wait a minute, or choose another model.",
-            retry_key="Alt+R",
+            retry_key="alt+r",
         ),
     ),
     *(NoteBlock(id=f"note-{kind}", text=f"A note: {kind}", kind=kind) for kind in NoteKind),
@@ -361,7 +361,7 @@ CUSTOM: list[Block] = [
         kind=CustomKind.JOB,
         card=Card(title="job", subject="npm run build", blocks=(TextBlock(text="done"),)),
         state=CardState.RUNNING,
-        timing="2 min",
+        timing="2 m",
     ),
     CustomBlock(
         id="delivered",
@@ -391,7 +391,7 @@ CUSTOM: list[Block] = [
         kind=CustomKind.COMPACTION,
         card=Card(
             title="Compacted",
-            summary="120,000 → 9,000 tokens",
+            summary="120k → 9k tokens",
             blocks=(MarkdownBlock(text="## Goal\nFix it."),),
         ),
     ),

@@ -1,0 +1,141 @@
+"""Ten thousand sessions: going on with the last one and listing them, beside a plain start; the index beside its text.
+
+Half of them lie in the folder that bayou is started in. Cold is without the index, which a first start has to make;
+files are in the system's memory all the same.
+"""
+
+import random
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from app.sessions.index import INDEX_NAME, SessionIndex
+from app.sessions.library import session_folder
+from app.sessions.lines_read import take
+from app.sessions.reading import read_header
+from app.sessions.summary import Digest
+from app.values.codec import encode
+from app.values.entries import MessageEntry, SessionHeader
+from app.values.messages import Message, user_message
+from bench.processes import Cost, Terminal, bayou, cpu_seconds, median, world
+from bench.sessions import MEGABYTE, turn
+from bench.startup import PAINTED, SIZE
+from bench.table import Row
+
+SESSIONS = 10_000
+REPEAT = 7
+_POOL = 500
+_NEWEST = "the newest of all of them"
+_WAYS = {
+    "plain": ("a plain start", (), PAINTED, ""),
+    "-c": ("-c", ("-c",), _NEWEST.encode(), "1.3x"),
+    "-r": ("-r, first rows", ("-r",), _NEWEST.encode(), "1.5x"),
+}
+
+
+def rows() -> Iterator[Row]:
+    with world() as (cwd, env):
+        root = Path(env["HOME"]) / ".bayou" / "agent" / "sessions"
+        files = _write(root, cwd)
+        made = _indexed(root)
+        yield from _starts(root, made, cwd, env)
+        yield _size(made, files)
+
+
+def _write(root: Path, cwd: Path) -> list[Path]:
+    """A turn each; the last one is the newest."""
+    chance = random.Random(7)
+    pool = [turn(chance, number) for number in range(_POOL)]
+    files: list[Path] = []
+    for number in range(SESSIONS):
+        here = cwd if number % 2 else Path(f"/project{number % 40}")
+        path = session_folder(root, here) / f"2026_session-{number:05d}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        begin = _NEWEST if number == SESSIONS - 1 else f"question {number}"
+        lines: list[SessionHeader | MessageEntry] = [
+            SessionHeader(id=f"session-{number:05d}", cwd=str(here)),
+            *_chain([user_message(begin), *pool[number % _POOL][1:]]),
+        ]
+        path.write_bytes(b"".join(encode(line) + b"\n" for line in lines))
+        files.append(path)
+    return files
+
+
+def _chain(messages: list[Message]) -> Iterator[MessageEntry]:
+    parent: str | None = None
+    for message in messages:
+        entry = MessageEntry(parent_id=parent, message=message)
+        parent = entry.id
+        yield entry
+
+
+def _indexed(root: Path) -> Path:
+    """All of them, in an index that is kept aside."""
+    index = SessionIndex(root)
+    index.refresh(with_texts=True)
+    index.tidy()
+    index.close()
+    kept = root.parent / "kept.sqlite"
+    shutil.copyfile(root / INDEX_NAME, kept)
+    return kept
+
+
+def _starts(root: Path, made: Path, cwd: Path, env: dict[str, str]) -> Iterator[Row]:
+    """In turns, the first of each left out: it fills caches."""
+    costs: dict[tuple[str, bool], list[Cost]] = {}
+    for number in range(REPEAT + 1):
+        for is_warm in (True, False):
+            for way, (_, words, shown, _) in _WAYS.items():
+                _put_index(root, made if is_warm else None)
+                cost = _started([*bayou(), *words], shown, cwd, env)
+                if number:
+                    costs.setdefault((way, is_warm), []).append(cost)
+    for is_warm in (True, False):
+        plain = median(costs["plain", is_warm])
+        for way, (title, _, _, limit) in _WAYS.items():
+            cost = median(costs[way, is_warm])
+            for what, figure, of in (("wall", cost.wall, plain.wall), ("CPU", cost.cpu, plain.cpu)):
+                yield Row(
+                    name=f"{title} among {SESSIONS:,} sessions, {'warm' if is_warm else 'cold'}, {what}",
+                    figure=figure * 1000,
+                    unit="ms",
+                    ratio=figure / of if limit else None,
+                    reference="a plain start" if limit else "",
+                    limit=limit,
+                )
+
+
+def _put_index(root: Path, made: Path | None) -> None:
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        (root / f"{INDEX_NAME}{suffix}").unlink(missing_ok=True)
+    if made is not None:
+        shutil.copyfile(made, root / INDEX_NAME)
+
+
+def _started(command: list[str], shown: bytes, cwd: Path, env: dict[str, str]) -> Cost:
+    terminal = Terminal(command, cwd, env, SIZE)
+    try:
+        wall = terminal.wait_for(shown)
+        return Cost(wall=wall, cpu=cpu_seconds(terminal.pid))
+    finally:
+        terminal.close()
+
+
+def _size(made: Path, files: list[Path]) -> Row:
+    size = made.stat().st_size
+    said = sum(map(_text_size, files))
+    return Row(
+        name=f"the index of {SESSIONS:,} sessions",
+        figure=size / MEGABYTE,
+        unit="MB",
+        ratio=size / said,
+        reference=f"the text in it, {said / MEGABYTE:.0f} MB",
+        limit="0.5x",
+    )
+
+
+def _text_size(path: Path) -> int:
+    """Bytes of what can be searched."""
+    digest = Digest(texts=[])
+    take(path, read_header(path)[1], digest, with_texts=True)
+    return sum(len(text.text.encode()) for text in digest.texts)

@@ -91,6 +91,21 @@ async def test_it_stays_through_five_compactions_and_a_resume(tmp_path: Path) ->
     await again.session.close()
 
 
+async def test_the_prompt_of_a_resumed_session_is_that_of_the_place_where_it_was_left(tmp_path: Path) -> None:
+    """Whatever is said before anybody asks for it: the provider knows that prompt already."""
+    on = await scene(tmp_path).open()
+    for text in ("/skill:changelog for 1.2", "go on"):
+        await on.prompt(text)
+    await on.session.compact()
+    path, declared = on.session.log.path, on.prompt_now()
+    assert path is not None and RULE in declared
+    await on.session.close()
+    again = await scene(tmp_path).open(session=str(path))
+    await again.prompt("/skill:changelog for 1.3")
+    assert again.asked[-1].system_prompt == declared
+    await again.session.close()
+
+
 async def test_a_skill_that_is_called_again_is_in_the_request_once(tmp_path: Path) -> None:
     on = await scene(tmp_path).open()
     for text in ("/skill:changelog for 1.2", "go on"):

@@ -67,7 +67,7 @@ class Redirections:
         findings: list[Finding] = []
         files: frozenset[str] = frozenset()
         feed: Feed | None = None
-        for target in node.children_by_field_name("destination"):
+        for target in node.children_by_field_name("destination")[:1]:
             if operator in (">&", "<&") and target.type == "number":
                 continue
             for word in self._expansions.word(target, scope):
@@ -150,6 +150,21 @@ class Redirections:
             feed = self._statements.statement(child, own, feed) or Feed(network=feed.network)
             scope.gather(own)
         return feed
+
+
+def words_behind(redirects: Sequence[Node]) -> list[Node]:
+    """What stands behind where a redirection leads to, or behind `<<EOF` on its line: words of the command.
+
+    The parser counts the first as further places (`git > log push`), and the second as words of the redirection.
+    """
+    found: list[Node] = []
+    for node in redirects:
+        if node.type == "file_redirect":
+            found += node.children_by_field_name("destination")[1:]
+        elif node.type == "heredoc_redirect":
+            found += words_behind([child for child in node.children if child.type == "file_redirect"])
+            found += node.children_by_field_name("argument")
+    return sorted(found, key=lambda node: node.start_byte)
 
 
 def _is_second(node: Node, expansions: Expansions) -> bool:

@@ -30,6 +30,22 @@ _STRANGE = re.compile(
 )
 
 
+_BLANKS = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+_MOST_BLANKS = 50
+_TEXTS = frozenset({"string_content", "raw_string", "comment", "heredoc_body", "heredoc_content"})
+
+
+def _are_quoted_blanks(strange: Sequence[str], source: bytes, root: Node) -> bool:
+    """Blanks of a language, in text that nobody runs; each stands in the source as the mark that replaced it."""
+    if not all(map(_BLANKS.fullmatch, strange)):
+        return False
+    for found in re.finditer("\ufffd".encode(), source):
+        node = root.descendant_for_byte_range(found.start(), found.end())
+        if node is None or node.type not in _TEXTS:
+            return False
+    return True
+
+
 @lru_cache(1)
 def _parser() -> Parser:
     """Loading it takes a few dozen milliseconds, so it is loaded when the first command is judged."""
@@ -85,10 +101,9 @@ class ShellReading:
 
     def read(self, text: str, scope: ShellScope, feed: Feed | None = None) -> None:
         """Adds the parts of a script."""
-        strange = _STRANGE.search(text)
+        strange = _STRANGE.findall(text)
         if strange:
             text = _STRANGE.sub("\ufffd", text)
-            self.doubt(text, "it holds characters that a shell reads otherwise than a person")
         source = text.encode("utf-8", "replace")
         if len(source) > MOST_BYTES:
             self.doubt(text, f"it is longer than {MOST_BYTES // 1000} kB")
@@ -98,6 +113,8 @@ class ShellReading:
         root = _parser().parse(source).root_node
         if root.has_error:
             self.doubt(text, "it is not written as bash reads it")
+        if strange and not (len(strange) < _MOST_BLANKS and _are_quoted_blanks(strange, source, root)):
+            self.doubt(text, "it holds characters that a shell reads otherwise than a person")
         statements = Statements(self, source)
         statements.sequence(root.children, scope, feed)
 

@@ -10,7 +10,7 @@ from tree_sitter import Node
 from app.permits.branches import SKIPPED, STATEMENTS, Branches
 from app.permits.calls import Feed
 from app.permits.letters import Finding
-from app.permits.redirections import Redirections
+from app.permits.redirections import Redirections, words_behind
 from app.permits.scope import Function, ShellScope
 from app.permits.simple import Simple, judge_words
 from app.permits.words import UNKNOWN, Word, literal
@@ -113,8 +113,15 @@ class Statements:
         return self.command(node, scope, feed, (), self.text(node))
 
     def command(
-        self, node: Node, scope: ShellScope, feed: Feed | None, redirected: Sequence[Finding], text: str
+        self,
+        node: Node,
+        scope: ShellScope,
+        feed: Feed | None,
+        redirected: Sequence[Finding],
+        text: str,
+        behind: Sequence[Node] = (),
     ) -> Feed | None:
+        """`behind`: words of it that stand behind its redirections."""
         words: list[Word] = []
         assigned: list[tuple[str, str]] = []
         for child in node.children:
@@ -136,8 +143,12 @@ class Statements:
                 found = self.redirections.judge([child], scope, feed)
                 redirected = [*redirected, *found.findings]
                 feed = found.feed
+                for word in words_behind([child]):
+                    words += self.expansions.word(word, scope)
             else:
                 words += self.expansions.word(child, scope)
+        for word in behind:
+            words += self.expansions.word(word, scope)
         first = node.child_by_field_name("name")
         is_odd = (
             first is not None
@@ -159,9 +170,14 @@ class Statements:
             # A redirection belongs to the last command before it.
             return self._spread(body, redirects, scope, feed)
         found = self.redirections.judge(redirects, scope, feed)
+        behind = words_behind(redirects)
+        if behind and body is not None and body.type == "negated_command":
+            body = body.children[-1]
         if body is not None and body.type == "command":
-            said = self.command(body, scope, found.feed, found.findings, text)
+            said = self.command(body, scope, found.feed, found.findings, text, behind)
         else:
+            if behind:
+                self._reading.doubt(text, "words stand behind a redirection")
             if found.findings:
                 self._reading.add(text, found.findings, None)
             said = self.statement(body, scope, found.feed) if body is not None else None

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from app.permits.letters import Finding
 from app.permits.words import Word, names
 
-_FOR_OTHERS = re.compile(r"(?:\w+[-:])?(?:publish|unpublish|deploy)(?:[A-Z]\w*)?")
+_FOR_OTHERS = re.compile(r"(?:\w+[-:])?(?:publish|unpublish|deploy)(?:[A-Z]\w*|[:_-].*)?")
 _GRAVE_NAME = re.compile(
     r"(?!before|after|pre|post|check|test|dry)(?:.*[_-])?(?:deploy|publish|unpublish|destroy)(?:er)?(?:[_-].*)?"
     r"|Publish-\w+|(?:New|Set|Start|Stop|Restart|Remove|Suspend|Resume)-Service|Set-ExecutionPolicy"
@@ -21,6 +21,7 @@ _ASKS_ELSEWHERE = names(
     "remote "
     "self-update self-upgrade selfupdate selfupgrade whoami subscribe"
 )
+_SENDS_WHAT = re.compile(r"(?:push|upload)[:_-].*")
 _ASKS_IN_A_GROUP = names(
     "install upgrade login logout clone push pull fetch download upload sync search self-update selfupdate"
 )
@@ -60,7 +61,11 @@ def words_say(name: str, words: Sequence[Word]) -> list[Finding]:
         sends = _SENDS.fullmatch(word.text)
         if sends and (sends[1] or (value.text if value else "")) not in _IS_NOT:
             return [Finding("F", f"{name} is told to {word.text.strip('-')}")]
-    if verb in _ASKS_ELSEWHERE or (is_group and any(one in _ASKS_IN_A_GROUP for one in plain[1:])):
+    if (
+        verb in _ASKS_ELSEWHERE
+        or _SENDS_WHAT.fullmatch(verb)
+        or (is_group and any(one in _ASKS_IN_A_GROUP for one in plain[1:]))
+    ):
         return [Finding("N", f"{name} {verb} may use the network")]
     if _SENDING_NAME.search(name):
         return [Finding("N", f"a program that is named {name} may use the network")]

@@ -74,8 +74,8 @@ CLIENTS: Table = table(
         "sonarqube-scanner sonar-scanner-cli pysonar codacy-coverage-reporter cc-test-reporter deepsource "
         "codecovcli php-coveralls goveralls cargo-audit trufflehog scorecard infracost semgrep "
         "wss-unified-agent dependency-check dependency-check.sh npm-check npm-name npm-home taze "
-        "bundlewatch vuls freshclam prowler debsecan allurectl buildpulse-test-reporter launchable knapsack "
-        "knapsack-pro",
+        "bundlewatch vuls freshclam prowler debsecan pip-compile pip-sync conda-lock kubeval kubeconform "
+        "setup-envtest awslocal allurectl buildpulse-test-reporter launchable knapsack knapsack-pro",
         _ASKS,
     ),
     # Models

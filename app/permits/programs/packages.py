@@ -7,7 +7,11 @@ from app.permits.calls import Call, Judge, Table, asks_for_help, table
 from app.permits.letters import Finding
 from app.permits.words import Word, literal, names
 
-GRAVE = re.compile(r"(?:(?:.*[:_.-])?(?:deploy|publish|destroy)|release)(?:[:_.-].*)?", re.IGNORECASE)
+GRAVE = re.compile(
+    r"(?:(?:.*[:_.-])?(?:deploy|publish|destroy)|release)(?:[:_.-].*)?"
+    r"|(?:.*:)?publish(?!ToMavenLocal|AllPublicationsToMavenLocal)(?-i:[A-Z])\w*",
+    re.IGNORECASE,
+)
 """Names of scripts that act on others."""
 
 _READ = Finding("R", "only reads")
@@ -210,7 +214,11 @@ def system(call: Call) -> list[Finding]:
     if call.name in ("pacman", "yay", "paru"):
         looks = _PACMAN_READS.fullmatch(first) and not re.match(r"-S\w*[yucw]", first)
         return [_READ if looks else Finding("F", f"{call.name} changes the system")]
-    if first in _SYSTEM_READS or call.name in ("apt-cache", "dpkg-query", "apt-file", "rpmquery"):
+    if (
+        first in _SYSTEM_READS
+        or first in ("--print-arch", "--print-architecture", "--print-foreign-architectures")
+        or call.name in ("apt-cache", "dpkg-query", "apt-file", "rpmquery")
+    ):
         return [_READ]
     if call.name in ("rpm", "nix-env") and re.match(r"-q|--query", first):
         return [_READ]
@@ -274,6 +282,15 @@ _COMPOSER = verbs(
     scripts="run-script run",
     grave_scripts=True,
 )
+
+
+def _gradle(call: Call) -> list[Finding]:
+    """Each word that is no option is a task."""
+    found = _GRADLE(call)
+    return [*found, *(named_script(word, call.name) for word in words_of(call) if GRAVE.fullmatch(word.text))]
+
+
+_GRADLE = verbs(grave="publish release", grave_scripts=True, bare=Finding("X", "gradle runs tasks"))
 
 
 def _keeps_settings(judge: Judge, *, is_outside: Callable[[set[str]], bool]) -> Judge:
@@ -368,7 +385,7 @@ PACKAGES: Table = table(
     ),
     (
         "gradle gradlew",
-        verbs(grave="publish release", grave_scripts=True, bare=Finding("X", "gradle runs tasks")),
+        _gradle,
     ),
     (
         "dotnet",

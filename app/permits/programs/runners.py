@@ -134,6 +134,28 @@ def _on_many(call: Call) -> list[Finding]:
     return [_RUNS]
 
 
+def _cached(call: Call) -> list[Finding]:
+    """`ccache gcc …`, or what it keeps."""
+    asks = {
+        "-s",
+        "-p",
+        "-x",
+        "--show-stats",
+        "--show-config",
+        "--print-stats",
+        "--version",
+        "--help",
+        "-V",
+        "-h",
+    }
+    words = [word.text for word in call.words]
+    if words and all(word in asks for word in words):
+        return [Finding("R", "says what it keeps")]
+    if words and not words[0].startswith("-"):
+        call.run(call.words, call.feed)
+    return [_RUNS]
+
+
 def _terminal(call: Call) -> list[Finding]:
     """`tmux new-session 'command'`, `screen -dm command`."""
     found = [Finding("X", f"{call.name} runs a command in a terminal of its own")]
@@ -163,6 +185,7 @@ RUNNERS: Table = table(
     ("cross-env cross-env-shell", _with_variables),
     ("concurrently hyperfine", _several),
     ("npm-run-all npm-run-all2 run-s run-p", _scripts_of_the_project),
+    ("ccache sccache", _cached),
     ("mpirun mpiexec mpiexec.hydra orterun horovodrun", _on_many),
     ("script", _shell_option("c= command= E= e I= O= B= T= t= m= q f a")),
     ("tmux screen zellij byobu abduco dtach", _terminal),
@@ -179,9 +202,9 @@ RUNNERS: Table = table(
     (
         "lima chronic ifne retry daemonize setarch linux32 linux64 i386 x86_64 pee tini dumb-init "
         "s6-setuidgid catatonit firejail bwrap schroot cgexec systemd-inhibit systemd-cat dbus-launch "
-        "prime-run gamemoderun xvfb-run mangohud optirun primusrun pasuspender pw-jack wine ccache sccache "
-        "distcc icecc intercept-build bear scan-build kde-inhibit xwfb-run cage rargs xe tqdm sem prlimit "
-        "numactl runlim softlimit chpst envdir envuidgid setuidgid valgrind heaptrack rr samply uftrace",
+        "prime-run gamemoderun xvfb-run mangohud optirun primusrun pasuspender pw-jack wine distcc icecc "
+        "intercept-build bear scan-build kde-inhibit xwfb-run cage rargs xe tqdm sem prlimit numactl runlim "
+        "softlimit chpst envdir envuidgid setuidgid valgrind heaptrack rr samply uftrace",
         wrapper("n= e= s= p= f= w= i= b= cpunodebind= membind= server-args= server-num= a", also=_RUNS),
     ),
     ("sshpass", wrapper("p= f= d= e v")),

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from app.assembly.options import Options, UsageError
+from app.engine.permission_verbs import PermissionVerbs
 from app.values.content import Image
 from tools.files.regular import read_given
 
@@ -28,22 +29,27 @@ def read_piped() -> str:
     return "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
-def read_input(options: Options, cwd: Path, piped: str = "") -> FirstInput:
+def read_input(options: Options, cwd: Path, permissions: PermissionVerbs, piped: str = "") -> FirstInput:
     """What was piped, then the files' texts, then the first message, in one prompt."""
-    files = files_input(options.files, cwd)
+    files = files_input(options.files, cwd, permissions)
     first, *others = options.messages or ("",)
     opening = piped + files.prompts[0] + first
     prompts = (*([opening] if opening.strip() or files.images else []), *others)
     return FirstInput(prompts=tuple(prompts), images=files.images)
 
 
-def files_input(names: tuple[str, ...], cwd: Path) -> FirstInput:
-    """What `@name` words stand for: one text, and the images. Raises `UsageError` for a file that is not there."""
+def files_input(names: tuple[str, ...], cwd: Path, permissions: PermissionVerbs) -> FirstInput:
+    """What `@name` words stand for: one text, and the images. Raises `UsageError` for a file that is not there, and for
+    one that a `read` would not be let to unasked: there is nobody yet to ask."""
     texts: list[str] = []
     images: list[Image] = []
     for name in names:
         named = cwd / Path(name).expanduser()
         path = named.resolve()
+        if why := permissions.why_unread(named):
+            raise UsageError(
+                f"@{name}: {why}. It is not sent; what you mean to send all the same can be piped in."
+            )
         try:
             data = read_given(named)
         except OSError as problem:

@@ -49,9 +49,8 @@ async def run_headless(options: Options, paths: Paths, face: str) -> int:
     if face != "rpc":
         _collect_later(assembled.session)
     stopped = _stop_on_signals()
-    work = asyncio.ensure_future(
-        _work(options, paths, assembled, face, partial(read_input, cwd=stood_in, piped=piped))
-    )
+    read = partial(read_input, cwd=stood_in, permissions=assembled.session.permissions, piped=piped)
+    work = asyncio.ensure_future(_work(options, paths, assembled, face, read))
     await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
     if not work.done():
         work.cancel()

@@ -1,18 +1,22 @@
 """What faces do with a session's gate: see what it goes by and what it decided, choose a mode, take a rule back."""
 
+import os
+from pathlib import Path
 from typing import Literal
 
 from app.engine.boxes import BoxState
 from app.engine.permits import GateState, Permits
 from app.permits.decide import Mode
 from app.permits.rules import Deed
+from tools.workspace import Workspace
 
 
 class PermissionVerbs:
     """Of one session."""
 
-    def __init__(self, permits: Permits) -> None:
+    def __init__(self, permits: Permits, workspace: Workspace) -> None:
         self._permits = permits
+        self._workspace = workspace
 
     @property
     def mode(self) -> Mode:
@@ -36,6 +40,17 @@ class PermissionVerbs:
     def allow(self, text: str) -> None:
         """A rule for this session. Raises `Unable` for what is none."""
         self._permits.allow(text)
+
+    def why_unread(self, path: Path) -> str:
+        """Of a file that is kept back: why a `read` of it does not run unasked. Empty mostly."""
+        real = os.path.realpath(path)
+        if not self._workspace.kept_back()(real):
+            return ""
+        decision = self._permits.judge("read", {"path": real}, is_read_only=True)
+        if decision.outcome == "run":
+            return ""
+        said = "refused by" if decision.outcome == "refuse" else "asked about, by"
+        return f"reading it is {said} {decision.decided_by} ({decision.decisive.part.why})"
 
     def own_rules(self, deed: Deed) -> tuple[str, ...]:
         """As they stand in the person's settings."""

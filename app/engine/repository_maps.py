@@ -4,7 +4,9 @@ Paths are those from the session's folder on, upwards too. Nothing of the index 
 """
 
 import asyncio
+import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tools.workspace import Workspace
@@ -47,6 +49,10 @@ class RepositoryMaps:
         repository = self._workspace.mapped
         if repository is not None:
             repository.give_way()
+
+    def may_show(self, path: Path) -> bool:
+        """Whether names in a file are offered: not of one that rules keep from being read, or that may hold secrets."""
+        return not self._workspace.kept_back()(os.path.realpath(path))
 
     async def is_there(self) -> bool:
         """Whether there is anything to ask: the setting is on, and the files are of this machine."""

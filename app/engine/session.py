@@ -83,7 +83,7 @@ class Session:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._made = Machinery(parts)
-        self.permissions = PermissionVerbs(self._made.permits)
+        self.permissions = PermissionVerbs(self._made.permits, parts.toolbox.workspace)
         self.secrets = SecretVerbs(self._made.masking, self._made.prompts)
         self.repository = self._made.repository
         self.mcp = McpVerbs(self._made.servers)

@@ -54,7 +54,7 @@ def run_tui(options: Options, paths: Paths, held: HeldTerminal) -> int:
         return 1
     if assembled.theme == "system":
         assembled.theme = theme_in_force.system_theme(appearance_of(held))
-    read = partial(read_input, cwd=stood_in)
+    read = partial(read_input, cwd=stood_in, permissions=assembled.session.permissions)
     given = FirstInput() if options.extension_flags else read(options)
     opening = Opening(
         extend=extensions_for(assembled, options, paths),

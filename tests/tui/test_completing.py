@@ -9,6 +9,7 @@ from app.providers.scripted import say
 from tests.tui.stage import StageApp, make_app, settled
 from tests.widgets.typing import type_text
 from widgets.completion.popup import CompletionPopup
+from widgets.completion.source import CompletionRequest
 
 BOAT = "class Boat:\n    def launch(self):\n        pass\n\n\ndef moor():\n    pass\n"
 TAGS = """
@@ -71,6 +72,24 @@ async def test_symbols_of_a_file_that_was_written_just_now(home: Path) -> None:
         files(home, boat_py=BOAT)
         app.editor.clear()
         await type_until(app, pilot, "@boat.py:mo", "moor")
+
+
+async def test_of_a_file_that_is_kept_back_no_symbols_are_offered(home: Path) -> None:
+    files(home, boat_py=BOAT, kept_py=BOAT, _env_local="KEY=1\n")
+    app = make_app(home, say("done"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        app.session.keep_setting("permissions.deny", ("read: kept.py",))
+        await type_until(app, pilot, "@boat.py:moo", "moor")
+        popup = app.query_one("#completion", CompletionPopup)
+
+        async def offered(line: str) -> list[str]:
+            request = CompletionRequest(line=line, column=len(line))
+            source = next(source for source in popup.sources if source.accepts(request))
+            return [item.label async for found in source.complete(request) for item in found.items]
+
+        assert await offered("@boat.py:") == ["Boat", "launch", "moor"]
+        assert await offered("@kept.py:") == []
+        assert await offered("@.env.local:") == []
 
 
 async def test_a_file_without_symbols_offers_none(home: Path) -> None:

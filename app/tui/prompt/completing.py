@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,6 +59,8 @@ def popup_for(
     async def symbols(path: str) -> Sequence[SymbolRow]:
         from tools.filemap.map import map_file_async  # noqa: PLC0415  (the mapper is loaded when it is asked for)
 
+        if not await asyncio.to_thread(maps.may_show, cwd() / path):
+            return ()
         try:
             outline = await map_file_async(cwd() / path)
         except OSError:

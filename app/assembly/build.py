@@ -17,11 +17,11 @@ from app.assembly.servers import server_places
 from app.assembly.tool_names import tool_choice
 from app.assembly.trusting import TrustInProject, is_accepted
 from app.engine.choice import ModelChoice
-from app.engine.edit_way import edit_mode
 from app.engine.known_secrets import SecretPlaces
 from app.engine.machinery import Parts
 from app.engine.options import (
     SessionOptions,
+    edit_mode,
     kernel_settings,
     read_settings,
     shell_settings,

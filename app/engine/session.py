@@ -52,11 +52,11 @@ from app.engine.pending import WishedChange
 from app.engine.permission_verbs import PermissionVerbs
 from app.engine.planning import PlanOutcome
 from app.engine.prompts import DeliverAs, Disposition
-from app.engine.publisher import Listener, Pace
 from app.engine.request_head import RequestHead
 from app.engine.restoring import NO_CHOICES, Asked, Choices, PutBack
 from app.engine.secret_verbs import SecretVerbs
 from app.engine.state import Room, State, room_of, state_of
+from app.engine.telling import Listener, Pace
 from app.engine.toolbox import ToolChoice
 from app.sessions.log import SessionLog
 from app.sessions.stats import Stats

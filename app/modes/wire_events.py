@@ -4,8 +4,8 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 
-from app.engine.publisher import joined_deltas
 from app.engine.session import Session
+from app.engine.telling import joined_deltas
 from app.modes.output import LineWriter
 from app.values.codec import encode_line
 from app.values.events import AgentSettled, AgentStart, Event, MessageUpdate

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.engine import publisher
-from app.engine.publisher import Publisher
+from app.engine import telling
+from app.engine.telling import Publisher
 from app.providers.scripted import call, say
 from app.values.events import (
     AgentSettled,
@@ -144,7 +144,7 @@ async def test_a_cancelled_future_in_a_listener_does_not_cancel_the_run(
 async def test_a_listener_that_never_returns_holds_up_nobody_and_is_given_up_when_its_line_is_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(publisher, "LONGEST_LINE", 10)
+    monkeypatch.setattr(telling, "LONGEST_LINE", 10)
     play = Play(tmp_path, call("echo", text="x"), say("done"), tools=[echo()])
     told: list[Event] = []
 

@@ -79,6 +79,9 @@ class ToolContext(msgspec.Struct, kw_only=True):
     caller: ToolCaller | None = None
     background_requested: Callable[[], bool] = lambda: False
     """True once the person asked to put this call into the background."""
+    is_waited_for: Callable[[], bool] = lambda: False
+    """Whether something goes on with what this call leaves behind: later calls that touch the same files, or the code
+    that made it. Then it goes to the background only when the person asks for that."""
     model_reads_images: bool = True
     model_window: int | None = None
     """Tokens that the model can take; None: not known."""

@@ -16,6 +16,13 @@ class Place:
         self.touches = touches
         self._behind = behind
         self._left = asyncio.Event()
+        self._followers: list[Place] = []
+        for earlier in behind:
+            earlier._followers.append(self)
+
+    @property
+    def is_waited_for(self) -> bool:
+        return any(not later.is_left for later in self._followers)
 
     @property
     def is_left(self) -> bool:

@@ -147,13 +147,15 @@ class Way:
             return failure(str(problem), problem.details)
         except Aborted:
             return failure(ABORTED)
+        place = self._order.take(touches)
+        context.is_waited_for = lambda: self._parent_id is not None or place.is_waited_for
         return Prepared(
             call=call,
             tool=tool,
             arguments=arguments,
             shown_arguments=shown,
             context=context,
-            place=self._order.take(touches),
+            place=place,
         )
 
     async def run(self, prepared: Prepared) -> ToolResult:

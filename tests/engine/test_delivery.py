@@ -12,7 +12,7 @@ from app.agent.abort import Abort
 from app.engine.delivery import Deliveries
 from app.providers.contract import Context
 from app.providers.credentials import Credentials
-from app.providers.scripted import ScriptedAnswer, fail, say
+from app.providers.scripted import ScriptedAnswer, call, fail, say
 from app.providers.senders.choice import close_connections
 from app.values.events import (
     AutoRetryStart,
@@ -326,6 +326,37 @@ async def test_a_quick_command_has_no_mark_at_all(tmp_path: Path, server: Loopba
     await play.prompt("go")
     assert play.all(JobChanged) == []
     assert plain(play.all(ToolExecutionEnd)[0].message) == "quick"
+    await play.session.close()
+
+
+async def test_nothing_goes_to_the_background_by_itself_that_a_later_call_waits_for(tmp_path: Path) -> None:
+    play = Play(
+        tmp_path,
+        call("bash", command="cat gate > a.txt")
+        + call("bash", command="cat other")
+        + call("write", path="a.txt", content="mine\n"),
+        say("I wait."),
+        say("both"),
+        tools=builtin_tools(),
+    )
+    play.in_force.set("bash.autoBackground.thresholdMs", 50)
+    os.mkfifo(tmp_path / "gate")
+    os.mkfifo(tmp_path / "other")
+    running = asyncio.create_task(play.prompt("go"))
+    await play.until(lambda: bool(play.all(JobChanged)))  # what nothing waits for has gone there
+    await asyncio.to_thread((tmp_path / "gate").write_text, "the command's\n")
+    await running
+    assert (tmp_path / "a.txt").read_text() == "mine\n"
+    assert {one.title for one in play.all(JobChanged)} == {"cat other"}
+    await play.session.close()
+
+
+async def test_nothing_goes_to_the_background_by_itself_that_code_has_called(tmp_path: Path) -> None:
+    play = Play(tmp_path, tools=builtin_tools())
+    play.in_force.set("bash.autoBackground.thresholdMs", 50)
+    result = await parts_of(play.session).nested.run("bash", {"command": "sleep 0.3; echo yes"}, "cell")
+    assert result.text == "yes"
+    assert play.all(JobChanged) == []
     await play.session.close()
 
 

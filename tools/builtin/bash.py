@@ -251,7 +251,7 @@ async def _wait(
             done, _ = await asyncio.wait({finishing}, timeout=pace.seconds)
             if done:
                 return _result(finishing.result(), asked)
-            is_late = threshold is not None and running.seconds >= threshold
+            is_late = threshold is not None and running.seconds >= threshold and not context.is_waited_for()
             if context.jobs is not None and (is_late or context.background_requested()):
                 return _hand_over(asked, context, running, finishing, is_unasked=is_late)
             pace.saw(has_news := running.output.arrived != shown)

@@ -217,7 +217,9 @@ async def evaluate(wish: EvalWish, context: ToolContext) -> ToolResult:
             done, _ = await asyncio.wait({running}, timeout=pace.seconds)
             if done:
                 return told(running.result(), workspace)
-            is_late = threshold is not None and evaluation.seconds >= threshold
+            is_late = (
+                threshold is not None and evaluation.seconds >= threshold and not context.is_waited_for()
+            )
             if context.jobs is not None and (is_late or context.background_requested()):
                 return _hand_over(wish, context, evaluation, running)
             state = (evaluation.output and evaluation.output.total_bytes, _states(evaluation.calls))

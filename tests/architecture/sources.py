@@ -1,9 +1,13 @@
 """The project's own Python files, read once."""
 
 import ast
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any, TypeVar
+
+N = TypeVar("N", bound=ast.AST)
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SHIPPED = ("app", "widgets", "tools")
@@ -28,23 +32,37 @@ def name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+@cache
+def _by_kind(path: Path) -> Mapping[type[ast.AST], Sequence[Any]]:
+    found: defaultdict[type[ast.AST], list[Any]] = defaultdict(list)
     for node in ast.walk(tree(path)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node
+        found[type(node)].append(node)
+    return found
 
 
-def classes(path: Path) -> Iterator[ast.ClassDef]:
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.ClassDef):
-            yield node
+def nodes(path: Path, kind: type[N]) -> Sequence[N]:
+    """All of that kind, the outer ones first."""
+    return _by_kind(path).get(kind, ())
 
 
-def late_imports(path: Path) -> Iterator[tuple[int, str]]:
+def functions(path: Path) -> Sequence[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return (*nodes(path, ast.FunctionDef), *nodes(path, ast.AsyncFunctionDef))
+
+
+def classes(path: Path) -> Sequence[ast.ClassDef]:
+    return nodes(path, ast.ClassDef)
+
+
+def imports(path: Path) -> Iterator[tuple[ast.Import | ast.ImportFrom, str]]:
+    """With each module that is imported."""
+    for node in nodes(path, ast.Import):
+        yield from ((node, alias.name) for alias in node.names)
+    for node in nodes(path, ast.ImportFrom):
+        yield node, node.module or ""
+
+
+@cache
+def late_imports(path: Path) -> Sequence[tuple[int, str]]:
     """Line and module of each import inside a function."""
-    for function in functions(path):
-        for node in ast.walk(function):
-            if isinstance(node, ast.Import):
-                yield from ((node.lineno, alias.name) for alias in node.names)
-            elif isinstance(node, ast.ImportFrom):
-                yield node.lineno, node.module or ""
+    within = {id(node) for function in functions(path) for node in ast.walk(function)}
+    return [(node.lineno, module) for node, module in imports(path) if id(node) in within]

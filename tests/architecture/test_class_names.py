@@ -5,6 +5,7 @@ Classes whose names begin with an underscore are read where they stand and may b
 
 import ast
 from collections import defaultdict
+from functools import cache
 
 import pytest
 
@@ -24,6 +25,7 @@ ALLOWED = {
 """Names that stand for one thing in two forms."""
 
 
+@cache
 def named_twice() -> dict[str, list[str]]:
     found: dict[str, list[str]] = defaultdict(list)
     for path in files(*SHIPPED):

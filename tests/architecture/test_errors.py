@@ -2,7 +2,7 @@
 
 import ast
 
-from tests.architecture.sources import ROOT
+from tests.architecture.sources import classes, files, name
 
 OF_A_MODULE_FOR_ITSELF = {
     "app/agent/abort.py:Aborted": "how a wait ends that somebody stopped",
@@ -24,20 +24,19 @@ OF_A_MODULE_FOR_ITSELF = {
 
 
 def test_exceptions_of_app_are_of_the_family_or_have_a_reason() -> None:
-    classes: list[tuple[str, str, list[str]]] = []
-    for path in (ROOT / "app").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ClassDef):
-                bases = [base.id for base in node.bases if isinstance(base, ast.Name)]
-                classes.append((node.name, f"{path.relative_to(ROOT).as_posix()}:{node.name}", bases))
-    bases_of = {name: bases for name, _, bases in classes}
+    all_: list[tuple[str, str, list[str]]] = []
+    for path in files("app"):
+        for node in classes(path):
+            bases = [base.id for base in node.bases if isinstance(base, ast.Name)]
+            all_.append((node.name, f"{name(path)}:{node.name}", bases))
+    bases_of = {each: bases for each, _, bases in all_}
 
     def roots(bases: list[str]) -> set[str]:
         return set(bases).union(*(roots(bases_of.get(base, [])) for base in bases))
 
     outside = {
         place
-        for _, place, bases in classes
+        for _, place, bases in all_
         if "Unable" not in roots(bases) and any(map(_is_raised, roots(bases)))
     }
     assert outside - {"app/values/unable.py:Unable"} == set(OF_A_MODULE_FOR_ITSELF)

@@ -4,7 +4,7 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
-from tests.architecture.sources import ROOT, SHIPPED, classes, files, name, tree
+from tests.architecture.sources import ROOT, SHIPPED, classes, files, name, nodes
 
 FULL_SCREEN = files("app/tui")
 READ = {"state", "stats", "cwd"}
@@ -19,8 +19,8 @@ NO_PAGES = {"__init__.py", "asking.py", "entry_texts.py", "map_rows.py", "tree_e
 def reaches(path: Path) -> list[str]:
     """`session.part.thing`"""
     found = []
-    for node in ast.walk(tree(path)):
-        if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Attribute):
+    for node in nodes(path, ast.Attribute):
+        if not isinstance(node.value, ast.Attribute):
             continue
         part, owner = node.value.attr, node.value.value
         called = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
@@ -38,8 +38,8 @@ def test_the_application_is_known_where_it_is_put_together_and_nowhere_else():
     found = {
         path.relative_to(here).as_posix()
         for path in FULL_SCREEN
-        for node in ast.walk(tree(path))
-        if isinstance(node, ast.ImportFrom) and node.module == "app.tui.app"
+        for node in nodes(path, ast.ImportFrom)
+        if node.module == "app.tui.app"
     }
     assert found <= MADE_BY_THE_APPLICATION
 
@@ -49,16 +49,15 @@ def test_pages_are_tested_without_the_application():
     found = {
         f"{name(path)}: {node.module}"
         for path in sorted(here.glob("*.py"))
-        for node in ast.walk(tree(path))
-        if isinstance(node, ast.ImportFrom)
-        and node.module in ("app.tui.app", "app.tui.every_page", "tests.tui.stage")
+        for node in nodes(path, ast.ImportFrom)
+        if node.module in ("app.tui.app", "app.tui.every_page", "tests.tui.stage")
     }
     assert found == set(), "A page is handed what it takes, in a few words."
     tested = {
         node.module
         for path in here.glob("test_*.py")
-        for node in ast.walk(tree(path))
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("app.tui.pages.")
+        for node in nodes(path, ast.ImportFrom)
+        if (node.module or "").startswith("app.tui.pages.")
     }
     pages = {
         name(path).removesuffix(".py").replace("/", ".")

@@ -10,7 +10,7 @@ import pytest
 from app.tui.keys import page_keys
 from app.tui.keys.action_table import places
 from app.tui.keys.keymap import keys_of
-from tests.architecture.sources import SHIPPED, files, name, tree
+from tests.architecture.sources import SHIPPED, files, name, nodes, tree
 from widgets.keys_told import key_name
 
 A_KEY = re.compile(
@@ -82,8 +82,8 @@ def usual_keys() -> list[tuple[str, str, str]]:
     """Each `key_told(own, action, usual)` of the sources: where, action, usual key."""
     found = []
     for path in files("app/tui", "widgets"):
-        for node in ast.walk(tree(path)):
-            if not isinstance(node, ast.Call) or called(node).lstrip("_") != "key_told":
+        for node in nodes(path, ast.Call):
+            if called(node).lstrip("_") != "key_told":
                 continue
             words = [one.value for one in node.args if isinstance(one, ast.Constant)]
             if len(words) == 2:

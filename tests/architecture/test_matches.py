@@ -67,13 +67,12 @@ def _ends_in_never(match: ast.Match) -> bool:
 
 
 def open_matches(module: str, tree_: ast.Module, union_members: set[str]) -> list[int]:
-    names = names_in(module, tree_)
+    found = [node for node in ast.walk(tree_) if isinstance(node, ast.Match) and not _ends_in_never(node)]
+    names = names_in(module, tree_) if found else {}
     return [
         node.lineno
-        for node in ast.walk(tree_)
-        if isinstance(node, ast.Match)
-        and not _ends_in_never(node)
-        and any(names.get(each, each) in union_members for each in _classes(node))
+        for node in found
+        if any(names.get(each, each) in union_members for each in _classes(node))
     ]
 
 

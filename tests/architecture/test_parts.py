@@ -2,7 +2,7 @@
 
 import ast
 
-from tests.architecture.sources import files, name, tree
+from tests.architecture.sources import files, name, nodes
 
 PARTS = {
     "account", "brancher", "choice", "compactor", "conversation", "deliveries", "hooks", "jobs", "machinery",
@@ -22,8 +22,8 @@ def test_no_part_of_a_session_is_reached_from_outside_the_engine():
         name(path)
         for path in files("app")
         if not name(path).startswith("app/engine/")
-        for node in ast.walk(tree(path))
-        if isinstance(node, ast.Attribute) and _is_session(node.value) and _is_part(node)
+        for node in nodes(path, ast.Attribute)
+        if _is_session(node.value) and _is_part(node)
     }
     assert reaching == set(), "Use a verb of the session, or `session.state`."
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import rich
 import textual
 
-from tests.architecture.sources import SHIPPED, files, name, tree
+from tests.architecture.sources import SHIPPED, files, name, nodes
 
 INSIDE = "widgets/textual_inside.py"
 LIBRARIES = ("textual", "rich")
@@ -41,8 +41,8 @@ def ours() -> list[Path]:
 
 
 def imports_from_inside(path: Path) -> Iterator[str]:
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in LIBRARIES:
+    for node in nodes(path, ast.ImportFrom):
+        if (node.module or "").split(".")[0] in LIBRARIES:
             private = [alias.name for alias in node.names if alias.name.startswith("_")]
             if private or "._" in (node.module or ""):
                 yield f"{name(path)}:{node.lineno} imports from {node.module}"
@@ -51,8 +51,8 @@ def imports_from_inside(path: Path) -> Iterator[str]:
 def reaches(path: Path) -> Iterator[str]:
     """`thing._name` of another object, where the module itself has no such name, and the libraries do."""
     own = set(re.findall(r"(?:\bself\.|\bdef |\")(_\w+)", path.read_text(encoding="utf-8")))
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.Attribute) and not _is_self(node.value) and re.match(r"_[a-z]", node.attr):
+    for node in nodes(path, ast.Attribute):
+        if not _is_self(node.value) and re.match(r"_[a-z]", node.attr):
             is_theirs = node.attr in private_names() and node.attr not in PUBLIC_ALL_THE_SAME
             if is_theirs and node.attr not in own and (name(path), node.attr) not in OF_ANOTHER_LIBRARY:
                 yield f"{name(path)}:{node.lineno} {ast.unparse(node)}"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from app.engine.account import Account
 from app.engine.conversation import Conversation
+from app.engine.masking import Masking
 from app.engine.requests import Requests
 from app.engine.telling import Telling
 from app.sessions.errors import SessionWriteError
@@ -38,11 +39,17 @@ class Beside:
     """Of one session."""
 
     def __init__(
-        self, requests: Requests, conversation: Conversation, account: Account, telling: Telling
+        self,
+        requests: Requests,
+        conversation: Conversation,
+        account: Account,
+        masking: Masking,
+        telling: Telling,
     ) -> None:
         self._requests = requests
         self._conversation = conversation
         self._account = account
+        self._masking = masking
         self._telling = telling
 
     async def ask(self, question: str, on_text: Callable[[str], None]) -> str:
@@ -52,7 +59,7 @@ class Beside:
         return await self._answer(_ASKED + question, on_text)
 
     async def _answer(self, words: str, on_text: Callable[[str], None]) -> str:
-        told = user_message(words)
+        told = user_message(await self._masking.words(words, "your question"))
         stream = await self._requests.beside([*answered(self._conversation.said), told])
         try:
             async for event in stream:

@@ -123,10 +123,12 @@ class Machinery:
         parts.toolbox.withhold(self.planning.withholds)
         self.pending = self._pending(parts)
         self.requests = self._requests(parts)
-        self.beside = Beside(self.requests, self.conversation, self.account, self.telling)
+        self.masking = self._masking(parts)
+        self.beside = Beside(self.requests, self.conversation, self.account, self.masking, self.telling)
         self.summariser = Summariser(
             choice,
             parts.registry,
+            masking=self.masking,
             classify=self._failure,
             publish=self.telling.publish,
             options=options,
@@ -144,7 +146,6 @@ class Machinery:
             behind=self.todos.behind,
         )
         self.brancher = self._brancher(parts)
-        self.masking = self._masking(parts)
         self._masks = MaskedCalls(self.masking)
         self.servers = self._mcp_servers(parts)
         self.shell = UserShell(parts.toolbox.workspace, self.conversation, hooks, self.masking, self.telling)

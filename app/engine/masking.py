@@ -5,6 +5,7 @@ What a secret looks like is `tools.masking`'s business; what is known to be one,
 the files in which a mark becomes the secret again, `masked_calls`'.
 """
 
+import asyncio
 import os
 import re
 from collections import OrderedDict
@@ -103,6 +104,15 @@ class Masking:
             for found in mask.marker.own(done):
                 self._note(found[0], where)
         return done
+
+    async def words(self, text: str, where: str) -> str:
+        """What is said to a model beside the conversation."""
+
+        def masked() -> str:
+            self.look(text)
+            return self.text(text, where)
+
+        return await asyncio.to_thread(masked) if self.mask() is not None else text
 
     def value(self, value: Any, where: str) -> Any:
         """All texts in data of that kind, names included. Where there is no secret in all of it, it stays as it is."""

@@ -9,6 +9,7 @@ import msgspec
 from app.agent.abort import Abort
 from app.compaction.summary import SYSTEM_PROMPT, Written
 from app.engine.choice import ModelChoice
+from app.engine.masking import Masking
 from app.engine.options import SessionOptions
 from app.providers.classify import Failure
 from app.providers.contract import Context, Credential
@@ -58,12 +59,14 @@ class Summariser:
         choice: ModelChoice,
         registry: Registry,
         *,
+        masking: Masking,
         classify: Callable[[AssistantMessage], Failure],
         publish: Callable[[Event], Awaitable[None]],
         options: SessionOptions,
     ) -> None:
         self._choice = choice
         self._registry = registry
+        self._masking = masking
         self._classify = classify
         self._publish = publish
         self._options = options
@@ -71,6 +74,8 @@ class Summariser:
     async def write(self, request: str, abort: Abort, source: Source, *, budget: int) -> Written:
         """The answer to `request`, of so many tokens at most (0: no limit). Raises `SummaryFailed`."""
         attempt = 0
+        # With the words of whoever asked for it, which no prompt has brought.
+        request = await self._masking.words(request, "a summary")
         while True:
             message = await self._ask(request, abort, source, budget)
             if abort.is_set:

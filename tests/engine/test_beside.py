@@ -101,6 +101,19 @@ async def test_what_is_handed_over_is_written_for_its_goal(tmp_path: Path) -> No
     assert plain(play.script.contexts[1].messages[-1]).endswith("Goal: four oars")
 
 
+async def test_secrets_in_what_is_asked_beside_the_work_stay_here(tmp_path: Path) -> None:
+    key = "ghp_" + "Ab3d" * 9
+    play = Play(tmp_path, say("Two. " * 4_000), say("Yes."), say("Begin."), say("Summary."))
+    await play.prompt("count the oars")
+    await play.session.ask_beside(f"is {key} one of them?", lambda text: None)
+    await play.session.draft_handoff(f"publish with {key}", lambda text: None)
+    play.in_force.set("compaction.keepRecentTokens", 1)
+    await play.session.compact(f"keep {key}")
+    asked = [plain(context.messages[-1]) for context in play.script.contexts[1:]]
+    assert len(asked) == 3
+    assert all("[secret:github-token:" in text and key not in text for text in asked)
+
+
 def test_calls_without_results_are_left_out():
     def asks(*ids: str) -> AssistantMessage:
         return AssistantMessage(content=tuple(ToolCall(id=one, name="x", arguments={}) for one in ids))

@@ -9,7 +9,7 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from app.agent.abort import Abort, Aborted
 from app.engine.changed_texts import ChangedTexts, stands
@@ -27,6 +27,7 @@ from app.values.wire import to_wire
 from tools.base import ToolError
 from tools.diagnostics.problems import ChangedText, CodeProblem, in_order
 from tools.diagnostics.reading import MOST_TEXT, clean
+from tools.files.places import withheld
 from tools.running.shell import child_environment
 from tools.workspace import Workspace
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from tools.diagnostics.comparing import NewlySaid
     from tools.diagnostics.programs import LookGround, ProgramStart
 
+OfFile = TypeVar("OfFile", ChangedText, CodeProblem)
 TOLD = "diagnostics"
 MOST_SHOWN = 20
 MOST_TIMES: Mapping[Literal["turn", "edit"], int] = {"turn": 3, "edit": 10}
@@ -112,7 +114,7 @@ class Diagnostics:
             self._heard = heard
         if self._times[when] >= MOST_TIMES[when] or abort.is_set:
             return None
-        changed = await asyncio.to_thread(self._texts.changed)
+        changed = await asyncio.to_thread(lambda: self._tellable(self._texts.changed()))
         now = stands(changed)
         if not changed or now == self._looked_at:
             self._heard = heard
@@ -148,11 +150,18 @@ class Diagnostics:
         said = await self._hooks.diagnose(changed)
         if not starts and not said and not failures:
             return None, []
-        fresh = self._untold([*found.problems, *said])
+        tellable = await asyncio.to_thread(self._tellable, [*found.problems, *said])
+        fresh = self._untold(tellable)
         shown = await asyncio.to_thread(self._shown, fresh[:MOST_SHOWN], ground.root)
         # A program that breaks quotes what it stumbled over; cut when nothing of a secret can stay on this side.
         broken = tuple(clean(self._masked(one), 2 * MOST_TEXT) for one in (*failures, *found.failures))
         return DiagnosticsEnd(problems=shown, total=len(fresh), failures=broken), fresh
+
+    def _tellable(self, found: Sequence[OfFile]) -> list[OfFile]:
+        """Who looks at code quotes it: nothing is looked for, or told, in files that are kept back from the model."""
+        real = {one.path: os.path.realpath(one.path) for one in found}
+        back = withheld(self._workspace, ((path, path) for path in set(real.values())))
+        return [one for one in found if real[one.path] not in back]
 
     async def _ground(self) -> "LookGround":
         from tools.diagnostics.programs import LookGround  # noqa: PLC0415  (as above)

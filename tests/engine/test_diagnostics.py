@@ -192,6 +192,21 @@ async def test_secrets_are_masked_in_what_a_program_breaks_with_and_in_names(tmp
     assert warnings(play) and key[:12] not in "".join(heard)
 
 
+@pytest.mark.parametrize("files", ["{files}", "hidden.txt open.txt"])
+async def test_nothing_is_told_of_a_file_that_is_kept_back(tmp_path: Path, files: str):
+    command = f"{sys.executable} {tmp_path}/lint.py {files}"
+    change = call("bash", command="echo BAD hidden > hidden.txt; echo BAD open > open.txt")
+    undo = UndoPlace(store=tmp_path / "agent" / "blobs", home=tmp_path, may_ask_git=lambda: False)
+    play = stage(tmp_path, change, say("done"), say("oh"), command=command, undo=undo)
+    play.in_force.set("permissions.deny", ["read:hidden.txt"])
+    write(play, "open.txt", "fine")
+    await play.prompt("go")
+    assert (
+        "open.txt:1:1: error: BAD open" in told(play)[0] and "hidden" not in told(play)[0].split("[lint")[0]
+    )
+    assert "BAD hidden" not in str(play.all(DiagnosticsEnd))
+
+
 # What was before
 
 

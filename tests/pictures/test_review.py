@@ -120,6 +120,24 @@ def test_pictures_that_changed_alike_are_one_change_in_any_size():
     assert comparison.told().startswith("3 pictures differ in 2 changes: ")
 
 
+def test_what_only_moved_is_told_and_is_no_other_change_of_the_kind(project: Project):
+    """A row further down, a column further right: the words are the same, and still one has to look."""
+    old = {"a.svg": picture("sails", "oars"), "b.svg": picture("name  12"), "c.svg": picture("sails", "oars")}
+    new = {
+        "a.svg": picture("sails", "", "oars"),
+        "b.svg": picture("name      12"),
+        "c.svg": picture("sails", "", "oars"),
+    }
+    comparison = compare_texts(old, new, Review())
+    assert [len(group.changes) for group in comparison.alike] == [2, 1]
+    assert [group.changes[0].difference.moved for group in comparison.alike] == [("oars",), ("name  12",)]
+    project.commit({**old})
+    project.run(new)
+    assert command.main([]) == 0
+    page = project.page.read_text()
+    assert "moved: “oars”" in page and "moved: “name  12”" in page
+
+
 def test_other_bytes_and_the_same_cells_are_no_difference():
     one = picture("same")
     other = one.replace("</style>", ".unused { }\n    </style>").replace("terminal-r1", "terminal-77-r1")

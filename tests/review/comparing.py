@@ -37,6 +37,8 @@ class Difference(NamedTuple):
     outlines: tuple[Outline, ...]
     words: tuple[Words, ...]
     recoloured: tuple[Recolouring, ...]
+    moved: tuple[str, ...] = ()
+    """Lines with the same words, and more or less between or before them; lines that stand higher or lower."""
 
     @property
     def is_none(self) -> bool:
@@ -67,7 +69,19 @@ def difference(before: Drawing, after: Drawing, names: Names) -> Difference:
         outlines=_outlines(changed),
         words=_changed_words(before, after) if changed else (),
         recoloured=tuple(recoloured),
+        moved=_moved(before, after) if are_both else (),
     )
+
+
+def _moved(before: Drawing, after: Drawing) -> tuple[str, ...]:
+    """Those whose words are in both drawings, not in the same places."""
+    places: tuple[dict[str, set[tuple[int, str]]], ...] = ({}, {})
+    for drawing, found in zip((before, after), places, strict=True):
+        for row, line in enumerate(drawing.lines):
+            if text := _read(line):
+                found.setdefault(text, set()).add((row, words_of(line)))
+    old, new = places
+    return tuple(text for text in new if text in old and old[text] != new[text])
 
 
 def likeness(difference: Difference) -> object:
@@ -75,7 +89,7 @@ def likeness(difference: Difference) -> object:
     words = frozenset(_core(words) for words in difference.words)
     if words:
         return words
-    return frozenset((change.before, change.after) for change in difference.recoloured)
+    return difference.moved, frozenset((change.before, change.after) for change in difference.recoloured)
 
 
 def similarity(before: Drawing, after: Drawing) -> float:

@@ -146,6 +146,10 @@ def _words(change: Change) -> str:
         seen.add((before, after))
         what = f"“{html.escape(text[:60])}”: " if text else ""
         rows.append(f"~ {what}{html.escape(before)} → {html.escape(after)}")
+    if not change.difference.words:
+        moved = change.difference.moved
+        rows += [f"&gt; moved: “{html.escape(text[:60])}”" for text in moved[:_WORDS_SHOWN]]
+        rows += [f"… {len(moved) - _WORDS_SHOWN} more that moved"] if len(moved) > _WORDS_SHOWN else []
     if change.is_broken:
         rows.append("! One of the two files is cut off, or no picture of a terminal.")
     return "\n".join(rows)

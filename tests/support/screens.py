@@ -8,8 +8,9 @@ Fixed are: clock, ids, theme, size, the project's place (`~/project`) and what i
 Where the pictures are stored is `tests.support.snapshots`' business.
 """
 
+import itertools
 import os
-import random
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,6 +26,7 @@ from app.resources.paths import Paths, styles_dir
 from app.tui.app import BayouApp
 from app.tui.opening import Opening, extensions_for
 from app.values.usage import Usage
+from app.values.wire import new_id
 from tests.support import idle
 from tests.support.clock import Clock
 
@@ -59,8 +61,11 @@ class Screen:
             path = self.project / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        chance = random.Random(0)
-        monkeypatch.setattr("app.values.wire._chance", chance.getrandbits)
+        # Ids as long as real ones, the same in each run.
+        ids = map("{:08x}".format, itertools.count(0x5EED0000))
+        for module in list(sys.modules.values()):
+            if getattr(module, "new_id", None) is new_id:
+                monkeypatch.setattr(module, "new_id", ids.__next__)
         # A tool that is slow on a busy machine would show how long it took.
         monkeypatch.setattr("app.agent.calls.time", SimpleNamespace(monotonic=lambda: FIXED_SECONDS))
         for usage in ("app.providers.offline.guide.prompt_usage", "app.providers.scripted.Scripted.usage"):

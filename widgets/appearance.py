@@ -1,16 +1,16 @@
 """Whether the terminal is dark or light, asked early: the answer arrives while everything else is being loaded."""
 
-import re
 import time
 from typing import Literal
 
+from tools.patterns import late
 from widgets.colors import is_dark
 from widgets.held_terminal import HeldTerminal
 
 Appearance = Literal["dark", "light"]
 _PART = rb"([0-9a-fA-F]{1,4})"
-_BACKGROUND = re.compile(rb"\x1b\]11;rgba?:" + b"/".join((_PART,) * 3) + rb"[^\x07\x1b]*(\x07|\x1b\\)")
-_ATTRIBUTES = re.compile(rb"\x1b\[\?[\d;]*c")
+_BACKGROUND = late(rb"\x1b\]11;rgba?:" + b"/".join((_PART,) * 3) + rb"[^\x07\x1b]*(\x07|\x1b\\)")
+_ATTRIBUTES = late(rb"\x1b\[\?[\d;]*c")
 """The answer to a question that every terminal answers: behind it, no other answer comes."""
 
 

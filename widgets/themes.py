@@ -12,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 from textual.theme import Theme
 
+from tools.patterns import late
 from widgets.colors import ColorProblem, apart, is_dark, mix, read_color
 
 Color = str | int
@@ -105,7 +106,7 @@ def read_theme(raw: bytes, source: str) -> ThemeSpec:
     return _checked(spec, source)
 
 
-_VARIABLE = re.compile(r"^\s*\$([A-Za-z][\w-]*)\s*:\s*([^;]*);[ \t]*(?:/\*.*?\*/)?[ \t]*\n?", re.MULTILINE)
+_VARIABLE = late(r"^\s*\$([A-Za-z][\w-]*)\s*:\s*([^;]*);[ \t]*(?:/\*.*?\*/)?[ \t]*\n?", re.MULTILINE)
 
 
 def read_tcss_theme(text: str, name: str, source: str) -> tuple[ThemeSpec, str]:

@@ -1,13 +1,12 @@
 """From the command line's words to options; contradictions are found here."""
 
-import re
-
 import msgspec
 
 from app.assembly.options import Options, UsageError, said
 from app.cli.flags import Parsed, parse
+from tools.patterns import late
 
-_SESSION_ID = re.compile(r"^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$")
+_SESSION_ID = late(r"^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$")
 
 
 def options_from(arguments: list[str]) -> Options:

@@ -210,8 +210,9 @@ def _is_offered(folders: Iterable[str]) -> bool:
             continue
         for name in names:
             try:
-                if wanted in Path(folder, name, "entry_points.txt").read_bytes():
-                    return True
+                with open(f"{folder or '.'}/{name}/entry_points.txt", "rb", buffering=0) as file:  # noqa: PTH123  (as above)
+                    if wanted in file.read():
+                        return True
             except OSError:
                 continue  # it offers nothing at all
     return False

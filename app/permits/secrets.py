@@ -4,11 +4,11 @@ A path may have marks (`words`), for what a glob or a variable leaves open. Then
 such a place, "maybe" that it can reach one among much else.
 """
 
-import re
 from functools import lru_cache
 from typing import Literal
 
 from app.permits.words import DEEP, ONE, STAR, UNKNOWN, WILD, names, pattern_of
+from tools.patterns import late
 
 Likelihood = Literal["no", "maybe", "likely"]
 
@@ -75,8 +75,8 @@ NAMES = frozenset(
 SUFFIXES = (".pem", ".key", ".p12", ".pfx", ".keystore", ".jks", ".ppk")
 SAMPLES = ("example", "sample", "template", "dist")
 FILES = frozenset({"/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/dev/mem", "/dev/kmem", "/proc/kcore"})
-_PROCESS = re.compile(r"/proc/[^/]+/(environ|mem)|/proc/[^/]+/task/[^/]+/environ")
-_DISK = re.compile(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|mapper/|dm-|md|loop)")
+_PROCESS = late(r"/proc/[^/]+/(environ|mem)|/proc/[^/]+/task/[^/]+/environ")
+_DISK = late(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|mapper/|dm-|md|loop)")
 
 PLANTED_FOLDERS = names(".git .hg .svn .jj .husky .bayou .vscode .idea")
 """Files below them start programs later, or decide which."""

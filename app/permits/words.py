@@ -9,6 +9,8 @@ from collections.abc import Iterator
 
 import msgspec
 
+from tools.patterns import late
+
 UNKNOWN = "\ue000"
 """Any text, also none, also with slashes."""
 STAR = "\ue001"
@@ -24,7 +26,7 @@ OPEN, COMMA, CLOSE = "\ue010", "\ue011", "\ue012"
 BRACKET = "\ue013"
 """`[` that is not quoted."""
 
-WILD = re.compile("[\ue000-\ue003]")
+WILD = late("[\ue000-\ue003]")
 _MOST_WORDS = 64
 
 

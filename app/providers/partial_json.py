@@ -7,9 +7,11 @@ import re
 from io import StringIO
 from typing import Any
 
-_CONTROL = re.compile(r"[\x00-\x1f]")
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
-_BAD_ESCAPE = re.compile(r'\\(?:(["\\/bfnrt]|u[0-9a-fA-F]{4})|(u[0-9a-fA-F]{0,3}\Z)|(.|\Z))', re.DOTALL)
+from tools.patterns import late
+
+_CONTROL = late(r"[\x00-\x1f]")
+_STRING = late(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
+_BAD_ESCAPE = late(r'\\(?:(["\\/bfnrt]|u[0-9a-fA-F]{4})|(u[0-9a-fA-F]{0,3}\Z)|(.|\Z))', re.DOTALL)
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 
 

@@ -4,7 +4,6 @@ Pure. What is left to the adapters is spelling: which JSON a block becomes.
 """
 
 import hashlib
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, assert_never
 
@@ -17,6 +16,7 @@ from app.providers.projection import Sent, to_provider_messages
 from app.values.content import AssistantContent, Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, Message, ToolDeclaration, ToolResultMessage, UserMessage
 from app.values.models import Model
+from tools.patterns import late
 
 __all__ = [
     "IdRule",
@@ -208,8 +208,8 @@ def clean(text: str) -> str:
     return text
 
 
-_PLAIN = re.compile(r"[A-Za-z0-9_-]+")
-_OTHER = re.compile(r"[^A-Za-z0-9_-]")
+_PLAIN = late(r"[A-Za-z0-9_-]+")
+_OTHER = late(r"[^A-Za-z0-9_-]")
 
 
 class _Ids:

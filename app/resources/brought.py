@@ -19,6 +19,7 @@ from app.values.json_comments import JsonFault, parse
 from app.values.unable import FileFault
 from tools.files.presence import exists, is_dir, is_file
 from tools.git.repository import find_repository
+from tools.patterns import late
 from tools.text import spelled_out
 
 Kind = Literal["extension", "settings", "command", "server", "prompt", "rules", "models", "git"]
@@ -29,9 +30,9 @@ _NAMING = (
 """Settings whose words may be paths."""
 _LONGEST = 10_000
 """Characters of one value."""
-_HERE = re.compile(r"\$\(\s*pwd(?:\s+-\w)?\s*\)|`\s*pwd(?:\s+-\w)?\s*`|~\+(?=/|\s|$)")
-_VARIABLE = re.compile(r"\$(?:\{(?P<braced>[A-Za-z_]\w*)[^}]*\}|(?P<bare>[A-Za-z_]\w*))")
-_PATTERN = re.compile(r"[*?\[]")
+_HERE = late(r"\$\(\s*pwd(?:\s+-\w)?\s*\)|`\s*pwd(?:\s+-\w)?\s*`|~\+(?=/|\s|$)")
+_VARIABLE = late(r"\$(?:\{(?P<braced>[A-Za-z_]\w*)[^}]*\}|(?P<bare>[A-Za-z_]\w*))")
+_PATTERN = late(r"[*?\[]")
 _MOST_STEPS, _MOST_PATTERNS = 3, 20
 """Of a pattern, and patterns: more would walk through all of a large folder before anybody was asked."""
 

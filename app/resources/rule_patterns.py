@@ -4,18 +4,18 @@ The standard library's engine cannot be stopped, and one `(a+)+$` would hold up 
 language and stops by the clock. What would cost too much to compile is refused before.
 """
 
-import re
 from functools import lru_cache
 from math import prod
 from typing import Any
 
 from app.values.unable import Unable
+from tools.patterns import late
 
 PATIENCE = 0.05
 """Seconds for one look. Text comes in pieces, many in a second."""
 _LONGEST = 1000
 _MOST_REPEATS = 10_000
-_COUNTS = re.compile(r"\{\s*(\d*)\s*(?:,\s*(\d*)\s*)?\}")
+_COUNTS = late(r"\{\s*(\d*)\s*(?:,\s*(\d*)\s*)?\}")
 
 
 class PatternTooSlow(Exception):

@@ -7,6 +7,8 @@ from typing import Literal
 
 import msgspec
 
+from tools.patterns import late
+
 Part = Literal["text", "thinking", "tool"]
 
 
@@ -24,10 +26,10 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
 
 
 DEFAULT_SCOPES = (Scope(part="text"), Scope(part="tool"))
-_TOKEN = re.compile(r"(?P<part>text|thinking|toolcall|tool)(?::(?P<tool>[\w.-]+))?(?:\((?P<glob>.*)\))?\Z")
+_TOKEN = late(r"(?P<part>text|thinking|toolcall|tool)(?::(?P<tool>[\w.-]+))?(?:\((?P<glob>.*)\))?\Z")
 
 
-_ONE = re.compile(r"\*+|\[!?[^\]]+\]|.", re.DOTALL)
+_ONE = late(r"\*+|\[!?[^\]]+\]|.", re.DOTALL)
 _MOST_CHOICES = 64
 
 

@@ -4,7 +4,6 @@ It only looks and counts. Stopping the stream, dropping the partial answer and g
 with the text that `interruption` makes.
 """
 
-import re
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -29,6 +28,7 @@ from app.values.stream import (
     ToolCallEnd,
     ToolCallStart,
 )
+from tools.patterns import late
 
 _REACH = 4000
 """How far before new text a match may begin. Looking at the whole answer again for each piece would cost its square."""
@@ -38,7 +38,7 @@ _MOST_SECONDS = 5.0
 """That one rule may be looked for in one session."""
 _HEAD = 20_000
 """The path is looked for at the beginning of a call's arguments only."""
-_PATH = re.compile(r'"(?:path|file_path|filePath)"\s*:\s*"((?:[^"\\]|\\.)*)"')
+_PATH = late(r'"(?:path|file_path|filePath)"\s*:\s*"((?:[^"\\]|\\.)*)"')
 
 
 class RuleHit(msgspec.Struct, frozen=True, kw_only=True):

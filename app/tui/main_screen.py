@@ -26,6 +26,8 @@ from widgets.transcript.view import Transcript
 
 ROOMY = 16
 """Rows from which on some are left blank."""
+_SHORT, _TALL = "-short", "-tall"
+_TALL_FROM = 7
 
 
 class MainScreen(Screen[None]):
@@ -33,7 +35,7 @@ class MainScreen(Screen[None]):
 
     AUTO_FOCUS: ClassVar[str | None] = ""
     """The editor has the focus from the start; giving it to another first would style both once more."""
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (7, "-tall")]  # noqa: RUF012  (declared so by Screen)
+    VERTICAL_BREAKPOINTS = [(0, _SHORT), (_TALL_FROM, _TALL)]  # noqa: RUF012  (declared so by Screen)
 
     def __init__(
         self,
@@ -51,7 +53,8 @@ class MainScreen(Screen[None]):
         key_texts: KeyTexts,
         spawn: Spawn,
     ) -> None:
-        super().__init__(id="_default")
+        # Known from the start: told by the first resize, the page would be styled and painted once more.
+        super().__init__(id="_default", classes=_TALL if self.app.size.height >= _TALL_FROM else _SHORT)
         paint_near_changes(self)
         self._editor = editor
         self._transcript = transcript

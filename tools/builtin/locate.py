@@ -1,7 +1,6 @@
 """The `locate` tool: where in a repository a name is, or what a task is likely about."""
 
 import asyncio
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -11,12 +10,13 @@ from tools.arguments import text_argument
 from tools.base import Tool, ToolContext, ToolError
 from tools.files.places import locate as located
 from tools.limits import count_lines
+from tools.patterns import late
 from tools.results import Card, TextBlock, ToolResult, text_result
 from tools.schema import schema_of
 from tools.text import one_line, visible
 from tools.workspace import Workspace, workspace_of
 
-_NAME = re.compile(r"`?[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)*(?:\(\))?`?")
+_NAME = late(r"`?[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)*(?:\(\))?`?")
 _MOST_TOKENS = 4000
 
 

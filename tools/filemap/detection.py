@@ -3,6 +3,8 @@
 import re
 from pathlib import PurePath
 
+from tools.patterns import late
+
 _BY_SUFFIX = """
 python: py pyw pyi pyx pxd wsgi bzl star
 javascript: js mjs cjs es6 jsm
@@ -124,8 +126,8 @@ def _table(text: str) -> dict[str, str]:
 
 
 _SUFFIXES, _NAMES, _INTERPRETERS = _table(_BY_SUFFIX), _table(_BY_NAME), _table(_BY_INTERPRETER)
-_SHEBANG = re.compile(rb"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+|\w+=\S*\s+)*)?(?:\S*/)?([\w.+-]+)")
-_MODELINE = re.compile(
+_SHEBANG = late(rb"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+|\w+=\S*\s+)*)?(?:\S*/)?([\w.+-]+)")
+_MODELINE = late(
     rb"-\*-\s*(?:mode:\s*)?([\w+-]+)\s*(?:;.*)?-\*-|\b(?:vim?|ex):.*?\b(?:ft|filetype)=(\w+)", re.I
 )
 _ALIASES = {
@@ -136,26 +138,26 @@ _ALIASES = {
     "makefile": "make",
     "tex": "latex",
 }
-_OBJECTIVE = re.compile(rb"^\s*(?:@interface|@implementation|@protocol|@property|@end|#import)\b", re.M)
-_CPLUSPLUS = re.compile(
+_OBJECTIVE = late(rb"^\s*(?:@interface|@implementation|@protocol|@property|@end|#import)\b", re.M)
+_CPLUSPLUS = late(
     rb"^\s*(?:namespace\b|template\s*<|class\s+\w+[^;]*[:{]|using\s+\w|public:|private:|protected:)"
     rb"|\b(?:std|boost|absl)::|\bconstexpr\b|\bnullptr\b|^#include\s*<(?:string|vector|map|memory|iostream)>",
     re.M,
 )
-_PREPROCESSOR = re.compile(rb"^[ \t]*#[ \t]*(?:include|define|if|ifdef|ifndef|undef)\b", re.M)
-_LOG_LINE = re.compile(
+_PREPROCESSOR = late(rb"^[ \t]*#[ \t]*(?:include|define|if|ifdef|ifndef|undef)\b", re.M)
+_LOG_LINE = late(
     rb"^\W{0,2}(?:\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d\d:\d\d:\d\d[.,]\d)",
     re.M,
 )
 _CONTENT: tuple[tuple[str, re.Pattern[bytes]], ...] = (
-    ("xml", re.compile(rb"\s*<\?xml\b")),
-    ("html", re.compile(rb"\s*(?:<!doctype\s+html|<html\b)", re.I)),
-    ("php", re.compile(rb"\s*<\?php\b")),
-    ("diff", re.compile(rb"(?:diff --git |--- \S.*\n\+\+\+ |Index: \S+\n=+\n|From [0-9a-f]{40} )")),
-    ("json", re.compile(rb"\s*[\[{]\s*(?:\"[^\"\n]*\"\s*[:,]|[\[{\]}])")),
-    ("latex", re.compile(rb"(?:\s*%.*\n)*\s*\\documentclass")),
-    ("yaml", re.compile(rb"(?:%YAML.*\n)?---\s*\n\s*[\w\"'-]+:(?:\s|$)")),
-    ("ini", re.compile(rb"(?:\s*[#;].*\n)*\s*\[[^\]\n]+\]\s*\n(?:\s*[#;].*\n)*\s*[\w.-]+\s*=")),
+    ("xml", late(rb"\s*<\?xml\b")),
+    ("html", late(rb"\s*(?:<!doctype\s+html|<html\b)", re.I)),
+    ("php", late(rb"\s*<\?php\b")),
+    ("diff", late(rb"(?:diff --git |--- \S.*\n\+\+\+ |Index: \S+\n=+\n|From [0-9a-f]{40} )")),
+    ("json", late(rb"\s*[\[{]\s*(?:\"[^\"\n]*\"\s*[:,]|[\[{\]}])")),
+    ("latex", late(rb"(?:\s*%.*\n)*\s*\\documentclass")),
+    ("yaml", late(rb"(?:%YAML.*\n)?---\s*\n\s*[\w\"'-]+:(?:\s|$)")),
+    ("ini", late(rb"(?:\s*[#;].*\n)*\s*\[[^\]\n]+\]\s*\n(?:\s*[#;].*\n)*\s*[\w.-]+\s*=")),
 )
 
 

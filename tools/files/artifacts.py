@@ -3,7 +3,6 @@ and one session may put there has limits: a command gone wild must not fill the 
 """
 
 import os
-import re
 import shutil
 import tempfile
 import threading
@@ -13,11 +12,13 @@ from typing import Final
 
 import msgspec
 
+from tools.patterns import late
+
 SCHEME = "artifact://"
-_NAME = re.compile(r"(\d+)\.[\w-]+\.log")
+_NAME = late(r"(\d+)\.[\w-]+\.log")
 COMMAND_BYTES: Final = 100_000_000
 SESSION_BYTES: Final = 500_000_000
-_TOOL = re.compile(r"[^\w-]+")
+_TOOL = late(r"[^\w-]+")
 
 
 class Artifact(msgspec.Struct, frozen=True, kw_only=True):

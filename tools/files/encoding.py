@@ -5,7 +5,6 @@ source files are still found in.
 """
 
 import codecs
-import re
 from typing import Final
 
 import msgspec
@@ -33,7 +32,7 @@ _ASIAN: Final = {
 _PAIRED: Final = ("gb18030", "euc_jp", "euc_kr")
 _PAIR_BYTES: Final = late(rb"[\xa1-\xfe]{2,}")
 _MOSTLY: Final = 0.85
-_BIG5: Final = re.compile(rb"([\xa1-\xf9])[\x40-\x7e\xa1-\xfe]")
+_BIG5: Final = late(rb"([\xa1-\xf9])[\x40-\x7e\xa1-\xfe]")
 _BIG5_COMMON: Final = b"\xc6"
 """The usual characters begin with no larger byte; accented letters do."""
 _RUN: Final = late(rb"[\x80-\xff]{2,}")

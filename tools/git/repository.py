@@ -1,7 +1,6 @@
 """The repository that git would find from a folder, and what is checked out there: told by its files alone."""
 
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,9 +9,10 @@ import msgspec
 from tools.files.presence import exists, is_dir, is_link
 from tools.git.config import Configuration, read_configuration, small_text
 from tools.git.steering import steering
+from tools.patterns import late
 
 _SMALL = 64 * 1024
-_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
+_COMMIT = late(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
 _BRANCH = "refs/heads/"
 
 

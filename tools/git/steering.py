@@ -1,9 +1,9 @@
 """What of a repository's configuration makes git start programs or look elsewhere."""
 
-import re
 from collections.abc import Iterator
 
 from tools.git.config import Configuration, Entry
+from tools.patterns import late
 
 _TRUE_OR_FALSE = frozenset(("true", "false", "yes", "no", "on", "off", "0", "1", ""))
 _PROGRAMS = frozenset(
@@ -18,7 +18,7 @@ _PROGRAMS = frozenset(
     }
 )
 """Section and key, whatever stands between them."""
-_PROGRAM_KEYS = re.compile(
+_PROGRAM_KEYS = late(
     r"(?:cmd|command|hook|program|helper|driver|clean|smudge|process|textconv|editor|pager|askpass)\Z"
 )
 """Git and its companions name such keys like this, those of versions to come too."""

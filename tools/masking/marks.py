@@ -13,7 +13,7 @@ from tools.patterns import late
 
 _KIND = late(r"[^A-Za-z0-9_.-]+")
 _DIGITS = 8
-MARK = re.compile(r"\[secret:([A-Za-z0-9_.-]{1,64}):([0-9a-f]{8})([0-9a-f]{2})\]")
+MARK = late(r"\[secret:([A-Za-z0-9_.-]{1,64}):([0-9a-f]{8})([0-9a-f]{2})\]")
 BEGINNING = "[secret:"
 
 

@@ -1,16 +1,14 @@
 """Which paths a command names, read off its words: enough to keep the order of calls, not to tell what it does."""
 
 import os
-import re
 from pathlib import Path
 from typing import Final
 
 from tools.files.paths import absolute
+from tools.patterns import late
 from tools.running.shell import split_leading_cd
 
-_WORD: Final = re.compile(
-    r"""(?P<into>>>?\s*)?(?:"([^"\n]{1,500})"|'([^'\n]{1,500})'|([^\s"'`;|&()<>=]{1,500}))"""
-)
+_WORD: Final = late(r"""(?P<into>>>?\s*)?(?:"([^"\n]{1,500})"|'([^'\n]{1,500})'|([^\s"'`;|&()<>=]{1,500}))""")
 _MOST: Final = 500
 
 

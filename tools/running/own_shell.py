@@ -24,6 +24,7 @@ from tools.files.replacing import swap_in
 from tools.masking.mask import shape_spans
 from tools.masking.runs import LongWords
 from tools.operations import CommandLine, RunningProcess
+from tools.patterns import late
 from tools.running.shell import ShellSettings, shell_argv
 from tools.running.start_up import FILES, MARK, WHOLE, reading_argv, reading_variables
 from tools.running.withheld import looks_secret, own_variables
@@ -35,9 +36,9 @@ _LAST_SECONDS: Final = 1.0
 """For saying what there is when patience is lost."""
 _KEPT_DAYS: Final = 30
 _SAID: Final = "said"
-_GIVEN: Final = re.compile(r"\b([A-Za-z_]\w*)=((?:'[^']*'|\"[^\"]*\"|[^\s;&|'\"])+)")
-_ALIAS: Final = re.compile(r"alias (?:-- )?([^=\s]+)=(.*)", re.DOTALL)
-_OPTION: Final = re.compile(r"^(?:shopt -s|set -o|setopt) (\w+)$", re.MULTILINE)
+_GIVEN: Final = late(r"\b([A-Za-z_]\w*)=((?:'[^']*'|\"[^\"]*\"|[^\s;&|'\"])+)")
+_ALIAS: Final = late(r"alias (?:-- )?([^=\s]+)=(.*)", re.DOTALL)
+_OPTION: Final = late(r"^(?:shopt -s|set -o|setopt) (\w+)$", re.MULTILINE)
 
 
 class ShellSnapshot(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,6 +1,5 @@
 """Anthropic's messages format: the conversation as its JSON, and its events as blocks. Pure; no network here."""
 
-import re
 from collections.abc import Sequence
 from typing import Any, assert_never
 
@@ -20,6 +19,7 @@ from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, 
 from app.values.messages import AssistantMessage, StopReason, ToolResultMessage, UserMessage
 from app.values.models import Model
 from app.values.usage import Usage
+from tools.patterns import late
 
 _STOP: dict[str, StopReason] = {
     "end_turn": "stop",
@@ -29,7 +29,7 @@ _STOP: dict[str, StopReason] = {
     "tool_use": "toolUse",
 }
 _EFFORT = {"minimal": "low"}
-_VERSION = re.compile(r"claude-[a-z]+-(\d+)(?:[-.](\d{1,2}))?(?!\d)")
+_VERSION = late(r"claude-[a-z]+-(\d+)(?:[-.](\d{1,2}))?(?!\d)")
 
 
 def payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """What several wire formats share: answer limits, cache and session headers, GitHub Copilot's request headers."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,8 +9,9 @@ from app.providers.transform import PreparedRequest
 from app.values.codec import encode_json
 from app.values.models import Model
 from app.version import VERSION
+from tools.patterns import late
 
-_SETTING = re.compile(r"\{([A-Z_]+)\}")
+_SETTING = late(r"\{([A-Z_]+)\}")
 _CHARS_PER_TOKEN = 4
 _SPARE_TOKENS = 1_024
 _LEAST_ANSWER = 1_024

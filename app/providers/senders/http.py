@@ -4,7 +4,6 @@ failures. How its connections come about is `pools`' business.
 
 import asyncio
 import base64
-import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -24,12 +23,13 @@ from app.providers.senders.http_library import (
 )
 from app.providers.senders.pools import close_connections, pool_for
 from app.providers.transport import HttpRequest, ServerAnswer
+from tools.patterns import late
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MOST_REDIRECTS = 10
 _FOR_ANYBODY = ("accept", "accept-encoding", "anthropic-version", "content-type", "user-agent")
 """Headers that a server of another origin is told too: none that could be a credential, whatever its name."""
-_UNFIT = re.compile(r"[^\t\x20-\x7e\x80-\xff]")
+_UNFIT = late(r"[^\t\x20-\x7e\x80-\xff]")
 _REST_SECONDS = 0.05
 _MOST_OF_AN_ERROR = 1024 * 1024
 _TIMEOUTS = {"connect": CONNECT_SECONDS, "read": None, "write": None, "pool": None}

@@ -17,12 +17,13 @@ from app.providers.senders.http_library import (
     RemoteProtocolError,
     WriteError,
 )
+from tools.patterns import late
 
 _LARGE = 64 * 1024
 """More than systems take in without the other side reading."""
-_SETTINGS = re.compile(rb"\0\0.\x04\0\0\0\0\0", re.DOTALL)
+_SETTINGS = late(rb"\0\0.\x04\0\0\0\0\0", re.DOTALL)
 """What a server that speaks HTTP/2 begins with, asked or not."""
-_ALERT = re.compile(rb"[\x15\x16]\x03[\0-\4]")
+_ALERT = late(rb"[\x15\x16]\x03[\0-\4]")
 """What one that wants encryption says to words without it."""
 _ALIVE = [
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),

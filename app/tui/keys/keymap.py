@@ -1,6 +1,5 @@
 """Which keys do what: the defaults, a person's `keybindings.json` over them, and what is wrong with it."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from textual.binding import Binding, BindingType
 from app.resources.files import read_text, write_text
 from app.values.json_comments import JsonFault, parse, with_value, without_key
 from app.values.unable import FileFault
+from tools.patterns import late
 from widgets.keys_told import NO_KEY
 from widgets.textual_inside import key_of_character
 
@@ -20,7 +20,7 @@ _MODIFIERS = ("alt", "ctrl", "shift", "super")
 
 _GUARDED = "app.approval."
 """Actions that answer what comes up by itself: no key that somebody may be writing with."""
-_FUNCTION_KEY = re.compile(r"(shift\+)?f\d+")
+_FUNCTION_KEY = late(r"(shift\+)?f\d+")
 
 
 def _writing(keys: str) -> str | None:

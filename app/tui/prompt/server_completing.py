@@ -1,17 +1,17 @@
 """What MCP servers add to completion: resources behind `@server:`, and values for the arguments of their prompts."""
 
-import re
 from collections.abc import AsyncIterator, Sequence
 
 from app.engine.mcp_verbs import McpVerbs
 from app.values.servers import PromptView
 from app.values.unable import Unable
+from tools.patterns import late
 from tools.text import one_line
 from widgets.completion.commands import Arguments
 from widgets.completion.source import CompletionRequest, Completions, Suggestion
 from widgets.fuzzy import ranked
 
-_AT = re.compile(r"(?:^|(?<=[\s(\[{,;]))@([A-Za-z0-9_-]+):(\S*)$")
+_AT = late(r"(?:^|(?<=[\s(\[{,;]))@([A-Za-z0-9_-]+):(\S*)$")
 _MOST = 100
 
 

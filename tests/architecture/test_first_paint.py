@@ -22,6 +22,15 @@ main()
 """
 """bayou, which tells what is loaded when its page has been painted, and does nothing more."""
 
+IDLE = PROGRAM.replace(
+    "async def complete(self, app):\n",
+    "whole = Opening.complete\n\nasync def complete(self, app):\n    await whole(self, app)\n",
+)
+"""The same, when all has been done that is done without being asked."""
+
+OF_MAPS = ("sqlite3", "tools.filemap.map", "tools.repomap", "tree_sitter", "tree_sitter_language_pack")
+"""What the first question to a map brings along."""
+
 BEHIND_IT = (
     "app.agent.loop",
     "app.assembly.extending",
@@ -62,8 +71,9 @@ BEHIND_IT = (
 """Modules and packages that are for what comes later."""
 
 
-def test_what_is_not_needed_for_the_first_paint_is_loaded_behind_it(tmp_path: Path) -> None:
-    agent = tmp_path / "agent"
+def loaded_in(folder: Path, program: str) -> list[str]:
+    """The modules of a page that waits for its first prompt."""
+    agent = folder / "agent"
     agent.mkdir()
     models = {
         "baseUrl": "http://127.0.0.1:9",
@@ -78,11 +88,23 @@ def test_what_is_not_needed_for_the_first_paint_is_loaded_behind_it(tmp_path: Pa
         "PYTHONPATH": str(Path(__file__).parents[2]),
     }
     words = ("--no-session", "--model", "local/m")  # the offline model has words on its page
-    with terminal(tmp_path, *words, program=PROGRAM, env=env) as shown:
-        shown.until((tmp_path / "loaded").exists)
-    loaded = (tmp_path / "loaded").read_text().split()
+    with terminal(folder, *words, program=program, env=env) as shown:
+        shown.until((folder / "loaded").exists)
+    return (folder / "loaded").read_text().split()
+
+
+def those_of(loaded: list[str], packages: tuple[str, ...]) -> list[str]:
+    return [name for name in loaded if any(name == one or name.startswith(f"{one}.") for one in packages)]
+
+
+def test_what_is_not_needed_for_the_first_paint_is_loaded_behind_it(tmp_path: Path) -> None:
+    loaded = loaded_in(tmp_path, PROGRAM)
     assert "app.tui.app" in loaded
-    early = [
-        name for name in loaded if any(name == late or name.startswith(f"{late}.") for late in BEHIND_IT)
-    ]
+    early = those_of(loaded, BEHIND_IT + OF_MAPS)
     assert early == [], "Import it where it is used, with the reason; or say here why a page waits for it."
+
+
+def test_a_session_that_asks_no_map_loads_nothing_of_one(tmp_path: Path) -> None:
+    loaded = loaded_in(tmp_path, IDLE)
+    assert "app.assembly.extending" in loaded, "it has gone behind the first paint"
+    assert those_of(loaded, OF_MAPS) == []

@@ -139,7 +139,7 @@ def test_on_a_slow_drive_an_answer_waits_for_a_part_of_the_files_and_says_so(
         repository.look(patience=0.0)
         assert 0 < len(looked) < 400
         assert shown(repository, "the cache directory")[0] == "harbour/cache.py"
-        assert "read slowly" in repository.state().problem
+        assert "take long to look at" in repository.state().problem
     finally:
         repository.close()
 

@@ -58,6 +58,22 @@ def test_nobody_waits_for_what_takes_long(folder: Path, tmp_path: Path, waited: 
         repository.close()
 
 
+def test_of_very_many_files_what_others_changed_is_looked_for_behind_the_answer(
+    repository: MappedRepository, folder: Path, waited: list[float], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(upkeep, "_SWEPT_AT_ONCE", len(FILES) - 1)
+    write(folder, "harbour/new.py", "def capstan():\n    pass\n")
+    try:
+        repository.look()
+        builder = repository.upkeep._builder  # pyright: ignore[reportPrivateUsage]
+        assert builder is not None and waited == []
+        assert "seen late" in repository.state().problem
+        assert builder._done.wait(60)  # pyright: ignore[reportPrivateUsage]
+        assert repository.definitions("capstan")[1] == 1
+    finally:
+        repository.close()
+
+
 def test_an_index_that_was_never_done_is_gone_on_with_beside_the_answer(
     folder: Path, tmp_path: Path, waited: list[float]
 ):

@@ -37,6 +37,8 @@ _SOON_DONE = 100
 _NOBODY_WAITS = sys.maxsize
 _LOOK_SECONDS = 5.0
 """So long what was seen of the folder is believed."""
+_SWEPT_AT_ONCE = 50_000
+"""Of more files an answer waits for no look at each of them: that takes a quarter of a second."""
 _SWEEP_SECONDS = 1.0
 _SLOW_SECONDS = 20.0
 """What cannot be looked at in that time, as on a drive of the network, is looked at by the builder, and seldom."""
@@ -79,7 +81,7 @@ class IndexUpkeep:
     def trouble(self) -> str:
         """Why answers may be worse than they could be; empty mostly."""
         is_slow = time.monotonic() - self._was_slow < _SLOW_SECONDS
-        slowness = "its files are read slowly, so what others change is seen late." if is_slow else ""
+        slowness = "its files take long to look at, so what others change is seen late." if is_slow else ""
         return self._problem or slowness
 
     def look(self, patience: float) -> None:
@@ -202,6 +204,8 @@ class IndexUpkeep:
 
         try:
             with writing(self._index) as store:
+                if store.count() > _SWEPT_AT_ONCE:
+                    raise TooSlow
                 found = (survey if is_listing else sweep)(store, folder, is_slow)
                 if not _is_soon_mapped(folder.root, found.waiting):
                     return len(found.waiting)

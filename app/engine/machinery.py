@@ -117,13 +117,13 @@ class Machinery:
         self.cache = PromptCache(self.account, choice, self.telling.publish_now)
         self.following = Following(options.in_force, self.telling)
         self.models = Models(choice, self.conversation, self.telling, self.cache)
+        self.masking = self._masking(parts)
         self.todos = self._todos(options)
         self.permits = self._permits(parts)
         self.planning = self._planning(parts)
         parts.toolbox.withhold(self.planning.withholds)
         self.pending = self._pending(parts)
         self.requests = self._requests(parts)
-        self.masking = self._masking(parts)
         self.beside = Beside(self.requests, self.conversation, self.account, self.masking, self.telling)
         self.summariser = Summariser(
             choice,
@@ -252,7 +252,13 @@ class Machinery:
         return masking
 
     def _todos(self, options: SessionOptions) -> Todos:
-        return Todos(self.conversation, self.telling, options, may_remind=lambda: not self.planning.is_on)
+        return Todos(
+            self.conversation,
+            self.telling,
+            options,
+            self.masking,
+            may_remind=lambda: not self.planning.is_on,
+        )
 
     def _planning(self, parts: Parts) -> Planning:
         return Planning(

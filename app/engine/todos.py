@@ -10,6 +10,7 @@ from collections.abc import Callable
 import msgspec
 
 from app.engine.conversation import Conversation
+from app.engine.masking import Masking
 from app.engine.options import SessionOptions
 from app.engine.telling import Telling
 from app.sessions.log import SessionLog
@@ -36,6 +37,7 @@ class Todos:
         conversation: Conversation,
         telling: Telling,
         options: SessionOptions,
+        masking: Masking,
         *,
         clear_seconds: float = CLEAR_SECONDS,
         may_remind: Callable[[], bool] = lambda: True,
@@ -44,6 +46,7 @@ class Todos:
         self._conversation = conversation
         self._telling = telling
         self._options = options
+        self._masking = masking
         self._clear_seconds = clear_seconds
         self._may_remind = may_remind
         self._phases: Phases = ()
@@ -81,8 +84,9 @@ class Todos:
         return after
 
     async def replace(self, phases: tuple[TodoPhase, ...]) -> Phases:
-        """A person's or a program's, as a whole. Raises `TodoRefused`."""
-        after = normalised(phases)
+        """A person's or a program's, as a whole, masked like what they say. Raises `TodoRefused`."""
+        masked = await asyncio.to_thread(self._masking.value, to_wire(phases), "the todo list")
+        after = normalised(from_wire(masked, tuple[TodoPhase, ...]))
         if after != self.phases:
             await self._record(after)
         return after

@@ -220,6 +220,19 @@ async def test_the_agent_is_told_of_a_list_that_a_person_changed(tmp_path: Path)
     assert len(play.events) == count
 
 
+async def test_secrets_in_a_list_that_a_person_set_reach_neither_model_nor_file(tmp_path: Path) -> None:
+    key = "ghp_" + "Ab3d" * 9
+    play = playing(tmp_path, say("ok"), say("ok"), say("ok"))
+    wanted = (TodoPhase(name="Work", tasks=(TodoItem(content=f"Try {key}"), TodoItem(content="Look"))),)
+    after = await play.session.set_todos(wanted)
+    assert await play.session.set_todos(wanted) == after, "the same list again is no other one"
+    await play.prompt("go on")
+    told = [plain(one) for context in play.script.contexts for one in context.messages]
+    assert any("Try [secret:github-token:" in text for text in told) and key not in "".join(told)
+    file = play.session.log.path
+    assert file is not None and key not in file.read_text()
+
+
 async def test_a_list_that_is_done_is_cleared_and_stays_so(tmp_path: Path) -> None:
     play = playing(tmp_path, call("todo", op="set", phases=ONE_BY_ONE), say("?"))
     parts_of(play.session).todos._clear_seconds = 0  # pyright: ignore[reportPrivateUsage]

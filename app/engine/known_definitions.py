@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.permits.decide import CallDecision, PartDecision
+from app.permits.decide import CallDecision, PartDecision, is_by_mode
 from tools.base import Tool
 
 _MOST = 5_000
@@ -93,7 +93,7 @@ def _asleep(decision: CallDecision) -> CallDecision:
 
 
 def _is_of_rule(tool: Tool, decision: CallDecision) -> bool:
-    return tool.name.startswith(_FOREIGN) and not decision.decided_by.startswith("mode ")
+    return tool.name.startswith(_FOREIGN) and not is_by_mode(decision.decided_by)
 
 
 def _digest(tool: Tool) -> str:

@@ -24,7 +24,7 @@ from app.engine.past_verdicts import ENTRY, Past, with_earlier
 from app.engine.standing import GateStanding, mode_of, rules_in
 from app.engine.telling import Telling
 from app.engine.whereabouts import Whereabouts
-from app.permits.decide import MODES, CallDecision, Mode, Policy, decide, floor_word, would_answer
+from app.permits.decide import MODES, CallDecision, Mode, Policy, decide, floor_word, is_by_mode, would_answer
 from app.permits.kept_back import kept_back
 from app.permits.leaving import is_leaving, leaving, staying
 from app.permits.letters import MEANING, CallPart
@@ -100,6 +100,7 @@ class Permits:
         self._questions: list[tuple[str, CallPart]] = []
         """What was asked about, with its tool."""
         self._told: set[str] = set()
+        self._is_planning = False
         workspace.kept_back = lambda: kept_back(self.rules().rules, self._whereabouts.place(workspace.cwd))
 
     # What counts
@@ -126,6 +127,10 @@ class Permits:
             raise Unable(f"There is no permission mode {mode}. Modes: {', '.join(MODES)}.")
         self._options.in_force.set("permissions.mode", mode)
 
+    def note_plan(self, *, is_on: bool) -> None:
+        """Whether read-only is for a plan: what is refused says so."""
+        self._is_planning = is_on
+
     def rules(self) -> PermitRules:
         found = rules_in(self._options.in_force, self._standing)
         return msgspec.structs.replace(found, rules=(*self._session_rules, *found.rules))
@@ -134,6 +139,7 @@ class Permits:
         rules = rules or self.rules()
         return Policy(
             mode=self.mode,
+            is_planning=self._is_planning,
             rules=rules.rules,
             has_box=self.boxes.are_in_force,
             has_own_network=self.boxes.have_own_network,
@@ -434,7 +440,7 @@ class Permits:
 
 
 def _is_silent(decision: CallDecision) -> bool:
-    return all(answer.decided_by.startswith("mode ") for answer in decision.answers)
+    return all(is_by_mode(answer.decided_by) for answer in decision.answers)
 
 
 def _short(text: str) -> str:

@@ -106,10 +106,12 @@ class Planning:
     def _enter(self) -> None:
         self._before = self._permits.mode
         self._permits.set_mode("read-only")
+        self._permits.note_plan(is_on=True)
         self._telling.publish_now(PlanModeChanged(is_on=True))
 
     def _leave(self) -> None:
         before, self._before = self._before, None
+        self._permits.note_plan(is_on=False)
         self._permits.set_mode(before or "ask")
         self._telling.publish_now(PlanModeChanged(is_on=False))
 
@@ -117,6 +119,7 @@ class Planning:
         """Another mode of permissions ends it, too, whoever chose that."""
         if self._before is not None and self._permits.mode != "read-only":
             self._before = None
+            self._permits.note_plan(is_on=False)
             self._note(is_on=False)
             self._telling.publish_now(PlanModeChanged(is_on=False))
 

@@ -248,7 +248,7 @@ class Hub:
             resource_count=len(manifest.resources) + len(manifest.templates) if manifest else 0,
             tokens=sum(tool.tokens for tool in tools if tool.reach == "direct"),
             stderr=life.log.last_lines(),
-            log=str(life.log.path or ""),
+            log=str(life.log.file or ""),
             process=life.pid,
         )
 

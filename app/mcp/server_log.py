@@ -22,6 +22,11 @@ class ServerLog:
         self._size = 0
         self._rest = b""
 
+    @property
+    def file(self) -> Path | None:
+        """Where all of it is; None while it has said nothing."""
+        return self.path if self.path is not None and self.path.is_file() else None
+
     def feed(self, data: bytes) -> None:
         """Of its standard error, as it comes."""
         *lines, rest = (self._rest + data).split(b"\n")

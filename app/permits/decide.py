@@ -21,12 +21,15 @@ _TABLE: dict[Mode, dict[Letter, Outcome]] = {
 }
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 _SEVERITY: dict[Outcome, int] = {"run": 0, "ask": 1, "refuse": 2}
+_PLAN = "plan mode"
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """What counts at this moment."""
 
     mode: Mode
+    is_planning: bool = False
+    """The mode is read-only because a plan is being made."""
     rules: Sequence[PermitRule] = ()
     has_box: bool = False
     """Commands can run where they reach nothing but the workspace."""
@@ -109,7 +112,12 @@ def _by_mode(part: CallPart, policy: Policy) -> tuple[Outcome, str]:
         hosts = [host.rpartition(":")[0].strip("[]") for host in part.hosts]
         if hosts and LOCAL_HOSTS.issuperset(hosts):
             return "run", "mode auto-edit, in the sandbox's own network"
-    return outcome, f"mode {policy.mode}"
+    return outcome, _PLAN if policy.is_planning and policy.mode == "read-only" else f"mode {policy.mode}"
+
+
+def is_by_mode(decided_by: str) -> bool:
+    """Neither a rule nor the floor nor a person has said it."""
+    return decided_by.startswith(("mode ", _PLAN))
 
 
 def would_answer(text: str, asked: Sequence[tuple[str, CallPart]], place: CommandPlace) -> int:

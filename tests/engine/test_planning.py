@@ -139,6 +139,18 @@ async def test_nobody_is_reminded_of_todos_while_nothing_can_be_done(tmp_path: P
     assert play.script.call_count == 3
 
 
+async def test_a_refusal_names_plan_mode_and_no_longer_when_it_is_over(tmp_path: Path) -> None:
+    play = planning(
+        tmp_path, call("bash", command="touch a"), say("ok"), call("bash", command="touch a"), say("ok")
+    )
+    await play.prompt("go")
+    assert "This was refused by plan mode" in results(play)[0]
+    play.session.set_plan_mode(False)
+    play.session.permissions.set_mode("read-only")
+    await play.prompt("go on")
+    assert "This was refused by mode read-only" in results(play)[1]
+
+
 async def test_another_mode_of_permissions_ends_it(tmp_path: Path) -> None:
     play = planning(tmp_path)
     play.session.permissions.set_mode("full")

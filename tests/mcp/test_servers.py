@@ -172,6 +172,14 @@ async def test_a_flood_on_standard_error_is_cut_and_no_log_grows_for_ever(place:
     assert sum(map(len, life.log.last_lines(10_000))) < 30_000
 
 
+async def test_a_log_is_named_once_something_stands_in_it(place: Place):
+    life = place.life("flood")
+    assert life.log.file is None
+    await life.call("echo", {"text": "fine"})
+    await life.end()
+    assert life.log.file is not None and life.log.file.read_bytes()
+
+
 async def test_noise_is_kept_apart(place: Place):
     life = place.life("noise")
     assert (await life.call("echo", {"text": "fine"}))["content"][0]["text"] == "fine"

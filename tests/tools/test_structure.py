@@ -80,7 +80,7 @@ async def test_a_rewrite_waits_and_is_written_as_it_was_shown(
     assert said.endswith("Nothing is written yet. Call resolve with apply or discard.")
     assert (project / "a.py").read_text().startswith("old(1")
     assert await hands.text("resolve", action="apply", reason="wanted") == (
-        "Applied: AST Edit: 3 replacements in 2 files in 2 files."
+        "Applied: AST Edit: 3 replacements in 2 files."
     )
     assert (project / "a.py").read_text() == "new(0, 1, [2,\n   3])\nnew(0, )\n"
     assert (project / "sub/b.py").read_text() == "x = new(0, old(1))\n"

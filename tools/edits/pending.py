@@ -169,7 +169,8 @@ class PendingChanges:
         said = await staged.apply(reason) if staged.apply is not None else ""
         count = len(staged.files)
         files = f" in {count} file{'' if count == 1 else 's'}" if count else ""
-        return msgspec.structs.replace(done, text=said or f"Applied: {staged.label}{files}.")
+        what = staged.label if staged.label.endswith(files) else staged.label + files
+        return msgspec.structs.replace(done, text=said or f"Applied: {what}.")
 
     async def _written(self, staged: StagedAction, call_id: str) -> list[str]:
         """All of it, or nothing and the names of the files that are others now."""

@@ -159,5 +159,7 @@ class LineInput(Widget, can_focus=True):
         key = _KEYS[id]
         if key.needs_text_in_line and not self.model.text:
             raise SkipAction  # the key means what the screen around makes of it
+        if key.id == "tui.editor.deleteCharForward" and self.model.cursor[1] == len(self.model.text):
+            raise SkipAction  # at the end there is nothing to delete: the screen's row is meant
         key.command(self.model)
         self._changed()

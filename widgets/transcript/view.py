@@ -143,17 +143,19 @@ class Transcript(ScrollView, can_focus=True):
         return self.column.expansion
 
     def open_all(self, *, tools: Extent | bool | None = None, thinking: bool | None = None) -> None:
-        """Open or close all of a kind, those too that were opened or closed by hand."""
+        """Open or close all of a kind, those too that were opened or closed by hand. Behind closed tools others still
+        open by themselves."""
         anchor = self.viewport.remember_place()
         old = self.column.expansion
+        wanted = None if tools is None else extent_of(tools)
         self.column.expansion = old._replace(
-            tools=old.tools if tools is None else extent_of(tools),
+            tools=old.tools if wanted is None else wanted or None,
             thinking=old.thinking if thinking is None else thinking,
         )
         for item in self.column.items:
             is_reply = isinstance(item.block, ReplyBlock)
             if (thinking if is_reply else tools) is not None:
-                item.expanded = None
+                item.expanded = None if is_reply or wanted else Extent.CLOSED
         self.column.estimate()
         self.viewport.restore(anchor)
 

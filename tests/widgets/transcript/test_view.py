@@ -5,7 +5,7 @@ import asyncio
 from tests.support.idle import text_of
 from tests.support.sizes import resize
 from tests.widgets.transcript.page import BASH, CARDS, EVERYTHING, PROSE, READ, Page
-from tools.results import Card, CommandBlock
+from tools.results import Card, CommandBlock, DiffBlock
 from widgets.transcript.blocks import (
     Block,
     CardBlock,
@@ -17,6 +17,7 @@ from widgets.transcript.blocks import (
     ShownFailure,
     UserBlock,
 )
+from widgets.transcript.extent import Extent
 from widgets.transcript.view import Transcript
 
 SIZE = (60, 12)
@@ -179,6 +180,26 @@ async def test_opened_blocks_stay_open() -> None:
         assert "import os" in transcript.painter.as_text()
         transcript.open_all(tools=False)
         assert "$ make test" not in transcript.painter.as_text()
+
+
+async def test_what_comes_after_all_was_closed_opens_by_itself() -> None:
+    def edit(block_id: str, line: str) -> CardBlock:
+        diff = DiffBlock(path="a.py", diff=f"--- a/a.py\n+++ b/a.py\n@@ -0,0 +1 @@\n+{line}\n", added=1)
+        return CardBlock(
+            id=block_id, card=Card(title="edit", subject="a.py", blocks=(diff,)), state=CardState.DONE
+        )
+
+    page = Page(lambda transcript: transcript.show_as(cards="edits", diagrams="final"))
+    async with page.run_test(size=(60, 40)):
+        transcript = page.transcript
+        transcript.add(edit("one", "first"))
+        assert "first" in transcript.painter.as_text()
+        for extent in (Extent.PREVIEW, Extent.ALL, Extent.CLOSED):
+            transcript.open_all(tools=extent)
+        assert "first" not in transcript.painter.as_text()
+        transcript.add(edit("two", "second"))
+        assert "first" not in transcript.painter.as_text()
+        assert "second" in transcript.painter.as_text()
 
 
 async def test_opening_all_thinking_leaves_tools_alone() -> None:

@@ -1,10 +1,12 @@
 """What is under way is told in words, from events alone; a clock that stands still makes every word predictable."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from app.tui.status.activity import Activity
+from app.values.approvals import Approval
 from app.values.diagnostics import DiagnosticsEnd, DiagnosticsStart
 from app.values.events import (
     AgentSettled,
@@ -36,6 +38,22 @@ def activity(clock: Clock) -> Activity:
         provider=lambda: "anthropic",
         subject=lambda name, arguments: str(dict(arguments).get("path", "")),  # type: ignore[call-overload]
         key_told=lambda action, usual: usual,
+    )
+
+
+def asked_about(call_id: str) -> QuestionAsked:
+    approval = Approval(
+        tool_call_id=call_id,
+        tool_name="read",
+        arguments={},
+        parts=(),
+        letter="R",
+        why="",
+        decided_by="",
+        mode="ask",
+    )
+    return QuestionAsked(
+        id="q", method="confirm", approval=approval, answer=asyncio.get_running_loop().create_future()
     )
 
 
@@ -104,13 +122,31 @@ def test_calls_within_a_call_are_its_own_business(activity: Activity) -> None:
     assert activity.told().words == "Working"
 
 
-def test_who_is_waited_for_is_the_person(activity: Activity) -> None:
+async def test_who_is_waited_for_is_the_person_until_there_is_an_answer(
+    activity: Activity, clock: Clock
+) -> None:
     activity.note(AgentStart())
     activity.note(start("1", path="a.py"))
-    activity.note(QuestionAsked(id="q", method="select"))
+    activity.note(start("2", path="b.py"))
+    question = asked_about("1")
+    assert activity.note(question)
+    clock.now += 9
+    activity.note(end("2"))
+    assert activity.told().words == "Your answer is waited for · 9 s"
     assert activity.told().is_waiting_for_person
-    activity.note(end("1"))
-    assert not activity.told().is_waiting_for_person
+    question.answer.set_result(None)
+    await asyncio.sleep(0)
+    clock.now += 2
+    assert activity.told().words == "read a.py · 2 s", "it begins with the answer"
+
+
+async def test_a_question_of_nobodys_run_is_over_with_its_answer(activity: Activity) -> None:
+    question = asked_about("")
+    activity.note(question)
+    assert activity.is_on
+    question.answer.cancel()
+    await asyncio.sleep(0)
+    assert not activity.is_on
 
 
 def test_a_retry_counts_down(activity: Activity, clock: Clock) -> None:

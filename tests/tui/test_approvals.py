@@ -1,5 +1,6 @@
 """A question of the gate at the full screen: what answers it, what never does, and what is shown."""
 
+import os
 import random
 from pathlib import Path
 
@@ -72,6 +73,27 @@ async def test_alt_a_lets_it_run_once_it_has_stood_there(tmp_path: Path) -> None
         await settled(app, pilot)
         assert app.approval_bar.asked is None and not app.approval_bar.display
     assert (tmp_path / "project" / "there").exists()
+
+
+async def test_a_card_that_waits_for_a_yes_does_not_look_as_if_it_ran(tmp_path: Path) -> None:
+    app = asking_app(tmp_path, call("bash", command="touch there; read word < go"), say("ok"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        os.mkfifo(tmp_path / "project" / "go")
+        await asked(app, pilot)
+        wait(app, 9)
+        app.presenter.tick()
+        assert "? bash touch there" in app.screen_text and "waits for you" in app.screen_text
+        assert "Your answer is waited for" in app.screen_text
+        await pilot.press("alt+a")
+        await app.settling_until(pilot, lambda: "● bash touch there" in app.screen_text)
+        app.time.now += 2
+        app.presenter.tick()
+        await app.settling_until(
+            pilot, lambda: "● bash touch there" in app.screen_text and " 2 s" in app.screen_text
+        )
+        (tmp_path / "project" / "go").write_text("there\n")
+        await settled(app, pilot)
+        assert "waits for you" not in app.screen_text
 
 
 async def test_alt_x_sends_the_words_in_the_editor_as_the_reason(tmp_path: Path) -> None:

@@ -170,7 +170,7 @@ def is_going_on(block: Block) -> bool:
         case ReplyBlock():
             return block.state is ReplyState.STREAMING
         case CardBlock() | CustomBlock():
-            return block.state in (CardState.PENDING, CardState.RUNNING)
+            return block.state in (CardState.PENDING, CardState.ASKED, CardState.RUNNING)
         case UserBlock() | NoteBlock():
             return False
         case _:

@@ -10,6 +10,8 @@ from tools.results import Card, ImageBlock, MapBlock
 class CardState(StrEnum):
     PENDING = "pending"
     """Its arguments are still arriving, or it waits for its turn."""
+    ASKED = "asked"
+    """A person has to say whether it may run."""
     RUNNING = "running"
     DONE = "done"
     FAILED = "failed"

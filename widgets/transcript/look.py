@@ -55,6 +55,7 @@ _PLAIN = (
     "note-warning",
     "note-error",
     "state-pending",
+    "state-asked",
     "state-running",
     "state-done",
     "state-failed",

@@ -40,7 +40,6 @@ Phase = Literal[
     "writing",
     "calling",
     "tools",
-    "asked",
     "retrying",
     "compacting",
     "checking",
@@ -51,7 +50,6 @@ _BEGINS: tuple[tuple[type[Event], Phase], ...] = (
     (AgentStart, "working"),
     (ProviderRequestPrepared, "waiting"),
     (MessageEnd, "working"),
-    (QuestionAsked, "asked"),
     (AutoRetryStart, "retrying"),
     (CompactionStart, "compacting"),
     (CompactionEnd, "working"),
@@ -105,6 +103,8 @@ class Activity:
         self.phase: Phase = ""
         self._since = 0.0
         self._tools: dict[str, _ToolAtWork] = {}
+        self._asked: dict[str, float] = {}
+        """Questions that nobody has answered yet, and since when, by id."""
         self._characters = 0
         self._counted = 0
         self._silence: ProviderWaiting | None = None
@@ -116,7 +116,7 @@ class Activity:
 
     @property
     def is_on(self) -> bool:
-        return bool(self.phase or self._other)
+        return bool(self.phase or self._other or self._asked)
 
     @property
     def is_retrying(self) -> bool:
@@ -134,12 +134,14 @@ class Activity:
 
     def note(self, event: Event) -> bool:
         """Whether something else is under way now than before. WhatRuns of every delta, so it costs next to nothing."""
-        before = self.phase, len(self._tools), self._silence
+        before = self.phase, len(self._tools), self._silence, len(self._asked)
         if isinstance(event, MessageUpdate):
             self._count(event)
         elif isinstance(event, ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd):
             if not is_own_cell(event.tool_call_id):  # whose end no run is the end of
                 self._note_tool(event)
+        elif isinstance(event, QuestionAsked):
+            self._note_question(event)
         elif isinstance(event, AgentSettled):
             self.rest()
         else:
@@ -149,7 +151,19 @@ class Activity:
                 phase = None
             if phase is not None:
                 self._enter(phase)
-        return before != (self.phase, len(self._tools), self._silence)
+        return before != (self.phase, len(self._tools), self._silence, len(self._asked))
+
+    def _note_question(self, event: QuestionAsked) -> None:
+        if event.answer is not None and not event.answer.done():
+            self._asked[event.id] = self._clock()
+            event.answer.add_done_callback(lambda _: self._answered(event))
+
+    def _answered(self, event: QuestionAsked) -> None:
+        """By whomever. What was asked about begins only now."""
+        self._asked.pop(event.id, None)
+        call_id = event.approval.tool_call_id if event.approval is not None else ""
+        if (tool := self._tools.get(call_id)) is not None:
+            self._tools[call_id] = msgspec.structs.replace(tool, since=self._clock())
 
     def _note_request(self, event: Event) -> None:
         """Whether a request waits, is tried again, or goes on."""
@@ -178,6 +192,7 @@ class Activity:
     def rest(self) -> None:
         """Nothing of the agent's runs, whatever was told last."""
         self._tools.clear()
+        self._asked.clear()
         self._retry = self._silence = None
         self._enter("")
 
@@ -204,15 +219,15 @@ class Activity:
         if self._other:
             hints = self._stops() if self._is_other_stopped else ""
             return WhatRuns(what=self._other, figures=_time(now - self._other_since), hints=hints)
-        if not self.phase:
-            return WhatRuns()
-        if self.phase == "asked":
+        if self._asked:
             return WhatRuns(
                 what="Your answer is waited for",
-                figures=_time(now - self._since),
+                figures=_time(now - min(self._asked.values())),
                 is_waiting_for_person=True,
                 hints=self._stops(),
             )
+        if not self.phase:
+            return WhatRuns()
         figures = _time(now - self._began())
         if (count := max(self._counted, self._characters // CHARACTERS_PER_TOKEN)) >= LEAST_TOKENS:
             figures += (f"↓ {tokens(count)}",)

@@ -268,6 +268,8 @@ class StatusLines:
         if not self._is_animated or self._beat % BEATS_A_SECOND == 0:
             self._tick()
         self._editor.surface.show_told(self._rule())
+        if not self._activity.is_on:
+            self._keep_beating()  # a question was answered, and nothing else goes on
 
     def _provider(self) -> str:
         model = self._session.state.model

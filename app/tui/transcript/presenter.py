@@ -225,6 +225,7 @@ class Presenter:
             case _:
                 assert_never(event)
         self._staged.note(event)
+        self._note_question(event)
         self._on_other(event)
 
     def _show_notice(self, event: Notice | ExtensionError) -> None:
@@ -247,7 +248,7 @@ class Presenter:
         """Brings the elapsed time of running calls up to date; False when none is running."""
         running = [call for call in self._calls.values() if call.started is not None]
         for call in running:
-            self._draw(call, CardState.RUNNING)
+            self._draw(call, call.state)
         if running:
             self._transcript.arriving.flush()  # in the frame of the line above the editor
         return bool(running)
@@ -352,10 +353,10 @@ class Presenter:
                 if isinstance(event.args, dict):
                     known.call = msgspec.structs.replace(known.call, arguments=event.args)
                 known.started = self._clock()
-                self._draw(known, CardState.RUNNING)
+                self._draw(known, known.state)
             case ToolExecutionUpdate():
                 known.outcome = event.partial_result
-                self._draw(known, CardState.RUNNING)
+                self._draw(known, known.state)
             case ToolExecutionEnd():
                 known.started, known.is_over = None, True
                 del self._calls[event.tool_call_id]
@@ -367,8 +368,26 @@ class Presenter:
             case _:
                 assert_never(event)
 
+    def _note_question(self, event: Event) -> None:
+        """A call that is asked about does not run yet, and begins with the answer."""
+        if not isinstance(event, QuestionAsked) or event.approval is None:
+            return
+        known = self._calls.get(event.approval.tool_call_id)
+        if known is None or event.answer is None or event.answer.done():
+            return
+
+        def answered(_: object) -> None:
+            known.is_asked_about = False
+            if known.started is not None:
+                known.started = self._clock()
+                self._draw(known, known.state)
+
+        known.is_asked_about = True
+        self._draw(known, known.state)
+        event.answer.add_done_callback(answered)
+
     def _draw(self, known: ShownCall, state: CardState) -> None:
-        took = 0.0 if known.started is None else self._clock() - known.started
+        took = 0.0 if known.started is None or known.is_asked_about else self._clock() - known.started
         timing = elapsed(took) if took >= 1 else ""
         self._transcript.add(
             CardBlock(

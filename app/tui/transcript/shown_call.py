@@ -33,11 +33,15 @@ class ShownCall(msgspec.Struct, kw_only=True):
     preview: ToolResult | None = None
     """What it would make of files, by what has come of it."""
     started: float | None = None
+    is_asked_about: bool = False
+    """A person has to say whether it may run."""
     outcome: ToolOutcome | None = None
 
     @property
     def state(self) -> CardState:
         """As long as it has not ended."""
+        if self.is_asked_about:
+            return CardState.ASKED
         return CardState.PENDING if self.started is None else CardState.RUNNING
 
     @property

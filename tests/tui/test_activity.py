@@ -21,6 +21,7 @@ from app.values.events import (
     ToolExecutionStart,
     ToolOutcome,
 )
+from app.values.servers import McpServersChange, McpServerState
 from app.values.stream import BlockEvent, TextDelta, ThinkingDelta
 from app.values.usage import Usage
 from tests.support.clock import Clock
@@ -36,7 +37,7 @@ def activity(clock: Clock) -> Activity:
     return Activity(
         clock=clock,
         provider=lambda: "anthropic",
-        subject=lambda name, arguments: str(dict(arguments).get("path", "")),  # type: ignore[call-overload]
+        call=lambda name, arguments: f"{name} {dict(arguments).get('path', '')}".rstrip(),  # type: ignore[call-overload]
         key_told=lambda action, usual: usual,
     )
 
@@ -149,6 +150,19 @@ async def test_a_question_of_nobodys_run_is_over_with_its_answer(activity: Activ
     assert not activity.is_on
 
 
+def test_a_call_to_a_server_that_does_not_answer_yet_says_so(activity: Activity) -> None:
+    def stands(state: str) -> McpServersChange:
+        return McpServersChange(servers=(McpServerState(name="docs", state=state),))
+
+    activity.note(AgentStart())
+    activity.note(stands("starting"))
+    assert activity.told().words == "Working", "nobody waits for it"
+    activity.note(ToolExecutionStart(tool_call_id="1", tool_name="mcp__docs__find", args={}))
+    assert activity.told().words == "Starting the MCP server docs"
+    activity.note(stands("ready"))
+    assert activity.told().words == "mcp__docs__find"
+
+
 def test_a_retry_counts_down(activity: Activity, clock: Clock) -> None:
     activity.note(AgentStart())
     activity.note(AutoRetryStart(attempt=2, max_attempts=3, delay_ms=8_000, error_message="overloaded"))
@@ -183,7 +197,7 @@ def test_without_a_key_that_stops_none_is_told(clock: Clock) -> None:
     bare = Activity(
         clock=clock,
         provider=lambda: "x",
-        subject=lambda name, arguments: "",
+        call=lambda name, arguments: "",
         key_told=lambda action, usual: "",
     )
     bare.note(AgentStart())

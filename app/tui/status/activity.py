@@ -25,6 +25,7 @@ from app.values.events import (
     ToolExecutionUpdate,
 )
 from app.values.messages import AssistantMessage
+from app.values.servers import McpServersChange
 from app.values.stream import BlockEvent, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallStart
 from tools.amounts import elapsed, tokens
 
@@ -80,7 +81,7 @@ class WhatRuns(msgspec.Struct, frozen=True, kw_only=True):
 
 class _ToolAtWork(msgspec.Struct, frozen=True):
     name: str
-    subject: str
+    told: str
     since: float
 
 
@@ -92,13 +93,13 @@ class Activity:
         *,
         clock: Callable[[], float],
         provider: Callable[[], str],
-        subject: Callable[[str, object], str],
+        call: Callable[[str, object], str],
         key_told: KeyTold,
     ) -> None:
-        """`provider`: who answers; `subject`: to what a tool is done, from its name and arguments."""
+        """`provider`: who answers; `call`: what a tool does and to what, from its name and arguments."""
         self._clock = clock
         self._provider = provider
-        self._subject = subject
+        self._call = call
         self._key_told = key_told
         self.phase: Phase = ""
         self._since = 0.0
@@ -110,6 +111,8 @@ class Activity:
         self._silence: ProviderWaiting | None = None
         self._retry: AutoRetryStart | None = None
         self._checking = ""
+        self._starting = ""
+        """MCP servers that do not answer yet."""
         self._other = ""
         self._other_since = 0.0
         self._is_other_stopped = False
@@ -176,6 +179,8 @@ class Activity:
             self._silence = None
         elif isinstance(event, AutoRetryStart):
             self._retry = event
+        elif isinstance(event, McpServersChange):
+            self._starting = ", ".join(one.name for one in event.servers if one.state == "starting")
         elif isinstance(event, DiagnosticsStart):
             self._checking = ", ".join(event.programs)
 
@@ -183,8 +188,8 @@ class Activity:
         if event.parent_tool_call_id is not None:
             return
         if isinstance(event, ToolExecutionStart):
-            subject = self._subject(event.tool_name, event.args)
-            self._tools[event.tool_call_id] = _ToolAtWork(event.tool_name, subject, self._clock())
+            told = self._call(event.tool_name, event.args)
+            self._tools[event.tool_call_id] = _ToolAtWork(event.tool_name, told, self._clock())
         elif isinstance(event, ToolExecutionEnd):
             self._tools.pop(event.tool_call_id, None)
         self._enter("tools" if self._tools else "working")
@@ -251,7 +256,9 @@ class Activity:
         if self._tools:
             first = next(iter(self._tools.values()))
             more = f" and {len(self._tools) - 1} more" if len(self._tools) > 1 else ""
-            return f"{first.name} {first.subject}".rstrip() + more
+            if self._starting and first.name.startswith("mcp_"):
+                return f"Starting the MCP server {self._starting}"
+            return first.told + more
         return {
             "waiting": f"First word from {self._provider()}",
             "thinking": "Thinking",

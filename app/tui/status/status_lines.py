@@ -112,9 +112,7 @@ class StatusLines:
         self._maps = assembled.session.repository
         self._indexing: tuple[int, int] | None = None
         self._clock = clock
-        self._activity = Activity(
-            clock=clock, provider=self._provider, subject=self._subject, key_told=key_told
-        )
+        self._activity = Activity(clock=clock, provider=self._provider, call=self._call, key_told=key_told)
         self._beats: Timer | None = None
         self._beat = 0
         editor.follows_up = lambda: (
@@ -275,9 +273,10 @@ class StatusLines:
         model = self._session.state.model
         return model.provider if model is not None else "the model"
 
-    def _subject(self, tool: str, arguments: object) -> str:
+    def _call(self, tool: str, arguments: object) -> str:
         known = arguments if isinstance(arguments, dict) else {}
-        return self._session.card(ToolCall(id="", name=tool, arguments=known)).subject
+        card = self._session.card(ToolCall(id="", name=tool, arguments=known))
+        return f"{card.title} {card.subject}".rstrip()
 
 
 def _brief_silence(event: ProviderWaiting) -> str:

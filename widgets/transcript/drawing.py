@@ -219,9 +219,7 @@ def draw_card(block: CardBlock, extent: Extent, *, is_whole: bool) -> list[Leaf]
     state, card = block.state, block.card
     key = f"state-{state}"
     reason = _reason(card) if state is CardState.FAILED and extent <= Extent.PREVIEW else ""
-    word = "" if state in (CardState.DONE, CardState.RUNNING) else str(state)
-    if state is CardState.ASKED:
-        word = "waits for you"
+    word = "" if state in (CardState.DONE, CardState.RUNNING, CardState.ASKED) else str(state)
     if state is CardState.FAILED and (reason or extent or card.summary not in ("", CardState.FAILED)):
         word = ""  # that it failed is told by why
     summary = "" if card.summary in (state, CardState.FAILED) else card.summary

@@ -21,6 +21,7 @@ from app.engine.known_definitions import KnownDefinitions
 from app.engine.leaving import allow_place, place_rules
 from app.engine.options import SessionOptions
 from app.engine.past_verdicts import ENTRY, Past, with_earlier
+from app.engine.plan_entries import is_planned
 from app.engine.standing import GateStanding, mode_of, rules_in
 from app.engine.telling import Telling
 from app.engine.whereabouts import Whereabouts
@@ -100,7 +101,6 @@ class Permits:
         self._questions: list[tuple[str, CallPart]] = []
         """What was asked about, with its tool."""
         self._told: set[str] = set()
-        self._is_planning = False
         workspace.kept_back = lambda: kept_back(self.rules().rules, self._whereabouts.place(workspace.cwd))
 
     # What counts
@@ -127,19 +127,15 @@ class Permits:
             raise Unable(f"There is no permission mode {mode}. Modes: {', '.join(MODES)}.")
         self._options.in_force.set("permissions.mode", mode)
 
-    def note_plan(self, *, is_on: bool) -> None:
-        """Whether read-only is for a plan: what is refused says so."""
-        self._is_planning = is_on
-
     def rules(self) -> PermitRules:
         found = rules_in(self._options.in_force, self._standing)
         return msgspec.structs.replace(found, rules=(*self._session_rules, *found.rules))
 
     def policy(self, rules: PermitRules | None = None) -> Policy:
-        rules = rules or self.rules()
+        rules, mode = rules or self.rules(), self.mode
         return Policy(
-            mode=self.mode,
-            is_planning=self._is_planning,
+            mode=mode,
+            is_planning=mode == "read-only" and is_planned(self._conversation.log),
             rules=rules.rules,
             has_box=self.boxes.are_in_force,
             has_own_network=self.boxes.have_own_network,

@@ -13,19 +13,17 @@ import msgspec
 
 from app.engine.conversation import Conversation
 from app.engine.permits import Permits
+from app.engine.plan_entries import ENTRY, is_planned
 from app.engine.standing import Asked
 from app.engine.telling import Telling
 from app.engine.todos import Todos
 from app.permits.decide import Mode
 from app.resources.in_force import InForce
 from app.todos.changes import TodoRefused
-from app.values.entries import CustomEntry
 from app.values.events import EntryAppended, PlanModeChanged, PlanProposed, QuestionAsked
 from app.values.todos import items_of, open_items
 from tools.base import Tool
 
-ENTRY = "bayou.plan"
-"""Whether plan mode is on from here; a session is resumed in it."""
 ACCEPT, STAY = "Accept", "Stay in plan mode"
 _RUNS_CODE = frozenset({"bash"})
 """Of which the gate can tell that it only reads; of a program (`eval`) it never can."""
@@ -91,27 +89,19 @@ class Planning:
 
     def arrive(self) -> None:
         """At another place of the tree, or in another session: it is on where it was on."""
-        is_on = self._is_on_here()
+        is_on = is_planned(self._conversation.log)
         if is_on and not self.is_on:
             self._enter()
         elif not is_on and self._before is not None:
             self._leave()
 
-    def _is_on_here(self) -> bool:
-        decided = self._conversation.log.upwards(without_messages=True)
-        said = (one for one in decided if isinstance(one, CustomEntry) and one.custom_type == ENTRY)
-        entry = next(said, None)
-        return entry is not None and entry.data == {"on": True}
-
     def _enter(self) -> None:
         self._before = self._permits.mode
         self._permits.set_mode("read-only")
-        self._permits.note_plan(is_on=True)
         self._telling.publish_now(PlanModeChanged(is_on=True))
 
     def _leave(self) -> None:
         before, self._before = self._before, None
-        self._permits.note_plan(is_on=False)
         self._permits.set_mode(before or "ask")
         self._telling.publish_now(PlanModeChanged(is_on=False))
 
@@ -119,7 +109,6 @@ class Planning:
         """Another mode of permissions ends it, too, whoever chose that."""
         if self._before is not None and self._permits.mode != "read-only":
             self._before = None
-            self._permits.note_plan(is_on=False)
             self._note(is_on=False)
             self._telling.publish_now(PlanModeChanged(is_on=False))
 

@@ -36,6 +36,15 @@ async def test_a_choice_goes_to_the_next_value_in_the_persons_own_file_and_at_on
     assert in_force.settings.interaction.interrupt_mode == "immediate"
 
 
+async def test_delete_is_about_the_row_where_the_filter_has_nothing_to_delete(paths: Paths) -> None:
+    in_force = InForce(paths)
+    await changed(in_force, "interruptMode", "enter", sees="immediate")
+    await changed(in_force, "interruptMode", "home", "delete", sees="› nterruptMode")
+    assert said(paths) == {"interruptMode": "immediate"}
+    await changed(in_force, "interruptMode", "delete", sees="saved")
+    assert said(paths) == {}
+
+
 async def test_what_does_not_fit_is_told_and_not_written(paths: Paths) -> None:
     in_force = InForce(paths)
     async with at_the_keyboard() as person, person.asked(SettingsPage(in_force, person.ask).open()):

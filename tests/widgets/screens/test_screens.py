@@ -263,18 +263,6 @@ async def test_settings_go_through_their_values() -> None:
         ]
 
 
-async def test_delete_is_about_the_row_when_the_filter_has_nothing_to_delete() -> None:
-    app = ScreenHost(SettingsScreen(settings()))
-    async with app.run_test() as pilot:
-        await pilot.pause()
-        await type_text(pilot, "maxRet")
-        await press(pilot, "delete")
-        assert app.asked == [("retry.maxRetries", None)]
-        await press(pilot, "home", "delete")
-        assert app.asked == [("retry.maxRetries", None)]
-        assert "› axRet" in screen_text(app)
-
-
 async def test_a_number_is_typed_and_checked() -> None:
     app = ScreenHost(
         SettingsScreen(settings(), check=lambda key, text: "" if text.isdigit() else "a whole number")

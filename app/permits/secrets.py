@@ -36,6 +36,9 @@ HOME_FILES = (
     ".kube/config",
     ".docker/config.json",
     ".config/git/credentials",
+    ".gem/credentials",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
     ".bayou/agent/auth.json",
     ".pi/agent/auth.json",
 )
@@ -69,6 +72,12 @@ NAMES = frozenset(
         "cookies.sqlite",
         "login data",
         ".vault-token",
+        ".terraformrc",
+        ".tofurc",
+        "credentials.tfrc.json",
+        ".boto",
+        ".s3cfg",
+        ".databrickscfg",
         ".htpasswd",
     }
 )

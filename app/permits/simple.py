@@ -209,8 +209,10 @@ def _floor_of_tail(call: Call) -> list[Finding]:
 
 
 _TO_A_PLACE = re.compile(
-    r"(?:-o|--(?!no-)(?:[\w-]+[-_])?(?:out|output|dest|destination|save|export)(?:[-_]?(?:file|dir|path|folder|to|at))?"
-    r"|--(?!no-)(?:[\w-]+[-_])?(?:build|target|log|report|dump|write|cache|data|work|junit|xml)[-_]?(?:file|dir|path|folder))"
+    r"(?:-o|-(?:out|output|outfile|outdir)"
+    r"|--(?!no-)(?:[\w-]+[-_])?(?:out|output|dest|destination|save|export)(?:[-_]?(?:file|dir|path|folder|to|at))?"
+    r"|--(?!no-)(?:[\w-]+[-_])?(?:build|target|log|report|dump|write|cache|data|work|junit|xml)"
+    r"[-_]?(?:file|dir|path|folder))"
     r"(?:=(.+))?",
     re.IGNORECASE,
 )
@@ -227,6 +229,6 @@ def _written_by_its_words(call: Call) -> list[Finding]:
         if place is None or place.text.startswith("-"):
             continue
         told = call.ground.write(place)
-        if told.letter in "UF":
+        if told.letter == "F" or (told.letter == "U" and place.text.startswith(UNKNOWN)):
             found.append(told)
     return found

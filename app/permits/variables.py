@@ -26,8 +26,19 @@ _POWERFUL_FORM = re.compile(
 )
 
 
+_ONLY_TEXT = re.compile(
+    r"(?:GIT|DOCKER|CARGO|PYTHON)_(?:\w+_)?(?:COMMIT|SHA|BRANCH|TAGS?|VERSION|REVISION|REF|IMAGE|REPO|REPOSITORY|REGISTRY|USER|"
+    r"USERNAME|HASH|DATE|NAME|EMAIL|URL|PUSH)|GIT_(?:AUTHOR|COMMITTER)_\w+"
+)
+"""What people call a value of their own, whatever it begins with."""
+
+
 def is_powerful(name: str) -> bool:
-    return name in POWERFUL or (_POWERFUL_FORM.fullmatch(name) is not None and name not in HARMLESS)
+    if name in POWERFUL:
+        return True
+    return (
+        _POWERFUL_FORM.fullmatch(name) is not None and name not in HARMLESS and not _ONLY_TEXT.fullmatch(name)
+    )
 
 
 def judge_variable(

@@ -7,6 +7,7 @@ from app.permits.programs.files import FILES
 from app.permits.programs.finders import FINDERS
 from app.permits.programs.git import GIT
 from app.permits.programs.go_and_rust import GO_AND_RUST
+from app.permits.programs.jvm import JVM
 from app.permits.programs.languages import LANGUAGES
 from app.permits.programs.looking import LOOKING
 from app.permits.programs.machine import MACHINE
@@ -38,6 +39,7 @@ PROGRAMS: Table = {
     **LANGUAGES,
     **PACKAGES,
     **GO_AND_RUST,
+    **JVM,
     **VERSIONS,
     **NETWORK,
     **SERVICES,

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from app.permits.calls import Call, Usual, asks_for_help, judge_usual
 from app.permits.letters import STRICTNESS, Finding
 from app.permits.programs.by_words import words_say
+from app.permits.programs.clients import CLIENTS
 from app.permits.programs.go_and_rust import GO_AND_RUST
+from app.permits.programs.jvm import JVM
 from app.permits.programs.packages import PACKAGES
 from app.permits.programs.platforms import PLATFORMS
 from app.permits.programs.services import SERVICES
@@ -15,7 +17,9 @@ from app.permits.programs.versions import VERSIONS
 from app.permits.words import Word
 
 _ENDINGS = (".phar", ".pyz", ".cjs", ".mjs", ".js", ".rb")
-_TABLES = (PACKAGES, GO_AND_RUST, VERSIONS, SERVICES, PLATFORMS, TOOLCHAINS)
+_TABLES = (PACKAGES, GO_AND_RUST, JVM, VERSIONS, SERVICES, PLATFORMS, TOOLCHAINS)
+_IN_BIN = re.compile(r"(?:^|/)\.?bin/[^/]*$")
+"""Where package managers put programs."""
 _GRAVE_FILE = re.compile(
     r"(?!before|after|pre|post|check|test)(?:.*[_-])?(?:deploy|publish|destroy)(?:[_-].*)?|release"
 )
@@ -33,7 +37,8 @@ def beyond_running(call: Call, file: Word, words: Sequence[Word]) -> list[Findin
     name = file.text.rsplit("/", 1)[-1]
     for ending in _ENDINGS:
         name = name.removesuffix(ending)
-    row = next((table[name] for table in _TABLES if name in table), None)
+    known = (*_TABLES, CLIENTS) if _IN_BIN.search(file.text) else _TABLES
+    row = next((table[name] for table in known if name in table), None)
     if not file.is_literal:
         return []
     if row is None:

@@ -75,7 +75,8 @@ CLIENTS: Table = table(
         "codecovcli php-coveralls goveralls cargo-audit trufflehog scorecard infracost semgrep "
         "wss-unified-agent dependency-check dependency-check.sh npm-check npm-name npm-home taze "
         "bundlewatch vuls freshclam prowler debsecan pip-compile pip-sync conda-lock kubeval kubeconform "
-        "setup-envtest awslocal allurectl buildpulse-test-reporter launchable knapsack knapsack-pro",
+        "setup-envtest awslocal easy_install slsa-verifier allurectl buildpulse-test-reporter launchable "
+        "knapsack knapsack-pro",
         _ASKS,
     ),
     # Models

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from app.permits.calls import Call, Judge, Table, asks_for_help, table
 from app.permits.letters import Finding
+from app.permits.options import row, take
 from app.permits.words import Word, literal, names
 
 GRAVE = re.compile(
@@ -70,6 +71,11 @@ def _npm(call: Call) -> list[Finding]:
         return [Finding("F", f"{call.name} {verb} acts on others")]
     if verb in _NPM_READ:
         return [_READ]
+    if verb == "pack":
+        places = take(call.words, row("o= out= filename= f= pack-destination=")).values(
+            "o", "out", "filename", "pack-destination"
+        )
+        return [Finding("X", f"{call.name} packs"), *(call.ground.write(word) for word in places)]
     if verb in ("config", "c", "set", "get"):
         reads = verb == "get" or (rest and rest[0].text in ("get", "list", "ls"))
         return [_READ if reads else Finding("F", "changes settings outside the workspace")]
@@ -284,15 +290,6 @@ _COMPOSER = verbs(
 )
 
 
-def _gradle(call: Call) -> list[Finding]:
-    """Each word that is no option is a task."""
-    found = _GRADLE(call)
-    return [*found, *(named_script(word, call.name) for word in words_of(call) if GRAVE.fullmatch(word.text))]
-
-
-_GRADLE = verbs(grave="publish release", grave_scripts=True, bare=Finding("X", "gradle runs tasks"))
-
-
 def _keeps_settings(judge: Judge, *, is_outside: Callable[[set[str]], bool]) -> Judge:
     """`config KEY VALUE` of a tool; `is_outside`: by its words, whether it changes the person's own "
     "settings."""
@@ -312,7 +309,7 @@ def _keeps_settings(judge: Judge, *, is_outside: Callable[[set[str]], bool]) -> 
 
 
 PACKAGES: Table = table(
-    ("npm pnpm yarn bun cnpm", _npm),
+    ("npm pnpm yarn bun cnpm jlpm", _npm),
     ("npx bunx pnpx", _package_runner),
     ("pip pip3 pipx-nothing", _PIP),
     ("pipx", verbs(network="install run upgrade upgrade-all inject", reads="list environment")),
@@ -376,16 +373,6 @@ PACKAGES: Table = table(
     (
         "composer",
         _keeps_settings(_COMPOSER, is_outside=lambda words: bool(words & {"-g", "--global"})),
-    ),
-    (
-        "mvn mvnw",
-        verbs(
-            grave="deploy release:perform release:prepare", reads="", bare=Finding("X", "Maven runs plugins")
-        ),
-    ),
-    (
-        "gradle gradlew",
-        _gradle,
     ),
     (
         "dotnet",

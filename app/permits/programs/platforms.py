@@ -168,6 +168,7 @@ PLATFORMS: Table = table(
         by_verb(network="pull image-pull images-pull i-pull", grave="images-push i-push push rmi rm rmp"),
     ),
     ("kustomize", by_verb(reads="version")),
+    ("ct", by_verb(grave="install lint-and-install", reads="version help")),
     ("krew", by_verb(network="install update upgrade search info", reads="list version")),
     # Configuration of machines afar
     (

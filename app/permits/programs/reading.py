@@ -245,7 +245,7 @@ READING: Table = table(
             options="P=:X pager=:X H:X html:X C=:X config-file=:X M=:X manpath=:X",
         ),
     ),
-    ("objdump nm readelf size ldd otool lipo", Usual(options="j= M=")),
+    ("objdump nm readelf size ldd otool", Usual(options="j= M= plugin=:X")),
     ("tldr", _TEXT),
     (
         "journalctl",

@@ -320,6 +320,23 @@ def _goreleaser(call: Call) -> list[Finding]:
     return [Finding("X", "builds what would be released")]
 
 
+_INFRASTRUCTURE = service(
+    network="init plan refresh providers get output state-list state-show show",
+    code="validate",
+    edits="fmt",
+    reads="version graph",
+    other="F",
+)
+
+
+def _infrastructure(call: Call) -> list[Finding]:
+    """`terraform fmt -check` changes nothing."""
+    words = [word.text for word in call.words]
+    if "fmt" in words and {"-check", "-check=true", "-write=false"} & set(words):
+        return [Finding("R", "only looks")]
+    return _INFRASTRUCTURE(call)
+
+
 SERVICES: Table = table(
     ("gh glab hub tea", _hosting),
     ("docker podman nerdctl docker-compose podman-compose", _docker),
@@ -334,13 +351,7 @@ SERVICES: Table = table(
     ),
     (
         "terraform tofu terragrunt",
-        service(
-            network="init plan refresh providers get output state-list state-show show",
-            code="validate",
-            edits="fmt",
-            reads="version graph",
-            other="F",
-        ),
+        _infrastructure,
     ),
     (
         "pulumi cdk cdktf sst serverless sls sam",

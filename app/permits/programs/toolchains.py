@@ -39,6 +39,7 @@ TOOLCHAINS: Table = table(
             reads="version help",
         ),
     ),
+    ("scoop", by_verb(network=f"{_FETCHES} bucket", reads="list which help")),
     ("gleam", by_verb(network="add update deps", grave="publish hex docs-publish", reads="help")),
     (
         "pear pecl",

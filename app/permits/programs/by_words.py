@@ -21,7 +21,7 @@ _ASKS_ELSEWHERE = names(
     "remote "
     "self-update self-upgrade selfupdate selfupgrade whoami subscribe"
 )
-_SENDS_WHAT = re.compile(r"(?:push|upload)[:_-].*")
+_SENDS_WHAT = re.compile(r"(?:push|upload|pull|download)[:_-].*")
 _ASKS_IN_A_GROUP = names(
     "install upgrade login logout clone push pull fetch download upload sync search self-update selfupdate"
 )

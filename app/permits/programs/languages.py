@@ -104,6 +104,16 @@ def _scripts(call: Call) -> list[Finding]:
     ]
 
 
+def _bazel(call: Call) -> list[Finding]:
+    """`bazel run @rules_go//go -- mod tidy`: a target that has the name of a program is taken for it."""
+    words = words_of(call)
+    ends = next((at for at, word in enumerate(call.words) if word.text == "--"), None)
+    if len(words) > 1 and words[0].text == "run" and ends is not None:
+        name = re.split(r"[/:]", words[1].text)[-1]
+        call.run([literal(name), *call.words[ends + 1 :]], call.feed)
+    return [Finding("X", "bazel builds and runs"), *_scripts(call)]
+
+
 def _deno(call: Call) -> list[Finding]:
     words = words_of(call)
     verb = words[0].text if words else ""
@@ -182,6 +192,7 @@ LANGUAGES: Table = table(
     ("gcc g++ cc c++ clang clang++ rustc gfortran gcc-ar", _compiler),
     ("node nodejs", _interpreter(_QUESTION, "e eval p print")),
     ("deno", _deno),
+    ("bazel bazelisk", _bazel),
     ("ruby jruby", _interpreter("e= r= I= C= E= K= F=", "e")),
     ("perl", _interpreter("e= E= I= M= m= i", "e E")),
     ("php", _interpreter("r= f= d= c= S= t= B= R= E= F=", "r B R E F")),
@@ -196,7 +207,7 @@ LANGUAGES: Table = table(
         _interpreter("e= cp= classpath= jar=", "e"),
     ),
     ("make gmake bmake", _make),
-    ("rake grunt gulp just task invoke nox fab ant sbt bazel buck nx turbo", _scripts),
+    ("rake grunt gulp just task invoke nox fab ant sbt buck nx turbo", _scripts),
     (
         "pytest py.test tox unittest nosetests jest vitest mocha ava karma rspec phpunit ctest",
         _code("runs tests"),

@@ -9,7 +9,7 @@ from app.permits.options import row, take
 from app.permits.words import Word, literal, names
 
 GRAVE = re.compile(
-    r"(?:(?:.*[:_.-])?(?:deploy|publish|destroy)|release)(?:[:_.-].*)?"
+    r"(?:(?:.*[:_./-])?(?:deploy|publish|destroy)|release)(?:[:_.-].*)?"
     r"|(?:.*:)?publish(?!ToMavenLocal|AllPublicationsToMavenLocal)(?-i:[A-Z])\w*",
     re.IGNORECASE,
 )
@@ -308,6 +308,17 @@ def _keeps_settings(judge: Judge, *, is_outside: Callable[[set[str]], bool]) -> 
     return with_settings
 
 
+_COREPACK = verbs(network="prepare use up pack", grave="enable disable install")
+
+
+def _corepack(call: Call) -> list[Finding]:
+    """`corepack pnpm install`: the manager, in the version that the project wants."""
+    if call.words and re.fullmatch(r"(?:npm|npx|pnpm|pnpx|yarn|yarnpkg)(?:@.*)?", call.words[0].text):
+        call.run([literal(call.words[0].text.partition("@")[0]), *call.words[1:]], call.feed)
+        return [Finding("X", "runs a package manager")]
+    return _COREPACK(call)
+
+
 PACKAGES: Table = table(
     ("npm pnpm yarn bun cnpm jlpm", _npm),
     ("npx bunx pnpx", _package_runner),
@@ -319,6 +330,7 @@ PACKAGES: Table = table(
             network="sync add lock pip remove python tool self cache venv-nothing init-nothing",
             grave="publish",
             runs="run",
+            edits="init",
             reads="version help tree pip-list pip-show pip-freeze pip-tree pip-check python-list tool-list",
             valued="--directory --project",
         ),
@@ -393,7 +405,7 @@ PACKAGES: Table = table(
             reads="list info config doctor deps uses leaves --prefix outdated",
         ),
     ),
-    ("corepack", verbs(network="prepare use up pack", grave="enable disable install")),
+    ("corepack", _corepack),
     (
         "svn",
         verbs(

@@ -256,6 +256,8 @@ def service(
         if not words[0].is_literal:
             return [Finding("U", f"what {call.name} does, only the run will tell")]
         verb = words[0].text
+        if verb in ("login", "logout", "whoami", "signup"):
+            return [Finding("N", f"{call.name} {verb} asks who one is")]
         pair = f"{verb}-{words[1].text}" if len(words) > 1 else verb
         for verbs, letter in lists:
             if verb in verbs or pair in verbs:

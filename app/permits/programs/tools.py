@@ -10,7 +10,7 @@ _RUNS = Usual(letter="X", why="runs other code", operands="text")
 TOOLS: Table = table(
     # What builds
     (
-        "scons wix bazelisk buck2 pants ccmake qmake qmake6 gn cpack premake premake4 premake5 tup samurai "
+        "scons wix buck2 pants ccmake qmake qmake6 gn cpack premake premake4 premake5 tup samurai "
         "samu msbuild xbuild nant cake phing robo jake mage",
         _RUNS,
     ),

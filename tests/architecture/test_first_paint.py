@@ -1,8 +1,11 @@
 """The first paint of the real program waits for no module that it can do without: what is there when it stands."""
 
+import ast
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
+from tests.architecture.sources import SHIPPED, files, name, tree
 from tests.support.terminals import terminal
 
 PROGRAM = """
@@ -102,9 +105,22 @@ def test_what_is_not_needed_for_the_first_paint_is_loaded_behind_it(tmp_path: Pa
     assert "app.tui.app" in loaded
     early = those_of(loaded, BEHIND_IT + OF_MAPS)
     assert early == [], "Import it where it is used, with the reason; or say here why a page waits for it."
+    sources = {name(path).removesuffix(".py").replace("/", "."): path for path in files(*SHIPPED)}
+    compiled = [
+        line for module in loaded if module in sources for line in compiled_at_import(sources[module])
+    ]
+    assert compiled == [], "A page is not there sooner for it: `tools.patterns.late`."
 
 
 def test_a_session_that_asks_no_map_loads_nothing_of_one(tmp_path: Path) -> None:
     loaded = loaded_in(tmp_path, IDLE)
     assert "app.assembly.extending" in loaded, "it has gone behind the first paint"
     assert those_of(loaded, OF_MAPS) == []
+
+
+def compiled_at_import(path: Path) -> Iterator[str]:
+    for statement in tree(path).body:
+        if isinstance(statement, ast.Assign | ast.AnnAssign):
+            for node in ast.walk(statement):
+                if isinstance(node, ast.Call) and ast.unparse(node.func) == "re.compile":
+                    yield f"{name(path)}:{node.lineno}"

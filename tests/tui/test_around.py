@@ -10,6 +10,7 @@ import pytest
 from app.assembly.options import Options
 from app.providers.scripted import call, fail, say, think
 from app.resources.settings_file import set_value
+from app.tui.main_screen import MainScreen
 from app.tui.run import say_goodbye
 from app.tui.status.cache_misses import CacheMisses
 from app.tui.status.git_state import git_state, read_status
@@ -236,3 +237,24 @@ def test_a_missed_prompt_cache_is_told_if_one_wishes() -> None:
         assert told == []
         misses.note(MessageEnd(message=answer))
         assert told == (["The prompt cache was missed: 4.1k tokens were read anew."] if is_told else [])
+
+
+@pytest.mark.parametrize(("rows", "kind"), [(6, "-short"), (7, "-tall"), (30, "-tall")])
+async def test_the_page_is_styled_once_at_the_start_whatever_its_height(
+    rows: int, kind: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    restyled: list[object] = []
+    real = MainScreen.update_node_styles
+
+    def noted(screen: MainScreen, animate: bool = True) -> None:
+        restyled.append(screen)
+        real(screen, animate)
+
+    monkeypatch.setattr(MainScreen, "update_node_styles", noted)
+    app = make_app(home, say("done"))
+    async with app.run_test(size=(60, rows)) as pilot:
+        await pilot.pause()
+        assert restyled == []
+        assert app.screen.has_class(kind)
+        await pilot.resize_terminal(60, 13 - min(rows, 7))
+        assert app.screen.has_class("-short" if kind == "-tall" else "-tall")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.repomap.harbour import FILES, shown, write
-from tools.repomap import upkeep, way
+from tools.repomap import building, upkeep, way
 from tools.repomap.builder import IndexBuilder
 from tools.repomap.parts import distinct_parts, parts_of
 from tools.repomap.ranking import question_of, rank_paths
@@ -150,6 +150,22 @@ def test_a_worker_answers_when_the_person_has_stopped_typing(folder: Path):
         typed.hand_over()
 
 
+def test_where_something_is_painted_one_processor_maps(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for number in range(120):
+        write(folder, f"many/thing{number}.py", f"def thing{number}():\n    pass\n")
+    monkeypatch.setattr(way, "_REST_NS", 3_600_000_000_000)
+    monkeypatch.setattr(building, "_mapped_here", lambda root, paths: pytest.fail("it is not free"))
+    painted = RightOfWay.made()
+    painted.share()
+    assert not painted.is_taken and not painted.is_free
+    with building.writing(tmp_path / "index.sqlite") as store:
+        assert building.build(store, building.IndexedFolder(folder), workers=1, way=painted)
+        assert store.named("thing119") != []
+    painted.hand_over()
+
+
 def test_a_session_that_types_is_heard_by_its_builder(
     folder: Path, tmp_path: Path, waited: list[float], monkeypatch: pytest.MonkeyPatch
 ):
@@ -157,13 +173,13 @@ def test_a_session_that_types_is_heard_by_its_builder(
     for number in range(300):
         write(folder, f"many/thing{number}.py", f"def thing{number}():\n    pass\n")
     repository = MappedRepository(folder, tmp_path / "cache")
-    repository.give_way()  # nobody builds yet
+    repository.give_way(wholly=True)  # nobody builds yet
     try:
         repository.look()
         builder = repository.upkeep._builder  # pyright: ignore[reportPrivateUsage]
         assert builder is not None
         assert not builder._way.is_taken  # pyright: ignore[reportPrivateUsage]
-        repository.give_way()
+        repository.give_way(wholly=True)
         assert builder._way.is_taken or not builder.is_running  # pyright: ignore[reportPrivateUsage]
     finally:
         repository.close()

@@ -81,9 +81,12 @@ class IndexBuilder:
         """Whether it has ended by then."""
         return self._done.wait(seconds)
 
-    def give_way(self) -> None:
-        """It waits for a moment, and longer if it is told again."""
-        self._way.take()
+    def give_way(self, *, wholly: bool) -> None:
+        """It waits for a moment, or leaves a processor free; and longer if it is told again."""
+        if wholly:
+            self._way.take()
+        else:
+            self._way.share()
 
     def close(self) -> None:
         """Ends it; what it has committed stays."""

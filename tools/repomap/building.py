@@ -283,9 +283,10 @@ def _mapped(
         for _ in range(min(count, len(questions))):
             begin()
         while any(asked.values()):
-            # One worker on two processors: what it has not been asked is done here meanwhile, unless somebody types.
+            # One worker on two processors: what it has not been asked is done here meanwhile, unless a person types or
+            # sees something painted.
             is_helping = count == 1 and bool(questions)
-            is_free = way is None or not way.is_taken
+            is_free = way is None or way.is_free
             ready = waiting.select((0 if is_free else _REST) if is_helping else None)
             if not ready and is_free:
                 yield from _mapped_here(root, _taken(root, questions, large))

@@ -180,9 +180,9 @@ class MappedRepository:
         forget(self.index)
         self.upkeep.make_anew("the index was damaged and is made anew")
 
-    def give_way(self) -> None:
-        """A person types, or waits for what they typed to be painted: who makes the index waits for a moment."""
-        self.upkeep.give_way()
+    def give_way(self, *, wholly: bool) -> None:
+        """A person types: who makes the index waits for a moment. Or something is painted: a processor is left free."""
+        self.upkeep.give_way(wholly=wholly)
 
     def close(self) -> None:
         self.upkeep.close()

@@ -102,10 +102,10 @@ class IndexUpkeep:
                 self._builder = IndexBuilder(self._folder(), self._index, self._home(), self._heard)
                 self._wait_for_what_is_soon_done(patience - (time.monotonic() - began))
 
-    def give_way(self) -> None:
+    def give_way(self, *, wholly: bool) -> None:
         builder = self._builder
         if builder is not None and builder.is_running:
-            builder.give_way()
+            builder.give_way(wholly=wholly)
 
     def make_anew(self, why: str) -> None:
         self._problem = why

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from app.permits.calls import Call, Feed, Usual, judge_usual, runs_file
 from app.permits.letters import Finding, strictest
+from app.permits.programs.afar import reads_afar
 from app.permits.programs.all import BUILTINS, LESS_KNOWN, PROGRAMS
 from app.permits.programs.by_file import beyond_running
 from app.permits.programs.by_words import words_say
@@ -134,6 +135,8 @@ def _program(reading: "ShellReading", simple: Simple, findings: list[Finding]) -
             findings += judge_usual(call, row)
         else:
             findings += row(call)
+        if strictest(one.letter for one in findings) == "R":
+            findings += reads_afar(call)
         if short in LESS_KNOWN and strictest(one.letter for one in findings) in "XN":
             findings += [*_floor_of_tail(call), *words_say(short, call.words)]
         if simple.scope.runs_elsewhere and short not in BUILTINS["all"]:

@@ -27,7 +27,7 @@ _ASKS_IN_A_GROUP = names(
 )
 _NO_GROUP = names("help test tests lint check build new generate gen g add explain bench doc docs -")
 _PLAIN = re.compile(r"[a-z][A-Za-z0-9:_-]*")
-_SENDS = re.compile(r"--?(?:[\w-]+-)?(?:publish|deploy|push|auto-?merge)(?:=(.*))?")
+_SENDS = re.compile(r"--?(?!no-|skip-|force-|dry-)(?:[\w-]+-)?(?:publish|deploy|push|auto-?merge)(?:=(.*))?")
 _IS_NOT = frozenset({"false", "no", "never", "none", "0", "off"})
 _GIVEN_AWAY = re.compile(
     r"--(?:upload|login|sync|remote|registry|registry-url|api-?key|api-?token|access-?token|auth-?token|token)(?:=.*)?"

@@ -56,9 +56,9 @@ CLIENTS: Table = table(
     # Reading what others wrote
     (
         "awslogs cointop ddgr googler surfraw tuxi hn rtv tuir newsboat rsstail wikit trans translate-shell "
-        "ansiweather wego archwiki-rs tldrl rainbowstream spotify_player ncspot spt dict goobook gcalcli "
-        "immich immich-go twurl vt holehe maigret sherlock onionsearch gyb r2e feedreader mas hlsq gh-dash "
-        "tginfo",
+        "ansiweather wego archwiki-rs tldr tldrl rainbowstream spotify_player ncspot spt dict goobook "
+        "gcalcli immich immich-go twurl vt holehe maigret sherlock onionsearch gyb r2e feedreader mas hlsq "
+        "gh-dash tginfo",
         _ASKS,
     ),
     # Load

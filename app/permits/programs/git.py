@@ -75,7 +75,7 @@ _ROWS = (
         "merge-base "
         "check-ignore check-attr "
         "show-ref for-each-ref name-rev whatchanged cherry range-diff diff-tree diff-index diff-files "
-        "count-objects fsck verify-commit "
+        "count-objects verify-commit "
         "verify-pack verify-tag var version help merge-tree patch-id show-branch stripspace "
         "fmt-merge-msg "
         "column get-tar-commit-id check-ref-format show-index",
@@ -101,6 +101,7 @@ _ROWS = (
         changes("changes files and commits", hooks=COMMIT_HOOKS, options="m= F=:read s= X= S:X e:X edit:X"),
     ),
     ("bundle mailinfo mailsplit interpret-trailers fast-export fast-import", history.judge_files),
+    ("fsck", reads("lost-found:E")),
     ("lfs", history.judge_lfs),
     ("commit", history.judge_commit),
     ("push", history.judge_push),

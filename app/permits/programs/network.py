@@ -221,6 +221,26 @@ def _asks(call: Call) -> list[Finding]:
     return [Finding("N", f"{call.name} uses the network")]
 
 
+_LOOKING_WORDS = frozenset({"show", "list", "ls", "lst", "sh", "get", "help"})
+
+
+def _ip(call: Call) -> list[Finding]:
+    """Its words may be cut short, so that those that look are named."""
+    if any(re.match(r"--?(?:b|batch|force|n|netns)$", word.text) for word in call.words):
+        return [Finding("F", "may change the network of the machine")]
+    words = [word.text for word in call.words if not word.text.startswith("-")]
+    if len(words) < 2 or words[1] in _LOOKING_WORDS or words[0] in ("monitor", "mon"):
+        return [Finding("R", "only looks")]
+    return [Finding("F", "changes the network of the machine")]
+
+
+def _interface(call: Call) -> list[Finding]:
+    """`ifconfig eth0` and `route -n` look; with more words they change."""
+    words = [word.text for word in call.words if not word.text.startswith("-")]
+    sets = len(words) > 1 or (call.name == "route" and words)
+    return [Finding("F", "changes the network of the machine") if sets else Finding("R", "only looks")]
+
+
 def _netcat(call: Call) -> list[Finding]:
     runs = any(re.match(r"-\w*[ec]|--(exec|sh-exec|lua-exec)", word.text) for word in call.words)
     return [
@@ -244,7 +264,13 @@ NETWORK: Table = table(
         _asks,
     ),
     ("nc ncat netcat socat", _netcat),
-    ("ip ss netstat ifconfig route", Usual(why="only looks", operands="text")),
+    ("netstat", Usual(why="only looks", operands="text")),
+    ("ip", _ip),
+    (
+        "ss",
+        Usual(why="only looks", operands="text", options="D=:write diag=:write K:X kill:X f= A= F=:read N="),
+    ),
+    ("ifconfig route", _interface),
     (
         "redis-cli valkey-cli psql pgcli usql mysql mariadb mycli mysqldump mysqladmin mysqlimport mysqlsh "
         "mongosh mongo "

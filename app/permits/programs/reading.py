@@ -109,6 +109,22 @@ def _pager(call: Call) -> list[Finding]:
     return found
 
 
+def _host_name(call: Call) -> list[Finding]:
+    sets = any(
+        not word.text.startswith("-") or word.text in ("-F", "-b", "--file", "--boot") for word in call.words
+    )
+    return [Finding("F", "names the machine") if sets else Finding("R", "says the machine's name")]
+
+
+def _bat(call: Call) -> list[Finding]:
+    found = judge_usual(call, _BAT)
+    return (
+        [*found, Finding("E", "changes its cache")]
+        if [w.text for w in call.words[:1]] == ["cache"]
+        else found
+    )
+
+
 def _where(call: Call) -> list[Finding]:
     folders = call.scope.folders
     if len(folders) == 1 and not call.words and not WILD.search(folders[0]):
@@ -140,9 +156,13 @@ def _jq(call: Call) -> list[Finding]:
     ]
 
 
+_BAT = Usual(
+    options="generate-config-file:F pager=:X l= language= r= line-range= theme= style= paging= color="
+)
 _TEXT = Usual(why="only says something", operands="text")
 READING: Table = table(
-    ("cat rev zcat bzcat xzcat zstdcat zless zmore sum tsort factor md5 ptx", Usual()),
+    ("cat rev zcat bzcat xzcat zstdcat zless zmore sum tsort factor md5", Usual()),
+    ("ptx", Usual(second="write", options="o= i= b= g= M= S= W= w= F=")),
     ("tac", Usual(options="s= separator=")),
     ("nl", Usual(options="b= d= f= h= i= l= n= s= v= w=")),
     ("head tail", Usual(options="c= n= lines= bytes= s= pid= sleep-interval=")),
@@ -162,12 +182,7 @@ READING: Table = table(
     ("colordiff", Usual()),
     ("look", Usual(first="text")),
     ("iconv", Usual(options="f= t= from-code= to-code= o=:write output=:write")),
-    (
-        "bat batcat",
-        Usual(
-            options="generate-config-file:F pager=:X l= language= r= line-range= theme= style= paging= color="
-        ),
-    ),
+    ("bat batcat", _bat),
     ("cut", Usual(options="d= f= c= b= output-delimiter= delimiter= fields= bytes= characters=")),
     ("paste", Usual(options="d= delimiters=")),
     ("join", Usual(options="t= o= e= a= v= j= 1= 2=")),
@@ -234,7 +249,7 @@ READING: Table = table(
         _TEXT,
     ),
     ("lsof fuser", Usual(why="only looks", operands="text", options="k:X kill:X")),
-    ("hostname", Usual(why="only looks", operands="text", options="F=:F b:F file=:F")),
+    ("hostname", _host_name),
     ("bc", Usual()),
     ("printenv", _environment),
     (
@@ -242,17 +257,17 @@ READING: Table = table(
         Usual(
             why="shows a manual",
             operands="text",
-            options="P=:X pager=:X H:X html:X C=:X config-file=:X M=:X manpath=:X",
+            options="P=:X pager=:X H:X html:X C=:X config-file=:X M=:X manpath=:X X:X T:X o=:write output=:write",
         ),
     ),
     ("objdump nm readelf size ldd otool", Usual(options="j= M= plugin=:X")),
-    ("tldr", _TEXT),
     (
         "journalctl",
         Usual(
             why="shows the journal",
             operands="text",
-            options="rotate:F flush:F vacuum-size=:F vacuum-time=:F vacuum-files=:F u= n= S= U= "
+            options="cursor-file=:write setup-keys:F update-catalog:F rotate:F flush:F "
+            "vacuum-size=:F vacuum-time=:F vacuum-files=:F u= n= S= U= "
             "p= o= since= until=",
         ),
     ),

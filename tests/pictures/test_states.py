@@ -1,16 +1,21 @@
 """What the application comes to by itself: maps, recovery, rules, a job that ended, images, questions, files back."""
 
 import base64
+import json
 import struct
+import sys
 import zlib
 
 import pytest
 
+from app.engine.own_shell_verbs import OwnShellVerbs
 from app.providers.scripted import Scripted, call, say
 from app.values.content import Image
 from tests.support.photographs import Photographs, Tour
 from tests.support.screens import Screen
+from tools.running.own_shell import ShellSnapshot
 from widgets.screens.changes import ChangesScreen
+from widgets.screens.own_shell import OwnShellScreen
 
 
 @pytest.fixture(autouse=True)
@@ -157,6 +162,61 @@ async def test_a_diagram(screen: Screen, photographs: Photographs) -> None:
         await tour.say("how do we leave?")
         await tour.idle()
         await tour.photograph("mermaid")
+
+
+async def test_what_programs_say_of_a_change(screen: Screen, photographs: Photographs) -> None:
+    """A program that checks what was changed finds two things that were not there before."""
+    check = screen.home / "check.py"
+    check.write_text(
+        "import sys\n"
+        "path = sys.argv[1]\n"
+        "if '2.5' not in open(path).read(): sys.exit()\n"
+        "print(path + ':7:16: error: a boat cannot have half an oar')\n"
+        "print(path + ':10:1: warning: launch is used nowhere')\n",
+        encoding="utf-8",
+    )
+    command = json.dumps(f"{sys.executable} {check} {{files}}")
+    own(screen, "settings.json", f'{{"diagnostics": {{"when": "edit", "commands": {{"*.py": {command}}}}}}}')
+    edit = call(
+        "edit", path="boats/fleet.py", edits=[{"oldText": "oars: int = 2", "newText": "oars: int = 2.5"}]
+    )
+    app = screen.app(
+        "--approve",
+        theme=photographs.theme,
+        script=Scripted([edit, say("Two and a half."), say("Whole ones.")]),
+    )
+    async with photographs.of(app) as tour:
+        await tour.say("half an oar more")
+        await tour.idle()
+        await tour.until("cannot have half an oar")
+        await tour.photograph("diagnostics")
+
+
+SHELL = ShellSnapshot(
+    shell="bash",
+    file="~/.bayou/shell.sh",
+    aliases={"gs": "git status", "ll": "ls -l"},
+    functions={"sail": "sail () \n{ \n    ls boats | sort\n}"},
+    options=("extglob",),
+    taken=1.0,
+)
+
+
+async def test_the_shell_of_ones_own(
+    screen: Screen, photographs: Photographs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What commands have of a person's shell, behind its setting."""
+    monkeypatch.setattr(OwnShellVerbs, "view", lambda self: SHELL)
+    monkeypatch.setattr("app.tui.pages.own_shell_page.age", lambda seconds: "3 m")
+    app = screen.app(theme=photographs.theme, script=Scripted([]))
+    async with photographs.of(app) as tour:
+        await tour.say("/settings")
+        await tour.press(*"own shell")
+        await tour.press("enter")
+        await tour.photograph("own-shell-setting")
+        await tour.press("ctrl+o")
+        await tour.until(lambda: isinstance(app.screen, OwnShellScreen))
+        await tour.photograph("own-shell")
 
 
 async def test_questions_before_a_call(screen: Screen, photographs: Photographs) -> None:

@@ -93,6 +93,8 @@ class SettingsScreen(PickerScreen):
         self._settings = {row.id: row for row in settings}
         self.show_rows(_rows(settings), note=note)
         self.refresh_preview()
+        if self.is_there:  # another value may have something to look at
+            self.query_one(KeyHints).show(self.hints())
 
     def hints(self) -> list[KeyHint]:
         look = self.setting.look if self.setting is not None else ""

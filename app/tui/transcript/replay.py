@@ -382,7 +382,7 @@ def _files_card(text: str, details: dict[str, object]) -> Card:
     what = "changed again" if details.get("redone") else "put back"
     subject = f"{files} file{'' if files == 1 else 's'} {what}"
     return Card(
-        title="files", subject=subject, summary=f"{kept} kept" if kept else "", blocks=(TextBlock(text=text),)
+        title="undo", subject=subject, summary=f"{kept} kept" if kept else "", blocks=(TextBlock(text=text),)
     )
 
 

@@ -222,9 +222,14 @@ class Navigation:
         self._recover_files()
         self._conversation.recover_partial()
         self._planning.arrive()
+        self._tell_lost()
         if name and not log.is_read_only:
             self._conversation.rename(" ".join(name.split()))
         return names_model
+
+    def _tell_lost(self) -> None:
+        if (lost := self._pending.lost()) is not None:
+            self._queues.hold_for_next_turn(lost)
 
     def _restore_choice(self, *, model: bool = True, thinking: bool = True) -> bool:
         """Takes up the model and thinking level that the log was left with; whether it names a model."""
@@ -240,6 +245,7 @@ class Navigation:
 
     async def _replaced(self, reason: SwitchReason) -> None:
         self._conversation.reload()
+        self._tell_lost()
         self._pending.left()
         self._diagnostics.left()
         self._compactor.start_over()

@@ -4,6 +4,7 @@ What waits, and that exactly that is written or nothing, is `tools.edits.pending
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -13,8 +14,9 @@ from app.engine.conversation import Conversation
 from app.engine.telling import Telling
 from app.engine.toolbox import Toolbox
 from app.todos.telling import asks_something
+from app.values.entries import CustomEntry, CustomMessageEntry, MessageEntry
 from app.values.events import EntryAppended
-from app.values.messages import AssistantMessage, CustomMessage
+from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage
 from app.values.pending import PendingAction, PendingChanged, PendingFile, PendingOutcome
 from app.values.unable import Unable
 from tools.base import Tool, ToolError
@@ -28,6 +30,7 @@ from tools.workspace import Workspace
 ENTRY = "bayou.pending"
 TOLD = "pending-resolved"
 REMINDER = "pending-reminder"
+LOST = "pending-lost"
 
 
 class WishedChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,6 +169,37 @@ class Pending:
         )
         return CustomMessage(custom_type=REMINDER, content=text, display=False)
 
+    def lost(self) -> CustomMessage | None:
+        """What the model is told where its conversation says that something waits that no longer does."""
+        # Counted: in one batch of calls the answer may stand before what it answers.
+        waits: Counter[tuple[str, str]] = Counter()
+        labels: dict[tuple[str, str], str] = {}
+        for entry in self._conversation.log.path_to():
+            match entry:
+                case MessageEntry(
+                    message=ToolResultMessage(details={"pending": str(id)} as told, tool_name=tool)
+                ):
+                    waits[id, tool] += 1
+                    labels[id, tool] = str(told.get("label"))
+                case CustomEntry(custom_type=kind, data={"id": str(id), "sourceTool": str(tool)}) if (
+                    kind == ENTRY
+                ):
+                    waits[id, tool] -= 1
+                case CustomMessageEntry(custom_type=kind) if kind == LOST:
+                    waits.clear()
+                case CustomEntry(custom_type=kind) if kind == ENTRY:  # an older one, which says not which
+                    waits.clear()
+                case _:
+                    pass
+        gone = "\n".join(labels[key] for key, count in waits.items() if count > 0)
+        if not gone:
+            return None
+        text = (
+            "What was staged here is gone: the session ended, or went elsewhere, before it was answered. "
+            f"Nothing of it was written:\n{gone}\n\nMake it anew if it is still wanted."
+        )
+        return CustomMessage(custom_type=LOST, content=text)
+
     def left(self) -> None:
         """The session is at another place: what was made for the one before ends."""
         gone = self._workspace.pending.drop_all("The conversation was taken to another place.")
@@ -205,6 +239,7 @@ def as_action(staged: StagedAction) -> PendingAction:
 
 def _outcome(resolved: Resolved) -> Mapping[str, object]:
     return {
+        "id": resolved.staged.id,
         "label": resolved.staged.label,
         "sourceTool": resolved.staged.source_tool,
         "files": [file.shown for file in resolved.staged.files],

@@ -7,8 +7,9 @@ import pytest
 
 from app.engine.answering import ApprovalReply
 from app.engine.brancher import Wish
-from app.engine.pending import REMINDER, WishedChange
+from app.engine.pending import LOST, REMINDER, WishedChange
 from app.providers.scripted import call, say
+from app.sessions.log import SessionLog
 from app.values.content import text_of
 from app.values.entries import CustomEntry
 from app.values.messages import CustomMessage
@@ -100,6 +101,48 @@ async def test_going_elsewhere_in_the_tree_ends_what_waits(tmp_path: Path) -> No
     outcome = play.all(PendingChanged)[-1].resolved
     assert outcome is not None and outcome.action == "discard"
     assert (play.session.cwd / "a.js").read_text() == "old(1);\n"
+
+
+def told_lost(play: Play) -> list[str]:
+    return [
+        text_of(one.content)
+        for one in play.session.messages
+        if isinstance(one, CustomMessage) and one.custom_type == LOST
+    ]
+
+
+async def test_what_was_staged_before_the_session_ended_is_told_to_be_gone_once(tmp_path: Path) -> None:
+    play = begun(tmp_path, call("ast_edit", **REWRITE), say("Shall I?"), asks="nobody", mode="full")
+    await play.prompt("go")
+    file = play.session.log.path
+    assert file is not None and len(play.session.pending) == 1
+    await play.session.close()
+    again = begun(tmp_path, say("I see."), say("ok"), asks="nobody", mode="full", log=SessionLog.open(file))
+    assert again.session.pending == ()
+    again.session.restore(restores_model=False)
+    await again.prompt("yes, apply it")
+    await again.prompt("well?")
+    await again.session.close()
+    [text] = told_lost(again)
+    assert "AST Edit: 1 replacement in 1 file" in text and "Nothing of it was written" in text
+    once_more = begun(tmp_path, say("ok"), asks="nobody", mode="full", log=SessionLog.open(file))
+    once_more.session.restore(restores_model=False)
+    await once_more.prompt("and now?")
+    assert len(told_lost(once_more)) == 1
+
+
+async def test_what_was_answered_is_not_told_to_be_gone(tmp_path: Path) -> None:
+    both = call("ast_edit", **REWRITE) + call("edit", path="a.js", edits=[{"oldText": "(", "newText": " ("}])
+    apply = call("resolve", action="apply", reason="so")
+    play = begun(tmp_path, both, apply, say("done"), asks="nobody", mode="full")
+    await play.prompt("go")
+    file = play.session.log.path
+    assert file is not None and play.session.pending == ()
+    await play.session.close()
+    again = begun(tmp_path, say("ok"), asks="nobody", mode="full", log=SessionLog.open(file))
+    again.session.restore(restores_model=False)
+    await again.prompt("and?")
+    assert told_lost(again) == []
 
 
 async def test_what_others_stage_is_bytes_or_a_deed(tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ class Way:
                 for ask in (self._hooks.before_tool, partial(self._gate, tool=tool)):
                     verdict = await _asked(ask(call, shown, self._parent_id))
                     if verdict.is_blocked:
-                        return _blocked(verdict)
+                        return self._masks.progress(_blocked(verdict))  # the words of whoever says no
                     if verdict.arguments is not None:
                         shown = named(tool, verdict.arguments)
                         arguments = _fitting(tool, shown)

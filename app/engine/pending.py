@@ -7,6 +7,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -175,22 +176,18 @@ class Pending:
         waits: Counter[tuple[str, str]] = Counter()
         labels: dict[tuple[str, str], str] = {}
         for entry in self._conversation.log.path_to():
-            match entry:
-                case MessageEntry(
-                    message=ToolResultMessage(details={"pending": str(id)} as told, tool_name=tool)
-                ):
-                    waits[id, tool] += 1
-                    labels[id, tool] = str(told.get("label"))
-                case CustomEntry(custom_type=kind, data={"id": str(id), "sourceTool": str(tool)}) if (
-                    kind == ENTRY
-                ):
-                    waits[id, tool] -= 1
-                case CustomMessageEntry(custom_type=kind) if kind == LOST:
+            if isinstance(entry, MessageEntry) and isinstance(entry.message, ToolResultMessage):
+                if staged := _texts(entry.message.details, "pending", "label"):
+                    key = staged[0], entry.message.tool_name
+                    waits[key] += 1
+                    labels[key] = staged[1]
+            elif isinstance(entry, CustomEntry) and entry.custom_type == ENTRY:
+                if answered := _texts(entry.data, "id", "sourceTool"):
+                    waits[answered[0], answered[1]] -= 1
+                else:  # an older one, which says not which
                     waits.clear()
-                case CustomEntry(custom_type=kind) if kind == ENTRY:  # an older one, which says not which
-                    waits.clear()
-                case _:
-                    pass
+            elif isinstance(entry, CustomMessageEntry) and entry.custom_type == LOST:
+                waits.clear()
         gone = "\n".join(labels[key] for key, count in waits.items() if count > 0)
         if not gone:
             return None
@@ -248,3 +245,11 @@ def _outcome(resolved: Resolved) -> Mapping[str, object]:
         "text": resolved.text,
         "by": resolved.by,
     }
+
+
+def _texts(data: Any, *names: str) -> tuple[str, ...]:
+    """What stands under these names in data that somebody wrote; empty: not all of it is there."""
+    try:
+        return tuple(str(data[name]) for name in names)
+    except (TypeError, KeyError, IndexError):
+        return ()

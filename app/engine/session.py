@@ -419,6 +419,7 @@ class Session:
         self, id: str | None, action: Answer, reason: str, *, by: By = "person"
     ) -> Resolved:
         """Answers one of them in the model's place, which hears of it with what it reads next. Raises `Unable`."""
+        reason = await self._made.masking.words(reason, "your answer")
         resolved = await self._made.pending.resolve(id, action, reason, by=by)
         await self._made.prompts.send(self._made.pending.told(resolved), deliver_as="aside")
         return resolved

@@ -90,6 +90,15 @@ async def test_a_person_answers_first_and_the_model_hears_of_it(tmp_path: Path) 
         await play.session.resolve_pending(None, "discard", "")
 
 
+async def test_the_words_of_an_answer_have_their_secrets_masked(tmp_path: Path) -> None:
+    key = "ghp_" + "Ab3d" * 9
+    play = begun(tmp_path, asks="nobody", mode="full")
+    await play.session.stage("a file", "mine", [WishedChange(path="b", text="b\n")])
+    resolved = await play.session.resolve_pending(None, "discard", f"not with {key}")
+    assert "not with [secret:github-token:" in resolved.text
+    assert key not in str([*play.all(PendingChanged), *play.session.entries])
+
+
 async def test_going_elsewhere_in_the_tree_ends_what_waits(tmp_path: Path) -> None:
     play = begun(tmp_path, say("first"), call("ast_edit", **REWRITE), say("ok?"), asks="nobody", mode="full")
     await play.prompt("one")

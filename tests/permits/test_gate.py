@@ -328,3 +328,11 @@ async def test_a_file_by_another_name_of_its_argument_is_judged_as_it_is(tmp_pat
     asked = await answered(play, ApprovalReply(allows=False))
     assert len(asked) == 1
     assert not (tmp_path / "home" / ".bashrc").exists()
+
+
+async def test_the_words_of_a_no_have_their_secrets_masked(tmp_path: Path):
+    key = "ghp_" + "Ab3d" * 9
+    play = stage(tmp_path, call("bash", command="make"), say("ok"), mode="ask")
+    await answered(play, ApprovalReply(allows=False, reason=f"take {key}"))
+    assert "take [secret:github-token:" in results(play)[0]
+    assert key not in str(play.session.messages)

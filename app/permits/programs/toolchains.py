@@ -49,7 +49,7 @@ TOOLCHAINS: Table = table(
             reads="list config-show version",
         ),
     ),
-    ("phive pie pickle cgr phpbrew-ext", by_verb(network=_FETCHES, reads="list show help")),
+    ("phive pie pickle cgr", by_verb(network=_FETCHES, reads="list show help")),
     (
         "perlbrew plenv exenv kiex swiftenv swiftly chruby frum fvm puro jabba nodist gobrew moonup vfox "
         "hermit devbox flox devenv aqua arkade pkgman pyflow pythonz zigup zvm dvm eim u3d",
@@ -69,7 +69,7 @@ TOOLCHAINS: Table = table(
     ),
     ("quarto", by_verb(network="install update add use", grave="publish", reads="help")),
     (
-        "quarkus mn spring jhipster jdk",
+        "quarkus mn spring jhipster",
         by_verb(network="create extension ext update add init upgrade", grave="deploy", reads="version"),
     ),
     (

@@ -47,6 +47,14 @@ def article(html: str, entry_id: str) -> str:
     return found[0]
 
 
+def test_the_lines_of_a_prompt_stay_lines(tmp_path: Path) -> None:
+    log = SessionLog.create(tmp_path / "sessions", tmp_path)
+    log.append(say("one\ntwo"))
+    html = export_html(log)
+    assert "<p>one\ntwo</p>" in html
+    assert re.search(r"article\.user > p \{[^}]*white-space: pre-line", html)
+
+
 def test_a_call_and_its_result_are_one_card_with_its_path(tmp_path: Path) -> None:
     log = shown_session(tmp_path)
     html = export_html(log)

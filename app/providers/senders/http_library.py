@@ -8,46 +8,26 @@ anyio (a lock, an event, a shield) is asyncio's own, unless something else works
 
 import asyncio
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from importlib.util import find_spec, module_from_spec
-from types import ModuleType
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-_PACKAGES = ("httpcore2", "httpcore2._async")
+from tools.lean_imports import unrun
 
-
-class _PartsAlone(ModuleType):
-    """A package whose modules can be imported before it was run itself."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # what the import system asks of every module
-            raise AttributeError(name)
-        with _one_at_a_time:
-            if type(self) is _PartsAlone:
-                self.__class__ = ModuleType  # pyright: ignore[reportAttributeAccessIssue]
-                assert self.__spec__ is not None
-                assert self.__spec__.loader is not None
-                self.__spec__.loader.exec_module(self)
-        return getattr(self, name)
-
-
-_one_at_a_time = threading.RLock()
-
-
-@contextmanager
-def _packages_unrun() -> Iterator[None]:
-    """For imports of the library's modules. Where it is there already, it stays as it is."""
-    for name in _PACKAGES:
-        if name not in sys.modules and (spec := find_spec(name)) is not None:
-            package = module_from_spec(spec)
-            package.__class__ = _PartsAlone
-            sys.modules[name] = package
-            above, _, own = name.rpartition(".")
-            if above:
-                setattr(sys.modules[above], own, package)
-    yield
+with unrun("httpcore2", "httpcore2._async"):
+    from httpcore2._async.connection_pool import AsyncConnectionPool
+    from httpcore2._backends.base import AsyncNetworkBackend, AsyncNetworkStream
+    from httpcore2._exceptions import (
+        ConnectError,
+        ConnectTimeout,
+        ReadError,
+        ReadTimeout,
+        RemoteProtocolError,
+        WriteError,
+        WriteTimeout,
+        map_exceptions,
+    )
+    from httpcore2._models import URL, Proxy, Request, Response
+    from httpcore2._utils import is_socket_readable
 
 
 class _Waiting:
@@ -75,22 +55,6 @@ def _scope(*, shield: bool) -> AbstractContextManager[None]:
 
 
 OWN: dict[str, Any] = {"Lock": _lock, "Event": asyncio.Event, "CancelScope": _scope}
-
-with _packages_unrun():
-    from httpcore2._async.connection_pool import AsyncConnectionPool
-    from httpcore2._backends.base import AsyncNetworkBackend, AsyncNetworkStream
-    from httpcore2._exceptions import (
-        ConnectError,
-        ConnectTimeout,
-        ReadError,
-        ReadTimeout,
-        RemoteProtocolError,
-        WriteError,
-        WriteTimeout,
-        map_exceptions,
-    )
-    from httpcore2._models import URL, Proxy, Request, Response
-    from httpcore2._utils import is_socket_readable
 
 _waiting = sys.modules["httpcore2._synchronization"].__dict__
 if not isinstance(_waiting["anyio"], _Waiting):

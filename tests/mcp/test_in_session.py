@@ -231,10 +231,10 @@ async def test_plan_mode_lets_only_trusted_readers_run(desk: Desk):
     session = desk.open()
     session.set_plan_mode(True)
     refused = await desk.result("mcp_call", server="docs", tool="echo", arguments={"text": "x"})
-    assert "read-only" in refused
+    assert "plan mode" in refused
     assert session.mcp.server("docs").state == "known"
     assert await desk.result("mcp_call", server="own", tool="echo", arguments={"text": "x"}) == "x"
-    assert "read-only" in await desk.result("mcp_call", server="own", tool="die")
+    assert "plan mode" in await desk.result("mcp_call", server="own", tool="die")
 
 
 async def test_plan_mode_reads_resources_of_trusted_servers_alone(desk: Desk):
@@ -246,7 +246,7 @@ async def test_plan_mode_reads_resources_of_trusted_servers_alone(desk: Desk):
     assert "note://1" in await desk.result("mcp_resource", server="docs")
     assert session.mcp.server("docs").state == "known", "a list contacts nobody"
     refused = await desk.result("mcp_resource", server="docs", uri="note://1")
-    assert "read-only" in refused
+    assert "plan mode" in refused
     assert session.mcp.server("docs").state == "known"
     assert "written down" in await desk.result("mcp_resource", server="own", uri="note://1")
     assert "mcp_resource" in session.active_tools()

@@ -47,6 +47,10 @@ def _badges(one: SessionRow) -> tuple[Badge, ...]:
     return (Badge(text="open elsewhere", tone="warning"),) if one.is_elsewhere else ()
 
 
+def _count_and_age(one: SessionRow) -> str:
+    return f"{one.count}  {one.age:>{_LONGEST_AGE}}" if one.count else one.age
+
+
 def _empty(own: Mapping[str, str]) -> str:
     tab = key_told(own, "app.session.togglePath", "tab")
     return f"no session fits; {tab} looks everywhere" if tab else "no session fits"
@@ -157,14 +161,22 @@ class SessionsScreen(PickerScreen):
             kept.sort(key=lambda one: -one.recency)
         return [self._row(one) for one in kept]
 
+    def _beside(self, one: SessionRow) -> str:
+        """Among those of all folders the folder needs the room."""
+        return (
+            "  ".join(filter(None, ("" if one.is_here else one.folder, one.count)))
+            if self.scope == "all"
+            else ""
+        )
+
     def _row(self, one: SessionRow) -> ListRow:
         said = self._found.get(one.id, "")
         return ListRow(
             id=one.id,
             prefix="  " * (one.depth - 1) + "└ " if one.depth and self.is_threaded else "",
             title=one.title,
-            detail=said or "  ".join(filter(None, ("" if one.is_here else one.folder, one.begins))),
-            right=f"{one.count}  {one.age:>{_LONGEST_AGE}}" if one.count and not said else one.age,
+            detail=said or "  ".join(filter(None, (self._beside(one), one.begins))),
+            right=one.age if said or self.scope == "all" else _count_and_age(one),
             badges=_badges(one),
             words=f"{one.words} {one.folder} {self._found_for if said else ''}",
         )

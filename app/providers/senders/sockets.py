@@ -37,20 +37,29 @@ class Sockets(AsyncNetworkBackend):
     ) -> AsyncNetworkStream:
         loop = asyncio.get_running_loop()
         with map_exceptions({TimeoutError: ConnectTimeout, OSError: ConnectError}):
-            async with asyncio.timeout(timeout):
-                transport, ends = await loop.create_connection(
-                    SocketEnds,
-                    host,
-                    port,
-                    local_addr=(local_address, 0) if local_address else None,
-                    happy_eyeballs_delay=_NEXT_ADDRESS_SECONDS,
-                )
+            try:
+                async with asyncio.timeout(timeout):
+                    transport, ends = await loop.create_connection(
+                        SocketEnds,
+                        host,
+                        port,
+                        local_addr=(local_address, 0) if local_address else None,
+                        happy_eyeballs_delay=_NEXT_ADDRESS_SECONDS,
+                    )
+            except OSError as problem:
+                raise _first_of(problem) from None
             for option in socket_options or ():
                 transport.get_extra_info("socket").setsockopt(*option)
         return SocketStream(transport, ends)
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
+
+
+def _first_of(problem: OSError) -> OSError:
+    """Of several addresses that failed each, which asyncio tells in one sentence, what the first said."""
+    several, found, told = str(problem).partition("Multiple exceptions: ")
+    return OSError(told.partition(", [Errno ")[0]) if found and not several else problem
 
 
 class SocketEnds(asyncio.Protocol):

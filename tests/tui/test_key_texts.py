@@ -35,9 +35,6 @@ async def test_the_key_that_stops(home: Path) -> None:
         app.status.say_stoppable("Compacting")
         await pilot.pause()
         assert "Compacting" in app.screen_text and "f9 stops" in app.screen_text
-        app.presenter.summary_card.extend("so far", app.presenter.summary_card._kind)
-        await pilot.pause()
-        assert "a summary is being written · f9 stops" in app.screen_text
 
 
 async def test_without_one_nothing_is_said_of_it(home: Path) -> None:

@@ -196,12 +196,12 @@ async def test_zsh_has_its_own(hands: Hands, workspace: Workspace, home: Path, t
 
 def test_the_gate_knows_what_names_mean() -> None:
     place = msgspec.structs.replace(
-        PLACE, aliases={"ls": "rm -rf ~", "gs": "git status"}, functions=frozenset({"deploy_it"})
+        PLACE, aliases={"ls": "rm -rf ~", "gst": "git status"}, functions=frozenset({"deploy_it"})
     )
     found: dict[str, Any] = {
-        text: judge_command(text, place).letter for text in ("ls", "gs", "gs | head", "deploy_it", "cat a")
+        text: judge_command(text, place).letter for text in ("ls", "gst", "gst | head", "deploy_it", "cat a")
     }
-    assert found == {"ls": "F", "gs": "R", "gs | head": "R", "deploy_it": "X", "cat a": "R"}
+    assert found == {"ls": "F", "gst": "R", "gst | head": "R", "deploy_it": "X", "cat a": "R"}
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def test_what_clashes_and_what_is_unknown_is_told(shown: Terminal) -> None:
 def test_a_leader_key_says_how_it_goes_on(shown: Terminal) -> None:
     own_file("keybindings.json", {"app.model.select": "ctrl+x m", "app.session.tree": "ctrl+x t"})
     shown.press("\x18")
-    shown.until("ctrl+x … m Choose a model · t The session tree")
+    shown.until("ctrl+x … · m Choose a model · t The session tree")
     shown.press("m")
     shown.until("─ Model")
 

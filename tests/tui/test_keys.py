@@ -96,7 +96,7 @@ async def test_a_chord_is_two_keys_and_says_how_it_goes_on(home: Path) -> None:
         await settled(app, pilot)
         await pilot.press("ctrl+x")
         await pilot.pause()
-        assert "ctrl+x … t" in app.screen_text
+        assert "ctrl+x … · t" in app.screen_text
         await pilot.press("t")
         await pilot.pause()
         assert "Session tree" in app.screen_text

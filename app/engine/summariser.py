@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from app.agent.abort import Abort
+from app.agent.abort import Abort, Aborted
 from app.compaction.summary import SYSTEM_PROMPT, Written
 from app.engine.choice import ModelChoice
 from app.engine.masking import Masking
@@ -75,7 +75,11 @@ class Summariser:
         """The answer to `request`, of so many tokens at most (0: no limit). Raises `SummaryFailed`."""
         attempt = 0
         # With the words of whoever asked for it, which no prompt has brought.
-        request = await self._masking.words(request, "a summary")
+        try:
+            with abort.interrupting():
+                request = await self._masking.words(request, "a summary")
+        except Aborted:
+            raise SummaryCancelled(_CANCELLED[source]) from None
         while True:
             message = await self._ask(request, abort, source, budget)
             if abort.is_set:

@@ -7,6 +7,7 @@ import asyncio
 import os
 import tempfile
 from collections.abc import Coroutine, Mapping
+from io import FileIO
 from typing import Any, Final
 
 import msgspec
@@ -119,23 +120,29 @@ async def _said(how: ProgramStart, command: CommandLine, around: Circumstances, 
 async def _started(
     how: ProgramStart, command: CommandLine, around: Circumstances, text: bytes
 ) -> "tuple[RunningProcess, _Taken, _Taken]":
+    """What it says is listened to before it is there: from then on nothing is waited for that could be cancelled."""
     given = await asyncio.to_thread(_as_file, text)
     my_out, his_out = pipe()
     my_errors, his_errors = pipe()
+    ours = [os.fdopen(one, "rb", 0) for one in (my_out, my_errors)]
+    heard: list[_Taken] = []
     try:
+        for one in ours:
+            heard.append(await _taken(one))
         process = await around.processes.start_piped(command, given, his_out, his_errors)
-    except OSError as problem:
-        os.close(my_out)
-        os.close(my_errors)
-        raise CannotLook(f"{how.name} could not be started: {problem.strerror or problem}") from None
-    except BaseException:
-        os.close(my_out)
-        os.close(my_errors)
+    except BaseException as problem:
+        for taken in heard:
+            taken.close()
+        for one in ours[len(heard) :]:
+            one.close()
+        if isinstance(problem, OSError):
+            raise CannotLook(f"{how.name} could not be started: {problem.strerror or problem}") from None
         raise
     finally:
         for descriptor in (given, his_out, his_errors):
             os.close(descriptor)
-    return process, await _taken(my_out), await _taken(my_errors)
+    output, errors = heard
+    return process, output, errors
 
 
 def _as_file(text: bytes) -> int:
@@ -148,9 +155,9 @@ def _as_file(text: bytes) -> int:
         return os.dup(file.fileno())
 
 
-async def _taken(descriptor: int) -> "_Taken":
+async def _taken(stream: FileIO) -> "_Taken":
     taken = _Taken()
-    await asyncio.get_running_loop().connect_read_pipe(lambda: taken, os.fdopen(descriptor, "rb", 0))
+    await asyncio.get_running_loop().connect_read_pipe(lambda: taken, stream)
     return taken
 
 

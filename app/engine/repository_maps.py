@@ -105,6 +105,13 @@ class RepositoryMaps:
 
         return await asyncio.to_thread(lines_of, self._workspace, path, first, last)
 
+    async def outline_of(self, path: Path) -> str:
+        """Of one file, for its person: kept nowhere. Raises `OSError`."""
+        from tools.filemap.map import map_file  # noqa: PLC0415  (as above)
+        from tools.filemap.render import render_map  # noqa: PLC0415  (as above)
+
+        return render_map(await asyncio.to_thread(map_file, path)).text
+
     async def map_of_folder(self, folder: str) -> str:
         """As a model gets it. Raises `ToolError` for a folder outside of the repository."""
         from tools.repomap.of_session import map_of_folder  # noqa: PLC0415  (as above)

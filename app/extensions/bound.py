@@ -93,6 +93,11 @@ class SessionRecord:
         """The context: what the model reads with the next request."""
         return self._session.messages
 
+    def why_unread(self, path: Path) -> str:
+        """Of a file that rules keep back, or that may hold secrets: why a `read` of it would not run unasked, and so
+        why nothing of it should reach the model. Empty mostly."""
+        return self._session.permissions.why_unread(path)
+
 
 class Brought:
     """What extensions bring along, each under the name of its owner, who takes it away again."""

@@ -343,6 +343,8 @@ class Pages:
             cwd=lambda: self._session.cwd,
             open_file=self._open_file,
             send=self._send_map,
+            send_outline=lambda path: self._session.prompt(f"/map {path}"),
+            permissions=self._session.permissions,
         )
 
     def _open_file(self, path: str, line: int) -> None:
@@ -361,10 +363,6 @@ class Pages:
 
     def is_folder(self, path: str) -> bool:
         return (self._session.cwd / Path(path).expanduser()).is_dir()
-
-    async def map_file(self, path: str) -> None:
-        """The outline of a file is an extension's."""
-        await self._session.prompt(f"/map {path}")
 
     @cached_property
     def keys(self) -> "KeysPage":

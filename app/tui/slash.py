@@ -93,7 +93,7 @@ async def _map(pages: "Pages", argument: str) -> None:
     elif pages.is_folder(path):
         await pages.map.send_folder(path)
     else:
-        await pages.map_file(argument)
+        await pages.map.send_file(path)
 
 
 async def _help(pages: "Pages", argument: str) -> None:

@@ -174,6 +174,19 @@ async def test_a_file_that_is_gone_meanwhile_has_no_map_and_nothing_is_reported(
     assert theatre.extensions.problems == []
 
 
+async def test_a_file_that_is_kept_back_is_not_outlined_for_the_model(tmp_path: Path):
+    (tmp_path / ".env").write_text("TOKEN=1\n")
+    (tmp_path / "a.py").write_text(functions(3))
+    (tmp_path / "linked.py").symlink_to(".env")
+    theatre = await stage(tmp_path, say("done"))
+    for name in (".env", "linked.py", "a.py"):
+        await theatre.play.session.prompt(f"/map {name}")
+    await theatre.prompt("look")
+    (text,) = texts_of(theatre)
+    assert text.startswith("File map: a.py")
+    assert "TOKEN" not in repr(theatre.asked)
+
+
 async def test_a_map_is_drawn_with_its_symbols_as_the_session_file_has_them(tmp_path: Path):
     (tmp_path / "a.py").write_text(
         "class A:\n    def run(self) -> list[int]:\n        pass\n" + "# x\n" * 3000

@@ -87,6 +87,18 @@ async def test_a_folders_map_is_a_message_and_maps_have_a_line_of_their_own(page
     assert parts["maps"] == ("results", 1)
 
 
+async def test_the_outline_of_a_file_with_secrets_is_for_the_person_alone(page) -> None:
+    app, pilot = page
+    (app.session.cwd / ".env").write_text("ANCHOR_TOKEN=1\n")
+    await submit(app, pilot, "/map .env")
+    await until(app, pilot, "For you alone, not sent to the model: reading it is asked about")
+    assert "ANCHOR_TOKEN" in app.screen_text
+    await pilot.press("escape")
+    await until(app, pilot, "in the morning")
+    assert "ANCHOR_TOKEN" not in app.screen_text
+    assert "ANCHOR_TOKEN" not in repr(app.session.messages)
+
+
 async def test_the_footer_tells_how_far_a_long_indexing_is(page, monkeypatch) -> None:
     app, pilot = page
     maps = app.session.repository

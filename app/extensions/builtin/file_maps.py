@@ -184,6 +184,11 @@ def extension(api: ExtensionApi) -> None:
             told = f"{name} is a folder. /map sends its map on the full screen; elsewhere bayou map {name} prints it."
             context.ui.notify(told, "warning")
             return
+        if why := await asyncio.to_thread(context.session.why_unread, _in(context.cwd, name)):
+            # Named by the person, but sent to the model: that is a read, and so it is judged.
+            told = f"/map {name}: {why}. Its outline is not sent; bayou map {name} prints it for you alone."
+            context.ui.notify(told, "warning")
+            return
         try:
             told = await mapper.tell(_in(context.cwd, name), context, context.settings.get("fileMaps", {}))
         except OSError as problem:

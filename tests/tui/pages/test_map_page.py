@@ -7,6 +7,7 @@ import pytest
 
 from app.engine.repository_maps import RepositoryMaps
 from app.tui.pages.map_page import MapPage
+from tests.engine.stage import Play
 from tests.tui.pages.person import Person, at_the_keyboard
 from tools.repomap.repository import MappedRepository
 from tools.workspace import Workspace
@@ -27,15 +28,16 @@ FILES = {
 class Harbour:
     """A page over a small repository, with what it opened and sent."""
 
-    def __init__(self, person: Person, root: Path, cache: Path) -> None:
+    def __init__(self, person: Person, root: Path, cache: Path, *, is_on: bool = True) -> None:
         self.opened: list[tuple[str, int]] = []
         self.sent: list[tuple[str, str]] = []
+        self.outlined: list[str] = []
         for name, text in FILES.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text)
         repository = MappedRepository(root, cache)
         repository.bring_up_to_date(workers=0)
-        self.workspace = Workspace(root, repositories=lambda cwd: repository)
+        self.workspace = Workspace(root, repositories=(lambda cwd: repository) if is_on else None)
         self.page = MapPage(
             RepositoryMaps(self.workspace),
             person.ask,
@@ -45,7 +47,12 @@ class Harbour:
             cwd=lambda: root,
             open_file=lambda path, line: self.opened.append((path, line)),
             send=lambda folder, text: self.sent.append((folder, text)),
+            send_outline=self._outline,
+            permissions=Play(root.parent / "home", cwd=root).session.permissions,
         )
+
+    async def _outline(self, path: str) -> None:
+        self.outlined.append(path)
 
 
 @pytest.fixture
@@ -140,17 +147,7 @@ async def test_what_cannot_be_gone_to_is_said(root: Path, tmp_path: Path) -> Non
             "There is no name in it.",
         ]
         harbour.workspace.exchange(None, None)
-        off = MapPage(
-            RepositoryMaps(Workspace(root)),
-            person.ask,
-            person.say,
-            person.write,
-            person.copy,
-            cwd=lambda: root,
-            open_file=lambda path, line: None,
-            send=lambda folder, text: None,
-        )
-        await off.open()
+        await Harbour(person, root, tmp_path / "cache", is_on=False).page.open()
         assert "repositoryMaps.enabled is off" in person.warned[-1]
 
 
@@ -162,6 +159,22 @@ async def test_a_folders_map_is_sent_as_a_message(root: Path, tmp_path: Path) ->
         assert folder == "harbour" and "class ReadCache [1-6]" in text
         await harbour.page.send_folder("..")
         assert "above the repository" in person.warned[-1]
+
+
+async def test_the_outline_of_a_file_that_is_kept_back_is_shown_and_not_sent(
+    root: Path, tmp_path: Path
+) -> None:
+    async with at_the_keyboard() as person:
+        harbour = Harbour(person, root, tmp_path / "cache")
+        (root / ".env").write_text("ANCHOR_TOKEN=1\n")
+        await harbour.page.send_file("harbour/oars.py")
+        async with person.asked(harbour.page.send_file(".env")):
+            await person.sees_soon("For you alone, not sent to the model: reading it is asked about")
+            await person.sees_soon("ANCHOR_TOKEN")
+            await person.press("escape")
+        assert harbour.outlined == ["harbour/oars.py"] and not harbour.sent
+        await harbour.page.send_file("deeper/.env")
+        assert "No such file" in person.warned[-1]
 
 
 async def test_it_is_said_that_an_index_is_being_made_and_who_watches_is_told(

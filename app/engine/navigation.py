@@ -31,7 +31,7 @@ from app.engine.restoring import Restoring
 from app.engine.telling import Telling
 from app.sessions.log import SessionLog
 from app.sessions.old_outputs import outputs_of
-from app.sessions.projection import settings_of
+from app.sessions.projection import settings_above
 from app.undo.images import RestoredData
 from app.values.entries import BranchSummaryEntry, CompactionEntry
 from app.values.events import SessionReplaced
@@ -233,7 +233,8 @@ class Navigation:
 
     def _restore_choice(self, *, model: bool = True, thinking: bool = True) -> bool:
         """Takes up the model and thinking level that the log was left with; whether it names a model."""
-        projection = settings_of(self._conversation.log.path_to())
+        log = self._conversation.log
+        projection = settings_above(log.upwards(), log.upwards(without_messages=True))
         restored = restore(self._choice, projection.model, projection.thinking_level)
         if restored.model is not None and model:
             self._choice.set(restored.model)

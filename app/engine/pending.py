@@ -176,9 +176,12 @@ class Pending:
         waits: Counter[tuple[str, str]] = Counter()
         labels: dict[tuple[str, str], str] = {}
         for entry in self._conversation.log.path_to():
-            if isinstance(entry, MessageEntry) and isinstance(entry.message, ToolResultMessage):
-                if staged := _texts(entry.message.details, "pending", "label"):
-                    key = staged[0], entry.message.tool_name
+            if type(entry) is MessageEntry:  # first and by its type, for there may be very many
+                result = entry.message
+                if type(result) is not ToolResultMessage or not isinstance(said := result.details, dict):
+                    continue
+                if "pending" in said and (staged := _texts(said, "pending", "label")):
+                    key = staged[0], result.tool_name
                     waits[key] += 1
                     labels[key] = staged[1]
             elif isinstance(entry, CustomEntry) and entry.custom_type == ENTRY:

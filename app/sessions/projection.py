@@ -5,7 +5,7 @@ entry out or give it other content; system messages are merged in order. Results
 the order of its calls, in whatever order they were recorded.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, assert_never
 
@@ -59,44 +59,37 @@ class Projection(msgspec.Struct, frozen=True, kw_only=True):
     system: SystemState = SystemState()
 
 
-def project(path: Sequence[Entry], *, is_virtual: Callable[[str, str], bool] | None = None) -> Projection:
-    """`path`: root first. `is_virtual`: tells of a provider and model whether it only routes to others."""
+def project(path: Sequence[Entry]) -> Projection:
+    """`path`: root first."""
     messages = in_call_order(_messages(path))
     return msgspec.structs.replace(
-        settings_of(path, is_virtual=is_virtual), messages=tuple(messages), system=merged_system(messages)
+        settings_of(path), messages=tuple(messages), system=merged_system(messages)
     )
 
 
-def settings_of(path: Sequence[Entry], *, is_virtual: Callable[[str, str], bool] | None = None) -> Projection:
+def settings_of(path: Sequence[Entry]) -> Projection:
     """Model and thinking level only, which costs less: without the messages."""
-    model, level = _settings(path, is_virtual)
+    return settings_above(reversed(path), reversed(path))
+
+
+def settings_above(upwards: Iterable[Entry], states: Iterable[Entry]) -> Projection:
+    """The same from a leaf upwards, as far as need be. `states`: the way once more, on which messages may be left out,
+    of which there may be very many."""
+    model = next((named for entry in upwards if (named := _named(entry)) is not None), None)
+    levels = (entry.thinking_level for entry in states if isinstance(entry, ThinkingLevelChangeEntry))
+    level = next(levels, None)
     return Projection(
         messages=(), model=model, thinking_level=level or "off", has_thinking_level=level is not None
     )
 
 
-def _settings(
-    path: Sequence[Entry], is_virtual: Callable[[str, str], bool] | None
-) -> tuple[tuple[str, str] | None, str | None]:
-    model: tuple[str, str] | None = None
-    level: str | None = None
-    for entry in reversed(path):
-        if type(entry) is MessageEntry:  # first, for there may be very many
-            if model is None:
-                answer = entry.message
-                if isinstance(answer, AssistantMessage) and answer.provider and answer.model:
-                    model = (answer.provider, answer.model)
-        elif isinstance(entry, ThinkingLevelChangeEntry):
-            level = entry.thinking_level if level is None else level
-        elif model is None and isinstance(entry, ModelChangeEntry):
-            model = (entry.provider, entry.model_id)
-        if model is not None and level is not None:
-            break
-    if is_virtual is not None:
-        chosen = next((entry for entry in reversed(path) if isinstance(entry, ModelChangeEntry)), None)
-        if chosen is not None and is_virtual(chosen.provider, chosen.model_id):
-            model = (chosen.provider, chosen.model_id)
-    return model, level
+def _named(entry: Entry) -> tuple[str, str] | None:
+    """The model that an entry chose or was answered by."""
+    if isinstance(entry, ModelChangeEntry):
+        return entry.provider, entry.model_id
+    if isinstance(entry, MessageEntry) and isinstance(answer := entry.message, AssistantMessage):
+        return (answer.provider, answer.model) if answer.provider and answer.model else None
+    return None
 
 
 def context_entries(path: Sequence[Entry]) -> Sequence[Entry]:

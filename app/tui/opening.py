@@ -76,6 +76,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     async def complete(self, app: "BayouApp") -> None:
         """After it: extensions, the model's own parts, then what the command line asks."""
         app.garbage.begin()
+        app.presenter.show_earlier()
         app.tasks.spawn(asyncio.to_thread(app.look.keep_rules))
         app.tasks.spawn(_look_at_system(app.session.permissions, app.status.refresh))
         _keep_frame(app)

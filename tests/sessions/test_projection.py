@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -287,14 +286,6 @@ def test_only_the_last_compaction_counts() -> None:
 def test_a_compaction_that_keeps_nothing_names_itself() -> None:
     path = placed(say("a"), CompactionEntry(parent_id=None, summary="s", first_kept_entry_id="1"), say("b"))
     assert [message.id for message in project(path).messages] == ["1", "2"]
-
-
-@pytest.mark.parametrize(("is_virtual", "wanted"), [(True, ("router", "auto")), (False, ("p", "m"))])
-def test_a_routing_model_holds_though_answers_name_the_physical_one(
-    is_virtual: bool, wanted: tuple[str, str]
-) -> None:
-    path = placed(ModelChangeEntry(parent_id=None, provider="router", model_id="auto"), say("a"), answer("b"))
-    assert project(path, is_virtual=lambda provider, model: is_virtual).model == wanted
 
 
 def test_system_messages_add_up() -> None:

@@ -80,6 +80,10 @@ async def test_what_comes_later_is_what_would_have_been_there(seed: int, monkeyp
         assert 0 < len(end) < len(entries)
         transcript.replace_all(replay.blocks_of(end, drawn, ChangedLine(lambda _, usual: usual)))
         assert coming.is_coming
+        for _ in range(20):
+            await pilot.pause()
+        assert len(transcript.column.items) < len(entries) // 2, "it came before the page was there"
+        coming.begin()
         for _ in range(len(entries)):
             await pilot.pause()
             if not coming.is_coming:

@@ -60,10 +60,17 @@ class Earlier:
         self._key_told = key_told
         self._entries: Sequence[Entry] = ()
         self._next: asyncio.TimerHandle | None = None
+        self._has_begun = False
 
     @property
     def is_coming(self) -> bool:
-        return self._next is not None
+        return bool(self._entries)
+
+    def begin(self) -> None:
+        """The first paint is over: what stands above comes by itself from now on."""
+        self._has_begun = True
+        if self._entries:
+            self._wait(_BEGINS_AFTER)
 
     def take(self, entries: Sequence[Entry]) -> Sequence[Entry]:
         """What of a conversation is to be shown at first. The rest comes by itself, instead of what was to come."""
@@ -72,7 +79,7 @@ class Earlier:
             self._next = None
         at = first_of_end(entries)
         self._entries = entries[:at]
-        if self._entries:
+        if self._entries and self._has_begun:
             self._wait(_BEGINS_AFTER)
         return entries[at:]
 

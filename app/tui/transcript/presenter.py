@@ -151,6 +151,10 @@ class Presenter:
             blocks.append(line)
         self._transcript.replace_all(blocks)
 
+    def show_earlier(self) -> None:
+        """What a first paint does not wait for."""
+        self._earlier.begin()
+
     def show_renderers(self, catalogue: Catalogue) -> None:
         """Extensions were loaded: what they draw is drawn again, and nothing else if that can be told."""
         is_first = self.renderers.catalogue is None

@@ -99,6 +99,8 @@ class Workspace:
         self._repository: MappedRepository | None = None
         self.map_heard: Callable[[], None] = lambda: None
         """Called, from any thread, while the map of the repository is being made."""
+        self.exchanged: Callable[[], None] = lambda: None
+        """Called when the tools work with other operations."""
         self.artifacts = artifacts or Artifacts()
         self.read_cache = ReadCache()
         self.line_indexes = LineIndexes()
@@ -146,6 +148,7 @@ class Workspace:
             self.shell_session.close()
             self.shell_session = None
         self.end_kernel()
+        self.exchanged()
 
     def kernel(self) -> "SessionKernel":
         """The one in which cells of Python run; asking for it starts none."""

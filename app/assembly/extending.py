@@ -19,6 +19,7 @@ from app.extensions.payloads import ProjectTrust
 from app.extensions.ports import Mode, Ui
 from app.extensions.registrations import Source
 from app.extensions.runner import Extensions
+from app.extensions.told_events import ToldEvents
 from app.resources.paths import Paths
 from app.resources.trust import Decision, Question, remember
 from app.values.unable import FileFault
@@ -94,7 +95,7 @@ async def extend(
         file_commands=resources.commands,
     )
     extensions.bind(bound)
-    session.subscribe(assembled.hooks.hear)
+    ToldEvents(extensions, assembled.hooks.catalogue).listen_to(session)
     extended = Extended(
         extensions=extensions,
         catalogue=assembled.hooks.catalogue,

@@ -67,7 +67,7 @@ class ModelWishes:
             told += [selection.warning] if selection.warning else []
             self._take(selection)
         elif self._is_waiting and self._options.model is not None:
-            choice.model = None
+            choice.clear()
         elif self._may_choose and (self._begun_with is None or self._begun_with.provider == "offline"):
             self._begin_with(None if self._is_waiting else scope[0] if scope else self._default())
         return tuple(told)
@@ -92,7 +92,7 @@ class ModelWishes:
     def _begin_with(self, model: Model | None) -> None:
         self._begun_with = model
         if model is None:
-            self.choice.model = None
+            self.choice.clear()
             return
         self.choice.set(model)
         if (asked := thinking_level(self._options.thinking)) is not None:

@@ -68,9 +68,7 @@ class Resources:
         return tuple(self._paths.cwd / Path(name).expanduser() for name in names)
 
     def expand(self, text: str) -> str:
-        """What `/skill:name` or `/template` stands for; other text as it is."""
-        if not text.startswith("/"):
-            return text
+        """What `/skill:name` or `/template` stands for."""
         here = self._assembled
         try:
             enabled = here.settings.resources.enable_skill_commands and self._is_readable(text)

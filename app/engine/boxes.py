@@ -144,23 +144,23 @@ class Boxes:
             hidden=box.hidden if box else (),
         )
 
-    def decided(self, call_id: str, decision: CallDecision) -> None:
-        """The gate has let this call run."""
+    def decided(self, call_id: str, decision: CallDecision, mode: Mode) -> None:
+        """The gate has let this call run, in that mode."""
         for part in decision.verdict.parts:
             if part.letter == "F" and part.words and len(part.words) == 2 and part.words[0] in _ON_FILES:
                 self._granted.add(os.path.realpath(part.words[1]))
-        self.remember(call_id, self._leave(decision))
+        self.remember(call_id, self._leave(decision, mode))
 
     def remember(self, call_id: str, leave: Leave) -> None:
         while len(self._leaves) >= _REMEMBERED:
             self._leaves.pop(next(iter(self._leaves)))
         self._leaves[call_id] = leave
 
-    def _leave(self, decision: CallDecision) -> Leave:
+    def _leave(self, decision: CallDecision, mode: Mode) -> Leave:
         letter = decision.verdict.letter
         if any(answer.decided_by == LEAVING for answer in decision.answers):
             return Leave(kind="outside")
-        if letter == "F" or (self._mode() == "full" and self._setting != "required"):
+        if letter == "F" or (mode == "full" and self._setting != "required"):
             return Leave(kind="outside")
         known = [part.words for part in decision.verdict.parts]
         return Leave(

@@ -19,12 +19,18 @@ class ChangedTexts:
     """Of one session, since they were taken last."""
 
     def __init__(
-        self, workspace: Workspace, *, is_wanted: Callable[[], bool], kept: Callable[[str], bytes | None]
+        self,
+        workspace: Workspace,
+        *,
+        is_wanted: Callable[[], bool],
+        kept: Callable[[str], bytes | None],
+        heard: Callable[[], None],
     ) -> None:
-        """`kept`: a content by its hash, where undo has it."""
+        """`kept`: a content by its hash, where undo has it. `heard` is called with every change."""
         self._workspace = workspace
         self._is_wanted = is_wanted
         self._kept = kept
+        self._heard = heard
         self._before: dict[str, bytes | None] = {}
         self._by_hash: dict[str, str] = {}
         """What commands changed, whose content is not asked for before it matters."""
@@ -44,6 +50,7 @@ class ChangedTexts:
     def _about_to(self, intent: Intent) -> None:
         data = intent.before.data if intent.before is not None else None
         self.count += 1
+        self._heard()
         if self._is_wanted() and len(data or b"") <= MOST_BYTES:
             self._keep(os.path.realpath(intent.real_path), data)
 
@@ -51,6 +58,7 @@ class ChangedTexts:
         if not self._is_wanted():
             return
         self.count += 1
+        self._heard()
         path = os.path.realpath(change.path)
         if change.by == "restore":  # the person's, and what it was before is of no use any more
             with self._lock:

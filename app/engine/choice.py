@@ -37,12 +37,23 @@ class ModelChoice:
         self._levels_of = levels_of
         """Levels that are wished for some models, by `provider/model`; they count when one switches to it."""
         self.model = model
+        """Changed by the verbs only."""
+        self._followers: list[Callable[[], None]] = []
         self.missing: str | None = None
         """The model of this session, when it cannot be had: none answers in its place until somebody says so."""
         self._wanted: ThinkingLevel = thinking
         """What was asked for; a model that cannot do it gets the nearest it can."""
         self.is_thinking_asked = is_thinking_asked
         """Somebody asked for this level, when bayou was started or since: no default, which may be another later."""
+
+    def subscribe(self, follower: Callable[[], None]) -> None:
+        """Called when another model answers."""
+        self._followers.append(follower)
+
+    def _use(self, model: Model | None) -> None:
+        self.model = model
+        for follower in self._followers:
+            follower()
 
     @property
     def thinking(self) -> ThinkingLevel:
@@ -68,14 +79,19 @@ class ModelChoice:
 
     def lose(self, name: str) -> None:
         """The session's model, by `provider/model`, cannot be had."""
-        self.model, self.missing = None, name
+        self._use(None)
+        self.missing = name
+
+    def clear(self) -> None:
+        """None is chosen."""
+        self._use(None)
 
     def find_missing(self) -> None:
         """Looks again for the session's model, and at what is known now of the one that was chosen."""
         provider, _, model_id = (self.missing or (self.model.key if self.model else "")).partition("/")
         found = self.catalogue.find(provider, model_id)
         if found is not None and self.missing is None:
-            self.model = found
+            self._use(found)
         elif found is not None and self.is_available(found):
             self.set(found)
 
@@ -102,7 +118,8 @@ class ModelChoice:
     def set(self, model: Model) -> bool:
         """Switches; True if the thinking level in force changed with it."""
         before = self.thinking
-        self.model, self.missing = model, None
+        self._use(model)
+        self.missing = None
         self._wanted = self._levels_of().get(model.key, self._wanted)
         return self.thinking != before
 

@@ -97,8 +97,9 @@ class Conversation:
 
     def reload(self) -> None:
         """Reads the context from the log, after the leaf moved or the context was edited."""
-        self._recent, self._standing = self.log.recent_path(), None
+        self._recent = self.log.recent_path()
         self.messages = list(project(self._recent).messages)
+        self._standing = None if self.messages else {}  # what was compacted has left a summary
         self.declared = Declared()
         for message in self.messages:
             if isinstance(message, SystemMessage):

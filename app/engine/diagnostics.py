@@ -16,6 +16,7 @@ from app.engine.changed_texts import ChangedTexts, stands
 from app.engine.files import Files
 from app.engine.hooks import Hooks
 from app.engine.masking import Masking
+from app.engine.next_run import NextRun
 from app.engine.options import SessionOptions
 from app.engine.permits import Permits
 from app.engine.standing import GateStanding
@@ -56,6 +57,7 @@ class Diagnostics:
         masking: Masking,
         telling: Telling,
         options: SessionOptions,
+        next_run: NextRun,
     ) -> None:
         self._workspace = workspace
         self._hooks = hooks
@@ -65,7 +67,10 @@ class Diagnostics:
         self._telling = telling
         self._options = options
         self._texts = ChangedTexts(
-            workspace, is_wanted=lambda: self._settings.when != "off", kept=files.content
+            workspace,
+            is_wanted=lambda: self._settings.when != "off",
+            kept=files.content,
+            heard=lambda: next_run.calls(self._run_began),
         )
         self._looked_at: dict[str, str] = {}
         """What the files were when they were looked at last."""
@@ -82,7 +87,7 @@ class Diagnostics:
     def _settings(self) -> DiagnosticSettings:
         return self._options.in_force.settings.diagnostics
 
-    def run_began(self) -> None:
+    def _run_began(self) -> None:
         """What was changed and never looked at, after an abort say, is looked at when this run changes something."""
         self._began_with = self._texts.count
         if self._heard == self._texts.count:

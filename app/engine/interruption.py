@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from app.engine.conversation import Conversation
+from app.engine.next_run import NextRun
 from app.engine.requests import Requests
 from app.engine.telling import Telling
 from app.values.events import AnswerInterrupted, EntryAppended
@@ -17,12 +18,14 @@ class Interruption:
         requests: Requests,
         conversation: Conversation,
         telling: Telling,
+        next_run: NextRun,
         *,
         is_answering: Callable[[], bool],
     ) -> None:
         self._requests = requests
         self._conversation = conversation
         self._telling = telling
+        self._next_run = next_run
         self._is_answering = is_answering
         self._why: CustomMessage | None = None
 
@@ -35,11 +38,12 @@ class Interruption:
         if self.is_wished or not self._is_answering():
             return False
         self._why = why
+        self._next_run.calls(self._forget)
         if self._requests.stream is not None:
             self._requests.stream.cancel()
         return True
 
-    def forget(self) -> None:
+    def _forget(self) -> None:
         self._why = None
 
     async def leave_out(self, answer: AssistantMessage) -> CustomMessage:

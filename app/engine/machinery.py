@@ -35,6 +35,7 @@ from app.engine.mcp_servers import Elicit, McpServers, ServerPlaces
 from app.engine.models import Models
 from app.engine.navigation import Navigation
 from app.engine.nested import NestedCalls
+from app.engine.next_run import NextRun
 from app.engine.options import SessionOptions
 from app.engine.own_cells import OwnCells
 from app.engine.pending import Pending
@@ -107,6 +108,8 @@ class Machinery:
         self._choice = choice
         self._classify = parts.classify
         self._workspace = parts.toolbox.workspace
+        options.in_force.subscribe(lambda before: parts.toolbox.changed())
+        choice.subscribe(parts.toolbox.changed)
         self.conversation = Conversation(parts.log)
         self.queues = Queues(
             mode=options.queue_mode, on_change=self._queues_changed, on_removed=self._never_delivered
@@ -118,21 +121,14 @@ class Machinery:
         self.following = Following(options.in_force, self.telling)
         self.models = Models(choice, self.conversation, self.telling, self.cache)
         self.masking = self._masking(parts)
+        self.next_run = NextRun()
         self.todos = self._todos(options)
         self.permits = self._permits(parts)
-        self.planning = self._planning(parts)
-        parts.toolbox.withhold(self.planning.withholds)
-        self.pending = self._pending(parts)
         self.requests = self._requests(parts)
+        self.planning = self._planning(parts)
+        self.pending = self._pending(parts)
         self.beside = Beside(self.requests, self.conversation, self.account, self.masking, self.telling)
-        self.summariser = Summariser(
-            choice,
-            parts.registry,
-            masking=self.masking,
-            classify=self._failure,
-            publish=self.telling.publish,
-            options=options,
-        )
+        self.summariser = self._summariser(parts)
         self.compactor = Compactor(
             conversation=self.conversation,
             account=self.account,
@@ -188,6 +184,7 @@ class Machinery:
             parts.servers,
             conversation=self.conversation,
             toolbox=parts.toolbox,
+            requests=self.requests,
             boxes=self.permits.boxes,
             masking=self.masking,
             telling=self.telling,
@@ -240,6 +237,7 @@ class Machinery:
             masking=self.masking,
             telling=self.telling,
             options=parts.options,
+            next_run=self.next_run,
         )
 
     def _masking(self, parts: Parts) -> Masking:
@@ -257,6 +255,7 @@ class Machinery:
             self.telling,
             options,
             self.masking,
+            self.next_run,
             may_remind=lambda: not self.planning.is_on,
         )
 
@@ -266,6 +265,8 @@ class Machinery:
             self.permits,
             self.todos,
             self.telling,
+            toolbox=parts.toolbox,
+            requests=self.requests,
             in_force=parts.options.in_force,
             asks=parts.standing.asks,
         )
@@ -285,11 +286,7 @@ class Machinery:
             conversation=self.conversation,
             choice=parts.choice,
             toolbox=parts.toolbox,
-            sections=lambda tools: {
-                **parts.sections(tools),
-                **self.planning.section(),
-                **self.servers.section(),
-            },
+            sections=parts.sections,
             options=parts.options,
             hooks=parts.hooks,
             deliveries=self.deliveries,
@@ -317,6 +314,7 @@ class Machinery:
             todos=self.todos,
             pending=self.pending,
             diagnostics=self.diagnostics,
+            next_run=self.next_run,
             classify=self._failure,
         )
 
@@ -346,6 +344,16 @@ class Machinery:
             end_kernel=parts.toolbox.workspace.end_kernel,
         )
 
+    def _summariser(self, parts: Parts) -> Summariser:
+        return Summariser(
+            parts.choice,
+            parts.registry,
+            masking=self.masking,
+            classify=self._failure,
+            publish=self.telling.publish,
+            options=parts.options,
+        )
+
     def _brancher(self, parts: Parts) -> Brancher:
         return Brancher(
             conversation=self.conversation,
@@ -361,6 +369,7 @@ class Machinery:
             toolbox=parts.toolbox,
             conversation=self.conversation,
             telling=self.telling,
+            next_run=self.next_run,
         )
 
     async def stop(self) -> None:

@@ -68,7 +68,9 @@ class Masking:
 
     def look(self, *texts: str) -> None:
         """At files that may have changed, and at those that the texts name; for a thread."""
-        self.known.look(self._folder(), texts)
+        if self.mask() is not None:
+            self.known.look(self._folder(), texts)
+            self.mask()
 
     def mask_of_bytes(self) -> Mask | None:
         """The same, for output that is still bytes."""
@@ -100,7 +102,7 @@ class Masking:
         if mask is None or not text:
             return text
         done = mask.masked(text).text
-        if where:  # marks too that were made as the text came
+        if where and BEGINNING in done:  # marks too that were made as the text came
             for found in mask.marker.own(done):
                 self._note(found[0], where)
         return done
@@ -117,16 +119,14 @@ class Masking:
     def value(self, value: Any, where: str) -> Any:
         """All texts in data of that kind, names included. Where there is no secret in all of it, it stays as it is."""
         mask = self.mask()
-        if mask is None or value is None:
-            return value
-        together = "\n".join(texts_of(value, names=True))
-        if BEGINNING not in together and not mask.spans(together):
+        if mask is None or value is None or _has_none(mask, texts_of(value, names=True)):
             return value
         return with_texts(value, lambda text: self.text(text, where))
 
     def said(self, message: M, where: str) -> M:
         """What somebody says to the model."""
-        if self.mask() is None:
+        mask = self.mask()
+        if mask is None or _has_none(mask, _texts_in(message)):
             return message
         if isinstance(message, BashExecutionMessage):
             return msgspec.structs.replace(
@@ -174,6 +174,20 @@ class Masking:
         if wanted not in mine:
             self._options.in_force.keep("secrets.ignore", (*mine, wanted))
         return self._found.pop(known.mark)
+
+
+def _texts_in(message: UserMessage | CustomMessage | BashExecutionMessage) -> list[str]:
+    if isinstance(message, BashExecutionMessage):
+        return [message.command, message.output]
+    content = message.content
+    said = [content] if isinstance(content, str) else [one.text for one in content if isinstance(one, Text)]
+    return [*said, *texts_of(message.details, names=True)] if isinstance(message, CustomMessage) else said
+
+
+def _has_none(mask: Mask, texts: Iterable[str]) -> bool:
+    """One look at all of them. Where something shows, a mark too, each is looked at by itself."""
+    together = "\n".join(texts)
+    return BEGINNING not in together and not mask.spans(together)
 
 
 def _key(agent_dir: Path | None) -> bytes:

@@ -17,6 +17,7 @@ from app.engine.intake import Words
 from app.engine.kept_reach import keep_reach, reach_kept
 from app.engine.masking import Masking
 from app.engine.options import SessionOptions
+from app.engine.requests import Requests
 from app.engine.telling import Telling
 from app.engine.toolbox import Toolbox, ToolChoice
 from app.resources.paths import Paths
@@ -67,6 +68,7 @@ class McpServers:
         *,
         conversation: Conversation,
         toolbox: Toolbox,
+        requests: Requests,
         boxes: Boxes,
         masking: Masking,
         telling: Telling,
@@ -76,14 +78,17 @@ class McpServers:
         self._places = self.found_in = places
         self._conversation = conversation
         self._toolbox = toolbox
+        self._requests = requests
         self._boxes = boxes
         self._masking = masking
         self._telling = telling
         self._options = options
         self._elicit = elicit
         self._hub: Hub | None = None
+        self._is_looked_for = False
+        """Whether a file names any was seen at the start, or when files, trust or extensions changed last."""
         self._tools: McpTools | None = None
-        self._section: dict[str, str] = {}
+        self._section: Mapping[str, str] = {}
         self._declared: set[str] = set()
         self._brought: dict[str, Mapping[str, Any]] = {}
         self._said: dict[str, dict[str, Any]] = {}
@@ -102,17 +107,16 @@ class McpServers:
 
     def hub(self) -> "Hub | None":
         """None where there are no servers. Reads the files the first time."""
+        if not self.is_on:
+            return None
         places = self._places
-        if (
-            self._hub is None
-            and places is not None
-            and self.is_on
-            and (self._brought or places.are_written())
-        ):
-            self._make(places)
+        if self._hub is None and places is not None and not self._is_looked_for:
+            self._is_looked_for = True
+            if self._brought or places.are_written():
+                self._make(places)
         elif self._hub is not None and self._is_stale:
             self._use(self._hub)
-        return self._hub if self.is_on else None
+        return self._hub
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -152,6 +156,7 @@ class McpServers:
     def follow(self) -> None:
         """Files, trust or extensions have changed: connections of servers that did not change stay."""
         if self._hub is None:
+            self._is_looked_for = False
             self.hub()
         elif self._places is not None:
             self._use(self._hub)
@@ -165,7 +170,8 @@ class McpServers:
         for tool in self._tools.own():
             self._toolbox.register(tool, owner=OWNER)
         own = {tool.name for tool in self._tools.own()}
-        self._toolbox.withhold(lambda tools: () if self.section() else own)
+        self._toolbox.withhold(lambda tools: () if self._section and self.is_on else own)
+        self._options.in_force.subscribe(lambda before: self._tell_model(self._section))
         self._toolbox.reach(lambda: self._reachable(SEARCH))
         self._toolbox.choose(places.choice())
         self._use(hub)
@@ -242,14 +248,20 @@ class McpServers:
 
     # For the model
 
-    def section(self) -> Mapping[str, str]:
-        return self._section if self.is_on else {}
+    def _tell_model(self, section: Mapping[str, str]) -> None:
+        """What of them is in the prompt; the tools for them go with it."""
+        for name in self._section:
+            self._requests.add_section(name, None)
+        self._section = section
+        for name, text in section.items() if self.is_on else ():
+            self._requests.add_section(name, text)
+        self._toolbox.changed()
 
     def _draft(self, hub: "Hub") -> None:
         from app.mcp.section import section  # noqa: PLC0415  (as above)
 
         if not hub.is_decided:
-            self._section = section(hub)
+            self._tell_model(section(hub))
 
     def _decide(self, hub: "Hub") -> None:
         from app.mcp.section import section  # noqa: PLC0415  (as above)
@@ -257,7 +269,7 @@ class McpServers:
         kept = reach_kept(self._conversation)
         decided = hub.decide(None if self._is_wished_anew else kept)
         self._is_wished_anew = False
-        self._section = section(hub)
+        self._tell_model(section(hub))
         if decided != kept and (entry := keep_reach(self._conversation, decided)) is not None:
             self._telling.publish_now(EntryAppended(entry=entry))
         self._declare()
@@ -315,7 +327,7 @@ class McpServers:
             self._brought.pop(name, None)
         else:
             self._brought[name] = entry
-        self._is_stale = True
+        self._is_stale, self._is_looked_for = True, False
 
     def _changed(self) -> None:
         hub = self._hub

@@ -85,7 +85,7 @@ class SessionOptions:
         """When compaction begins and what it keeps, by the model that answers. A small window is half free at most:
         else it would be full before anything is said."""
         chosen = self.in_force.settings.compaction
-        own = chosen.model_overrides.get(model.key) if model else None
+        own = chosen.model_overrides.get(model.key) if model and chosen.model_overrides else None
         reserve, keep = (own.reserve_tokens, own.keep_recent_tokens) if own else (None, None)
         reserve = chosen.reserve_tokens if reserve is None else reserve
         room = model.context_window // 2 if model is not None and model.context_window > 0 else reserve

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from app.engine.conversation import Conversation
+from app.engine.next_run import NextRun
 from app.engine.telling import Telling
 from app.engine.toolbox import Toolbox
 from app.todos.telling import asks_something
@@ -52,12 +53,19 @@ class Pending:
     """Those of one session."""
 
     def __init__(
-        self, *, workspace: Workspace, toolbox: Toolbox, conversation: Conversation, telling: Telling
+        self,
+        *,
+        workspace: Workspace,
+        toolbox: Toolbox,
+        conversation: Conversation,
+        telling: Telling,
+        next_run: NextRun,
     ) -> None:
         self._workspace = workspace
         self._conversation = conversation
         self._toolbox = toolbox
         self._telling = telling
+        self._next_run = next_run
         self._known: set[str] = set()
         """Of what waits: what the model need not be reminded of."""
         workspace.pending.subscribe(self._changed)
@@ -148,7 +156,7 @@ class Pending:
 
     # The end of a run
 
-    def run_began(self) -> None:
+    def _run_began(self) -> None:
         """What waits by now was left to the person, or is not the model's."""
         self._known = {one.id for one in self.waiting}
 
@@ -208,6 +216,8 @@ class Pending:
             self._telling.notify(f"Discarded, as the conversation is at another place now: {labels}.", "info")
 
     def _changed(self, resolved: Resolved | None) -> None:
+        self._toolbox.changed()
+        self._next_run.calls(self._run_began)
         if resolved is not None and not self._conversation.log.is_read_only:
             entry = self._conversation.note(ENTRY, dict(_outcome(resolved)))
             self._telling.publish_now(EntryAppended(entry=entry))

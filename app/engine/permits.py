@@ -177,7 +177,7 @@ class Permits:
         changed: dict[str, Any] | None = None
         while True:
             now = arguments if changed is None else changed
-            place, decision, rules = await asyncio.to_thread(
+            place, decision, rules, mode = await asyncio.to_thread(
                 self._judge, call.name, now, tool.is_read_only, tool.claim
             )
             self._warn_once(*map(str, rules.problems))
@@ -185,7 +185,7 @@ class Permits:
             decision = self._definitions.looked_at(tool, decision)
             if decision.outcome == "run":
                 self._definitions.allowed(tool, decision)
-                self.boxes.decided(call.id, decision)
+                self.boxes.decided(call.id, decision, mode)
                 self._note(call, decision, "run", decision.decided_by, is_silent=_is_silent(decision))
                 return Verdict(arguments=changed)
             if decision.outcome == "refuse":
@@ -206,7 +206,7 @@ class Permits:
             if not reply.allows:
                 return self._refused(call, decision, "The user said no", reply.reason, by="person")
             self._definitions.allowed(tool)
-            self.boxes.decided(call.id, decision)
+            self.boxes.decided(call.id, decision, mode)
             self._note(call, decision, "run", "person")
             return Verdict(arguments=changed)
 
@@ -216,8 +216,8 @@ class Permits:
 
     def _judge(
         self, name: str, arguments: Mapping[str, Any], is_read_only: bool, claim: str = ""
-    ) -> tuple[CommandPlace, CallDecision, PermitRules]:
-        """With the place and the rules that it was judged by."""
+    ) -> tuple[CommandPlace, CallDecision, PermitRules, Mode]:
+        """With the place, the rules and the mode that it was judged by."""
         # The parser and the tables of programs are needed at the first call, and not at the start.
         from app.permits.tools import CallRequest, judge_call, judged_as  # noqa: PLC0415
 
@@ -250,11 +250,12 @@ class Permits:
             is_read_only=is_read_only or (is_staged and arguments.get("action") == "discard"),
         )
         rules = self.rules()
-        decision = decide(judge_call(request, place), request.tool, self.policy(rules), place)
+        policy = self.policy(rules)
+        decision = decide(judge_call(request, place), request.tool, policy, place)
         if name == "bash" and arguments.get("outside") is True and self.boxes.are_in_force:
             reason = str(arguments.get("reason") or "")
-            decision = leaving(decision, str(arguments.get("command")), reason, self.mode)
-        return place, decision, rules
+            decision = leaving(decision, str(arguments.get("command")), reason, policy.mode)
+        return place, decision, rules, policy.mode
 
     def _stands_in(self, name: str, arguments: Mapping[str, Any]) -> str | None:
         """Where a command begins: in a shell that lasts nobody knows where that has gone."""

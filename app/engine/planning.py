@@ -14,9 +14,11 @@ import msgspec
 from app.engine.conversation import Conversation
 from app.engine.permits import Permits
 from app.engine.plan_entries import ENTRY, is_planned
+from app.engine.requests import Requests
 from app.engine.standing import Asked
 from app.engine.telling import Telling
 from app.engine.todos import Todos
+from app.engine.toolbox import Toolbox
 from app.permits.decide import Mode
 from app.resources.in_force import InForce
 from app.todos.changes import TodoRefused
@@ -60,6 +62,8 @@ class Planning:
         todos: Todos,
         telling: Telling,
         *,
+        toolbox: Toolbox,
+        requests: Requests,
         in_force: InForce,
         asks: Asked,
     ) -> None:
@@ -67,9 +71,12 @@ class Planning:
         self._permits = permits
         self._todos = todos
         self._telling = telling
+        self._toolbox = toolbox
+        self._requests = requests
         self._asks = asks
         self._before: Mode | None = None
         """The mode of permissions that comes back with its end; None: it is off."""
+        toolbox.withhold(self._withholds)
         in_force.subscribe(lambda before: self._left_by_mode())
 
     @property
@@ -98,25 +105,31 @@ class Planning:
     def _enter(self) -> None:
         self._before = self._permits.mode
         self._permits.set_mode("read-only")
-        self._telling.publish_now(PlanModeChanged(is_on=True))
+        self._tell()
 
     def _leave(self) -> None:
         before, self._before = self._before, None
         self._permits.set_mode(before or "ask")
-        self._telling.publish_now(PlanModeChanged(is_on=False))
+        self._tell()
 
     def _left_by_mode(self) -> None:
         """Another mode of permissions ends it, too, whoever chose that."""
         if self._before is not None and self._permits.mode != "read-only":
             self._before = None
             self._note(is_on=False)
-            self._telling.publish_now(PlanModeChanged(is_on=False))
+            self._tell()
+
+    def _tell(self) -> None:
+        """The model, with its next request, and everybody else."""
+        self._toolbox.changed()
+        self._requests.add_section("plan_mode", _SECTION if self.is_on else None)
+        self._telling.publish_now(PlanModeChanged(is_on=self.is_on))
 
     def _note(self, *, is_on: bool) -> None:
         if not self._conversation.log.is_read_only:
             self._telling.publish_now(EntryAppended(entry=self._conversation.note(ENTRY, {"on": is_on})))
 
-    def withholds(self, tools: Mapping[str, Tool]) -> set[str]:
+    def _withholds(self, tools: Mapping[str, Tool]) -> set[str]:
         """What could not run now, or what there is nothing to propose for."""
         if not self.is_on:
             return {TOOL_NAME}
@@ -126,9 +139,6 @@ class Planning:
             for name, tool in tools.items()
             if not tool.is_read_only and name not in (TOOL_NAME, *may_run)
         }
-
-    def section(self) -> Mapping[str, str]:
-        return {"plan_mode": _SECTION} if self.is_on else {}
 
     async def propose(self, title: str, plan: str) -> PlanOutcome:
         """Asks whoever can be asked."""

@@ -23,7 +23,6 @@ from app.engine.options import SessionOptions
 from app.engine.request_head import RequestHead, RequestHeads
 from app.engine.telling import Telling
 from app.engine.toolbox import Toolbox
-from app.engine.toolbox import declared as as_declared
 from app.providers.contract import AssistantStream, Context, Credential, RequestHooks
 from app.providers.credentials import CredentialError
 from app.providers.kept import Kept
@@ -45,7 +44,7 @@ from app.values.wire import new_id
 from tools.base import Tool
 
 Sections = Callable[[Mapping[str, Tool]], Mapping[str, str]]
-"""The system prompt with these tools, as it should be now."""
+"""What files and settings make the system prompt of, with these tools."""
 
 
 class Requests:
@@ -72,6 +71,7 @@ class Requests:
         self._choice = choice
         self._toolbox = toolbox
         self._sections = sections
+        self._more: dict[str, str] = {}
         self._options = options
         self._hooks = hooks
         self._deliveries = deliveries
@@ -100,13 +100,21 @@ class Requests:
         declared = self._conversation.declared
         was_declared = bool(declared.sections or declared.tools)
         tools = self._toolbox.active()
-        update = declared.update_to(self._told_with(tools), as_declared(tools))
+        update = declared.update_to(self._told_with(tools), self._toolbox.declared())
         if update is not None and was_declared:
             self._cache.drops("prompt")
         return update
 
+    def add_section(self, name: str, text: str | None) -> None:
+        """Whoever has something to say in the prompt says it here once, and takes it back with None."""
+        if text is None:
+            self._more.pop(name, None)
+        else:
+            self._more[name] = text
+
     def _told_with(self, tools: Mapping[str, Tool]) -> dict[str, str]:
-        return {**self._hooks.sections(self._sections(tools)), **self._conversation.standing}
+        usual = {**self._sections(tools), **self._more}
+        return {**self._hooks.sections(usual), **self._conversation.standing}
 
     # One request
 

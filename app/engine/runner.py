@@ -24,6 +24,7 @@ from app.engine.files import Files
 from app.engine.following import Following
 from app.engine.hooks import Hooks
 from app.engine.interruption import Interruption
+from app.engine.next_run import NextRun
 from app.engine.options import SessionOptions
 from app.engine.pending import Pending
 from app.engine.requests import Requests
@@ -84,6 +85,7 @@ class Runner:
         todos: Todos,
         pending: Pending,
         diagnostics: Diagnostics,
+        next_run: NextRun,
         classify: Callable[[AssistantMessage], Failure],
     ) -> None:
         self.countdown = Countdown()
@@ -105,6 +107,7 @@ class Runner:
         self._todos = todos
         self._staged = pending
         self._diagnostics = diagnostics
+        self._next_run = next_run
         self._classify = classify
         self._task: asyncio.Task[None] | None = None
         self._abort = Abort()
@@ -114,6 +117,7 @@ class Runner:
             requests,
             conversation,
             telling,
+            next_run,
             is_answering=lambda: self._begun.is_answering and not self._abort.is_set,
         )
         self._pending: list[Message] = []
@@ -136,10 +140,7 @@ class Runner:
         self._abort = Abort()
         self._begun = Begun()
         self._attempt = 0
-        self._todos.run_began()
-        self._staged.run_began()
-        self._diagnostics.run_began()
-        self.interruption.forget()
+        self._next_run.begin()
         self._pending = []
         self._last_end = None
         self._task = asyncio.get_running_loop().create_task(self._work(list(prompts)))

@@ -26,7 +26,7 @@ What there is for faces, and nothing else of it:
 Its parts and how they meet are in `machinery`; it is put together in `assembly`.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -158,9 +158,11 @@ class Session:
         """Prompt and tools of the next request, as JSON; cheap to ask for often."""
         return self._made.requests.head()
 
-    def subscribe(self, listener: Listener, *, pace: Pace | None = None) -> Callable[[], None]:
-        """Tells `listener` every event from now on; returns how to stop."""
-        return self._made.telling.subscribe(listener, pace=pace)
+    def subscribe(
+        self, listener: Listener, *, pace: Pace | None = None, hears: Container[str] | None = None
+    ) -> Callable[[], None]:
+        """Tells `listener` every event from now on, or those of the types that it `hears`; returns how to stop."""
+        return self._made.telling.subscribe(listener, pace=pace, hears=hears)
 
     async def publish(self, event: Event) -> None:
         await self._made.telling.publish(event)
@@ -375,9 +377,11 @@ class Session:
         return self._parts.choice.is_available(model)
 
     def warm_up(self) -> None:
-        """Loads the tools, and what requests to the chosen model need; may take a while, so call it in a thread."""
+        """Loads the tools, makes what the first request says in front, looks for what is to be masked in it, and loads
+        what requests to the chosen model need; may take a while, so call it in a thread."""
         import_module("app.agent.loop")
-        self._parts.toolbox.all()
+        self.sections()
+        self._made.masking.look()
         if self._parts.choice.model is not None:
             self._parts.registry.warm(self._parts.choice.model)
 

@@ -1,9 +1,9 @@
 """Telling what happens in a session: counted first, then told to listeners: everyone, in order, without anyone holding
 up or harming the others.
 
-A listener is a plain or an async function. A plain one is called at once. An async one has a line of its own:
-when it lags, deltas of the same block are joined, nothing else is. A plain one may come with a pace: the session
-waits for it between events (a program that reads our output slowly must not fill our memory).
+A listener is a plain or an async function. A plain one is called at once. An async one has a line of its own, with
+the events that it hears: when it lags, deltas of the same block are joined, nothing else is. A plain one may come with
+a pace: the session waits for it between events (a program that reads our output slowly must not fill our memory).
 
 A listener that fails is reported once and told the next event all the same. It is given up, and that is reported
 too, when it fails time after time or falls so far behind that its line would fill the memory.
@@ -12,7 +12,7 @@ too, when it fails time after time or falls so far behind that its line would fi
 import asyncio
 import inspect
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Container
 from typing import Any, Final, Literal
 
 import msgspec
@@ -44,8 +44,10 @@ class Telling:
         self._deliveries = deliveries
         self._publisher = Publisher(self._has_trouble)
 
-    def subscribe(self, listener: Listener, *, pace: Pace | None = None) -> Callable[[], None]:
-        return self._publisher.subscribe(listener, pace=pace)
+    def subscribe(
+        self, listener: Listener, *, pace: Pace | None = None, hears: Container[str] | None = None
+    ) -> Callable[[], None]:
+        return self._publisher.subscribe(listener, pace=pace, hears=hears)
 
     async def publish(self, event: Event) -> None:
         self._note(event)
@@ -109,10 +111,13 @@ class Publisher:
         self._is_telling = False
         self._on_trouble = on_trouble
 
-    def subscribe(self, listener: Listener, *, pace: Pace | None = None) -> Callable[[], None]:
-        """Adds a listener; returns how to take it away. `pace` goes with a plain one."""
+    def subscribe(
+        self, listener: Listener, *, pace: Pace | None = None, hears: Container[str] | None = None
+    ) -> Callable[[], None]:
+        """Adds a listener; returns how to take it away. `pace` goes with a plain one; `hears` with an async one: the
+        types of events that it is told, as they are at that moment (None: all)."""
         if inspect.iscoroutinefunction(listener):
-            line = _Line(listener, self._on_trouble, self._lines.remove)
+            line = _Line(listener, hears, self._on_trouble, self._lines.remove)
             self._lines.append(line)
             return line.close
         plain = _Plain(listener, self._on_trouble)
@@ -152,8 +157,10 @@ class Publisher:
     def _tell(self, event: Event) -> None:
         for plain in tuple(self._plain):
             plain.tell(event)
+        kind: Any = event.__struct_config__.tag
         for line in tuple(self._lines):
-            line.put(event)
+            if line.hears is None or kind in line.hears:
+                line.put(event)
 
     async def drain(self) -> None:
         """Waits until every listener has been told everything."""
@@ -216,8 +223,13 @@ class _Line:
     """The events that one async listener has not been told yet."""
 
     def __init__(
-        self, listener: Listener, on_trouble: OnTrouble, on_close: Callable[["_Line"], None]
+        self,
+        listener: Listener,
+        hears: Container[str] | None,
+        on_trouble: OnTrouble,
+        on_close: Callable[["_Line"], None],
     ) -> None:
+        self.hears = hears
         self._listener = listener
         self._patience = _Patience(listener, on_trouble)
         self._on_close = on_close

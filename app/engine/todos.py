@@ -11,6 +11,7 @@ import msgspec
 
 from app.engine.conversation import Conversation
 from app.engine.masking import Masking
+from app.engine.next_run import NextRun
 from app.engine.options import SessionOptions
 from app.engine.telling import Telling
 from app.sessions.log import SessionLog
@@ -38,6 +39,7 @@ class Todos:
         telling: Telling,
         options: SessionOptions,
         masking: Masking,
+        next_run: NextRun,
         *,
         clear_seconds: float = CLEAR_SECONDS,
         may_remind: Callable[[], bool] = lambda: True,
@@ -47,6 +49,7 @@ class Todos:
         self._telling = telling
         self._options = options
         self._masking = masking
+        self._next_run = next_run
         self._clear_seconds = clear_seconds
         self._may_remind = may_remind
         self._phases: Phases = ()
@@ -139,7 +142,7 @@ class Todos:
 
     # The end of a run
 
-    def run_began(self) -> None:
+    def _run_began(self) -> None:
         self._reminders = 0
 
     def reminder(self, last: AssistantMessage | None) -> CustomMessage | None:
@@ -155,6 +158,7 @@ class Todos:
         if self._reminders >= MOST_REMINDERS or self._was_idle() or not self._may_remind():
             return None
         self._reminders += 1
+        self._next_run.calls(self._run_began)
         self._telling.publish_now(
             TodoReminder(
                 todos=tuple(open_items(phases)), attempt=self._reminders, max_attempts=MOST_REMINDERS

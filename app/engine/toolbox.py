@@ -77,7 +77,11 @@ class Toolbox:
         self._commands: Tool | None = None
         self._active: list[str] = []
         self._withheld: list[Withholding] = []
+        self._told: _Told | None = None
+        """As it was worked out last; None: something has changed since."""
+        self._changes = 0
         self._reached: Callable[[], Mapping[str, Tool]] = dict
+        workspace.exchanged = self.changed
 
     @property
     def _all(self) -> dict[str, Tool]:
@@ -100,6 +104,12 @@ class Toolbox:
         for choice in self._choices:
             self._choose(choice)
         self._is_filled = True
+        self.changed()
+
+    def changed(self) -> None:
+        """Whoever withholds some, or gives one another form, says that it would do so otherwise now."""
+        self._changes += 1
+        self._told = None
 
     def choose(self, choice: ToolChoice) -> None:
         with self._filling:
@@ -115,6 +125,7 @@ class Toolbox:
             name for name in self._tools if name not in self._active and _matches(name, choice.add)
         ]
         self._active = [name for name in self._active if not _matches(name, choice.remove)]
+        self.changed()
 
     def register(self, tool: Tool, *, owner: str) -> None:
         """Adds a tool, or covers one of the same name until its owner is removed."""
@@ -126,10 +137,12 @@ class Toolbox:
         self._tools[tool.name] = tool
         if tool.is_active and tool.name not in self._active:
             self._active.append(tool.name)
+        self.changed()
 
     def withhold(self, rule: Withholding) -> None:
-        """The model does not have what a rule withholds, as long as it does; it is asked each time."""
+        """The model does not have what a rule withholds. Whose rule it is says when it would withhold others."""
         self._withheld.append(rule)
+        self.changed()
 
     def unregister(self, name: str) -> None:
         tools, covered = self._all, self._owners.pop(name, [])
@@ -138,13 +151,31 @@ class Toolbox:
         else:
             tools.pop(name, None)
             self._active = [active for active in self._active if active != name]
+        self.changed()
 
     def all(self) -> tuple[Tool, ...]:
         return tuple(self._all.values())
 
-    def active(self) -> dict[str, Tool]:
+    def active(self) -> Mapping[str, Tool]:
         """Those that the model is told of."""
-        all_ = self._all
+        return self._now().active
+
+    def declared(self) -> tuple[ToolDeclaration, ...]:
+        """The same, as the model is told of them."""
+        return self._now().declared
+
+    def _now(self) -> "_Told":
+        """Worked out when something has changed, and no more often."""
+        told = self._told
+        if told is None:
+            all_, changes = self._all, self._changes
+            active = self._allowed(all_)
+            told = _Told(active=active, callable=_by_habit(active), declared=declared(active))
+            if changes == self._changes:
+                self._told = told
+        return told
+
+    def _allowed(self, all_: Mapping[str, Tool]) -> dict[str, Tool]:
         there = {name: all_[name] for name in self._active if name in all_}
         for rule in self._withheld:
             for name in rule(there):
@@ -161,12 +192,8 @@ class Toolbox:
     def callable(self) -> Mapping[str, Tool]:
         """Those that are told of, what models call by habit (the other name of the tool that edits), and what can be
         reached besides."""
-        active = self.active()
-        names = [name for name in EDITING if name in active]
-        if len(names) == 1 and _edits(active[names[0]]):
-            active = dict.fromkeys(EDITING, active[names[0]]) | active
-        reached = self._reached()
-        return ToldTools(active, reached) if reached else active
+        told, reached = self._now().callable, self._reached()
+        return ToldTools(told, reached) if reached else told
 
     def _in_its_mode(self, tool: Tool) -> Tool:
         if tool is self._editing and (mode := self.workspace.edit_mode()) != "replace":
@@ -182,6 +209,7 @@ class Toolbox:
     def set_active(self, names: Iterable[str]) -> None:
         all_ = self._all
         self._active = [name for name in dict.fromkeys(names) if name in all_]
+        self.changed()
 
     def card(self, call: ToolCall, result: ToolResult | None = None) -> Card:
         """How people see a call. A tool that cannot draw these arguments is drawn plainly."""
@@ -194,10 +222,23 @@ class Toolbox:
             return plain_card(call.name, call.arguments, result)
 
 
-def _edits(tool: Tool) -> bool:
+class _Told(msgspec.Struct, frozen=True, kw_only=True):
+    """What the model has at the moment."""
+
+    active: Mapping[str, Tool]
+    callable: Mapping[str, Tool]
+    """With what models call by habit: the other name of the tool that edits."""
+    declared: tuple[ToolDeclaration, ...]
+
+
+def _by_habit(active: Mapping[str, Tool]) -> Mapping[str, Tool]:
+    names = [name for name in EDITING if name in active]
+    if len(names) != 1:
+        return active
     from tools.edits.call import run_edit  # noqa: PLC0415  (with the first tools)
 
-    return tool.run is run_edit
+    tool = active[names[0]]
+    return {**dict.fromkeys(EDITING, tool), **active} if tool.run is run_edit else active
 
 
 def declared(tools: Mapping[str, Tool]) -> tuple[ToolDeclaration, ...]:

@@ -72,9 +72,10 @@ class Hooked:
     def on(
         self, extension: Extension, name: str, function: Callable[..., Any], context: Context
     ) -> Callable[[], None]:
-        """Adds a handler; returns how to take it back, at any time."""
+        """Adds a handler; returns how to take it back, at any time. It is asked in the order of loading."""
         handler = Registered(extension, function, context)
-        self.waiting[name] = (*self.waiting.get(name, ()), handler)
+        waiting = (*self.waiting.get(name, ()), handler)
+        self.waiting[name] = tuple(sorted(waiting, key=lambda one: one.extension.epoch))
         extension.handler_count += 1
 
         def take_back() -> None:
@@ -105,17 +106,18 @@ class Hooked:
             return None
         hook = HOOKS.get(name) or hook_named(name)
         assert hook is not None, name
-        answer: Any = None
+        answer, limits = None, self.limits
         for handler in handlers:
             if not handler.is_active or not handler.extension.is_open:
                 continue  # taken back, or reloaded, by one of those before
-            answer = await self._ask(hook, handler, payload, answer)
+            answer = await self._ask(hook, handler, limits, payload, answer)
             if hook.stops is not None and hook.stops(answer):
                 break
         return answer
 
-    async def _ask(self, hook: Hook, handler: Registered, payload: Any, so_far: Any) -> Any:
-        limits = self.limits
+    async def _ask(
+        self, hook: Hook, handler: Registered, limits: HookLimits, payload: Any, so_far: Any
+    ) -> Any:
         seconds = limits.slow_answer if hook.is_slow else limits.answer
         try:
             value = await call(

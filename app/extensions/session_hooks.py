@@ -1,4 +1,4 @@
-"""A session's questions as hooks of extensions, and its events told to them.
+"""A session's questions as hooks of extensions. Its events are told to them by `told_events`.
 
 Each method is one question of `app.engine.hooks`; it costs a dictionary look-up when nobody listens.
 """
@@ -27,8 +27,8 @@ from app.extensions.shapes import changed_result, content_of, context_of, copy_o
 from app.extensions.views import view_text
 from app.providers.contract import Context, OnEvent, OnPayload
 from app.values.content import ToolCall, text_of
-from app.values.entries import BranchSummaryEntry, CustomEntry
-from app.values.events import CompactionEnd, CompactionResult, EntryAppended, Event, MessageEnd
+from app.values.entries import BranchSummaryEntry
+from app.values.events import CompactionResult
 from app.values.messages import AssistantMessage, CustomMessage, Message, SystemMessage
 from app.values.models import Model
 from tools.diagnostics.problems import ChangedText, CodeProblem, in_changed_lines
@@ -77,7 +77,8 @@ class ExtensionHooks(Hooks):
         return msgspec.structs.replace(words, text=payload.text, images=tuple(payload.images))
 
     def expand(self, text: str) -> str:
-        return text if self._hooked.bound is None else self._hooked.bound.expand(text)
+        bound = self._hooked.bound
+        return text if bound is None or not text.startswith("/") else bound.expand(text)
 
     async def companions(self, words: Words) -> Sequence[CustomMessage]:
         self._prompt_of_run, self._turn = None, 0
@@ -313,41 +314,6 @@ class ExtensionHooks(Hooks):
 
     async def ended(self) -> None:
         await self._extensions.close()
-
-    # Being told
-
-    async def hear(self, event: Event) -> None:
-        """Every event of the session, as it is published."""
-        self._show(event)
-        await self._extensions.hear(event)
-        if isinstance(event, CompactionEnd) and event.result is None:
-            await self._hooked.emit(
-                "session_compact_failed",
-                p.SessionCompactFailed(
-                    reason=event.reason, error_message=event.error_message, aborted=event.aborted
-                ),
-            )
-
-    def _show(self, event: Event) -> None:
-        """Where there is no screen that draws for itself, the face is handed what renderers make."""
-        if not isinstance(event, MessageEnd | EntryAppended):
-            return
-        ui = self._bound.ui
-        from app.extensions.ui import SilentUi  # noqa: PLC0415  (behind the first paint)
-
-        if not isinstance(ui, SilentUi):
-            return
-        message = event.message if isinstance(event, MessageEnd) else None
-        entry = event.entry if isinstance(event, EntryAppended) else None
-        if isinstance(message, CustomMessage) and message.display:
-            target_id, shown = message.id, self.catalogue.render_message(message, expanded=True)
-        elif isinstance(entry, CustomEntry):
-            target_id = entry.id
-            shown = self.catalogue.render_entry(entry.custom_type, entry.data, expanded=True)
-        else:
-            return
-        if shown is not None and shown.view is not None:
-            ui.show_view(target_id, shown.view)
 
     # Compaction and the tree
 

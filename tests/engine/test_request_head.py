@@ -64,6 +64,7 @@ def test_where_commands_get_no_terminal_the_model_hears_of_none(tmp_path: Path):
     toolbox, heads = Toolbox(lambda box: builtin_tools(), workspace), RequestHeads()
     first = bytes(heads.of(SECTIONS, tuple(toolbox.active().values())).tools)
     has_terminals = False
+    toolbox.changed()
     without = bytes(heads.of(SECTIONS, tuple(toolbox.active().values())).tools)
     assert b'"pty"' in first and b'"pty"' not in without
     assert [one["name"] for one in decode_json(first)] == [one["name"] for one in decode_json(without)]
@@ -71,4 +72,5 @@ def test_where_commands_get_no_terminal_the_model_hears_of_none(tmp_path: Path):
         one for one in decode_json(without) if one["name"] != "bash"
     ]
     has_terminals = True
+    toolbox.changed()
     assert bytes(heads.of(SECTIONS, tuple(toolbox.active().values())).tools) == first

@@ -8,6 +8,7 @@ from app.extensions.bound import Bound, Brought
 from app.extensions.guard import HookLimits
 from app.extensions.runner import Extensions
 from app.extensions.session_hooks import ExtensionHooks
+from app.extensions.told_events import ToldEvents
 from app.extensions.ui import SilentUi
 from app.providers.contract import Context
 from app.values.content import text_of
@@ -54,7 +55,7 @@ class Theatre:
                 is_trusted=True,
             )
         )
-        session.subscribe(self.hooks.hear)
+        ToldEvents(self.extensions, self.hooks.catalogue).listen_to(session)
 
     async def prompt(self, text: str) -> None:
         await self.play.prompt(text)

@@ -7,7 +7,7 @@ a map that still holds is named, and of a file that changed only what moved is t
 
 import asyncio
 import threading
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -151,16 +151,21 @@ def extension(api: ExtensionApi) -> None:
     mapper, batch = Mapper(), MapBudget()
 
     @api.on("message_end")
-    async def begin(event: MessageEnded, context: Context) -> None:
+    def begin(event: MessageEnded, context: Context) -> None:
         if isinstance(event.message, AssistantMessage):
             batch.begin(event.message)
 
     @api.on("tool_result")
-    async def send_map(event: ToolResultPayload, context: Context) -> None:
+    def see_result(event: ToolResultPayload, context: Context) -> Awaitable[None] | None:
         wanted = wanted_map(event)
         settings = context.settings.get("fileMaps", {}) if wanted is not None else {}
         if wanted is None or settings.get("enabled", True) is False:
-            return
+            return None
+        return send_map(wanted, settings, event.tool_call_id, context)
+
+    async def send_map(
+        wanted: WantedMap, settings: Mapping[str, Any], call_id: str, context: Context
+    ) -> None:
         page = (wanted.first_line, wanted.last_line)
         async with batch.turn_of(wanted.path):
             share = batch.take(settings.get("maxBytes", 8192))
@@ -170,9 +175,7 @@ def extension(api: ExtensionApi) -> None:
             except OSError:
                 return  # gone or unreadable since it was read; the read itself has told what there is to tell
             batch.note(told, share)
-        await api.send_message(
-            MESSAGE, told.text, details=told.details, deliver_as="aside", call_id=event.tool_call_id
-        )
+        await api.send_message(MESSAGE, told.text, details=told.details, deliver_as="aside", call_id=call_id)
 
     @api.command("map", description="Outline of a file, for you and the model: /map FILE")
     async def map_command(arguments: str, context: CommandContext) -> None:

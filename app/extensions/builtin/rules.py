@@ -7,7 +7,7 @@ model is told the rule, and begins again in the same run.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from app.extensions.public import (
@@ -45,24 +45,44 @@ class _RulesInForce:
     def __init__(self, api: ExtensionApi) -> None:
         self._api = api
         self.rules = Rules()
+        self.section = ""
+        """What of them stands in the prompt."""
         self.watch = RuleWatch(())
         self.calls: dict[int, str] = {}
         self.reminders: dict[str, RuleHit] = {}
         self.sent: set[str] = set()
         """Rules that are on their way into the context behind this batch of calls."""
         self._wishes: Mapping[str, Any] = {}
+        self._hooks: list[Callable[[], None]] = []
 
     def read(self, context: Context) -> None:
         self._wishes = wishes = self._api.settings().get("rules") or {}
         paths = Paths.from_env(os.environ, context.cwd)
-        self.rules = Rules()
+        self.rules, self.section = Rules(), ""
         if wishes.get("enabled", True):
             sources = wishes.get("sources", SOURCES)
             self.rules = find_rules(paths, is_trusted=context.is_project_trusted(), sources=sources)
+            self.section = rules_section(*self.rules.for_prompt())
         watched = self.rules.rules if wishes.get("interrupt", True) else ()
         self.watch = RuleWatch(watched, repeat_gap_turns=wishes.get("repeatGapTurns", 10))
+        self._wait()
         for problem in self.rules.problems:
             context.ui.notify(problem, "warning")
+
+    def _wait(self) -> None:
+        """For what there are rules for, and for nothing else: most projects have none."""
+        for stop in self._hooks:
+            stop()
+        wanted: dict[str, Callable[..., Any]] = {}
+        if self.rules.rules:
+            wanted |= {"turn_end": self.end_turn, "tool_result": self.see_result}
+        if not self.watch.is_idle:
+            wanted |= {
+                "message_start": self.see_start,
+                "message_update": self.see_update,
+                "message_end": self.see_end,
+            }
+        self._hooks = [self._api.on(name, deed) for name, deed in wanted.items()]
 
     def follow(self, context: Context) -> None:
         """Other wishes than the last time are other rules."""
@@ -72,6 +92,34 @@ class _RulesInForce:
     def begin_answer(self, answer_id: str) -> None:
         self.watch.begin_answer(answer_id)
         self.calls.clear()
+
+    # Hooks
+
+    def end_turn(self, event: Any, context: Context) -> None:
+        self.sent.clear()
+
+    def see_start(self, event: Any, context: Context) -> None:
+        if isinstance(event.message, AssistantMessage):
+            self.begin_answer(event.message.id)
+
+    async def see_update(self, event: Any, context: Context) -> None:
+        await self.hear(event.assistant_message_event, context)
+
+    async def see_end(self, event: MessageEnded, context: Context) -> None:
+        answer = event.message
+        if isinstance(answer, AssistantMessage) and answer.stop_reason not in ("error", "aborted"):
+            await self.hear_whole(answer, context)
+
+    async def see_result(self, event: ToolResultPayload, context: Context) -> ToolResultAnswer | None:
+        path = event.input.get("path")
+        if event.tool_name == "read" and isinstance(path, str) and path.strip().startswith(SCHEME):
+            return _rule_text(self.rules, path.strip().removeprefix(SCHEME))
+        if event.tool_name in _TOUCHING and isinstance(path, str) and not event.is_error:
+            await self.send_arriving(path.strip(), event.tool_call_id, context)
+        hit = self.reminders.pop(event.tool_call_id, None)
+        return ToolResultAnswer(content=(Text(text=reminder(hit)), *event.content)) if hit else None
+
+    # What they come to
 
     async def hear(self, event: Any, context: Context) -> None:
         if isinstance(event, ToolCallStart):
@@ -145,43 +193,10 @@ def extension(api: ExtensionApi) -> None:
     @api.on("before_agent_start")
     def tell(event: BeforeAgentStart, context: Context) -> None:
         state.follow(context)
-        section = rules_section(*state.rules.for_prompt())
-        if section:
-            event.sections[SECTION] = section
+        if state.section:
+            event.sections[SECTION] = state.section
         else:
             event.sections.pop(SECTION, None)
-
-    @api.on("turn_end")
-    def turn(event: Any, context: Context) -> None:
-        state.sent.clear()
-
-    @api.on("message_start")
-    def begin(event: Any, context: Context) -> None:
-        if isinstance(event.message, AssistantMessage):
-            state.begin_answer(event.message.id)
-
-    @api.on("message_update")
-    async def update(event: Any, context: Context) -> None:
-        if not state.watch.is_idle:
-            await state.hear(event.assistant_message_event, context)
-
-    @api.on("message_end")
-    async def end(event: MessageEnded, context: Context) -> None:
-        answer = event.message
-        if not isinstance(answer, AssistantMessage) or state.watch.is_idle:
-            return
-        if answer.stop_reason not in ("error", "aborted"):
-            await state.hear_whole(answer, context)
-
-    @api.on("tool_result")
-    async def result(event: ToolResultPayload, context: Context) -> ToolResultAnswer | None:
-        path = event.input.get("path")
-        if event.tool_name == "read" and isinstance(path, str) and path.strip().startswith(SCHEME):
-            return _rule_text(state.rules, path.strip().removeprefix(SCHEME))
-        if event.tool_name in _TOUCHING and isinstance(path, str) and not event.is_error:
-            await state.send_arriving(path.strip(), event.tool_call_id, context)
-        hit = state.reminders.pop(event.tool_call_id, None)
-        return ToolResultAnswer(content=(Text(text=reminder(hit)), *event.content)) if hit else None
 
 
 def _rule_text(rules: Rules, name: str) -> ToolResultAnswer:

@@ -1,0 +1,69 @@
+"""A session's events told to its extensions: to those who wait for them, and no others.
+
+Where there is no screen that draws for itself, the face is handed what their renderers make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Final, cast
+
+from app.engine.session import Session
+from app.extensions import payloads as p
+from app.extensions.catalogue import Catalogue
+from app.extensions.hearing import MEANT
+from app.extensions.hooks import SESSION_EVENTS
+from app.extensions.runner import Extensions
+from app.extensions.ui import SilentUi
+from app.values.entries import CustomEntry
+from app.values.events import CompactionEnd, EntryAppended, Event, MessageEnd
+from app.values.messages import CustomMessage
+
+_SHOWN: Final = frozenset(("message_end", "entry_appended"))
+
+
+class ToldEvents(Container[str]):
+    """It contains the types of events that mean something to extensions at the moment."""
+
+    def __init__(self, extensions: Extensions, catalogue: Catalogue) -> None:
+        self._extensions = extensions
+        self._hooked = extensions.hooked
+        self._catalogue = catalogue
+
+    def __contains__(self, kind: object) -> bool:
+        if kind in MEANT or (kind in self._hooked.waiting and kind in SESSION_EVENTS):
+            return True
+        return kind in _SHOWN and self._shows
+
+    @property
+    def _shows(self) -> bool:
+        return self._hooked.bound is not None and isinstance(self._hooked.bound.ui, SilentUi)
+
+    def listen_to(self, session: Session) -> None:
+        session.subscribe(self._hear, hears=self)
+
+    async def _hear(self, event: Event) -> None:
+        """One of those types, as it was published."""
+        if isinstance(event, MessageEnd | EntryAppended) and self._shows:
+            self._show(event)
+        await self._extensions.hear(event)
+        if isinstance(event, CompactionEnd) and event.result is None:
+            await self._hooked.emit(
+                "session_compact_failed",
+                p.SessionCompactFailed(
+                    reason=event.reason, error_message=event.error_message, aborted=event.aborted
+                ),
+            )
+
+    def _show(self, event: MessageEnd | EntryAppended) -> None:
+        message = event.message if isinstance(event, MessageEnd) else None
+        entry = event.entry if isinstance(event, EntryAppended) else None
+        if isinstance(message, CustomMessage) and message.display:
+            target_id, shown = message.id, self._catalogue.render_message(message, expanded=True)
+        elif isinstance(entry, CustomEntry):
+            target_id = entry.id
+            shown = self._catalogue.render_entry(entry.custom_type, entry.data, expanded=True)
+        else:
+            return
+        if shown is not None and shown.view is not None and self._hooked.bound is not None:
+            cast("SilentUi", self._hooked.bound.ui).show_view(target_id, shown.view)

@@ -1,16 +1,22 @@
-"""Whether one notices that an index is being made: how long a key takes to paint meanwhile, and before and after.
+"""Whether one notices that an index is being made: while one types, and while an answer streams in.
 
     python -m bench repository-frames FOLDER
 
 `FOLDER` is a source tree of some thousand files: of a smaller one the index is made too soon to be measured. The real
-program runs in a terminal there; what a key takes is told by the clock, so that only the ratio says something. How long
-bayou was ready and had no processor is told apart: on a machine that does nothing else, that is what the making costs.
+program runs in a terminal there. Who makes the index is halted and let go on by turns, so that both sides of each ratio
+are of the same seconds, whatever else the machine does. How long bayou was ready and had no processor is told apart.
 """
 
+import os
+import signal
 import statistics
+import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+import msgspec
 
 from app.resources.paths import Paths
 from bench.processes import Terminal, bayou, cpu_seconds, waited_seconds, world
@@ -18,90 +24,198 @@ from bench.table import Row
 from tools.repomap.repository import MappedRepository, root_of
 
 _SIZE = (120, 40)
-_KEYS = 100
 _ESCAPE, _CLEAR = b"\x1b", b"\x15"
 _ASKED = b"@:zzz"
 """The first question about a symbol has the index made."""
+_TURNS = 40
+_KEYS = 20
+"""Of one turn: people type in bursts."""
+_REST_SECONDS = 0.4
+_STREAMED_SECONDS = 1.5
+_BEGUN_SECONDS = 0.7
+_ANSWER = b"demo long\r"
+_PACE = "150"
+"""Tokens each second."""
+_SAME_FRAME = 0.004
+"""What is drawn so soon behind the last is of the same frame."""
+
+
+class Painted(msgspec.Struct, frozen=True):
+    """A key until it was seen, or a frame since the one before."""
+
+    clock: float
+    processor: float
+    waited: float
+    """Ready, and without a processor."""
+
+
+Turns = dict[bool, list[Painted]]
+"""With an index being made, and without."""
 
 
 def rows(folders: Sequence[str] = ()) -> Iterator[Row]:
-    for folder in folders:
-        yield from _measured(Path(folder))
+    for folder in map(Path, folders):
+        yield from _told(f"{folder.name}: key to paint", _typed(folder))
+        yield from _told(f"{folder.name}: frame to frame of an answer", _streamed(folder))
 
 
-def _measured(folder: Path) -> Iterator[Row]:
+def _told(name: str, turns: Turns) -> Iterator[Row]:
+    still, made = turns[False], turns[True]
+    for title, share in (("median", 0.5), ("p95", 0.95), ("p99", 0.99)):
+        before, meanwhile = (_at([one.clock for one in some], share) for some in (still, made))
+        yield Row(
+            name=f"{name}, {title} of {len(made)} while the index is made",
+            figure=1000 * meanwhile,
+            unit="ms",
+            ratio=meanwhile / before,
+            reference=f"{1000 * before:.1f} ms of {len(still)} while that is halted",
+            limit="1.10x",
+        )
+    before, meanwhile = (statistics.mean(one.processor for one in some) for some in (still, made))
+    yield Row(
+        name=f"{name}, bayou's own processor time, mean",
+        figure=1000 * meanwhile,
+        unit="ms CPU",
+        ratio=meanwhile / before,
+        reference=f"{1000 * before:.2f} ms",
+        limit="1.10x",
+    )
+    before, meanwhile = (statistics.mean(one.waited for one in some) for some in (still, made))
+    yield Row(
+        name=f"{name}, of it ready without a processor, mean",
+        figure=1000 * meanwhile,
+        unit="ms",
+        reference=f"{1000 * before:.2f} ms",
+    )
+
+
+def _at(values: Sequence[float], share: float) -> float:
+    return sorted(values)[min(len(values) - 1, int(len(values) * share))]
+
+
+class Making:
+    """The processes that make an index beside a program."""
+
+    def __init__(self, program: int, repository: MappedRepository) -> None:
+        self._program = program
+        self._repository = repository
+
+    @property
+    def is_going_on(self) -> bool:
+        return not self._repository.is_whole
+
+    def halt(self) -> None:
+        self._send(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        self._send(signal.SIGCONT)
+
+    def _send(self, what: signal.Signals) -> None:
+        """They are in a session of their own each; nobody else is a child of that program meanwhile."""
+        listed = subprocess.run(["ps", "-axo", "pid=,ppid="], capture_output=True, text=True, check=True)
+        parents = {int(pid): int(parent) for pid, parent in map(str.split, listed.stdout.splitlines())}
+        for pid in parents:
+            above = pid
+            while above in parents and above != self._program:
+                above = parents[above]
+            if above == self._program != pid:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, what)
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[tuple[Terminal, Making]]:
+    """The page, with an index that has just been begun."""
     with world() as (_, env):
+        env["BAYOU_OFFLINE_PACE"] = _PACE
         repository = MappedRepository(root_of(folder), Paths.from_env(env, folder).cache_dir)
         terminal = Terminal(bayou("--no-session"), folder, env, _SIZE)
+        making = Making(terminal.pid, repository)
         try:
             terminal.wait_until_quiet(2)
             terminal.write(_ESCAPE)  # whether the folder is trusted is decided later
             terminal.wait_until_quiet(2)
-            before = _keys(terminal)
-            terminal.write(_CLEAR)
-            terminal.read_for(0.5)
             terminal.write(_ASKED)
             while not repository.index.exists():
-                terminal.read_for(0.2)
+                terminal.read_for(0.05)
             terminal.write(_ESCAPE)
             terminal.read_for(0.5)
             terminal.write(_CLEAR)
-            during = _keys(terminal, lambda: not repository.is_whole)
-            while not repository.is_whole:
-                terminal.read_for(0.5)
-            terminal.wait_until_quiet(2)
-            after = _keys(terminal)
+            terminal.read_for(0.5)
+            yield terminal, making
         finally:
+            making.go_on()
             terminal.close()
-    for name, share in (("median", 0.5), ("p99", 0.99)):
-        quiet = (_at(before, share, 0) + _at(after, share, 0)) / 2
-        yield Row(
-            name=f"{folder.name}: key to paint while the index is made ({len(during)} keys), {name}",
-            figure=1000 * _at(during, share, 0),
-            unit="ms",
-            ratio=_at(during, share, 0) / quiet,
-            reference=f"{1000 * quiet:.1f} ms with none being made",
-            limit="1.10x",
-        )
-    quiet = statistics.median([one[1] for one in (*before, *after)])
-    busy = statistics.median([one[1] for one in during])
-    yield Row(
-        name=f"{folder.name}: the same in the time of bayou's own processor, median",
-        figure=1000 * busy,
-        unit="ms CPU",
-        ratio=busy / quiet,
-        limit="1.10x",
-    )
-    idle = statistics.mean([one[2] for one in (*before, *after)])
-    late = statistics.mean([one[2] for one in during])
-    yield Row(
-        name=f"{folder.name}: of it ready without a processor, mean",
-        figure=1000 * late,
-        unit="ms",
-        reference=f"{1000 * idle:.2f} ms with none being made",
-    )
 
 
-def _at(found: Sequence[tuple[float, ...]], share: float, which: int) -> float:
-    values = sorted(one[which] for one in found)
-    return values[min(len(values) - 1, int(len(values) * share))]
+def _typed(folder: Path) -> Turns:
+    """Letters that no escape sequence holds, each another than before."""
+    turns: Turns = {True: [], False: []}
+    with _opened(folder) as (terminal, making):
+        for turn in range(_TURNS):
+            is_made = _take_turn(making, turn)
+            if is_made is None:
+                break
+            terminal.read_for(_REST_SECONDS)
+            for number in range(_KEYS):
+                terminal.read_for(0.03)
+                terminal.drawn = b""
+                key = chr(0x430 + (turn * _KEYS + number) % 32).encode()
+                before = _Watch(terminal)
+                terminal.started = time.perf_counter()
+                terminal.write(key)
+                terminal.wait_for(key)
+                turns[is_made].append(before.passed())
+            terminal.write(_CLEAR)
+    return turns
 
 
-def _keys(terminal: Terminal, goes_on: Callable[[], bool] = lambda: True) -> list[tuple[float, ...]]:
-    """By the clock, by the processor, and waiting for one; letters that no escape sequence holds, each another than
-    before."""
-    found: list[tuple[float, ...]] = []
-    for number in range(_KEYS):
-        if number % 20 == 0 and not goes_on():
-            break
-        terminal.read_for(0.03)
-        terminal.drawn = b""
-        key = chr(0x430 + number % 32).encode()
-        worked, waited = cpu_seconds(terminal.pid), waited_seconds(terminal.pid)
-        pressed = time.perf_counter()
-        terminal.started = pressed
-        terminal.write(key)
-        terminal.wait_for(key)
-        took = time.perf_counter() - pressed
-        found.append((took, cpu_seconds(terminal.pid) - worked, waited_seconds(terminal.pid) - waited))
-    return found
+def _streamed(folder: Path) -> Turns:
+    turns: Turns = {True: [], False: []}
+    with _opened(folder) as (terminal, making):
+        for turn in range(_TURNS):
+            is_made = _take_turn(making, turn)
+            if is_made is None:
+                break
+            terminal.write(_ANSWER)
+            terminal.read_for(_BEGUN_SECONDS)
+            turns[is_made] += _frames(terminal)
+            terminal.write(_ESCAPE)
+            terminal.read_for(_REST_SECONDS)
+    return turns
+
+
+def _frames(terminal: Terminal) -> Iterator[Painted]:
+    end = time.perf_counter() + _STREAMED_SECONDS
+    terminal.wait_for_more()
+    before = _Watch(terminal)
+    while time.perf_counter() < end:
+        while terminal.read_for(_SAME_FRAME):
+            pass
+        terminal.wait_for_more()
+        yield before.passed()
+        before = _Watch(terminal)
+
+
+def _take_turn(making: Making, turn: int) -> bool | None:
+    """Whether the index is made in this turn; None: it is done."""
+    if not making.is_going_on:
+        return None
+    is_made = turn % 2 == 0
+    if is_made:
+        making.go_on()
+    else:
+        making.halt()
+    return is_made
+
+
+class _Watch:
+    def __init__(self, terminal: Terminal) -> None:
+        self._pid = terminal.pid
+        self._state = self._now()
+
+    def passed(self) -> Painted:
+        return Painted(*(now - then for now, then in zip(self._now(), self._state, strict=True)))
+
+    def _now(self) -> tuple[float, float, float]:
+        return time.perf_counter(), cpu_seconds(self._pid), waited_seconds(self._pid)

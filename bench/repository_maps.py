@@ -4,8 +4,10 @@ A question is the message of a commit with one parent, by no bot, that touched o
 tests: its first line's prefix, links and trailers taken off, 40 to 1,500 characters long. The answer is what it
 touched, looked for in the tree of its parent. Commits are drawn with a seed that is written down; of each clone the
 older half of the questions is for tuning, the newer is held out. Without clones there is nothing to measure.
+`BENCH_QUESTIONS` says how many are drawn of each, `BENCH_HELD_OUT=1` that the older halves are left alone.
 """
 
+import math
 import os
 import random
 import re
@@ -14,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import median
 
 import msgspec
 
@@ -30,9 +33,12 @@ from tools.searching.ripgrep import ALWAYS, bundled_ripgrep
 SEED = 20261123
 QUESTIONS = int(os.environ.get("BENCH_QUESTIONS", "16"))
 """Of each clone."""
+HELD_OUT_ALONE = os.environ.get("BENCH_HELD_OUT", "") == "1"
+"""Nothing of the older halves is measured."""
 _SHORTEST, _LONGEST = 40, 1500
 _YOUNGEST = 40
 """Commits that are passed over, so that a run of next month draws the same ones from a clone of then."""
+_Z = 1.96
 _TRAILER = re.compile(
     r"^(?:[\w-]+-by|Co-authored-by|Closes|Fixes|Refs?|See|Issue|PR|Change-Id|Bug)\b.*$", re.I | re.M
 )
@@ -59,8 +65,8 @@ class Result(msgspec.Struct, frozen=True):
     """None: no symbol was changed."""
     tokens: int
     seconds: float
-    second: int | None
-    """Place of another touched file when one is known."""
+    second: tuple[int, ...]
+    """Of each touched file, when it is known: the place of another one."""
     is_sure: bool
     """Beside a first question this would be told."""
     is_right: bool
@@ -74,52 +80,56 @@ def rows(clones: Sequence[str] = ()) -> Iterator[Row]:
     if not results:
         return
     for title, some in (("all", results), ("held out", [one for one in results if one.is_held_out])):
-        yield from _told(title, some)
+        if title == "held out" or not HELD_OUT_ALONE:
+            yield from _told(title, some)
 
 
 def _told(title: str, results: list[Result]) -> Iterator[Row]:
     count = len(results)
     for most in (1, 5, 10, 20):
-        ours = sum(one.place < most for one in results) / count
-        theirs = sum(one.by_grep < most for one in results) / count
-        limit = "75 %, 15 points over grep" if most == 10 else ""
+        ours = [one.place < most for one in results]
+        theirs = _mean([one.by_grep < most for one in results])
         yield Row(
             name=f"{title}: {count} questions, touched file in the first {most}",
-            figure=100 * ours,
+            figure=100 * _mean(ours),
             unit="%",
-            ratio=ours / theirs if theirs else None,
-            reference=f"grep by words {100 * theirs:.0f} %",
-            limit=limit,
+            ratio=_mean(ours) / theirs if theirs else None,
+            reference=f"{_interval(ours)}; grep by words {100 * theirs:.0f}",
+            limit="75 %, 15 points over grep" if most == 10 else "",
         )
     symbols = [one.has_symbol for one in results if one.has_symbol is not None]
-    yield Row(
-        name=f"{title}: file in 2k tokens",
-        figure=100 * _share(one.has_file for one in results),
-        unit="%",
-        limit="85",
-    )
-    yield Row(
-        name=f"{title}: changed symbol in 2k tokens", figure=100 * _share(symbols), unit="%", limit="65"
-    )
-    yield Row(
-        name=f"{title}: largest map", figure=max(one.tokens for one in results), unit="tokens", limit="2000"
-    )
-    seconds = sorted(one.seconds for one in results)
-    yield Row(name=f"{title}: an answer, median", figure=1000 * seconds[count // 2], unit="ms")
     sure = [one for one in results if one.is_sure]
-    yield Row(name=f"{title}: sure enough for an aside", figure=100 * len(sure) / count, unit="%")
-    if sure:
-        right = 100 * _share(one.is_right for one in sure)
-        yield Row(name=f"{title}: of these asides ({len(sure)}), with a touched file", figure=right, unit="%")
-    second = [one.second < 5 for one in results if one.second is not None]
-    if second:
-        name = f"{title}: one file known, another in the first 5 ({len(second)})"
-        yield Row(name=name, figure=100 * _share(second), unit="%", limit="70")
+    seconds = [_mean([place < 5 for place in one.second]) for one in results if one.second]
+    for name, found, limit in (
+        ("file in 2k tokens", [one.has_file for one in results], "85"),
+        (f"changed symbol in 2k tokens ({len(symbols)})", symbols, "65"),
+        (f"one file known, another in the first 5 ({len(seconds)})", seconds, "70"),
+        ("sure enough for an aside", [one.is_sure for one in results], ""),
+        (f"of these asides ({len(sure)}), with a touched file", [one.is_right for one in sure], ""),
+    ):
+        if found:
+            told = _interval(found)
+            yield Row(
+                name=f"{title}: {name}", figure=100 * _mean(found), unit="%", reference=told, limit=limit
+            )
+    largest = max(one.tokens for one in results)
+    yield Row(name=f"{title}: largest map", figure=largest, unit="tokens", limit="2000")
+    yield Row(
+        name=f"{title}: an answer, median", figure=1000 * median(one.seconds for one in results), unit="ms"
+    )
 
 
-def _share(found: "Iterator[bool] | Sequence[bool]") -> float:
-    values = list(found)
-    return sum(values) / max(len(values), 1)
+def _mean(found: Sequence[float]) -> float:
+    return sum(found) / max(len(found), 1)
+
+
+def _interval(found: Sequence[float]) -> str:
+    """Where the figure of all such questions lies, in 95 of 100 such draws."""
+    share, count = _mean(found), len(found)
+    around = 1 + _Z**2 / count
+    middle = (share + _Z**2 / (2 * count)) / around
+    half = _Z * math.sqrt(share * (1 - share) / count + (_Z / (2 * count)) ** 2) / around
+    return f"{100 * (middle - half):.0f} to {100 * (middle + half):.0f}"
 
 
 def _measured(clone: Path) -> list[Result]:
@@ -131,6 +141,9 @@ def _measured(clone: Path) -> list[Result]:
         subprocess.run(["git", "clone", "-q", "-n", "-s", str(clone), str(tree)], check=True)
         repository = MappedRepository(tree, cache, asks_git_at_home=Path.home)
         for place, case in enumerate(cases):
+            is_held_out = place >= len(cases) // 2
+            if HELD_OUT_ALONE and not is_held_out:
+                continue
             try:
                 _git(tree, "checkout", "-q", "-f", case.parent)
             except subprocess.CalledProcessError:
@@ -139,7 +152,7 @@ def _measured(clone: Path) -> list[Result]:
             problem = repository.bring_up_to_date()
             if problem:
                 raise RuntimeError(problem)
-            results.append(_result(repository, case, is_held_out=place >= len(cases) // 2))
+            results.append(_result(repository, case, is_held_out=is_held_out))
     return results
 
 
@@ -159,11 +172,7 @@ def _result(repository: MappedRepository, case: Case, *, is_held_out: bool) -> R
     with IndexStore(repository.index) as store:
         order = [place.file.path for place in rank(store, question_of(case.question), most=100_000).places]
         sure = is_sure(store, question_of(case.question))
-        second = None
-        if len(case.touched) > 1:
-            with_known = rank(store, question_of(case.question), known=case.touched[:1], most=1000).places
-            others = [place.file.path for place in with_known if place.file.path != case.touched[0]]
-            second = _first(others, case.touched[1:])
+        second = tuple(_second(store, case, known) for known in case.touched if len(case.touched) > 1)
     aside = {file.path for file in repository.map_about(case.question, tokens=900).map.files}
     shown = {file.path: file for file in answer.map.files}
     changed = [
@@ -189,6 +198,12 @@ def _result(repository: MappedRepository, case: Case, *, is_held_out: bool) -> R
         is_sure=sure,
         is_right=not aside.isdisjoint(case.touched),
     )
+
+
+def _second(store: IndexStore, case: Case, known: str) -> int:
+    places = rank(store, question_of(case.question), known=(known,), most=1000).places
+    others = [place.file.path for place in places if place.file.path != known]
+    return _first(others, [path for path in case.touched if path != known])
 
 
 def _changed_symbols(

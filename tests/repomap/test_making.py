@@ -11,7 +11,7 @@ from tools.repomap import building, worker
 from tools.repomap.building import IndexedFolder, build, survey, writing
 from tools.repomap.hidden import HiddenFiles
 from tools.repomap.repository import IndexState, MappedRepository
-from tools.repomap.store import NOT_LOOKED_AT, IndexStore
+from tools.repomap.store import IndexStore
 from tools.repomap.telling import map_told
 
 
@@ -69,10 +69,10 @@ def test_of_a_large_folder_the_paths_come_first_and_then_where_one_works(folder:
         assert [path.partition("/")[0] for path in found.waiting][:4] == ["harbour"] * 4
         assert build(store, large, found=found, workers=0, is_stopped=Stopped(after=1)) is False
         assert store.count() == len(found.waiting)
-        assert store.count(mtime=NOT_LOOKED_AT) == len(found.waiting) - 1
+        assert store.count_unseen() == len(found.waiting) - 1
         assert [id for id, _ in store.matching(["far"], 100)] != []
         assert build(store, large, workers=0) is True
-        assert store.count(mtime=NOT_LOOKED_AT) == 0
+        assert store.count_unseen() == 0
         assert store.named("far29") != []
 
 

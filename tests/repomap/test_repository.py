@@ -223,6 +223,33 @@ def test_files_that_change_together_stand_near_each_other(folder: Path, tmp_path
     assert "docs/guide.md" not in shown(without, "zzz", known=["harbour/oars.py"])
 
 
+def test_what_changed_with_few_others_is_nearer_than_what_changed_with_many(folder: Path, tmp_path: Path):
+    def commit(*names: str) -> None:
+        for name in names:
+            with (folder / name).open("a") as file:
+                file.write("x = 1\n")
+        identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        for words in (["add", "-A"], [*identity, "commit", "-qm", "change"]):
+            subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True)
+
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    crowd = [f"harbour/crowd{number}.py" for number in range(20)]
+    commit("harbour/oars.py", *crowd)
+    commit("harbour/oars.py", "harbour/mast.py")
+    told = MappedRepository(folder, tmp_path / "cache", asks_git_at_home=lambda: tmp_path)
+    told.bring_up_to_date(workers=0)
+    with IndexStore(told.index) as store:
+        known = store.file_at("harbour/oars.py")
+        assert known is not None
+        found = {
+            file.path: says
+            for id, says in store.changed_with(known.id).items()
+            if (file := store.file(id)) is not None
+        }
+    assert found["harbour/mast.py"] > 3 * found["harbour/crowd0.py"] > 0
+    assert shown(told, "zzz", known=["harbour/oars.py"])[0] == "harbour/mast.py"
+
+
 def test_a_folder_is_told_by_what_others_lean_on(repository: MappedRepository):
     answer = repository.map_folder()
     assert "harbour/" in answer.map.text

@@ -13,7 +13,7 @@ import msgspec
 from tools.filemap.reading import SourceText
 from tools.filemap.symbols import FileMap
 
-MAPPER_VERSION = 21
+MAPPER_VERSION = 22
 """Part of every key: raised whenever maps come out differently."""
 _IN_MEMORY = 64
 _SYMBOLS_IN_MEMORY = 200_000

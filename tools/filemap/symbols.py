@@ -3,8 +3,10 @@
 import msgspec
 
 
-class Symbol(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Something in a file that has a name and a range of lines (counted from 1, both ends included)."""
+class Symbol(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
+    """Something in a file that has a name and a range of lines (counted from 1, both ends included).
+
+    There are thousands, and they are kept: without the names of their fields, in this order."""
 
     name: str
     kind: str

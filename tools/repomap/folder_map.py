@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 
 from tools.filemap.symbols import Symbol, says_little
 from tools.repomap.kinds import WEIGHTS, note_of
+from tools.repomap.packing import KeptOutline
 from tools.repomap.parts import counted
 from tools.repomap.render import MapCandidate
-from tools.repomap.store import IndexedFile, IndexStore, KeptOutline
+from tools.repomap.store import IndexedFile, IndexStore
 
 _MOST_WEIGHED = 400
 _MOST_FOLDERS = 40

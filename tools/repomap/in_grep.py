@@ -9,8 +9,9 @@ from tools.filemap.symbol_lines import span
 from tools.repomap.kinds import WEIGHTS
 from tools.repomap.lookup import innermost, owners_of
 from tools.repomap.of_session import known_files
+from tools.repomap.packing import KeptOutline
 from tools.repomap.repository import MappedRepository
-from tools.repomap.store import KeptOutline, last_part
+from tools.repomap.store import last_part
 from tools.repomap.telling import told_symbol
 from tools.text import one_line, visible
 from tools.workspace import Workspace

@@ -12,7 +12,8 @@ from tools.filemap.symbols import Symbol
 from tools.repomap.kinds import WEIGHTS, Kind
 from tools.repomap.listing import is_below
 from tools.repomap.outlining import is_secret
-from tools.repomap.store import IndexedFile, IndexStore, KeptOutline, last_part, owners_said
+from tools.repomap.packing import KeptOutline
+from tools.repomap.store import IndexedFile, IndexStore, last_part, owners_said
 from tools.running.own_programs import find_own_program
 from tools.running.withheld import own_variables
 from tools.searching.ripgrep import ALWAYS, bundled_ripgrep

@@ -1,6 +1,7 @@
 """Files that change together: learned from a repository's history, which git is asked for only after trust."""
 
 import itertools
+import math
 import os
 import subprocess
 from collections import Counter
@@ -16,6 +17,11 @@ _MOST_FILES = 30
 """A commit of more says nothing of any two of them."""
 _MOST_NEAR = 30
 """Of each file."""
+_WHOLE = 1000
+"""What two files that are all of the newest commit have in common by it."""
+_HALF_AS_MUCH = 300
+"""Commits later. With it, 568 questions of sixteen repositories with one file known had another among the first five
+in 82 % (79 by counting alone); other ways to fall were as good within the noise."""
 _SECONDS = 30.0
 
 
@@ -33,7 +39,7 @@ def learn(store: IndexStore, root: Path, home: Path) -> None:
     if log is None:
         return
     below = os.fsencode(os.path.relpath(os.path.realpath(root), os.path.realpath(repository.top)))
-    store.set_near(_pairs(store, log, b"" if below == b"." else below + b"/"))
+    store.set_near(_near(store, log, b"" if below == b"." else below + b"/"))
     store.set_meta("near_head", head.decode().strip())
 
 
@@ -71,21 +77,17 @@ def _asked(top: Path, words: tuple[str, ...], configuration: Configuration, home
     return done.stdout if done.returncode == 0 else None
 
 
-def _pairs(store: IndexStore, log: bytes, below: bytes) -> list[tuple[int, int, int]]:
+def _near(store: IndexStore, log: bytes, below: bytes) -> dict[int, dict[int, int]]:
+    """What changed together long ago, or with many others, says less."""
     ids = {os.fsencode(file.path): file.id for file in store.files()}
-    together: Counter[tuple[int, int]] = Counter()
-    for commit in log.split(b"\x01"):
+    together: dict[int, Counter[int]] = {}
+    for age, commit in enumerate(log.split(b"\x01")):
         names = [name.lstrip(b"\n") for name in commit.split(b"\0")]
         paths = [name.removeprefix(below) for name in names if name and name.startswith(below)]
         if not 2 <= len(paths) <= _MOST_FILES:
             continue
-        known = sorted({ids[path] for path in paths if path in ids})
-        together.update(itertools.combinations(known, 2))
-    kept: Counter[int] = Counter()
-    pairs: list[tuple[int, int, int]] = []
-    for (one, other), times in together.most_common():
-        if kept[one] < _MOST_NEAR and kept[other] < _MOST_NEAR:
-            kept[one] += 1
-            kept[other] += 1
-            pairs.append((one, other, times))
-    return pairs
+        says = round(_WHOLE / (1 + age / _HALF_AS_MUCH) / math.log2(len(paths)))
+        known = {ids[path] for path in paths if path in ids}
+        for one, other in itertools.permutations(known, 2):
+            together.setdefault(one, Counter())[other] += says
+    return {id: dict(others.most_common(_MOST_NEAR)) for id, others in together.items()}

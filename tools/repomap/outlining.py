@@ -13,6 +13,7 @@ from tools.filemap.reading import CannotMap, read_text
 from tools.filemap.symbols import Symbol
 from tools.filemap.watch import Deadline, Overtime
 from tools.repomap.kinds import Kind, kind_of
+from tools.repomap.packing import by_count
 from tools.repomap.parts import counted
 from tools.repomap.store import NOT_LOOKED_AT, Indexed, words_of
 
@@ -50,7 +51,7 @@ def indexed(root: Path, path: str) -> Indexed | None:
     except (OSError, Overtime):
         return msgspec.structs.replace(nothing, kind=kind)
     symbols = _kept(made.symbols, kind)
-    body = counted(source.decode("utf-8", "replace")) if kind != "generated" else {}
+    body = by_count(counted(source.decode("utf-8", "replace"))) if kind != "generated" else ()
     return msgspec.structs.replace(
         nothing,
         size=text.total_bytes,
@@ -87,7 +88,7 @@ def path_alone(path: str) -> Indexed:
         kind="data",
         lines=0,
         symbols=(),
-        words=words_of(path, (), {}),
+        words=words_of(path, (), ()),
     )
 
 

@@ -13,8 +13,9 @@ import msgspec
 from tools.filemap.symbols import says_little
 from tools.repomap.kinds import WEIGHTS, is_about_tests
 from tools.repomap.listing import is_below
+from tools.repomap.packing import KeptOutline, counts_in
 from tools.repomap.parts import capitalised_in, distinct_parts, emphasis, names_in, parts_of, question_words
-from tools.repomap.store import IndexedFile, IndexStore, KeptOutline
+from tools.repomap.store import IndexedFile, IndexStore
 
 EXACT = 0.35
 BY_FILE_NAME = 0.35
@@ -22,7 +23,9 @@ BY_FILE_NAME = 0.35
 questions 83.1 %, by the first ten files."""
 NEAR_BY_NAMES = 0.35
 CHANGED_TOGETHER = 0.5
-"""Of 76 questions with one file known another is among the first five in 87 %, by each of a wide range of weights."""
+"""Of 568 questions of sixteen repositories with one file known another is among the first five in 82 %, and by each of
+a wide range of weights in 80 to 82. Files that use its names or are named in it, that lie beside it or are called as it
+is added nothing."""
 SAME_PACKAGE = 1.5
 """In a repository of several: what lies in that of the files of the conversation."""
 _MANIFESTS = (
@@ -240,7 +243,7 @@ def _add_neighbours(store: IndexStore, scores: dict[int, float], known: Sequence
     for file in files:
         for id, score in neighbours_by_names(store, file).items():
             near[id] = near.get(id, 0.0) + score
-        for id, times in store.changed_with(file.id):
+        for id, times in store.changed_with(file.id).items():
             together[id] = together.get(id, 0.0) + times
     for weight, found in ((NEAR_BY_NAMES, near), (CHANGED_TOGETHER, together)):
         for id, score in _normalised(found).items():
@@ -251,9 +254,9 @@ def neighbours_by_names(store: IndexStore, file: IndexedFile) -> dict[int, float
     """Files that share names with this one which at most a few define, weighted by how few."""
     found: dict[int, float] = {}
     total = max(store.count(), 1)
-    body = store.body(file.id)
-    rare = sorted(body, key=lambda part: store.rarity(part))[:_MOST_RARE_WORDS]
-    asked = [part for part in rare if 1 < store.rarity(part) <= max(_RARE_FILES, total // 200)]
+    rarities = {part: store.rarity(part) for part, _ in counts_in(store.body(file.id))}
+    rare = sorted(rarities, key=lambda part: rarities[part])[:_MOST_RARE_WORDS]
+    asked = [part for part in rare if 1 < rarities[part] <= max(_RARE_FILES, total // 200)]
     for id, score in store.matching(asked, _MOST_LOOKED_AT // 4):
         if id != file.id:
             found[id] = found.get(id, 0.0) + score

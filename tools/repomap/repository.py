@@ -34,14 +34,13 @@ from tools.repomap.listing import FolderListing, is_below
 from tools.repomap.lookup import Definition, NameUses, definitions, is_defined, symbols_like, uses
 from tools.repomap.nearness import learn
 from tools.repomap.outlining import indexed
+from tools.repomap.packing import KeptOutline
 from tools.repomap.ranking import MapQuestion, Ranking, question_of, rank, rank_paths, symbol_scores
 from tools.repomap.render import DEFAULT_TOKENS, MapCandidate, RankedMap, render
 from tools.repomap.store import (
-    NOT_LOOKED_AT,
     IndexDamaged,
     IndexedFile,
     IndexStore,
-    KeptOutline,
     forget,
     index_path,
     is_damage,
@@ -365,7 +364,7 @@ def _by_paths(
 def _state_of(store: IndexStore | None, problem: str) -> IndexState:
     if store is None:
         return IndexState(0, 0, problem)
-    count = store.count() - store.count(mtime=NOT_LOOKED_AT)
+    count = store.count() - store.count_unseen()
     missing = max(0, int(store.meta("listed") or 0) - count)
     return IndexState(count, missing, problem, is_cut=bool(store.meta("cut")))
 

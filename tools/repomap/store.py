@@ -11,7 +11,7 @@ import re
 import sqlite3
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -20,50 +20,64 @@ import msgspec
 from tools.filemap.cache import MAPPER_VERSION
 from tools.filemap.symbols import Symbol
 from tools.repomap.kinds import Kind
+from tools.repomap.packing import (
+    KeptOutline,
+    Words,
+    counts_in,
+    neighbours_in,
+    outline_in,
+    packed_neighbours,
+    packed_outline,
+    packed_words,
+    words_in,
+)
 from tools.repomap.parts import counted, repeated
 
-VERSION = f"3.{MAPPER_VERSION}"
+VERSION = f"4.{MAPPER_VERSION}"
 """Raised whenever an index would come out differently."""
 WEIGHTS = (1.0, 4.0, 3.0, 2.0)
 """Of a word in the text, in the path, in names of symbols, in doc lines: first guesses that held on 108 questions, and
 on 154 others no other weights did better. The text, which has most words, is the first column: there each takes two
 bytes less."""
-_SCHEMA = """
+NOT_LOOKED_AT = -2
+"""Instead of a time: of that file the path alone is known."""
+_SCHEMA = f"""
 create table meta (key text primary key, value text) without rowid;
 create table file (
     id integer primary key, path blob not null unique, mtime integer not null, size integer not null,
-    inode integer not null, language text not null, kind text not null, map blob not null, body blob not null
+    inode integer not null, language text not null, kind text not null
 );
-create index file_stamp on file (mtime, size, inode, path);
+create index file_unseen on file (mtime) where mtime={NOT_LOOKED_AT};
+create table content (id integer primary key, map blob not null, body blob not null);
 create table sym (name text not null, file integer not null, place integer not null,
     primary key (name, file, place)) without rowid;
 create virtual table text using fts5 (
     body, path, symbols, docs, content='', detail=full, tokenize="unicode61 remove_diacritics 0");
 create virtual table seen using fts5vocab (text, row);
-create table near (a integer not null, b integer not null, times integer not null, primary key (a, b)) without rowid;
+create table near (id integer primary key, others blob not null);
 """
-_TABLES = ("meta", "file", "sym", "text", "near")
+"""What is large of a file lies apart: a look at all of them reads the rest alone."""
+_TABLES = ("meta", "file", "content", "sym", "text", "near")
 
 
 FileStamp = tuple[int, int, int]
 """Time, size and inode."""
-NOT_LOOKED_AT = -2
 
 
 class FileWords(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What of a file can be found by words, split into parts. Kept is what stands in its text; path and outline tell
     the rest."""
 
-    body: dict[str, int]
+    body: Words
     path: str
     symbols: str
     docs: str
 
     def columns(self) -> tuple[str, str, str, str]:
-        return repeated(self.body.items()), self.path, self.symbols, self.docs
+        return repeated(counts_in(self.body)), self.path, self.symbols, self.docs
 
 
-def words_of(path: str, symbols: Sequence[Symbol], body: dict[str, int]) -> FileWords:
+def words_of(path: str, symbols: Sequence[Symbol], body: Words) -> FileWords:
     return FileWords(
         body=body,
         path=repeated(counted(path).items()),
@@ -94,17 +108,6 @@ class IndexedFile(msgspec.Struct, frozen=True, gc=False):
     inode: int
     language: str
     kind: Kind
-
-
-class KeptOutline(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What is kept of a map."""
-
-    lines: int
-    symbols: tuple[Symbol, ...]
-
-
-_OUTLINES = msgspec.msgpack.Decoder(KeptOutline)
-_BODIES = msgspec.msgpack.Decoder(dict[str, int])
 
 
 class IndexDamaged(Exception):
@@ -192,10 +195,12 @@ class IndexStore:
                 self._db.execute("insert into text (text) values ('optimize')")
             self._db.execute("vacuum")
 
-    def set_near(self, pairs: Iterable[tuple[int, int, int]]) -> None:
+    def set_near(self, near: Mapping[int, Mapping[int, int]]) -> None:
+        """Of each file those that change with it, and how often."""
+        rows = ((id, packed_neighbours(others)) for id, others in near.items())
         with self._db:
             self._db.execute("delete from near")
-            self._db.executemany("insert or ignore into near values (?, ?, ?)", pairs)
+            self._db.executemany("insert into near values (?, ?)", rows)
 
     def _drop(self, path: bytes) -> int | None:
         row = self._db.execute("select id from file where path=?", (path,)).fetchone()
@@ -209,6 +214,7 @@ class IndexStore:
         )
         self._db.executemany("delete from sym where name=? and file=? and place=?", _named_in(id, symbols))
         self._db.execute("delete from file where id=?", (id,))
+        self._db.execute("delete from content where id=?", (id,))
         return id
 
     # What is asked
@@ -248,19 +254,24 @@ class IndexStore:
         rows = self._db.execute("select path, mtime, size, inode from file")
         return {os.fsdecode(path): (mtime, size, inode) for path, mtime, size, inode in rows}
 
-    def count(self, *, mtime: int | None = None) -> int:
-        """All files, or those of that time: of `NOT_LOOKED_AT` the path alone is known."""
-        where, asked = ("", ()) if mtime is None else (" where mtime=?", (mtime,))
-        return int(self._db.execute(f"select count(*) from file{where}", asked).fetchone()[0])
+    def count(self) -> int:
+        return int(self._db.execute("select count(*) from file").fetchone()[0])
+
+    def count_unseen(self) -> int:
+        """Files of which the path alone is known."""
+        asked = (
+            f"select count(*) from file where mtime={NOT_LOOKED_AT}"  # a parameter would use no index of some
+        )
+        return int(self._db.execute(asked).fetchone()[0])
 
     def outline(self, id: int) -> KeptOutline:
-        row = self._db.execute("select map from file where id=?", (id,)).fetchone()
-        return _OUTLINES.decode(zlib.decompress(row[0])) if row else KeptOutline(0, ())
+        row = self._db.execute("select map from content where id=?", (id,)).fetchone()
+        return outline_in(row[0]) if row else KeptOutline(0, ())
 
-    def body(self, id: int) -> dict[str, int]:
-        """The words of its text, with how often they stand there."""
-        row = self._db.execute("select body from file where id=?", (id,)).fetchone()
-        return _BODIES.decode(zlib.decompress(row[0])) if row else {}
+    def body(self, id: int) -> Words:
+        """The words of its text."""
+        row = self._db.execute("select body from content where id=?", (id,)).fetchone()
+        return words_in(row[0]) if row else ()
 
     def named(self, name: str, most: int = 400) -> list[tuple[int, int]]:
         """Files and places of the symbols with that name, in any case."""
@@ -299,11 +310,10 @@ class IndexStore:
         row = self._db.execute("select doc from seen where term=?", (part,)).fetchone()
         return int(row[0]) if row else 0
 
-    def changed_with(self, id: int) -> list[tuple[int, int]]:
-        rows = self._db.execute(
-            "select b, times from near where a=? union select a, times from near where b=?", (id, id)
-        )
-        return rows.fetchall()
+    def changed_with(self, id: int) -> dict[int, int]:
+        """Files, with how much says that they belong to it."""
+        row = self._db.execute("select others from near where id=?", (id,)).fetchone()
+        return neighbours_in(row[0]) if row else {}
 
     def languages(self) -> list[tuple[str, int]]:
         rows = self._db.execute("select language, count(*) as n from file group by language order by n desc")
@@ -336,14 +346,13 @@ def _prepare(store: IndexStore, db: sqlite3.Connection) -> None:
 
 def _insert(db: sqlite3.Connection, file: Indexed, id: int | None) -> None:
     """A file that was known keeps its id, by which others know it."""
-    outline = zlib.compress(msgspec.msgpack.encode(KeptOutline(file.lines, file.symbols)), 6)
-    body = zlib.compress(msgspec.msgpack.encode(file.words.body), 6)
-    row = (id, file.path, file.mtime, file.size, file.inode, file.language, file.kind, outline, body)
-    id = db.execute(
-        "insert into file (id, path, mtime, size, inode, language, kind, map, body) values (?,?,?,?,?,?,?,?,?)",
-        row,
-    ).lastrowid
+    row = (id, file.path, file.mtime, file.size, file.inode, file.language, file.kind)
+    id = db.execute("insert into file values (?, ?, ?, ?, ?, ?, ?)", row).lastrowid
     assert id is not None
+    db.execute(
+        "insert into content values (?, ?, ?)",
+        (id, packed_outline(file.lines, file.symbols), packed_words(file.words.body)),
+    )
     db.executemany("insert into sym values (?, ?, ?)", _named_in(id, file.symbols))
     db.execute(
         "insert into text (rowid, body, path, symbols, docs) values (?, ?, ?, ?, ?)",

@@ -38,7 +38,7 @@ class Call:
         words: Sequence[Word],
         ground: PathGround,
         feed: Feed | None,
-        run: Callable[[Sequence[Word], Feed | None], None],
+        run: Callable[[Sequence[Word], Feed | None, bool], None],
         script: Callable[[str, tuple[str, ...] | None, str], None],
     ) -> None:
         self.name = name
@@ -65,10 +65,10 @@ class Call:
     def is_fed_by_network(self) -> bool:
         return self.feed is not None and self.feed.network
 
-    def run(self, words: Sequence[Word], feed: Feed | None = None) -> None:
-        """Judges another command that this one starts."""
+    def run(self, words: Sequence[Word], feed: Feed | None = None, is_of_project: bool = False) -> None:
+        """Judges another command that this one starts; `is_of_project`: one of the project's environment."""
         self.has_inner = True
-        self._run(words, feed)
+        self._run(words, feed, is_of_project)
 
     def script(self, text: str, arguments: tuple[str, ...] | None = None, zeroth: str = "") -> None:
         """Judges a text that this one gives to a shell."""

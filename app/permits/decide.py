@@ -99,7 +99,7 @@ def _answer(part: CallPart, tool: str, policy: Policy, place: CommandPlace) -> P
     if asked is not None and by_mode != "refuse":
         return said(asked, "ask")
     allowed = next((rule for rule in fitting if rule.deed == "allow"), None)
-    if allowed is not None and part.letter not in ("U", "F") and by_mode != "refuse":
+    if allowed is not None and part.can_be_allowed and by_mode != "refuse":
         return said(allowed, "run")
     return PartDecision(part=part, outcome=by_mode, decided_by=reason)
 
@@ -108,6 +108,8 @@ def _by_mode(part: CallPart, policy: Policy) -> tuple[Outcome, str]:
     outcome = _TABLE[policy.mode][part.letter]
     if policy.mode == "auto-edit" and part.letter in ("X", "U") and not policy.has_box:
         return "ask", "mode auto-edit without a sandbox"
+    if policy.mode == "auto-edit" and part.stranger:
+        return "ask", "mode auto-edit, for a program that nobody here knows"
     if outcome == "ask" and policy.mode == "auto-edit" and part.letter == "N" and policy.has_own_network:
         hosts = [host.rpartition(":")[0].strip("[]") for host in part.hosts]
         if hosts and LOCAL_HOSTS.issuperset(hosts):
@@ -125,9 +127,7 @@ def would_answer(text: str, asked: Sequence[tuple[str, CallPart]], place: Comman
     rule = parse(text, "allow", "session")
     if not isinstance(rule, PermitRule):
         return 0
-    return sum(
-        1 for tool, part in asked if part.letter not in ("U", "F") and matches(rule, part, tool, place)
-    )
+    return sum(1 for tool, part in asked if part.can_be_allowed and matches(rule, part, tool, place))
 
 
 def floor_word(part: CallPart) -> str:

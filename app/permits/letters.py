@@ -28,6 +28,8 @@ class Finding(NamedTuple):
 
     letter: Letter
     why: str
+    stranger: str = ""
+    """The program that makes it so for being known to nobody."""
 
 
 class CallPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +42,13 @@ class CallPart(msgspec.Struct, frozen=True, kw_only=True):
     """Its words after wrappers, assignments and redirections are taken off; None: not all of them are known."""
     hosts: tuple[str, ...] = ()
     """`host:port` of those it says it will reach."""
+    stranger: str = ""
+    """The program that nobody here knows and the project does not have: that, and nothing else, makes it U."""
+
+    @property
+    def can_be_allowed(self) -> bool:
+        """By a rule: the floor cannot, nor what cannot be told; a program that is only not known can, by its name."""
+        return self.letter not in ("U", "F") or bool(self.stranger)
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):

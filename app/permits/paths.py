@@ -197,6 +197,13 @@ class PathGround:
         """Whether it is surely or maybe outside: a place that is not known counts."""
         return any(is_real and not self.is_inside(form) for form, is_real in self.forms(word.text).items())
 
+    def is_surely_outside(self, word: Word) -> bool:
+        """The same of a place that is known."""
+        return any(
+            is_real and UNKNOWN not in form and not self.is_inside(form)
+            for form, is_real in self.forms(word.text).items()
+        )
+
     def was(self, files: frozenset[str], word: Word) -> bool:
         """Whether it is one of these files."""
         return bool(files) and any(form in files for form in self.forms(word.text))

@@ -4,13 +4,17 @@ Nothing here looks anywhere by itself: the gate hands the ways over, tests hand 
 """
 
 import posixpath
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 
 def _nobody(path: str) -> tuple[str, ...]:
     return ()
+
+
+def _nothing(name: str, folders: Sequence[str]) -> bool:
+    return False
 
 
 class CommandPlace(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,3 +47,5 @@ class CommandPlace(msgspec.Struct, frozen=True, kw_only=True):
     """Protected files that are the same file under another name."""
     holds_secrets: Callable[[str], bool] = lambda path: True
     """Whether there may be secret files below a folder."""
+    has_program: Callable[[str, Sequence[str]], bool] = _nothing
+    """Whether the project has or declares a program of that name, for one who stands in one of these folders."""

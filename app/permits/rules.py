@@ -145,7 +145,9 @@ def matches(rule: PermitRule, part: CallPart, tool: str, place: CommandPlace) ->
 def _matches_command(rule: PermitRule, part: CallPart) -> bool:
     if part.words is None:
         # What is not known to be another command is not let off a rule that forbids or asks.
-        return rule.deed != "allow" and _fit(rule.pattern.split(), part.text.split())
+        if rule.deed != "allow":
+            return _fit(rule.pattern.split(), part.text.split())
+        return bool(part.stranger) and rule.pattern.split() == [part.stranger, "**"]
     return _fit(rule.pattern.split(), list(part.words))
 
 
@@ -233,7 +235,7 @@ def _form_of(pattern: str) -> str:
 
 def offered(part: CallPart, tool: str, place: CommandPlace) -> tuple[str, ...]:
     """Rules that would answer this very part, from narrow to wide; none for what no rule answers."""
-    if part.letter in ("U", "F"):
+    if not part.can_be_allowed:
         return ()
     if tool in ("edit", "write", "read") and part.words is not None and len(part.words) == 2:
         return _offered_paths(tool, part.words[1], place)
@@ -244,12 +246,13 @@ def offered(part: CallPart, tool: str, place: CommandPlace) -> tuple[str, ...]:
         return (f"tool: {tool}", f"tool: mcp__{server}__*") if name else (f"tool: {tool}",)
     if tool != "bash":
         return (f"tool: {tool}",)
+    by_name = (f"bash: {part.stranger} **",) if part.stranger and "[" not in part.stranger else ()
     if (
         part.words is None
         or not part.words
         or any(re.search(r"[\s*?\[]", word) or not word for word in part.words)
     ):
-        return ()
+        return by_name
     words = part.words
     exact = "bash: " + " ".join(words)
     found = [exact]
@@ -258,7 +261,7 @@ def offered(part: CallPart, tool: str, place: CommandPlace) -> tuple[str, ...]:
     for size in (2, 1):
         if len(words) > size and not words[size - 1].startswith("-"):
             found.append("bash: " + " ".join([*words[:size], "**"]))
-    return tuple(dict.fromkeys(found))[:3]
+    return tuple(dict.fromkeys([*found, *by_name]))[:3]
 
 
 def _offered_hosts(part: CallPart) -> tuple[str, ...]:

@@ -133,12 +133,22 @@ class ShellReading:
         for one in findings:
             if STRICTNESS[one.letter] > STRICTNESS[worst.letter]:
                 worst = one
+        network = next((one for one in findings if one.letter == "N"), None)
+        if network is not None and worst.letter == "U":
+            self.add(text, [network], words, hosts)  # what is not known of it does not take the question away
         plain = None
         if words is not None and all(word.is_literal and not word.may_split for word in words):
             plain = tuple(word.text for word in words)
         self.parts.setdefault(
             (text, worst.letter, worst.why),
-            CallPart(text=text, letter=worst.letter, why=worst.why, words=plain, hosts=tuple(hosts)),
+            CallPart(
+                text=text,
+                letter=worst.letter,
+                why=worst.why,
+                words=plain,
+                hosts=tuple(hosts),
+                stranger=worst.stranger,
+            ),
         )
 
     def doubt(self, text: str, why: str) -> None:
@@ -146,7 +156,7 @@ class ShellReading:
         self.add(shown, [Finding("U", why)], None)
 
     def inner(
-        self, words: Sequence[Word], scope: ShellScope, feed: Feed | None, redirected: Sequence[Finding] = ()
+        self, words: Sequence[Word], scope: ShellScope, feed: Feed | None, *, is_of_project: bool = False
     ) -> Feed | None:
         """A command that another one starts."""
         text = " ".join(word.source or word.text for word in words)
@@ -155,7 +165,8 @@ class ShellReading:
             return None
         self.unwrapped += 1
         try:
-            return judge_words(self, Simple(text, words, scope, feed, redirected, is_handed_on=True))
+            one = Simple(text, words, scope, feed, is_handed_on=True, is_of_project=is_of_project)
+            return judge_words(self, one)
         finally:
             self.unwrapped -= 1
 

@@ -7,11 +7,11 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from app.permits.calls import Call, Feed, Usual, judge_usual, runs_file
-from app.permits.letters import Finding, strictest
+from app.permits.letters import Finding, Letter, strictest
 from app.permits.programs.afar import reads_afar
-from app.permits.programs.all import BUILTINS, LESS_KNOWN, PROGRAMS
+from app.permits.programs.all import BUILTINS, LESS_KNOWN, MAY_FETCH, PROGRAMS
 from app.permits.programs.by_file import beyond_running
-from app.permits.programs.by_words import words_say
+from app.permits.programs.by_words import fetches, words_say
 from app.permits.scope import ShellScope
 from app.permits.variables import judge_variable
 from app.permits.words import UNKNOWN, Word, literal, names
@@ -34,6 +34,8 @@ class Simple(NamedTuple):
     """Its name is written in a way in which nobody writes names."""
     is_handed_on: bool = False
     """Another program (`command`, `env`, `xargs`) starts it, and most of these know no aliases and functions."""
+    is_of_project: bool = False
+    """What starts it (`uv run`, `npx`) takes it from the project's environment."""
 
 
 def judge_words(reading: "ShellReading", simple: Simple) -> Feed | None:
@@ -137,17 +139,50 @@ def _program(reading: "ShellReading", simple: Simple, findings: list[Finding]) -
             findings += row(call)
         if strictest(one.letter for one in findings) == "R":
             findings += reads_afar(call)
-        if short in LESS_KNOWN and strictest(one.letter for one in findings) in "XN":
+        if short in LESS_KNOWN and _grade(findings) in "XN":
             findings += [*_floor_of_tail(call), *words_say(short, call.words)]
+        elif row is not None and _grade(findings) in "XN":
+            findings += _behind_dashes(call)
+            findings += fetches(short, call.words) if short in MAY_FETCH else []
         if simple.scope.runs_elsewhere and short not in BUILTINS["all"]:
             findings.append(Finding("X", simple.scope.runs_elsewhere))
-    if findings and strictest(one.letter for one in findings) in "XN":
+    if findings and _grade(findings) in "XN":
         findings += _written_by_its_words(call)
-    if findings or not call.has_inner:
-        own = findings or [Finding("R", "only reads")]
-        words = simple.words if short is None else [literal(short), *rest]
-        reading.add(simple.text, own, words, call.hosts)
+    if _is_stranger(call, simple, short):
+        why = f"runs {name.text}, which nobody here knows and the project does not have"
+        findings.append(Finding("U", why, stranger=short or name.text))
+    words = simple.words if short is None else [literal(short), *rest]
+    is_told, findings = _told_apart(reading, simple.text, findings, words)
+    if findings or not (is_told or call.has_inner):
+        reading.add(simple.text, findings or [Finding("R", "only reads")], words, call.hosts)
     return _said(call, findings)
+
+
+def _grade(findings: Sequence[Finding]) -> Letter:
+    """How strict it is, were all that nobody knows other code."""
+    return strictest("X" if one.stranger else one.letter for one in findings)
+
+
+def _told_apart(
+    reading: "ShellReading", text: str, findings: Sequence[Finding], words: Sequence[Word]
+) -> tuple[bool, list[Finding]]:
+    """What nobody knows is a part of its own, so that a rule can speak of it; what is worse is told alone."""
+    strange = next((one for one in findings if one.stranger), None)
+    rest = [one for one in findings if not one.stranger]
+    if strange is None or _grade(findings) in "NF":
+        return False, rest
+    reading.add(text, [strange], words)
+    return True, [one for one in rest if one.letter == "U"]
+
+
+def _is_stranger(call: Call, simple: Simple, short: str | None) -> bool:
+    """Neither is its name known here nor is it the project's own."""
+    name = simple.words[0]
+    if simple.is_of_project or (short or name.text.rsplit("/", 1)[-1]) in PROGRAMS:
+        return False
+    if short is None:
+        return call.ground.is_surely_outside(name)
+    return not call.place.has_program(short, call.scope.folders)
 
 
 def _said(call: Call, findings: Sequence[Finding]) -> Feed:
@@ -169,9 +204,9 @@ def _short_name(text: str) -> str | None:
 def _call(reading: "ShellReading", simple: Simple, rest: Sequence[Word]) -> Call:
     call: Call
 
-    def run(words: Sequence[Word], feed: Feed | None) -> None:
+    def run(words: Sequence[Word], feed: Feed | None, is_of_project: bool) -> None:
         if words:
-            call.output = reading.inner(words, simple.scope, feed)
+            call.output = reading.inner(words, simple.scope, feed, is_of_project=is_of_project)
 
     def script(text: str, arguments: tuple[str, ...] | None, mode: str) -> None:
         # A shell of its own leaves nothing but files; `eval` and `source` leave everything.
@@ -208,6 +243,14 @@ def _floor_of_tail(call: Call) -> list[Finding]:
             break
         if word.is_literal and word.text.split(" ", 1)[0] in _FORBIDDEN_TAILS and " " in word.text:
             call.script(word.text)
+    return []
+
+
+def _behind_dashes(call: Call) -> list[Finding]:
+    """`tool env run -- pip install x`: the command behind `--`, if it is one that one should look at."""
+    at = next((place for place, word in enumerate(call.words) if word.text == "--"), len(call.words)) + 1
+    if not call.has_inner and at < len(call.words) and call.words[at].text in _FORBIDDEN_TAILS:
+        call.run(call.words[at:], None)
     return []
 
 

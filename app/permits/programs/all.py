@@ -53,6 +53,9 @@ PROGRAMS: Table = {
 LESS_KNOWN = frozenset({*TOOLS, *CLIENTS, *PLATFORMS, *TOOLCHAINS, *ADMINISTRATION})
 """Whose words may be a command that they run, for all that is known of them."""
 
+MAY_FETCH = frozenset({*PACKAGES, *GO_AND_RUST, *JVM, *VERSIONS, *RUNNERS, "task", "just"})
+"""Which ask an address that they are given."""
+
 BUILTINS: dict[str, frozenset[str]] = {
     "declarations": frozenset({"export", "declare", "typeset", "local", "readonly"}),
     "all": names(

@@ -2,7 +2,7 @@
 
 from app.permits.calls import Call, Judge, asks_for_help
 from app.permits.letters import Finding, Letter
-from app.permits.programs.packages import words_of
+from app.permits.programs.verbs import PLAIN_VERBS, nobody_knows, words_of
 from app.permits.words import Word
 
 _DEEDS: dict[Letter, str] = {
@@ -40,9 +40,11 @@ def by_verb(
     grave: str = "",
     through: str = "",
     valued: str = "",
+    has_scripts: bool = False,
 ) -> Judge:
     """`group-verb` goes over `group`, which goes over `-verb`, whatever its group; behind a word of `through` stands
-    another command; `valued`: options with a value; what is in no list is `other`."""
+    another command; `valued`: options with a value; what is in no list is `other`, and where that
+    is X, nobody knows it, unless a project has scripts of its own there (`has_scripts`)."""
     lists: tuple[tuple[str, Letter], ...] = (
         (reads, "R"),
         (edits, "E"),
@@ -68,6 +70,9 @@ def by_verb(
         pair = f"{verb}-{words[1].text}" if len(words) > 1 else verb
         later = f"-{words[1].text}" if len(words) > 1 else verb
         letter = known.get(pair) or known.get(verb) or known.get(later) or other
+        is_named = verb in PLAIN_VERBS or any(one in known for one in (pair, verb, later))
+        if letter == "X" and not is_named and not has_scripts:
+            return [nobody_knows(call.name, verb)]
         if letter == "R" and not all(
             word.text in _HARMLESS for word in call.words if word.text.startswith("-")
         ):
@@ -92,4 +97,4 @@ def _behind(call: Call, verb: Word) -> None:
     while rest and rest[0].text.startswith("-"):
         rest.pop(0)
     if rest:
-        call.run(rest, call.feed)
+        call.run(rest, call.feed, is_of_project=True)

@@ -32,6 +32,11 @@ _IS_NOT = frozenset({"false", "no", "never", "none", "0", "off"})
 _GIVEN_AWAY = re.compile(
     r"--(?:upload|login|sync|remote|registry|registry-url|api-?key|api-?token|access-?token|auth-?token|token)(?:=.*)?"
 )
+_FOR_NEWER = re.compile(
+    r"--(?:only-)?(?:dependencies|deps)(?:-only)?|--dependencies-only|--upgrade(?:-package)?(?:=.*)?"
+    r"|--refresh-dependencies|--update-snapshots"
+)
+"""Options of what builds, for which it has to ask where its parts come from."""
 _ADDRESS = re.compile(
     r"(?:https?|ftps?|sftp|git|ssh|wss?|s3|gs|gcs|azure?|oci|docker|rsync|smb|nfs|grpcs?|amqps?|mqtts?|nats|rediss?|"
     r"mongodb(?:\+srv)?|postgres(?:ql)?|mysql|kafka|ldaps?|b2|swift|webdavs?|ipfs|imaps?|smtps?)"
@@ -72,11 +77,17 @@ def words_say(name: str, words: Sequence[Word]) -> list[Finding]:
     asks = next((word.text for word in words if _GIVEN_AWAY.fullmatch(word.text)), None)
     if asks is not None:
         return [Finding("N", f"{name} is given {asks.partition('=')[0]}")]
-    address = _address(words)
+    address = address_in(words)
     return [Finding("N", f"{name} is given {address}")] if address is not None else []
 
 
-def _address(words: Sequence[Word]) -> str | None:
+def fetches(name: str, words: Sequence[Word]) -> list[Finding]:
+    """What the words of a program say that builds, or gets its parts from elsewhere."""
+    asks = next((word.text for word in words if _FOR_NEWER.fullmatch(word.text)), None) or address_in(words)
+    return [Finding("N", f"{name} is given {asks}")] if asks else []
+
+
+def address_in(words: Sequence[Word]) -> str | None:
     before = ""
     for word in words:
         option, equals, value = word.text.partition("=") if word.text.startswith("-") else ("", "", word.text)

@@ -202,7 +202,7 @@ def judge_fetch(git: GitCall) -> list[Finding]:
     ext = [Finding("X", "a remote that runs a command")] if any("ext::" in w.text for w in git.words) else []
     found = [Finding("N", "asks a remote"), *roles(git, taken), *ext]
     if any(word.may_be_option for word in taken.operands):
-        found.append(Finding("U", "a word that only the run will tell may be an option"))
+        found.append(Finding("X", "a word that only the run will tell may be an option"))  # none does more
     return found
 
 

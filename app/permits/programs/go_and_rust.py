@@ -4,7 +4,7 @@ import re
 
 from app.permits.calls import Call, Table, table
 from app.permits.letters import Finding
-from app.permits.programs.packages import verbs
+from app.permits.programs.verbs import verbs
 
 _READ = Finding("R", "only reads")
 _CARGO_READS = "version help locate-project read-manifest pkgid verify-project"
@@ -14,6 +14,10 @@ _CARGO = verbs(
     "semver-checks upgrade crev vet",
     grave="publish yank owner login logout release smart-release workspaces-publish",
     edits="new init",
+    code="clippy metadata nextest fuzz xtask miri llvm-cov expand rustc rustdoc fix tarpaulin codspeed deb hack msrv "
+    "udeps machete sort make readme cache report config insta mutants criterion bloat asm flamegraph ndk zigbuild component "
+    "leptos tauri dylint careful all-features about public-api rdme spellcheck llvm-lines geiger modules "
+    "sweep depgraph generate-rpm packager dist",
     valued="-Z --config --color -C",
     reads=_CARGO_READS,
     bare=_READ,
@@ -21,7 +25,8 @@ _CARGO = verbs(
 
 
 _GO = verbs(
-    network="get install mod-tidy mod-download mod-vendor mod-get work-sync bug",
+    network="get install mod-tidy mod-download mod-vendor mod-get mod-verify mod-graph mod-why work-sync bug",
+    code="vet fix tool clean",
     reads="version doc help",
     edits="mod-edit mod-init work-init work-use work-edit",
 )
@@ -37,6 +42,8 @@ def _go(call: Call) -> list[Finding]:
         return [Finding("F", "changes settings outside the workspace")]
     if words[:1] == ["run"] and any(re.search(r"\w@\w", word) for word in words[1:]):
         return [Finding("N", "go fetches a program and runs it")]
+    if words[:1] == ["clean"] and "-i" in words:
+        return [Finding("F", "removes installed programs")]
     if words[:1] == ["list"] and {"-u", "-versions"} & set(words):
         return [Finding("N", "asks which versions there are")]
     return _GO(call)
@@ -56,6 +63,7 @@ GO_AND_RUST: Table = table(
         verbs(
             network="update install component-add target-add toolchain-install default self self-update",
             runs="run",
+            code="override set doc",
             reads="show which help toolchain-list target-list component-list",
         ),
     ),

@@ -4,7 +4,7 @@ import re
 
 from app.permits.calls import Call, Table, asks_for_help, table
 from app.permits.letters import Finding
-from app.permits.programs.packages import GRAVE, named_script, verbs, words_of
+from app.permits.programs.verbs import GRAVE, named_script, verbs, words_of
 from app.permits.words import names
 
 

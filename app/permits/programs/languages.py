@@ -7,7 +7,8 @@ from app.permits.calls import Call, Judge, Table, Usual, asks_for_help, runs_fil
 from app.permits.letters import Finding
 from app.permits.options import row, take
 from app.permits.programs.by_file import beyond_running
-from app.permits.programs.packages import named_script, pip_like, words_of
+from app.permits.programs.packages import pip_like
+from app.permits.programs.verbs import named_script, words_of
 from app.permits.words import Word, literal
 
 _VERSION = frozenset({"--version", "-V", "-VV", "-v", "--help", "-h", "version"})
@@ -110,7 +111,7 @@ def _bazel(call: Call) -> list[Finding]:
     ends = next((at for at, word in enumerate(call.words) if word.text == "--"), None)
     if len(words) > 1 and words[0].text == "run" and ends is not None:
         name = re.split(r"[/:]", words[1].text)[-1]
-        call.run([literal(name), *call.words[ends + 1 :]], call.feed)
+        call.run([literal(name), *call.words[ends + 1 :]], call.feed, is_of_project=True)
     return [Finding("X", "bazel builds and runs"), *_scripts(call)]
 
 

@@ -4,7 +4,7 @@ import re
 
 from app.permits.calls import Call, Judge, Table, Usual, asks_for_help, table
 from app.permits.letters import Finding
-from app.permits.programs.packages import words_of
+from app.permits.programs.verbs import words_of
 
 
 def _floor(why: str) -> Judge:

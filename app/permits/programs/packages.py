@@ -6,41 +6,8 @@ from collections.abc import Callable
 from app.permits.calls import Call, Judge, Table, asks_for_help, table
 from app.permits.letters import Finding
 from app.permits.options import row, take
+from app.permits.programs.verbs import GRAVE, READ, named_script, verbs, words_of
 from app.permits.words import Word, literal, names
-
-GRAVE = re.compile(
-    r"(?:(?:.*[:_./-])?(?:deploy|publish|destroy)|release)(?:[:_.-].*)?"
-    r"|(?:.*:)?publish(?!ToMavenLocal|AllPublicationsToMavenLocal)(?-i:[A-Z])\w*",
-    re.IGNORECASE,
-)
-"""Names of scripts that act on others."""
-
-_READ = Finding("R", "only reads")
-
-
-def words_of(call: Call, *, valued: frozenset[str] = frozenset()) -> list[Word]:
-    """The operands, roughly: what is no option, nor the value of one that is named."""
-    found: list[Word] = []
-    words = list(call.words)
-    while words:
-        word = words.pop(0)
-        if word.text in valued and words:
-            words.pop(0)
-        elif not word.text.startswith("-"):
-            found.append(word)
-    return found
-
-
-def named_script(name: Word | None, tool: str) -> Finding:
-    """A script or a target by its name."""
-    if name is None:
-        return Finding("X", f"{tool} runs scripts")
-    if not name.is_literal:
-        return Finding("U", f"which script {tool} runs, only the run will tell")
-    if GRAVE.fullmatch(name.text):
-        return Finding("F", f"a script that is named {name.text} acts on others")
-    return Finding("X", f"{tool} runs the script {name.text}")
-
 
 _NPM_NETWORK = names(
     "i install link ln in ins inst add ci cit clean-install it install-test install-ci-test update up "
@@ -66,11 +33,11 @@ def _npm(call: Call) -> list[Finding]:
     if words and not words[0].is_literal:
         return [Finding("U", f"what {call.name} does, only the run will tell")]
     if verb in _NPM_RUN:
-        return [named_script(rest[0] if rest else None, call.name) if rest else _READ]
+        return [named_script(rest[0] if rest else None, call.name) if rest else READ]
     if verb in _NPM_GRAVE:
         return [Finding("F", f"{call.name} {verb} acts on others")]
     if verb in _NPM_READ:
-        return [_READ]
+        return [READ]
     if verb == "pack":
         places = take(call.words, row("o= out= filename= f= pack-destination=")).values(
             "o", "out", "filename", "pack-destination"
@@ -78,7 +45,7 @@ def _npm(call: Call) -> list[Finding]:
         return [Finding("X", f"{call.name} packs"), *(call.ground.write(word) for word in places)]
     if verb in ("config", "c", "set", "get"):
         reads = verb == "get" or (rest and rest[0].text in ("get", "list", "ls"))
-        return [_READ if reads else Finding("F", "changes settings outside the workspace")]
+        return [READ if reads else Finding("F", "changes settings outside the workspace")]
     if verb == "init" and not rest and {word.text for word in call.words[1:]} & {"-y", "--yes"}:
         return [Finding("E", "writes a package.json")]
     if verb in ("exec", "x", "dlx"):
@@ -86,9 +53,9 @@ def _npm(call: Call) -> list[Finding]:
     if verb in _NPM_NETWORK:
         return [Finding("N", f"{call.name} {verb} uses the network and may run scripts of packages")]
     if call.name == "npm":
-        return [Finding("X", f"npm {verb or 'help'} runs scripts")] if verb else [_READ]
+        return [Finding("X", f"npm {verb or 'help'} runs scripts")] if verb else [READ]
     if not verb:
-        return [Finding("N", f"{call.name} installs packages")] if call.name == "yarn" else [_READ]
+        return [Finding("N", f"{call.name} installs packages")] if call.name == "yarn" else [READ]
     return [
         named_script(words[0], call.name),
         *(named_script(word, verb) for word in rest if GRAVE.fullmatch(word.text)),
@@ -107,7 +74,7 @@ def _package_runner(call: Call, words: "list[Word] | None" = None) -> list[Findi
         return [Finding("U", f"what {call.name} runs, only the run will tell")]
     name = re.sub(r"(?<=.)@[^/]*$", "", words[0].text)
     at = next((number for number, word in enumerate(call.words) if word is words[0]), len(call.words))
-    call.run([literal(name.rsplit("/", 1)[-1]), *call.words[at + 1 :]])
+    call.run([literal(name.rsplit("/", 1)[-1]), *call.words[at + 1 :]], is_of_project=True)
     if name != words[0].text or "/" in name:
         return [Finding("N", f"{call.name} fetches {words[0].text} and runs it")]
     if call.name == "pnpm" and "dlx" not in (word.text for word in call.words):
@@ -119,89 +86,6 @@ def _package_runner(call: Call, words: "list[Word] | None" = None) -> list[Findi
     if is_there or any(word.text in ("--no-install", "--no", "--offline") for word in call.words):
         return [Finding("X", f"runs {name} of the project")]
     return [Finding("N", f"{call.name} may fetch {name} and runs it")]
-
-
-_DEEDS = {
-    "F": "acts on others, or on the machine",
-    "N": "uses the network",
-    "E": "changes files inside",
-    "R": "only reads",
-}
-
-
-def verbs(
-    *,
-    network: str = "",
-    reads: str = "",
-    edits: str = "",
-    grave: str = "",
-    scripts: str = "",
-    runs: str = "",
-    valued: str = "",
-    bare: Finding = _READ,
-    grave_scripts: bool = False,
-) -> Judge:
-    """A tool whose first word says what it does; what is in no list runs other code."""
-    lists = {
-        name: frozenset(text.split())
-        for name, text in (
-            ("network", network),
-            ("reads", reads),
-            ("edits", edits),
-            ("grave", grave),
-            ("scripts", scripts),
-            ("runs", runs),
-            ("valued", valued),
-        )
-    }
-
-    def judge(call: Call) -> list[Finding]:
-        if asks_for_help(call):
-            return [Finding("R", "says what it is")]
-        words = words_of(call, valued=lists["valued"])
-        if not words:
-            return [bare]
-        verb = words[0].text
-        if not words[0].is_literal:
-            return [Finding("U", f"what {call.name} does, only the run will tell")]
-        pair = f"{verb}-{words[1].text}" if len(words) > 1 else verb
-        if verb in lists["runs"]:
-            at = next(i for i, word in enumerate(call.words) if word.text == verb)
-            return _through(call, at + 1)
-        for words_said in (pair, verb):
-            for name, letter in (("grave", "F"), ("network", "N"), ("edits", "E"), ("reads", "R")):
-                if words_said in lists[name]:
-                    return [Finding(letter, f"{call.name} {verb} {_DEEDS[letter]}")]  # type: ignore[arg-type]
-        if verb in lists["scripts"]:
-            return [named_script(words[1] if len(words) > 1 else None, call.name)]
-        if grave_scripts:
-            return [named_script(words[0], call.name)]
-        return [Finding("X", f"{call.name} {verb} runs other code")]
-
-    return judge
-
-
-_RUN_VALUED = names(
-    "--with --python -p --project --directory --package --extra --group --env-file "
-    "--with-requirements -C --manifest-path"
-)
-
-
-def _through(call: Call, at: int) -> list[Finding]:
-    """`uv run`, `poetry run`: what stands behind runs in the project's environment."""
-    words = list(call.words[at:])
-    found = [Finding("X", f"{call.name} runs a command in the project's environment")]
-    while words and words[0].text.startswith("-") and words[0].text != "--":
-        option = words.pop(0)
-        if option.text == "--with":
-            found.append(Finding("N", "fetches packages"))
-        if option.text in _RUN_VALUED and words:
-            words.pop(0)
-    if words and words[0].text == "--":
-        words.pop(0)
-    if words:
-        call.run(words, call.feed)
-    return found
 
 
 _PIP_READS = (
@@ -219,15 +103,15 @@ def system(call: Call) -> list[Finding]:
     first = call.words[0].text if call.words else ""
     if call.name in ("pacman", "yay", "paru"):
         looks = _PACMAN_READS.fullmatch(first) and not re.match(r"-S\w*[yucw]", first)
-        return [_READ if looks else Finding("F", f"{call.name} changes the system")]
+        return [READ if looks else Finding("F", f"{call.name} changes the system")]
     if (
         first in _SYSTEM_READS
         or first in ("--print-arch", "--print-architecture", "--print-foreign-architectures")
         or call.name in ("apt-cache", "dpkg-query", "apt-file", "rpmquery")
     ):
-        return [_READ]
+        return [READ]
     if call.name in ("rpm", "nix-env") and re.match(r"-q|--query", first):
-        return [_READ]
+        return [READ]
     if first == "search":
         return [Finding("N", "asks the network")]
     if first == "run" and call.name in ("flatpak", "snap"):
@@ -235,7 +119,7 @@ def system(call: Call) -> list[Finding]:
     if call.name == "dpkg" and re.fullmatch(
         r"-[lLsSpIc]|--(list|listfiles|status|search|print-architecture|info)", first
     ):
-        return [_READ]
+        return [READ]
     return [Finding("F", f"{call.name} changes the system")]
 
 
@@ -247,13 +131,15 @@ _PIP = verbs(
     network="install download wheel uninstall index search lock",
     reads=_PIP_READS,
     grave="config-set config-unset config-edit",
-    bare=_READ,
+    bare=READ,
 )
 
 _MIX = verbs(
     network="deps.get deps.update local.hex local.rebar archive.install escript.install hex.audit",
     grave="hex.publish hex.user",
+    code="release",
     reads="help",
+    grave_scripts=True,
 )
 
 
@@ -280,6 +166,7 @@ _POETRY = verbs(
     network="install add update lock remove sync self search python",
     grave="publish",
     runs="run",
+    code="source cache",
     reads="show env-info env-list check version-nothing config-nothing about list",
 )
 _COMPOSER = verbs(
@@ -352,7 +239,13 @@ PACKAGES: Table = table(
     ),
     (
         "hatch",
-        verbs(network="env-create self python", grave="publish", runs="run", reads="status project dep"),
+        verbs(
+            network="env-create self python",
+            grave="publish",
+            runs="run",
+            code="fmt cache",
+            reads="status project dep",
+        ),
     ),
     ("pipenv", verbs(network="install update lock sync uninstall", runs="run", reads="graph")),
     (
@@ -365,13 +258,17 @@ PACKAGES: Table = table(
     ),
     (
         "bundle bundler",
-        verbs(
-            network="install update add outdated lock package cache",
-            grave="release-nothing",
-            runs="exec",
-            reads="list show info",
-            edits="init",
-            bare=Finding("N", "bundle installs packages"),
+        _keeps_settings(
+            verbs(
+                network="install update add outdated lock package cache",
+                grave="release-nothing",
+                runs="exec",
+                reads="list show info",
+                edits="init config",
+                code="binstubs gem platform open viz doctor pristine plugin",
+                bare=Finding("N", "bundle installs packages"),
+            ),
+            is_outside=lambda words: "--global" in words,
         ),
     ),
     (
@@ -391,6 +288,7 @@ PACKAGES: Table = table(
         verbs(
             network="restore add tool workload package new-install nuget-add nuget-locals sdk",
             grave="nuget-push nuget-delete",
+            code="publish msbuild vstest sln solution reference remove dev-certs user-secrets store fsi ef",
             reads="--info --list-sdks --list-runtimes",
         ),
     ),
@@ -400,7 +298,8 @@ PACKAGES: Table = table(
         "brew",
         verbs(
             network="install upgrade update tap untap fetch search bundle uninstall autoremove "
-            "cleanup reinstall unlink link",
+            "cleanup reinstall unlink link update-reset",
+            code="shellenv audit style edit tests commands log linkage missing --repository --cellar --cache",
             grave="services bump-formula-pr bump-cask-pr",
             reads="list info config doctor deps uses leaves --prefix outdated",
         ),
@@ -412,6 +311,7 @@ PACKAGES: Table = table(
             network="checkout co update up commit ci switch sw import export log ls list cat blame praise "
             "annotate "
             "copy cp merge lock unlock relocate",
+            code="add delete rm revert resolve mkdir cleanup propset changelist patch",
             reads="info status st stat diff di proplist pl propget pg",
         ),
     ),
@@ -419,11 +319,22 @@ PACKAGES: Table = table(
         "hg brz bzr",
         verbs(
             network="clone pull push fetch incoming outgoing branch checkout co identify",
+            code="add commit ci update up merge revert rm remove mv move cp copy summary sum addremove shelve unshelve "
+            "bookmark bookmarks phase graft rebase backout bisect tag tags branches resolve bundle",
             reads="status st log diff cat annotate blame info parents heads root files manifest",
         ),
     ),
     ("twine", verbs(grave="upload register", reads="check")),
-    ("flutter dart", verbs(network="pub get upgrade", grave="pub-publish", reads="doctor --version")),
+    (
+        "flutter dart",
+        verbs(
+            network="pub get upgrade precache channel downgrade",
+            grave="pub-publish",
+            code="pub-run pub-deps fix compile drive gen-l10n symbolize attach devices emulators logs config "
+            "screenshot",
+            reads="doctor --version",
+        ),
+    ),
     (
         "apt apt-get aptitude yum dnf zypper pacman apk emerge snap flatpak dpkg rpm apt-cache dpkg-query "
         "port "

@@ -52,6 +52,8 @@ PLATFORMS: Table = table(
         by_verb(
             grave="publish submit deploy upload",
             network="install add update upgrade login logout whoami init create sync plugin platform",
+            code="run-android run-ios run-windows run-visionos run-macos run:android run:ios export prebuild emulate "
+            "log-android log-ios build-android build-ios config doctor codegen customize copy open prepare",
             reads="help",
         ),
     ),
@@ -67,13 +69,14 @@ PLATFORMS: Table = table(
             network="add_plugin install_plugins update_plugins update_fastlane search_plugins init "
             "install_plugin",
             reads="docs",
+            has_scripts=True,
         ),
     ),
     (
         "xcrun",
         by_verb(
             grave="altool notarytool stapler iTMSTransporter",
-            code="simctl xctest swift clang",
+            has_scripts=True,
         ),
     ),
     (
@@ -123,6 +126,7 @@ PLATFORMS: Table = table(
             "-publish",
             network="bootstrap install update add clone import init-cloud login connect connect-to-nx-cloud "
             "migrate",
+            code="version status pre changed change rebuild purge",
         ),
     ),
     (
@@ -160,12 +164,19 @@ PLATFORMS: Table = table(
         by_verb(
             reads="version help completion",
             network="update-check addons image-pull update pull clone cache-add",
+            code="create delete export load cluster node kubeconfig image images registry copy cp restart edit ssh "
+            "logs ip service docker-env podman-env config profile mount pause unpause factory-reset sudoers "
+            "snapshot disk",
             grave="tunnel token push agent server",
         ),
     ),
     (
         "ctr crictl",
-        by_verb(network="pull image-pull images-pull i-pull", grave="images-push i-push push rmi rm rmp"),
+        by_verb(
+            network="pull image-pull images-pull i-pull",
+            grave="images-push i-push push rmi rm rmp",
+            code="ps images image i containers container namespaces ns tasks task pods inspect inspecti inspectp logs",
+        ),
     ),
     ("kustomize", by_verb(reads="version")),
     ("ct", by_verb(grave="install lint-and-install", reads="version help")),
@@ -232,6 +243,7 @@ PLATFORMS: Table = table(
             "artifacts-get",
             reads="status diff dag version doctor root data-status params-diff metrics-show metrics-diff params",
             edits="add init remove move freeze unfreeze checkout commit",
+            code="repro reproduce exp exp-run exp-show plots metrics params queue stage",
             grave="destroy gc studio",
         ),
     ),

@@ -5,7 +5,7 @@ import re
 from app.permits.calls import Call, Judge, Table, asks_for_help, table
 from app.permits.letters import Finding
 from app.permits.options import row, take
-from app.permits.programs.packages import named_script, words_of
+from app.permits.programs.verbs import named_script, words_of
 from app.permits.programs.wrapping import judge_known_part, wrapper
 from app.permits.variables import judge_variable
 from app.permits.words import WILD, Word

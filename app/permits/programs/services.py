@@ -6,7 +6,7 @@ from app.permits.calls import Call, Judge, Table, asks_for_help, table
 from app.permits.letters import Finding
 from app.permits.options import row, take
 from app.permits.programs.by_verb import by_verb
-from app.permits.programs.packages import words_of
+from app.permits.programs.verbs import words_of
 from app.permits.words import Word, literal, names
 
 _GRAVE_VERBS = names(
@@ -394,6 +394,7 @@ SERVICES: Table = table(
         by_verb(
             reads="status global-status",
             network="box-add box-update box-outdated plugin-install plugin-update login",
+            code="up ssh halt provision reload suspend resume snapshot ssh-config port rsync destroy box plugin",
             grave="cloud push share",
         ),
     ),

@@ -65,6 +65,7 @@ TOOLCHAINS: Table = table(
             network="new plugin-new app:update app:template",
             reads="--version",
             grave="credentials:show credentials:edit encrypted:show encrypted:edit secrets:show",
+            has_scripts=True,
         ),
     ),
     ("quarto", by_verb(network="install update add use", grave="publish", reads="help")),
@@ -83,6 +84,8 @@ TOOLCHAINS: Table = table(
             network="new create init add install i update upgrade plugin addon login logout telemetry "
             "analytics server:ca:install cloud local:server:ca:install telemetry link unlink",
             grave="deploy publish cloud:deploy -deploy",
+            code="extract-i18n config cache e2e prepare cleanup typecheck inspect invoke console server:start "
+            "server:stop open build-module",
             reads="version help",
         ),
     ),
@@ -98,6 +101,7 @@ TOOLCHAINS: Table = table(
         by_verb(
             network="update init blobs sdk packages-pip blobs-fetch",
             reads="list topdir manifest help boards shields",
+            code="flash debugserver attach sign spdx twister config forall grep compare",
         ),
     ),
     (
@@ -122,7 +126,9 @@ TOOLCHAINS: Table = table(
     (
         "idf.py",
         by_verb(
-            network="update-dependencies add-dependency create-project-from-example docs", reads="--version"
+            network="update-dependencies add-dependency create-project-from-example docs",
+            code="flash monitor menuconfig set-target size fullclean erase-flash app bootloader reconfigure",
+            reads="--version",
         ),
     ),
     ("circup", by_verb(other="N")),
@@ -139,6 +145,8 @@ TOOLCHAINS: Table = table(
             network="connect disconnect pair tcpip",
             reads="version help",
             grave="reboot root remount disable-verity",
+            code="logcat install uninstall push pull devices forward reverse start-server kill-server wait-for-device "
+            "exec-out emu bugreport get-state",
         ),
     ),
     # Trees of sources
@@ -147,16 +155,37 @@ TOOLCHAINS: Table = table(
         by_verb(
             network="git-clone git-fetch git-push gerrit",
             grave="config-set config-edit config-unset",
+            code="st log describe desc commit ci edit squash split rebase abandon bookmark op undo restore root file "
+            "workspace absorb config git resolve evolog",
         ),
     ),
     (
         "fossil",
-        by_verb(network="clone sync pull push update up", grave="all settings user"),
+        by_verb(
+            network="clone sync pull push update up",
+            grave="all settings user",
+            code="add commit ci timeline open close checkout ui extras changes branch tag stash revert rm mv "
+            "merge cat blame",
+        ),
     ),
-    ("dolt", by_verb(network="clone fetch pull push login", grave="config backup")),
+    (
+        "dolt",
+        by_verb(
+            network="clone fetch pull push login",
+            grave="config backup",
+            code="sql add commit log branch checkout merge reset table schema blame conflicts remote dump "
+            "sql-server tag",
+        ),
+    ),
     ("p4", by_verb(other="N", bare="N", grave="submit obliterate user group protect admin")),
     ("cvs", by_verb(other="N")),
-    ("darcs pijul", by_verb(network="clone get pull push put send fetch")),
+    (
+        "darcs pijul",
+        by_verb(
+            network="clone get pull push put send fetch",
+            code="record rec whatsnew what add remove move revert log changes amend tag apply annotate rollback",
+        ),
+    ),
     (
         "ghq myrepos mr gita vcs repo meta mu-repo gitslave",
         by_verb(
@@ -165,7 +194,14 @@ TOOLCHAINS: Table = table(
         ),
     ),
     ("repo", by_verb(network="sync init upload download", reads="help")),
-    ("quilt stg git-branchless", by_verb(network="pull fetch mail email")),
+    (
+        "quilt stg git-branchless",
+        by_verb(
+            network="pull fetch mail email",
+            code="push pop refresh add edit series top applied unapplied import files fold header delete goto "
+            "float sink",
+        ),
+    ),
     (
         "gt spr ghstack sl git-town av",
         by_verb(network="sync submit s ss push repo get pull fetch auth", grave="land merge ship"),

@@ -2,11 +2,15 @@
 
 from app.permits.calls import Call, Table, asks_for_help, table
 from app.permits.letters import Finding
-from app.permits.programs.packages import verbs, words_of
+from app.permits.programs.verbs import verbs, words_of
 
 _MANAGERS_OF_VERSIONS = verbs(
     network="install add update upgrade sync fetch ls-remote list-remote list-all plugin plugin-add plugin-update "
     "uninstall remove self-update setup",
+    code="alias unalias local global set unset shell rehash reshim cache shim shims prune settings trust x doctor "
+    "tasks exec haddock sdist freeze configure repl list-bin path gen-bounds ghc ghci runghc switch pin reinstall "
+    "default override compile",
+    grave="upload publish",
     reads="ls list current which where version versions root prefix plugin-list",
 )
 

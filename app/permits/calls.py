@@ -207,7 +207,7 @@ def fetched(call: Call, word: Word) -> Finding:
 
 def runs_file(call: Call, word: Word, why: str = "runs a script") -> Finding:
     """A file is run, or read by something that runs it."""
-    if word.from_network or call.ground.was(call.scope.fetched, word):
+    if word.from_network or call.ground.was_fetched(word):
         return Finding("F", "runs what the network gives")
     if UNKNOWN in word.text or word.is_pipe:
         return Finding("U", "runs a file that only the run will tell")

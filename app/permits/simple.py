@@ -229,7 +229,8 @@ def _call(reading: "ShellReading", simple: Simple, rest: Sequence[Word]) -> Call
 
 
 _FORBIDDEN_TAILS = names(
-    "rm sudo sh bash dd mkfs shred su doas apt apt-get dnf yum apk npm pnpm yarn pip pip3 cargo gem gh git docker "
+    "rm sudo sh bash dd mkfs shred su doas apt apt-get dnf yum apk npm "
+    "npx pnpm pnpx bunx yarn uvx pipx pip pip3 cargo gem gh git docker "
     "kubectl helm terraform aws gcloud curl wget ssh scp"
 )
 
@@ -257,7 +258,8 @@ def _behind_dashes(call: Call) -> list[Finding]:
 _TO_A_PLACE = re.compile(
     r"(?:-o|-(?:out|output|outfile|outdir)"
     r"|--(?!no-)(?:[\w-]+[-_])?(?:out|output|dest|destination|save|export)(?:[-_]?(?:file|dir|path|folder|to|at))?"
-    r"|--(?!no-)(?:[\w-]+[-_])?(?:build|target|log|report|dump|write|cache|data|work|junit|xml)"
+    r"|--(?!no-)(?:[\w-]+[-_])?(?:build|target|log|reports?|results?|dump|write|cache|data|work|junit|xml|html|dist|"
+    r"coverage|artifacts?|site|bin|install|prefix)"
     r"[-_]?(?:file|dir|path|folder))"
     r"(?:=(.+))?",
     re.IGNORECASE,

@@ -1,6 +1,9 @@
 """Lists of commands with the letter each must get, and the place they are judged at."""
 
 from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
 
 from app.permits.place import CommandPlace
 
@@ -13,12 +16,25 @@ def listed(name: str) -> list[tuple[str, str]]:
     return [(letter, command.replace("¶", "\n")) for letter, command in rows]
 
 
-def public() -> list[tuple[str, str, str]]:
-    """Letter, command and where it stands in a public project; `¶` is a line feed."""
+class PublicCommand(NamedTuple):
+    """A command of a public project; its own programs are those that the project has or declares."""
+
+    letter: str
+    command: str
+    place: str
+    own: frozenset[str]
+
+    @property
+    def judged_at(self) -> CommandPlace:
+        return msgspec.structs.replace(PLACE, has_program=lambda name, folders: name in self.own)
+
+
+def public() -> list[PublicCommand]:
+    """Letter, command, where it stands, and the programs of the project that it runs; `¶` is a line feed."""
     rows = (HERE / "public.tsv").read_text(encoding="utf-8").splitlines()
     return [
-        (letter, command.replace("¶", "\n"), place)
-        for letter, command, place in (row.split("\t") for row in rows)
+        PublicCommand(letter, command.replace("¶", "\n"), place, frozenset(" ".join(own).split()))
+        for letter, command, place, *own in (row.split("\t") for row in rows)
     ]
 
 

@@ -21,10 +21,11 @@ _ASKS_ELSEWHERE = names(
     "remote "
     "self-update self-upgrade selfupdate selfupgrade whoami subscribe"
 )
-_SENDS_WHAT = re.compile(r"(?:push|upload|pull|download)[:_-].*")
+_SENDS_WHAT = re.compile(r"(?:push|upload|pull|download)[:_-].*|\w+[:_-](?:fetch|upload|download)")
 _ASKS_IN_A_GROUP = names(
     "install upgrade login logout clone push pull fetch download upload sync search self-update selfupdate"
 )
+_STARTERS = frozenset({"exec", "x", "dlx"})
 _NO_GROUP = names("help test tests lint check build new generate gen g add explain bench doc docs -")
 _PLAIN = re.compile(r"[a-z][A-Za-z0-9:_-]*")
 _SENDS = re.compile(r"--?(?!no-|skip-|force-|dry-)(?:[\w-]+-)?(?:publish|deploy|push|auto-?merge)(?:=(.*))?")
@@ -55,7 +56,9 @@ _TOLD_ABOUT_ITSELF = re.compile(
 
 def words_say(name: str, words: Sequence[Word]) -> list[Finding]:
     """What its words say everywhere, whatever program it is."""
-    plain = [word.text for word in words if _PLAIN.fullmatch(word.text)][:5]
+    plain = [word.text for word in words if _PLAIN.fullmatch(word.text)][:6]
+    if plain[:1] and plain[0] in _STARTERS:
+        plain = plain[2:]  # what it starts, and then what that is told
     verb, then = (*plain, "", "")[:2]
     is_group = _PLAIN.fullmatch(verb) is not None and verb not in _NO_GROUP
     if _FOR_OTHERS.fullmatch(verb) or (is_group and _FOR_OTHERS.fullmatch(then)):
@@ -96,7 +99,7 @@ def address_in(words: Sequence[Word]) -> str | None:
         if named_by.startswith("-") and _TOLD_ABOUT_ITSELF.match(named_by):
             continue
         found = _ADDRESS.match(value) or _ADDRESS.match(value.partition("=")[2])
-        if found and (value.startswith("http") or found[1] is None or found[1] not in _HERE):
+        if found and (found[1] is None or found[1] not in _HERE):
             return value
         if _HOST.fullmatch(value):
             return value

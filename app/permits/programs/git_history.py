@@ -2,7 +2,7 @@
 
 import re
 
-from app.permits.calls import written
+from app.permits.calls import fetched
 from app.permits.letters import Finding
 from app.permits.options import row, take
 from app.permits.programs.git_calls import (
@@ -114,7 +114,8 @@ def judge_branch(git: GitCall) -> list[Finding]:
     )
     if not changes and (lists or not taken.operands):
         return [Finding("R", "lists branches")]
-    return [Finding("E", "changes branches"), *roles(git, taken)]
+    doubt = [] if taken.is_sure else [Finding("U", "a word that only the run will tell may be an option")]
+    return [Finding("E", "changes branches"), *roles(git, taken), *doubt]
 
 
 def judge_tag(git: GitCall) -> list[Finding]:
@@ -191,7 +192,7 @@ def judge_clone(git: GitCall) -> list[Finding]:
     targets = taken.operands[1:2] or [
         literal(re.sub(r"\.git$|/$", "", w.text).rsplit("/", 1)[-1] or ".") for w in taken.operands[:1]
     ]
-    return [*found, *(written(git.call, word) for word in targets)]
+    return [*found, *(fetched(git.call, word) for word in targets)]
 
 
 def judge_fetch(git: GitCall) -> list[Finding]:

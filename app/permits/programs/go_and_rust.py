@@ -15,8 +15,8 @@ _CARGO = verbs(
     grave="publish yank owner login logout release smart-release workspaces-publish",
     edits="new init",
     code="clippy metadata nextest fuzz xtask miri llvm-cov expand rustc rustdoc fix tarpaulin codspeed deb hack msrv "
-    "udeps machete sort make readme cache report config insta mutants criterion bloat asm flamegraph ndk zigbuild component "
-    "leptos tauri dylint careful all-features about public-api rdme spellcheck llvm-lines geiger modules "
+    "udeps machete sort make readme cache report config insta mutants criterion bloat asm flamegraph ndk zigbuild "
+    "component leptos tauri dylint careful all-features about public-api rdme spellcheck llvm-lines geiger modules "
     "sweep depgraph generate-rpm packager dist",
     valued="-Z --config --color -C",
     reads=_CARGO_READS,

@@ -11,6 +11,8 @@ from app.permits.words import names
 def _gradle(call: Call) -> list[Finding]:
     """Each word that is no option is a task."""
     found = _GRADLE(call)
+    if any(word.text == "--scan" for word in call.words):
+        found.append(Finding("N", "--scan sends what was built to a service"))
     return [*found, *(named_script(word, call.name) for word in words_of(call) if GRAVE.fullmatch(word.text))]
 
 

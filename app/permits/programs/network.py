@@ -7,7 +7,7 @@ from app.permits.letters import Finding
 from app.permits.options import row, take
 from app.permits.paths import file_name
 from app.permits.programs.wrapping import judge_known_part
-from app.permits.words import UNKNOWN, Word
+from app.permits.words import STAR, UNKNOWN, Word
 
 _CURL = (
     "o=:fetch output=:fetch output-dir=:write O J T=:read upload-file=:read K=:read config=:read d=:data "
@@ -77,7 +77,7 @@ def _curl(call: Call) -> list[Finding]:
     if taken.has("O", "remote-name", "remote-name-all"):
         folder = taken.values("output-dir")
         for word in addresses:
-            name = file_name(word.text.partition("?")[0])
+            name = file_name(word.text.partition("?")[0]).replace(UNKNOWN, STAR)  # behind the last slash
             found.append(fetched(call, Word(f"{folder[0].text}/{name}" if folder else name)))
     if taken.has("J", "remote-header-name"):
         found.append(Finding("U", "the server says which file is written"))

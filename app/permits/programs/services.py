@@ -366,7 +366,15 @@ SERVICES: Table = table(
         ),
     ),
     (
-        "firebase fly flyctl wrangler heroku railway render eb cf",
+        "wrangler",
+        service(
+            network="list ls logs tail info whoami deployments-list versions-list versions-view",
+            code="dev types init generate docs check build pages-dev pages-functions d1-migrations-create",
+            reads="version help",
+        ),
+    ),
+    (
+        "firebase fly flyctl heroku railway render eb cf",
         service(
             network="list ls logs status info whoami ps apps",
             code="dev serve emulators:start",

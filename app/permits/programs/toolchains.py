@@ -78,7 +78,7 @@ TOOLCHAINS: Table = table(
         by_verb(network="add update npm create search", grave="publish publish-release deploy"),
     ),
     (
-        "ember nest ng sails gatsby vue nuxi hexo hakyll-init create-react-app yo plop giget lambo laravel "
+        "ember nest ng sails gatsby vue nuxi hexo hakyll-init yo plop giget lambo laravel "
         "laravel-zero lumen symfony blitz redwood wasp sencha polymer preact stencil",
         by_verb(
             network="new create init add install i update upgrade plugin addon login logout telemetry "
@@ -90,8 +90,8 @@ TOOLCHAINS: Table = table(
         ),
     ),
     (
-        "create-vite create-next-app create-svelte create-astro create-expo-app create-t3-app create-remix "
-        "create-vue create-nuxt-app create-docusaurus create-strapi-app create-electron-app "
+        "create-react-app create-vite create-next-app create-svelte create-astro create-expo-app create-t3-app "
+        "create-remix create-vue create-nuxt-app create-docusaurus create-strapi-app create-electron-app "
         "express-generator wstool rosinstall gclient jiri",
         by_verb(other="N", bare="N"),
     ),

@@ -14,6 +14,8 @@ TOOLS: Table = table(
         "samu msbuild xbuild nant cake phing robo jake mage",
         _RUNS,
     ),
+    # What shows a file with the program that is for it
+    ("open xdg-open", _RUNS),
     # Databases that move
     (
         "dbmate flyway liquibase alembic sqlx diesel sea-orm-cli typeorm sequelize knex prisma drizzle-kit "

@@ -147,6 +147,8 @@ def _through(call: Call, at: int) -> list[Finding]:
             words.pop(0)
     if words and words[0].text == "--":
         words.pop(0)
+    while words and words[0].text.startswith("+"):
+        words.pop(0)  # hatch: in which of its environments
     if words:
         call.run(words, call.feed, is_of_project=True)
     return found

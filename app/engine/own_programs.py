@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from app.permits.manifests import MOST_BYTES, is_manifest, named_in
+from tools.patterns import late
 
 _KEPT_IN = (
     "node_modules/.bin",
@@ -23,10 +23,11 @@ _KEPT_IN = (
     "target/debug",
     "target/release",
 )
-"""Where programs of a project lie."""
+"""Where programs of a project lie; `cmd` has a folder for each that Go makes."""
 _OF_OTHERS = frozenset({"node_modules", "vendor", ".venv", "venv", "site-packages", "target", ".git"})
 """Folders of what was fetched: what stands in them is not the project's word."""
 _MOST_ENTRIES = 5_000
+_NAME = late(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,200}")
 
 
 class OwnPrograms:
@@ -39,7 +40,7 @@ class OwnPrograms:
 
     def have(self, workspace: str, name: str, folders: Sequence[str]) -> bool:
         """Whether one of that name is there, for one who stands in one of these folders (or in the workspace)."""
-        return any(
+        return _NAME.fullmatch(name) is not None and any(
             name in self._names(folder) or self._lies_in(workspace, folder, name)
             for folder in _upwards(workspace, folders)
         )
@@ -52,6 +53,9 @@ class OwnPrograms:
         return known
 
     def _manifests(self, folder: str) -> Iterator[frozenset[str]]:
+        # The readers are needed when a program comes up that nobody knows, and not at the start.
+        from app.permits.manifests import MOST_BYTES, is_manifest, named_in  # noqa: PLC0415
+
         try:
             entries = list(islice(os.scandir(folder), _MOST_ENTRIES))
         except OSError:
@@ -60,8 +64,8 @@ class OwnPrograms:
             if not is_manifest(entry.name) or not entry.is_file(follow_symlinks=False):
                 continue
             try:
-                if self._is_old(entry.stat(follow_symlinks=False)):
-                    yield named_in(entry.name, _text(entry.path))
+                if self.is_old(entry.stat(follow_symlinks=False)):
+                    yield named_in(entry.name, _text(entry.path, MOST_BYTES + 1))
             except OSError:
                 continue
 
@@ -72,12 +76,14 @@ class OwnPrograms:
                 known = os.lstat(path)
             except (OSError, ValueError):
                 continue
-            if self._is_old(known) and os.path.realpath(path).startswith(workspace + "/"):
+            real = os.path.realpath(path)
+            is_program = os.path.exists(real) if kept == "cmd" else os.path.isfile(real)  # noqa: PTH110, PTH113
+            if is_program and self.is_old(known) and real.startswith(workspace + "/"):
                 return True
         return False
 
-    def _is_old(self, known: os.stat_result) -> bool:
-        """It stood so when the session began. Nobody can put this time back, and moving a file changes it too."""
+    def is_old(self, known: os.stat_result) -> bool:
+        """It stood so when the session began. No program can put this time back, and moving a file changes it too."""
         return known.st_ctime_ns < self._began
 
 
@@ -93,6 +99,6 @@ def _upwards(workspace: str, folders: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _text(path: str) -> str:
+def _text(path: str, most: int) -> str:
     with open(path, "rb") as file:  # noqa: PTH123  (a plain text, as scandir gives it)
-        return file.read(MOST_BYTES + 1).decode("utf-8", "replace")
+        return file.read(most).decode("utf-8", "replace")

@@ -205,9 +205,18 @@ def fetched(call: Call, word: Word) -> Finding:
     return found
 
 
+def _was_fetched(call: Call, word: Word) -> bool:
+    """It is from the network, or lies in a folder that is."""
+    fetched = call.scope.fetched
+    folders = tuple(f"{one}/" for one in fetched)
+    return bool(fetched) and any(
+        form in fetched or form.startswith(folders) for form in call.ground.forms(word.text)
+    )
+
+
 def runs_file(call: Call, word: Word, why: str = "runs a script") -> Finding:
     """A file is run, or read by something that runs it."""
-    if word.from_network or call.ground.was_fetched(word):
+    if word.from_network or _was_fetched(call, word):
         return Finding("F", "runs what the network gives")
     if UNKNOWN in word.text or word.is_pipe:
         return Finding("U", "runs a file that only the run will tell")

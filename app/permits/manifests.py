@@ -6,7 +6,7 @@ From a text to names; a manifest that cannot be read names nothing. Which files 
 import re
 import tomllib
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -14,6 +14,7 @@ MOST_BYTES = 1_000_000
 """A longer manifest names nothing."""
 _MOST_NAMES = 5_000
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
+_PACKAGE = re.compile(r"(?:@[\w.-]+/)?[\w.-]+")
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 _VERSION = re.compile(r"v\d+")
 
@@ -37,13 +38,13 @@ def is_manifest(file: str) -> bool:
 
 def _package_json(text: str) -> Iterable[str]:
     """What it installs as programs, and the packages that it is worked on with: these are mostly named as theirs."""
-    told = msgspec.json.decode(text)
+    told = msgspec.json.decode(text, type=dict[str, Any])
     programs = told.get("bin")
     if isinstance(programs, str):
         yield str(told.get("name", "")).rpartition("/")[2]
     yield from _keys(programs)
     for kind in ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies"):
-        for name in _keys(told.get(kind)):
+        for name in filter(_PACKAGE.fullmatch, _keys(told.get(kind))):
             scope, _, short = name.rpartition("/")
             yield from (short, short.removesuffix("-cli"))
             if short == "cli":
@@ -68,7 +69,7 @@ def _pyproject(text: str) -> Iterable[str]:
 
 
 def _requirements(told: object) -> Iterable[str]:
-    for one in told if isinstance(told, list) else ():  # pyright: ignore[reportUnknownVariableType]
+    for one in _list(told):
         found = _REQUIREMENT.match(one) if isinstance(one, str) else None
         if found:
             yield found[1]
@@ -92,8 +93,7 @@ def _setup_cfg(text: str) -> Iterable[str]:
 def _cargo(text: str) -> Iterable[str]:
     told = tomllib.loads(text)
     yield str(_table(told.get("package")).get("name", ""))
-    programs = told.get("bin")
-    yield from (str(_table(one).get("name", "")) for one in programs if programs)  # pyright: ignore
+    yield from (str(_table(one).get("name", "")) for one in _list(told.get("bin")))
 
 
 def _go_mod(text: str) -> Iterable[str]:
@@ -104,9 +104,9 @@ def _go_mod(text: str) -> Iterable[str]:
 
 
 def _composer(text: str) -> Iterable[str]:
-    told = msgspec.json.decode(text)
+    told = msgspec.json.decode(text, type=dict[str, Any])
     programs = told.get("bin")
-    for one in [programs] if isinstance(programs, str) else programs or ():
+    for one in [programs] if isinstance(programs, str) else _list(programs):
         yield str(one).rpartition("/")[2]
     for kind in ("require", "require-dev"):
         yield from (name.rpartition("/")[2] for name in _keys(told.get(kind)))
@@ -134,11 +134,15 @@ def _cabal(text: str) -> Iterable[str]:
 
 
 def _keys(told: object) -> list[str]:
-    return [str(key) for key in told] if isinstance(told, dict) else []  # pyright: ignore
+    return list(_table(told))
 
 
 def _table(told: object) -> dict[str, Any]:
-    return told if isinstance(told, dict) else {}  # pyright: ignore
+    return cast("dict[str, Any]", told) if isinstance(told, dict) else {}
+
+
+def _list(told: object) -> list[object]:
+    return cast("list[object]", told) if isinstance(told, list) else []
 
 
 _READERS: dict[str, Callable[[str], Iterable[str]]] = {

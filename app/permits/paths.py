@@ -208,14 +208,6 @@ class PathGround:
         """Whether it is one of these files."""
         return bool(files) and any(form in files for form in self.forms(word.text))
 
-    def was_fetched(self, word: Word) -> bool:
-        """It is from the network, or lies in a folder that is."""
-        fetched = self.scope.fetched
-        return bool(fetched) and any(
-            form in fetched or form.startswith(tuple(f"{one}/" for one in fetched))
-            for form in self.forms(word.text)
-        )
-
     def _is_linked(self, path: str) -> bool:
         links = self.scope.links
         return bool(links) and any(path == link or path.startswith(link + "/") for link in links)

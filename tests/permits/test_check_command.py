@@ -77,6 +77,14 @@ def test_rules_of_the_settings_decide_and_are_named(
     ]
 
 
+def test_a_program_that_the_project_declares_is_its_own(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "package.json").write_text('{"devDependencies": {"frobnicate": "1", "rm": "1"}}')
+    run(["check", "--json", "frobnicate", "blobnicate", "rm -rf ~"])
+    assert [one["letter"] for one in lines(capsys)] == ["X", "U", "F"]
+
+
 def test_a_project_allows_nothing_before_its_text_was_accepted(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

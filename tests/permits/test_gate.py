@@ -70,6 +70,29 @@ async def test_in_ask_a_read_runs_and_a_change_waits_for_a_yes(tmp_path: Path) -
     ]
 
 
+async def test_a_program_that_nobody_knows_is_asked_about_once(tmp_path: Path) -> None:
+    go = call("bash", command="frobnicate --all")
+    play = stage(tmp_path, go, go, call("bash", command='frobnicate "$x"'), say("ok"), mode="auto-edit")
+    asked = await answered(play, ApprovalReply(allows=True, rule="bash: frobnicate **"))
+    (approval,) = [event.approval for event in asked if event.approval]
+    assert (approval.letter, approval.floor_word) == ("U", None)
+    assert [rule.text for rule in approval.rules][-1] == "bash: frobnicate **"
+    assert decisions(play)[0]["by"] == "person"
+    assert len(results(play)) == 3 and all("not found" in text for text in results(play))
+
+
+async def test_what_the_agent_declares_by_itself_is_asked_about(tmp_path: Path) -> None:
+    play = stage(
+        tmp_path,
+        call("write", path="package.json", content='{"devDependencies": {"frobnicate": "1"}}'),
+        call("bash", command="frobnicate"),
+        say("ok"),
+        mode="auto-edit",
+    )
+    asked = await answered(play, ApprovalReply(allows=False))
+    assert [event.approval.letter for event in asked if event.approval] == ["U"]
+
+
 async def test_a_no_tells_the_model_why(tmp_path: Path) -> None:
     play = stage(tmp_path, call("write", path="a.txt", content="x"), say("ok"))
     await answered(play, ApprovalReply(allows=False, reason="use b.txt instead"))

@@ -151,7 +151,9 @@ def _rights(call: Call) -> list[Finding]:
         found.append(Finding("U", "which rights, only the run will tell"))
     if deeply:
         found += [
-            Finding("F", "changes rights of everything") for word in rest if call.ground.is_outside(word)
+            Finding("F", "changes rights of everything")
+            for word in rest
+            if call.ground.is_surely_outside(word)
         ]
         found += [
             Finding("U", "changes rights of what only the run will tell") for word in rest if word.is_unknown

@@ -21,7 +21,10 @@ _NPM_READ = names(
 )
 _NPM_GRAVE = names("publish unpublish deprecate owner access dist-tag team token star unstar hook org")
 _NPM_RUN = frozenset(["run", "run-script", "rum", "urn"])
-_NPM_VALUED = names("-C --prefix --cwd --dir -w --workspace --filter -F")
+_NPM_VALUED = names(
+    "-C --prefix --cwd --dir -w --workspace --filter -F --registry --network-timeout --network-concurrency --mutex "
+    "--cache-folder --modules-folder --loglevel"
+)
 
 
 def _npm(call: Call) -> list[Finding]:
@@ -195,7 +198,7 @@ def _keeps_settings(judge: Judge, *, is_outside: Callable[[set[str]], bool]) -> 
     return with_settings
 
 
-_COREPACK = verbs(network="prepare use up pack", grave="enable disable install")
+_COREPACK = verbs(network="prepare use up pack install", grave="enable disable")
 
 
 def _corepack(call: Call) -> list[Finding]:
@@ -293,7 +296,15 @@ PACKAGES: Table = table(
         ),
     ),
     ("nuget", verbs(network="install restore", grave="push")),
-    ("mix rebar3", _mix),
+    ("mix", _mix),
+    (
+        "rebar3",
+        verbs(
+            network="get-deps deps upgrade update local pkgs plugins search",
+            grave="hex publish",
+            code="ct eunit dialyzer xref as do release tar cover edoc escriptize lock unlock path relup",
+        ),
+    ),
     (
         "brew",
         verbs(

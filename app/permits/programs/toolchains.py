@@ -121,6 +121,7 @@ TOOLCHAINS: Table = table(
             network="core lib update upgrade outdated board-search core-install lib-install",
             reads="version config-dump core-list lib-list board-list board-listall",
             code="compile upload sketch board debug monitor",
+            grave="config-init config-set config-add config-delete config-remove",
         ),
     ),
     (

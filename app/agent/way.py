@@ -40,15 +40,27 @@ Progress = Callable[[ToolResult], None]
 
 
 class Gate(Protocol):
-    """Whether a call may run, on the arguments with which it would."""
+    """Whether a call may run, on the arguments with which it would. Where it looks at files in a thread and lets the
+    call run, it calls `beside` there: one way to a thread costs more than what is looked at."""
 
     async def __call__(
-        self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None, *, tool: Tool
+        self,
+        call: ToolCall,
+        arguments: dict[str, Any],
+        parent_id: str | None,
+        *,
+        tool: Tool,
+        beside: Callable[[], None],
     ) -> Verdict: ...
 
 
 async def open_gate(
-    call: ToolCall, arguments: dict[str, Any], parent_id: str | None, *, tool: Tool
+    call: ToolCall,
+    arguments: dict[str, Any],
+    parent_id: str | None,
+    *,
+    tool: Tool,
+    beside: Callable[[], None],
 ) -> Verdict:
     """Where nobody has made a gate, everything may run."""
     return Verdict()
@@ -133,16 +145,17 @@ class Way:
         try:
             shown = named(tool, _readable(call))
             arguments = _fitting(tool, shown)
+            context, touched = self._tool_context(call, self._masked_progress(progress)), _Touched()
+            gate = partial(self._gate, tool=tool, beside=lambda: touched.look(arguments, context))
             with self._abort.interrupting():
-                for ask in (self._hooks.before_tool, partial(self._gate, tool=tool)):
+                for ask in (self._hooks.before_tool, gate):
                     verdict = await _asked(ask(call, shown, self._parent_id))
                     if verdict.is_blocked:
                         return self._masks.progress(_blocked(verdict))  # the words of whoever says no
                     if verdict.arguments is not None:
                         shown = named(tool, verdict.arguments)
                         arguments = _fitting(tool, shown)
-            context = self._tool_context(call, self._masked_progress(progress))
-            touches = await _touches(arguments, context)
+            touches = await touched.of(arguments, context)
         except ToolError as problem:
             return failure(str(problem), problem.details)
         except Aborted:
@@ -270,10 +283,25 @@ def _blocked(verdict: Verdict) -> ToolResult:
     return msgspec.structs.replace(told, terminate=verdict.terminate)
 
 
-async def _touches(arguments: Any, context: ToolContext) -> Touches:
-    if not isinstance(arguments, TouchesFiles):
-        return NOTHING
-    try:
-        return await asyncio.to_thread(arguments.touches, context)
-    except (ToolError, OSError, ValueError):
-        return NOTHING  # The tool itself says what is wrong with its path.
+class _Touched:
+    """What a call touches with the arguments with which it runs, looked at once."""
+
+    def __init__(self) -> None:
+        self._looked_at: Any = None
+        self._found = NOTHING
+
+    def look(self, arguments: Any, context: ToolContext) -> None:
+        """For a thread."""
+        self._looked_at, self._found = arguments, NOTHING
+        if isinstance(arguments, TouchesFiles):
+            try:
+                self._found = arguments.touches(context)
+            except (ToolError, OSError, ValueError):
+                pass  # The tool itself says what is wrong with its path.
+
+    async def of(self, arguments: Any, context: ToolContext) -> Touches:
+        if self._looked_at is not arguments:
+            if not isinstance(arguments, TouchesFiles):
+                return NOTHING
+            await asyncio.to_thread(self.look, arguments, context)
+        return self._found

@@ -25,12 +25,12 @@ from app.values.messages import (
     CustomMessage,
     Message,
     SystemMessage,
+    ToolDeclaration,
     ToolResultMessage,
     UnknownMessage,
     UserMessage,
 )
 from app.values.usage import Usage
-from app.values.wire import to_wire
 
 
 class ContextLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +58,7 @@ def _characters(message: Message) -> int:
             return sum(_block_characters(block) for block in message.content)
         case SystemMessage():
             sections = sum(len(text or "") for text in (message.sections or {}).values())
-            tools = len(encode_json(to_wire(message.tools_added or ())))
+            tools = sum(_tool_characters(tool) for tool in message.tools_added or ())
             return len(text_of(message.content)) + sections + tools
         case BashExecutionMessage():
             return 0 if message.exclude_from_context else len(message.command) + len(message.output)
@@ -68,6 +68,11 @@ def _characters(message: Message) -> int:
             return 0
         case _:
             assert_never(message)
+
+
+def _tool_characters(tool: ToolDeclaration) -> int:
+    names = len('{"name":"","description":"","parameters":},')
+    return names + len(tool.name) + len(tool.description) + len(encode_json(tool.parameters))
 
 
 def _block_characters(block: Content) -> int:

@@ -1,13 +1,12 @@
-"""The gate: whether a call of a tool may run. It judges, goes by mode and rules, asks, and writes down what came of it.
+"""The gate: whether a call of a tool may run. It goes by mode and rules, asks, and writes down what came of it.
 
-What a command does, what rules say and what a mode makes of it is `app.permits`' business, which looks at nothing.
+What a call would do is looked at in `judging`.
 Whoever can answer (a person at the full screen, a program over RPC) answers the future of a `QuestionAsked`.
 """
 
 import asyncio
-import os
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -17,6 +16,7 @@ from app.engine.answering import Answering, ApprovalReply
 from app.engine.boxes import Boxes
 from app.engine.conversation import Conversation
 from app.engine.hosts import Hosts
+from app.engine.judging import Judging
 from app.engine.known_definitions import KnownDefinitions
 from app.engine.leaving import allow_place, place_rules
 from app.engine.options import SessionOptions
@@ -27,7 +27,7 @@ from app.engine.telling import Telling
 from app.engine.whereabouts import Whereabouts
 from app.permits.decide import MODES, CallDecision, Mode, Policy, decide, floor_word, is_by_mode, would_answer
 from app.permits.kept_back import kept_back
-from app.permits.leaving import is_leaving, leaving, staying
+from app.permits.leaving import is_leaving, staying
 from app.permits.letters import MEANING, CallPart
 from app.permits.place import CommandPlace
 from app.permits.rules import Deed, PermitRule, PermitRules, RuleProblem, offered, parse
@@ -36,9 +36,6 @@ from app.values.content import ToolCall
 from app.values.events import EntryAppended
 from app.values.unable import Unable
 from tools.base import Tool, ToolError
-from tools.edits.named import files_meant, patch_in_command
-from tools.files.paths import absolute
-from tools.files.places import exists
 from tools.running.own_shell import own_snapshot
 from tools.running.shell import SpawnHook, SpawnPlan
 from tools.workspace import Workspace
@@ -93,6 +90,9 @@ class Permits:
                 keep=self._keep_rule,
                 note=self._note,
             ),
+        )
+        self._judging = Judging(
+            workspace, self._whereabouts, self.boxes, rules=self.rules, policy=self.policy
         )
         self.answering = Answering(standing, options, telling)
         self._definitions = KnownDefinitions(standing.agent_dir / "mcp-allowed.json")
@@ -167,7 +167,13 @@ class Permits:
     # The way of a call
 
     async def check(
-        self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None, *, tool: Tool
+        self,
+        call: ToolCall,
+        arguments: dict[str, Any],
+        parent_id: str | None,
+        *,
+        tool: Tool,
+        beside: Callable[[], None],
     ) -> Verdict:
         """Whether it may run; asked until it is decided, for a person may change what would run."""
         if call.name == "bash":
@@ -178,7 +184,7 @@ class Permits:
         while True:
             now = arguments if changed is None else changed
             place, decision, rules, mode = await asyncio.to_thread(
-                self._judge, call.name, now, tool.is_read_only, tool.claim
+                self._judging.looked_at, call.name, now, tool, beside
             )
             self._warn_once(*map(str, rules.problems))
             self._warn_once(*(f"No allow rule of the {one}'s counts." for one in rules.left_out))
@@ -212,60 +218,7 @@ class Permits:
 
     def judge(self, name: str, arguments: Mapping[str, Any], *, is_read_only: bool = False) -> CallDecision:
         """The same without doing anything."""
-        return self._judge(name, arguments, is_read_only)[1]
-
-    def _judge(
-        self, name: str, arguments: Mapping[str, Any], is_read_only: bool, claim: str = ""
-    ) -> tuple[CommandPlace, CallDecision, PermitRules, Mode]:
-        """With the place, the rules and the mode that it was judged by."""
-        # The parser and the tables of programs are needed at the first call, and not at the start.
-        from app.permits.tools import CallRequest, judge_call, judged_as  # noqa: PLC0415
-
-        patch = patch_in_command(arguments) if name == "bash" else None
-        if patch is not None and not self._workspace.shell().is_persistent:
-            name, arguments = "apply_patch", {"input": patch}
-        place = self._whereabouts.place(
-            self._workspace.cwd,
-            self._workspace.shell().passed_names,
-            stands_in=self._stands_in(name, arguments),
-            has_box=self.boxes.are_in_force,
-        )
-        if name == "bash" and isinstance(cwd := arguments.get("cwd"), str) and cwd.strip():
-            place = msgspec.structs.replace(
-                place, folder=os.path.realpath(absolute(cwd, self._workspace.cwd))
-            )
-        own = self._workspace.shell().own
-        if own is not None and own.known is not None:
-            place = msgspec.structs.replace(
-                place, aliases=own.known.aliases, functions=frozenset(own.known.functions)
-            )
-        path, *also = self._paths(name, arguments) or (None,)
-        is_staged = name == "resolve"
-        request = CallRequest(
-            tool="edit" if is_staged and path is not None else judged_as(name),
-            arguments=arguments,
-            path=path,
-            also=tuple(filter(None, also)),
-            claim=claim,
-            is_read_only=is_read_only or (is_staged and arguments.get("action") == "discard"),
-        )
-        rules = self.rules()
-        policy = self.policy(rules)
-        decision = decide(judge_call(request, place), request.tool, policy, place)
-        if name == "bash" and arguments.get("outside") is True and self.boxes.are_in_force:
-            reason = str(arguments.get("reason") or "")
-            decision = leaving(decision, str(arguments.get("command")), reason, policy.mode)
-        return place, decision, rules, policy.mode
-
-    def _stands_in(self, name: str, arguments: Mapping[str, Any]) -> str | None:
-        """Where a command begins: in a shell that lasts nobody knows where that has gone."""
-        if name != "bash":
-            return None
-        raw = arguments.get("cwd")
-        if isinstance(raw, str) and raw:
-            return absolute(raw, self._workspace.cwd)
-        has_own_shell = bool(arguments.get("background") or arguments.get("pty"))
-        return "" if self._workspace.shell().is_persistent and not has_own_shell else None
+        return self._judging.judged(name, arguments, is_read_only)[1]
 
     def watching(self, hook: SpawnHook | None) -> SpawnHook | None:
         """A hook that makes another command of it is judged by what it made: that runs without a question, or not."""
@@ -287,14 +240,6 @@ class Permits:
             return after
 
         return watched
-
-    def _paths(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, ...]:
-        """As the tool reads its arguments: with `@`, quotes, `~`, and the spellings that it tries."""
-        if name == "resolve":
-            id = arguments.get("id")
-            is_applied = arguments.get("action") == "apply"
-            return self._workspace.pending.paths(id if isinstance(id, str) else None) if is_applied else ()
-        return files_meant(name, arguments, self._workspace.cwd, lambda path: exists(self._workspace, path))
 
     # Asking
 

@@ -158,10 +158,11 @@ async def test_a_mark_is_no_secret_in_another_file_and_plain_text_in_a_command(t
     play = stage(tmp_path, call("read", path=".env"), say("read"))
     await play.prompt("go")
     mark = play.session.secrets.found[-1].mark
+    strange = f"{mark[:-3]}{'00' if mark[-3:-1] != '00' else '11'}]"  # its last digits were not made here
     play.script.responses += (
         call("write", path="config.py", content=f"TOKEN = '{mark}'\n"),
         call("bash", command=f"echo '{mark}' > told; cat told"),
-        call("write", path="docs.md", content="A mark looks like [secret:github-token:0123456789].\n"),
+        call("write", path="docs.md", content=f"A mark looks like {strange}.\n"),
         say("done"),
     )
     await play.prompt("go")

@@ -1,0 +1,111 @@
+"""What a call would do, and what mode and rules make of it: what there is to look at is gathered here.
+
+What a command does, what rules say and what a mode makes of it is `app.permits`' business, which looks at nothing.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from app.engine.boxes import Boxes
+from app.engine.whereabouts import Whereabouts
+from app.permits.decide import CallDecision, Mode, Policy, decide
+from app.permits.leaving import leaving
+from app.permits.place import CommandPlace
+from app.permits.rules import PermitRules
+from tools.base import Tool
+from tools.edits.named import files_meant, patch_in_command
+from tools.files.paths import absolute
+from tools.files.places import exists
+from tools.workspace import Workspace
+
+Judged = tuple[CommandPlace, CallDecision, PermitRules, Mode]
+"""The place that it was judged in, what came of it, and the rules and the mode that it was judged by."""
+
+
+class Judging:
+    """For one session's gate. It does nothing."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        whereabouts: Whereabouts,
+        boxes: Boxes,
+        *,
+        rules: Callable[[], PermitRules],
+        policy: Callable[[PermitRules], Policy],
+    ) -> None:
+        self._workspace = workspace
+        self._whereabouts = whereabouts
+        self._boxes = boxes
+        self._rules = rules
+        self._policy = policy
+
+    def looked_at(
+        self, name: str, arguments: Mapping[str, Any], tool: Tool, beside: Callable[[], None]
+    ) -> Judged:
+        """For a thread. `beside` is called where it may run."""
+        judged = self.judged(name, arguments, tool.is_read_only, tool.claim)
+        if judged[1].outcome == "run":
+            beside()
+        return judged
+
+    def judged(self, name: str, arguments: Mapping[str, Any], is_read_only: bool, claim: str = "") -> Judged:
+        # The parser and the tables of programs are needed at the first call, and not at the start.
+        from app.permits.tools import CallRequest, judge_call, judged_as  # noqa: PLC0415
+
+        patch = patch_in_command(arguments) if name == "bash" else None
+        if patch is not None and not self._workspace.shell().is_persistent:
+            name, arguments = "apply_patch", {"input": patch}
+        place = self._whereabouts.place(
+            self._workspace.cwd,
+            self._workspace.shell().passed_names,
+            stands_in=self._stands_in(name, arguments),
+            has_box=self._boxes.are_in_force,
+        )
+        if name == "bash" and isinstance(cwd := arguments.get("cwd"), str) and cwd.strip():
+            place = msgspec.structs.replace(
+                place, folder=os.path.realpath(absolute(cwd, self._workspace.cwd))
+            )
+        own = self._workspace.shell().own
+        if own is not None and own.known is not None:
+            place = msgspec.structs.replace(
+                place, aliases=own.known.aliases, functions=frozenset(own.known.functions)
+            )
+        path, *also = self._paths(name, arguments) or (None,)
+        is_staged = name == "resolve"
+        request = CallRequest(
+            tool="edit" if is_staged and path is not None else judged_as(name),
+            arguments=arguments,
+            path=path,
+            also=tuple(filter(None, also)),
+            claim=claim,
+            is_read_only=is_read_only or (is_staged and arguments.get("action") == "discard"),
+        )
+        rules = self._rules()
+        policy = self._policy(rules)
+        decision = decide(judge_call(request, place), request.tool, policy, place)
+        if name == "bash" and arguments.get("outside") is True and self._boxes.are_in_force:
+            reason = str(arguments.get("reason") or "")
+            decision = leaving(decision, str(arguments.get("command")), reason, policy.mode)
+        return place, decision, rules, policy.mode
+
+    def _stands_in(self, name: str, arguments: Mapping[str, Any]) -> str | None:
+        """Where a command begins: in a shell that lasts nobody knows where that has gone."""
+        if name != "bash":
+            return None
+        raw = arguments.get("cwd")
+        if isinstance(raw, str) and raw:
+            return absolute(raw, self._workspace.cwd)
+        has_own_shell = bool(arguments.get("background") or arguments.get("pty"))
+        return "" if self._workspace.shell().is_persistent and not has_own_shell else None
+
+    def _paths(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+        """As the tool reads its arguments: with `@`, quotes, `~`, and the spellings that it tries."""
+        if name == "resolve":
+            id = arguments.get("id")
+            is_applied = arguments.get("action") == "apply"
+            return self._workspace.pending.paths(id if isinstance(id, str) else None) if is_applied else ()
+        return files_meant(name, arguments, self._workspace.cwd, lambda path: exists(self._workspace, path))

@@ -36,13 +36,16 @@ class ModelChoice:
         """The models that cycling goes through; empty: all that have credentials."""
         self._levels_of = levels_of
         """Levels that are wished for some models, by `provider/model`; they count when one switches to it."""
-        self.model = model
+        self.model: Model | None = None
         """Changed by the verbs only."""
         self._followers: list[Callable[[], None]] = []
         self.missing: str | None = None
         """The model of this session, when it cannot be had: none answers in its place until somebody says so."""
         self._wanted: ThinkingLevel = thinking
         """What was asked for; a model that cannot do it gets the nearest it can."""
+        self.thinking: ThinkingLevel = thinking
+        """The level in force."""
+        self._use(model)
         self.is_thinking_asked = is_thinking_asked
         """Somebody asked for this level, when bayou was started or since: no default, which may be another later."""
 
@@ -52,12 +55,12 @@ class ModelChoice:
 
     def _use(self, model: Model | None) -> None:
         self.model = model
+        self._clamp()
         for follower in self._followers:
             follower()
 
-    @property
-    def thinking(self) -> ThinkingLevel:
-        return clamp_level(self.model, self._wanted) if self.model else self._wanted
+    def _clamp(self) -> None:
+        self.thinking = clamp_level(self.model, self._wanted) if self.model else self._wanted
 
     @property
     def levels(self) -> tuple[ThinkingLevel, ...]:
@@ -118,14 +121,15 @@ class ModelChoice:
     def set(self, model: Model) -> bool:
         """Switches; True if the thinking level in force changed with it."""
         before = self.thinking
+        self._wanted = self._levels_of().get(model.key, self._wanted)
         self._use(model)
         self.missing = None
-        self._wanted = self._levels_of().get(model.key, self._wanted)
         return self.thinking != before
 
     def set_thinking(self, level: ThinkingLevel) -> bool:
         before = self.thinking
         self._wanted = level
+        self._clamp()
         self.is_thinking_asked = True
         return self.thinking != before
 

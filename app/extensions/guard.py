@@ -218,9 +218,10 @@ class _Timer:
 
     def __init__(self) -> None:
         self.depth = 0
-        self.previous: Any = None
+        self.on_signal = self._fire
+        """The handler: one object, to be known again."""
 
-    def fire(self, number: int, frame: types.FrameType | None) -> None:
+    def _fire(self, number: int, frame: types.FrameType | None) -> None:
         if self.depth:
             raise _Blocked
 
@@ -237,7 +238,9 @@ def _interrupted_after(seconds: float) -> Generator[None]:
     if _timer.depth or not _can_interrupt():  # within another's limit already
         yield
         return
-    previous = signal.signal(signal.SIGALRM, _timer.fire)
+    before = signal.getsignal(signal.SIGALRM)
+    if before is not _timer.on_signal:
+        signal.signal(signal.SIGALRM, _timer.on_signal)
     _timer.depth = 1
     # It comes again and again, for code that swallows the first.
     signal.setitimer(signal.ITIMER_REAL, seconds, 0.2)
@@ -246,4 +249,5 @@ def _interrupted_after(seconds: float) -> Generator[None]:
     finally:
         _timer.depth = 0
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+        if callable(before) and before is not _timer.on_signal:  # somebody else's goes back to them
+            signal.signal(signal.SIGALRM, before)

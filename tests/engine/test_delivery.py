@@ -266,7 +266,7 @@ def runs(command: str) -> Reply:
 def with_provider(folder: Path, server: Loopback) -> Play:
     play = Play(folder, tools=builtin_tools())
     play.choice.credentials = Credentials(folder / "agent", {"OPENAI_API_KEY": "k"})
-    play.choice.model = model_for("openai-completions", server.url, provider="openai")
+    play.choice.set(model_for("openai-completions", server.url, provider="openai"))
     play.in_force.set("bash.autoBackground.thresholdMs", 50)
     return play
 

@@ -178,10 +178,12 @@ async def test_a_job_whose_end_cannot_be_sent_is_told_with_the_next_prompt(tmp_p
     slow = Slow()
     play = Play(tmp_path, call("slow"), say("ok"), say("I see"), tools=[slow.tool])
     await play.prompt("go")
-    model, play.choice.model = play.choice.model, None
+    model = play.choice.model
+    play.choice.clear()
     slow.done.set()
     await play.until(lambda: any("waits for your next prompt" in e.text for e in play.all(Notice)))
-    play.choice.model = model
+    assert model is not None
+    play.choice.set(model)
     await play.prompt("and?")
     assert "42 files" in plain(background_messages(play)[0])
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from app.providers.contract import AssistantStream
+from app.providers.contract import AssistantStream, text_of
 from app.providers.partial_json import PartialArguments
 from app.values.content import AssistantContent, Text, Thinking, ToolCall
 from app.values.stream import (
@@ -28,6 +28,11 @@ from tools.memory import give_back_memory
 LARGE = 10_000_000
 
 
+def _must_be_text(said: Any) -> None:
+    if not isinstance(said, str):
+        raise TypeError(f"text was expected, not {type(said).__name__}")
+
+
 class OpenText:
     """A text or thinking block that still grows."""
 
@@ -43,8 +48,10 @@ class OpenText:
         self._emit = stream.emit_delta
 
     def append(self, text: str) -> None:
+        """Raises `TypeError` where a server gave something else."""
         if not text:
             return
+        _must_be_text(text)
         self._pieces.append(text)
         self._emit(self._kind, self.index, text)
 
@@ -60,10 +67,10 @@ class OpenText:
         if self.is_thinking:
             return Thinking(
                 thinking=self.text,
-                thinking_signature=self.signature,
+                thinking_signature=text_of(self.signature),
                 redacted=True if self.is_redacted else None,
             )
-        return Text(text=self.text, text_signature=self.signature)
+        return Text(text=self.text, text_signature=text_of(self.signature))
 
 
 class OpenCall:
@@ -81,8 +88,10 @@ class OpenCall:
         self._emit = stream.emit_delta
 
     def append(self, text: str) -> None:
+        """Raises `TypeError` where a server gave something else."""
         if not text:
             return
+        _must_be_text(text)
         self._arguments.add(text)
         self._emit(ToolCallDelta, self.index, text)
 
@@ -98,12 +107,12 @@ class OpenCall:
 
     def _call(self, arguments: dict[str, Any], problem: str | None) -> ToolCall:
         return ToolCall(
-            id=self.id,
-            name=self.name,
+            id=text_of(self.id) or "",
+            name=text_of(self.name) or "",
             arguments=arguments,
             arguments_error=problem,
-            namespace=self.namespace,
-            thought_signature=self.signature,
+            namespace=text_of(self.namespace),
+            thought_signature=text_of(self.signature),
         )
 
 
@@ -136,6 +145,7 @@ class Blocks:
         found = self._open.get(key)
         if isinstance(found, OpenCall):
             return found
+        call_id, name = text_of(call_id) or "", text_of(name) or ""
         self.end(key)
         opened = self._open[key] = OpenCall(self._stream, len(self._content), call_id, name)
         self._content.append(ToolCall(id=call_id, name=name, arguments={}))

@@ -217,14 +217,14 @@ class AssistantStream:
             api=self._model.api,
             provider=self._model.provider,
             model=self._model.id,
-            response_model=draft.response_model,
-            response_id=draft.response_id,
+            response_model=text_of(draft.response_model),
+            response_id=text_of(draft.response_id),
             thinking_level=self._thinking,
             diagnostics=draft.diagnostics,
             usage=draft.usage,
             stop_reason=draft.stop_reason,
             error_message=draft.error_message,
-            raw_stop_reason=draft.raw_stop_reason,
+            raw_stop_reason=text_of(draft.raw_stop_reason),
         )
 
     async def result(self) -> AssistantMessage:
@@ -249,6 +249,7 @@ class AssistantStream:
     async def _guard(self, produce: Produce) -> None:
         try:
             await produce(self)
+            self._finish()
         except asyncio.CancelledError:
             self._fail("aborted", "Request was aborted")
         except ProviderError as problem:
@@ -260,8 +261,6 @@ class AssistantStream:
             self._fail("error", "There is not enough memory on this machine for so long an answer.")
         except Exception as problem:  # noqa: BLE001  (the contract: a failure is an event, never an exception)
             self._fail("error", str(problem) or type(problem).__name__)
-        else:
-            self._finish()
 
     def _time_out(self, sentence: str) -> None:
         self._fail("error", sentence, diagnostics=ProviderError(sentence, kind="timeout").diagnostics)
@@ -286,7 +285,12 @@ class AssistantStream:
         self.draft.error_message = text
         if diagnostics:
             self.draft.diagnostics = [*(self.draft.diagnostics or []), *diagnostics]
-        self._close(StreamError(reason=reason, message=self._snapshot(is_last=True)))
+        try:
+            message = self._snapshot(is_last=True)
+        except Exception:  # noqa: BLE001  (as above: what cannot be put together is left out, and there is an end)
+            self.before_snapshot = None
+            message = self._snapshot(is_last=True)
+        self._close(StreamError(reason=reason, message=message))
 
     def _close(self, event: StreamDone | StreamError) -> None:
         if self._watchdog is not None:
@@ -294,6 +298,13 @@ class AssistantStream:
         self._events.put(event)
         self._events.close()
         self._final.set_result(event.message)
+
+
+def text_of(said: Any) -> str | None:
+    """What a server gave for a name or an id. Some count with numbers where others have texts."""
+    if isinstance(said, str):
+        return said
+    return str(said) if isinstance(said, int) and not isinstance(said, bool) else None
 
 
 Adapter = Callable[[Model, Context, StreamOptions, AssistantStream], Awaitable[None]]

@@ -1,7 +1,7 @@
 """Server-sent events out of bytes, as they come. Knows nothing of what is in them."""
 
-_MAX_PENDING = 64 * 1024 * 1024
-"""A server that never ends a line must not fill the memory."""
+_MOST = 64 * 1024 * 1024
+"""Bytes of an event. A server that never ends one must not fill the memory."""
 
 
 class SseDecoder:
@@ -11,26 +11,35 @@ class SseDecoder:
     """
 
     def __init__(self) -> None:
-        self._pending = b""
+        self._pending: list[bytes] = []
+        """Pieces of a line without its end. A long one comes in many: they are put together once."""
         self._event = ""
         self._data: list[bytes] = []
+        self._held = 0
+        """Bytes of the event that has begun: in lines that are whole, and in the one that is not."""
 
     def feed(self, chunk: bytes) -> list[tuple[str, bytes]]:
-        buffer = self._pending + chunk if self._pending else chunk
-        if b"\r" in buffer:
-            buffer = self._without_carriage_returns(buffer)
-        end = buffer.rfind(b"\n")
-        if end < 0:
-            self._pending = buffer
-            if len(buffer) > _MAX_PENDING:
-                raise ValueError("The response has a line of more than 64 MB.")
-            return []
-        self._pending = buffer[end + 1 :]
-        return self._lines(buffer[:end].split(b"\n"))
+        pending = self._pending
+        if b"\n" in chunk or b"\r" in chunk or (pending and pending[-1].endswith(b"\r")):
+            buffer = b"".join((*pending, chunk))
+            if b"\r" in buffer:
+                buffer = self._without_carriage_returns(buffer)
+            end = buffer.rfind(b"\n")
+            self._held -= sum(map(len, pending))
+            self._pending = [buffer[end + 1 :]]
+            found = self._lines(buffer[:end].split(b"\n")) if end >= 0 else []
+            self._held += len(buffer) - end - 1
+        else:
+            pending.append(chunk)
+            self._held += len(chunk)
+            found = []
+        if self._held > _MOST:
+            raise ValueError("The response has an event of more than 64 MB.")
+        return found
 
     def finish(self) -> list[tuple[str, bytes]]:
         """What the end of the stream leaves: an event whose last line break never came."""
-        rest, self._pending = self._pending.rstrip(b"\r"), b""
+        rest, self._pending = b"".join(self._pending).rstrip(b"\r"), []
         return self._lines([*([rest] if rest else []), b""])
 
     @staticmethod
@@ -47,8 +56,10 @@ class SseDecoder:
                 if data:
                     out.append((self._event, data[0] if len(data) == 1 else b"\n".join(data)))
                     data.clear()
+                    self._held = 0
                 self._event = ""
             elif line.startswith(b"data:"):
+                self._held += len(line)
                 data.append(line[6:] if line.startswith(b"data: ") else line[5:])
             elif line.startswith(b"event:"):
                 self._event = line[6:].strip().decode("utf-8", "replace")

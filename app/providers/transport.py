@@ -18,7 +18,7 @@ from app.providers.errors import ProviderError, plain_sentence, read_error_body
 from app.providers.kept import Pieces
 from app.providers.request_body import RequestBody
 from app.providers.sse import SseDecoder
-from app.values.codec import encode_json
+from app.values.codec import decode_json, encode_json
 from app.values.models import Model
 from app.version import VERSION
 
@@ -144,7 +144,7 @@ async def converse(
                 seen += 1
                 if on_event is not None:
                     await on_event(event, data)
-                reader.take(event, data)
+                _take(reader, event, data)
                 if reader.is_over:
                     break
             if reader.is_over or stream.is_over:
@@ -173,11 +173,24 @@ def _is_other_answer(head: bytes) -> bool:
     return True
 
 
+def _take(reader: Reader, event: str, data: bytes) -> None:
+    try:
+        reader.take(event, data)
+    except (AttributeError, TypeError, LookupError) as problem:
+        raise ProviderError(
+            f"The server sent an event of a form that is not known: {_beginning(data)}", kind="malformed"
+        ) from problem
+
+
+def _beginning(data: bytes) -> str:
+    return plain_sentence(data[:200].decode("utf-8", "replace"))
+
+
 def _take_last(reader: Reader, event: str, data: bytes) -> None:
     """An event without its end: whole, from a server that saves the last line break, or cut in two."""
     try:
         if not reader.is_over:
-            reader.take(event, data)
+            _take(reader, event, data)
     except ProviderError as problem:
         if problem.kind != "malformed":
             raise
@@ -198,15 +211,23 @@ def decode_event(data: bytes) -> Any:
     """The JSON of one event; invalid UTF-8 inside it becomes replacement characters. Raises `ProviderError`."""
     try:
         return _decoder.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     try:
-        return _decoder.decode(data.decode("utf-8", "replace"))
+        return _sound(decode_json(data.decode("utf-8", "replace")))
     except (msgspec.DecodeError, RecursionError) as problem:
-        start = plain_sentence(data[:200].decode("utf-8", "replace"))
         raise ProviderError(
-            f"The server sent an event that is not JSON ({problem}): {start}", kind="malformed"
+            f"The server sent an event that is not JSON ({problem}): {_beginning(data)}", kind="malformed"
         ) from None
+
+
+def _sound(data: Any) -> Any:
+    """Without halves of letters, which a server that cuts texts where it likes leaves."""
+    if isinstance(data, str):
+        return data.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(data, dict):
+        return {name: _sound(value) for name, value in data.items()}
+    return [_sound(value) for value in data] if isinstance(data, list) else data
 
 
 _decoder = msgspec.json.Decoder()

@@ -58,9 +58,17 @@ async def test_redirects_without_an_end(server: Loopback):
     assert len(server.requests) < 20
 
 
-async def test_a_redirect_to_no_server(server: Loopback):
-    server.reply(moved(307, "file:///etc/passwd"))
-    failed(await ask(model_for(API, server.url)), "not followed")
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("file:///etc/passwd", "not followed"),
+        ("http://[::1/", "no address of a server"),
+        ("http://127.0.0.1:99999/", "no address of a server"),
+    ],
+)
+async def test_a_redirect_to_no_server(place: str, words: str, server: Loopback):
+    server.reply(moved(307, place))
+    failed(await ask(model_for(API, server.url)), "307", words)
 
 
 # Addresses and headers

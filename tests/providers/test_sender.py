@@ -157,6 +157,38 @@ async def test_a_kept_connection_that_ends_with_the_next_request_is_replaced_onc
         failed(await ask(model_for(API, server.url)), "closed the connection")
 
 
+@pytest.mark.parametrize("how", ["at once", "while it rests", "while it rests, and closes"])
+async def test_an_answer_that_nobody_asked_for_is_nobodys_answer(how: str):
+    """A second answer behind the first, or the farewell that some routers write to a connection that rests."""
+    unasked = WHOLE.replace(b"Hello", b"Other") if how == "at once" else b"HTTP/1.1 408 Late\r\n\r\n"
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await server.request(reader)
+        if server.connections > 1:
+            writer.write(WHOLE)
+            await writer.drain()
+            return
+        if how == "at once":
+            writer.write(WHOLE + unasked)
+        else:
+            writer.write(WHOLE)
+            await writer.drain()
+            await answered_once.wait()
+            writer.write(unasked)
+        await writer.drain()
+        written.set()
+        if not how.endswith("closes"):
+            await reader.read()
+
+    answered_once, written = asyncio.Event(), asyncio.Event()
+    async with wire(talk) as server:
+        assert is_whole(await ask(model_for(API, server.url)))
+        answered_once.set()
+        await written.wait()
+        assert is_whole(await ask(model_for(API, server.url)))
+        assert server.connections == 2 and len(server.requests) == 2
+
+
 async def test_half_an_answer_is_not_asked_for_again():
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await server.request(reader)

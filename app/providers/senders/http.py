@@ -20,6 +20,7 @@ from app.providers.senders.http_library import (
     Request,
     Response,
     WriteError,
+    has_more,
 )
 from app.providers.senders.pools import close_connections, pool_for
 from app.providers.transport import HttpRequest, ServerAnswer
@@ -112,6 +113,8 @@ class HttpAnswer:
             async with asyncio.timeout(_REST_SECONDS):
                 async for _ in self._body:
                     pass
+            if has_more(self._response):  # it would be taken for the answer to the next request
+                await self._response.extensions["network_stream"].aclose()
         except Exception:  # noqa: BLE001  (nobody misses it; then the connection is not kept)
             pass
 
@@ -169,8 +172,14 @@ def _target(answer: HttpAnswer, request: HttpRequest) -> str | None:
     place = answer.headers.get("location")
     if answer.status not in _REDIRECTS or not place:
         return None
-    target = urljoin(answer.url, place)
-    is_elsewhere = _origin(target) != _origin(answer.url)
+    try:
+        target = urljoin(answer.url, place)
+        is_elsewhere = _origin(target) != _origin(answer.url)
+    except ValueError as problem:
+        raise ProviderError(
+            f"{answer.status} {_shown(answer.url)} redirects to what is no address of a server: {problem}.",
+            status=answer.status,
+        ) from None
     why = ""
     if urlsplit(target).scheme not in ("http", "https"):
         why = "that is no address of a server"

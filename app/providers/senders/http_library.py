@@ -60,6 +60,13 @@ _waiting = sys.modules["httpcore2._synchronization"].__dict__
 if not isinstance(_waiting["anyio"], _Waiting):
     _waiting["anyio"] = _Waiting(_waiting["anyio"])
 
+
+def has_more(response: Response) -> bool:
+    """Whether words have come behind an answer that was read to its end. The library keeps them for the next one."""
+    held: Any = response.stream
+    return bool(held._stream._connection._h11_state.trailing_data[0])
+
+
 __all__ = [
     "URL",
     "AsyncConnectionPool",
@@ -75,6 +82,7 @@ __all__ = [
     "Response",
     "WriteError",
     "WriteTimeout",
+    "has_more",
     "is_socket_readable",
     "map_exceptions",
 ]

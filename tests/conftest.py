@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
-from tests.support import idle, snapshots
+from tests.support import garbage, idle, parsed_styles, snapshots
 
 if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tests.support.terminals import KeptTerminal, Terminal
 
 idle.install()
+parsed_styles.install()
 
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
@@ -80,6 +81,7 @@ def own_home(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield home
     monkeypatch.undo()
     time.tzset()
+    garbage.between_tests()
 
 
 def _move_into(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -197,6 +199,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for marker, (is_wanted, reason) in skipped.items():
             if item.get_closest_marker(marker) and not is_wanted:
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_collection_finish() -> None:
+    garbage.begin()
 
 
 @pytest.hookimpl(trylast=True)

@@ -1,7 +1,7 @@
 """When a run of the tests looks for garbage: between tests, and within one only where it leaves a great deal.
 
 What outlives a look is what is loaded and kept for the whole run, so it is never looked at again. An application in a
-test cannot do that by itself (`_keep` stands in the place of `gc.freeze`), or all that it has would stay for good.
+test cannot say how it is to be by itself, or all that it has would stay for good.
 """
 
 import gc
@@ -12,17 +12,18 @@ _SOME = 50_000
 """Values that tests left, of which some may be in cycles."""
 
 _freeze = gc.freeze
+_set_threshold = gc.set_threshold
 
 
 def begin() -> None:
-    gc.freeze = _keep  # type: ignore[assignment]
+    gc.freeze = gc.set_threshold = _leave_it  # type: ignore[assignment]
     _look()
 
 
 def between_tests() -> None:
     if gc.get_count()[0] > _SOME:
         _look()
-    gc.set_threshold(_MUCH, 20, 20)
+    _set_threshold(_MUCH, 20, 20)
     gc.enable()
 
 
@@ -31,5 +32,5 @@ def _look() -> None:
     _freeze()
 
 
-def _keep() -> None:
-    """For what is under test: nothing stays for good."""
+def _leave_it(*_how: int) -> None:
+    """What an application under test does."""

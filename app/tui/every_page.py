@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
 
-from app.engine.repository_maps import FOLDER_MAP
 from app.tui.keys.leaving import StopOrLeave
 from app.tui.keys.run_keys import RunKeys
 from app.tui.prompt.approvals import Approvals
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from app.tui.pages.resuming import Resuming
     from app.tui.pages.rules_page import RulesPage
     from app.tui.pages.secrets_page import SecretsPage
+    from app.tui.pages.sent_map import SentMap
     from app.tui.pages.sessions_page import SessionsPage
     from app.tui.pages.settings_page import SettingsPage, ThemePage
     from app.tui.pages.todos_page import TodosPage
@@ -342,27 +342,28 @@ class Pages:
             self._copy,
             cwd=lambda: self._session.cwd,
             open_file=self._open_file,
-            send=self._send_map,
+        )
+
+    @cached_property
+    def sent_map(self) -> "SentMap":
+        from app.tui.pages.sent_map import SentMap
+
+        return SentMap(
+            self._session.repository,
+            self._ask,
+            self._say,
+            cwd=lambda: self._session.cwd,
+            send=self._steer,
             send_outline=lambda path: self._session.prompt(f"/map {path}"),
             permissions=self._session.permissions,
         )
 
     def _open_file(self, path: str, line: int) -> None:
-        app = self._app
-        wanted, place = editor_wanted(app.assembled), self._session.cwd / path
-        if problem := open_elsewhere(app, place, line, wanted=wanted, env=app.program_env):
+        if problem := self._edit(self._session.cwd / path, line):
             self._say(problem, NoteKind.ERROR)
 
-    def _send_map(self, folder: str, text: str) -> None:
-        self._app.tasks.spawn(
-            self._session.send(
-                CustomMessage(custom_type=FOLDER_MAP, content=text, details={"folder": folder}),
-                deliver_as="steer",
-            )
-        )
-
-    def is_folder(self, path: str) -> bool:
-        return (self._session.cwd / Path(path).expanduser()).is_dir()
+    def _steer(self, message: CustomMessage) -> None:
+        self._app.tasks.spawn(self._session.send(message, deliver_as="steer"))
 
     @cached_property
     def keys(self) -> "KeysPage":

@@ -90,10 +90,10 @@ async def _map(pages: "Pages", argument: str) -> None:
     path = argument.removeprefix("@").strip("\"'")
     if not path:
         await pages.map.open()
-    elif pages.is_folder(path):
-        await pages.map.send_folder(path)
+    elif pages.sent_map.is_folder(path):
+        await pages.sent_map.send_folder(path)
     else:
-        await pages.map.send_file(path)
+        await pages.sent_map.send_file(path)
 
 
 async def _help(pages: "Pages", argument: str) -> None:

@@ -1,18 +1,15 @@
 """`/map`, and going from a name in the transcript to where it is defined or used: the repository for a person."""
 
-import asyncio
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.engine.permission_verbs import PermissionVerbs
 from app.engine.repository_maps import RepositoryMaps
 from app.tui.handed import AskPerson, Copy, TellPerson, Write
 from app.tui.pages.map_rows import MapPlace, Shown, found_rows, tree_rows
-from tools.base import ToolError
 from tools.filemap.symbols import Symbol
-from tools.results import Card, FileBlock, TextBlock
+from tools.results import Card, FileBlock
 from tools.text import one_line, visible
 from widgets.completion.files import reference
 from widgets.lists.rows import ListRow
@@ -27,8 +24,6 @@ if TYPE_CHECKING:
 
 OpensFile = Callable[[str, int], None]
 """In the person's own editor, at a line."""
-SendsMap = Callable[[str, str], object]
-"""A folder's map as a message, for the person and the model: the folder, and the text."""
 _NAME = re.compile(r"[A-Za-z_$][\w$]{2,}")
 _MOST_NAMES = 3000
 _LONGEST = 400
@@ -50,11 +45,7 @@ class MapPage:
         *,
         cwd: Callable[[], Path],
         open_file: OpensFile,
-        send: SendsMap,
-        send_outline: Callable[[str], Awaitable[object]],
-        permissions: PermissionVerbs,
     ) -> None:
-        """`send_outline`: of a file, for the person and the model."""
         self._maps = maps
         self._ask = ask
         self._say = say
@@ -62,9 +53,6 @@ class MapPage:
         self._copy = copy
         self._cwd = cwd
         self._open_file = open_file
-        self._send = send
-        self._send_outline = send_outline
-        self._permissions = permissions
         self._files: Sequence[str] = ()
         self._opened: set[str] = set()
         self._symbols: dict[str, Sequence[Symbol]] = {}
@@ -184,39 +172,6 @@ class MapPage:
                 text = ""
             self._sources[path] = text
         return "\n".join(self._sources[path].split("\n")[first - 1 : last])
-
-    async def send_folder(self, folder: str) -> None:
-        """`/map FOLDER`: for the person and the model."""
-        try:
-            text = await self._maps.map_of_folder(str(self._cwd() / folder))
-        except ToolError as problem:
-            self._say(str(problem), NoteKind.ERROR)
-            return
-        self._send(folder, text)
-
-    async def send_file(self, name: str) -> None:
-        """`/map FILE`: for the person and the model; of a file that is kept back, for the person alone."""
-        path = self._named(name)
-        why = await asyncio.to_thread(self._permissions.why_unread, path)
-        if not why:
-            await self._send_outline(name)
-            return
-        try:
-            text = await self._maps.outline_of(path)
-        except OSError as problem:
-            self._say(f"/map {name}: {problem.strerror or problem}", NoteKind.ERROR)
-            return
-        note = f"For you alone, not sent to the model: {why}."
-        card = Card(
-            title="map",
-            subject=visible(name),
-            blocks=(TextBlock(text=note), TextBlock(text=visible(text))),
-        )
-        block = CardBlock(id=f"outline:{path}", card=card)
-        await self._ask(BlockScreen("Outline", lambda: block))
-
-    def _named(self, path: str) -> Path:
-        return self._cwd() / Path(path).expanduser()
 
     # Names of the transcript
 

@@ -7,6 +7,9 @@ import pytest
 
 from app.engine.repository_maps import RepositoryMaps
 from app.tui.pages.map_page import MapPage
+from app.tui.pages.sent_map import SentMap
+from app.values.content import text_of
+from app.values.messages import CustomMessage
 from tests.engine.stage import Play
 from tests.tui.pages.person import Person, at_the_keyboard
 from tools.repomap.repository import MappedRepository
@@ -30,7 +33,7 @@ class Harbour:
 
     def __init__(self, person: Person, root: Path, cache: Path, *, is_on: bool = True) -> None:
         self.opened: list[tuple[str, int]] = []
-        self.sent: list[tuple[str, str]] = []
+        self.sent: list[CustomMessage] = []
         self.outlined: list[str] = []
         for name, text in FILES.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -46,7 +49,13 @@ class Harbour:
             person.copy,
             cwd=lambda: root,
             open_file=lambda path, line: self.opened.append((path, line)),
-            send=lambda folder, text: self.sent.append((folder, text)),
+        )
+        self.map = SentMap(
+            RepositoryMaps(self.workspace),
+            person.ask,
+            person.say,
+            cwd=lambda: root,
+            send=self.sent.append,
             send_outline=self._outline,
             permissions=Play(root.parent / "home", cwd=root).session.permissions,
         )
@@ -154,10 +163,11 @@ async def test_what_cannot_be_gone_to_is_said(root: Path, tmp_path: Path) -> Non
 async def test_a_folders_map_is_sent_as_a_message(root: Path, tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
         harbour = Harbour(person, root, tmp_path / "cache")
-        await harbour.page.send_folder("harbour")
-        ((folder, text),) = harbour.sent
+        await harbour.map.send_folder("harbour")
+        (sent,) = harbour.sent
+        folder, text = (sent.details or {})["folder"], text_of(sent.content)
         assert folder == "harbour" and "class ReadCache [1-6]" in text
-        await harbour.page.send_folder("..")
+        await harbour.map.send_folder("..")
         assert "above the repository" in person.warned[-1]
 
 
@@ -167,13 +177,13 @@ async def test_the_outline_of_a_file_that_is_kept_back_is_shown_and_not_sent(
     async with at_the_keyboard() as person:
         harbour = Harbour(person, root, tmp_path / "cache")
         (root / ".env").write_text("ANCHOR_TOKEN=1\n")
-        await harbour.page.send_file("harbour/oars.py")
-        async with person.asked(harbour.page.send_file(".env")):
+        await harbour.map.send_file("harbour/oars.py")
+        async with person.asked(harbour.map.send_file(".env")):
             await person.sees_soon("For you alone, not sent to the model: reading it is asked about")
             await person.sees_soon("ANCHOR_TOKEN")
             await person.press("escape")
         assert harbour.outlined == ["harbour/oars.py"] and not harbour.sent
-        await harbour.page.send_file("deeper/.env")
+        await harbour.map.send_file("deeper/.env")
         assert "No such file" in person.warned[-1]
 
 

@@ -68,6 +68,8 @@ class Redirections:
         files: frozenset[str] = frozenset()
         feed: Feed | None = None
         for target in node.children_by_field_name("destination")[:1]:
+            if target.start_point.row != node.start_point.row and "\\\n" not in self._expansions.text(node):
+                findings.append(Finding("U", "a redirection goes nowhere, which a shell does not read"))
             if operator in (">&", "<&") and target.type == "number":
                 continue
             for word in self._expansions.word(target, scope):

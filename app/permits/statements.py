@@ -320,6 +320,8 @@ class Statements:
         """Name and value of an assignment, which is not yet made."""
         name_node, value_node = node.child_by_field_name("name"), node.child_by_field_name("value")
         name = self.text(name_node) if name_node is not None else "_"
+        if not name.partition("[")[0].isidentifier():
+            self._reading.doubt(self.text(node), "it has no name as variables have")
         value = "" if value_node is None else self.expansions.value(value_node, scope)
         if name_node is not None and name_node.type == "subscript":
             self.expansions.judge_within(name_node)

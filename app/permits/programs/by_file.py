@@ -13,6 +13,7 @@ from app.permits.programs.packages import PACKAGES
 from app.permits.programs.platforms import PLATFORMS
 from app.permits.programs.services import SERVICES
 from app.permits.programs.toolchains import TOOLCHAINS
+from app.permits.programs.verbs import by_its_name
 from app.permits.programs.versions import VERSIONS
 from app.permits.words import Word
 
@@ -20,16 +21,6 @@ _ENDINGS = (".phar", ".pyz", ".cjs", ".mjs", ".js", ".rb")
 _TABLES = (PACKAGES, GO_AND_RUST, JVM, VERSIONS, SERVICES, PLATFORMS, TOOLCHAINS)
 _IN_BIN = re.compile(r"(?:^|/)\.?bin/[^/]*$")
 """Where package managers put programs."""
-_GRAVE_FILE = re.compile(
-    r"(?!before|after|pre|post|check|test)(?:.*[_-])?(?:deploy|publish|destroy)(?:[_-].*)?|release"
-)
-
-
-def _by_its_name(name: str) -> list[Finding]:
-    stem = name.lstrip(".").split(".", 1)[0]
-    return (
-        [Finding("F", f"a script that is named {name} acts on others")] if _GRAVE_FILE.fullmatch(stem) else []
-    )
 
 
 def beyond_running(call: Call, file: Word, words: Sequence[Word]) -> list[Finding]:
@@ -42,7 +33,7 @@ def beyond_running(call: Call, file: Word, words: Sequence[Word]) -> list[Findin
     if not file.is_literal:
         return []
     if row is None:
-        return _by_its_name(name) + words_say(call.name.rsplit("/", 1)[-1], words)
+        return by_its_name(name) + words_say(call.name.rsplit("/", 1)[-1], words)
     inner = Call(name, words, call.ground, call.feed, call.run, call.script)
     if asks_for_help(inner):
         return []

@@ -18,7 +18,7 @@ _SENDING_NAME = re.compile(
 )
 _ASKS_ELSEWHERE = names(
     "install upgrade update login logout signin signup clone push pull fetch download upload cloud sync "
-    "remote "
+    "remote linkcheck "
     "self-update self-upgrade selfupdate selfupgrade whoami subscribe"
 )
 _SENDS_WHAT = re.compile(r"(?:push|upload|pull|download)[:_-].*|\w+[:_-](?:fetch|upload|download)")

@@ -209,6 +209,10 @@ def _tar(call: Call) -> list[Finding]:
         if taken.has("O", "to-stdout"):
             return [*found, Finding("R", "only reads")]
         found += [call.ground.write(word) for word in folders or [literal(".")]]
+        if call.is_fed_by_network or any(call.ground.was(call.scope.fetched, word) for word in archives):
+            below = folders[-1].text if folders else "."
+            for member in taken.operands:
+                call.scope.fetched |= frozenset(call.ground.forms(f"{below}/{member.text}"))
         return [*found, Finding("E", "unpacks files")]
     if taken.has("t", "list"):
         return [

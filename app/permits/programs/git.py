@@ -13,6 +13,7 @@ from app.permits.programs.git_calls import (
     GitJudge,
     always,
     changes,
+    looks,
     reads,
     roles,
 )
@@ -71,15 +72,15 @@ def _grep(git: GitCall) -> list[Finding]:
 
 _ROWS = (
     (
-        "status log show diff blame annotate rev-parse rev-list describe shortlog ls-tree cat-file "
-        "merge-base "
-        "check-ignore check-attr "
-        "show-ref for-each-ref name-rev whatchanged cherry range-diff diff-tree diff-index diff-files "
-        "count-objects verify-commit "
-        "verify-pack verify-tag var version help merge-tree patch-id show-branch stripspace "
-        "fmt-merge-msg "
-        "column get-tar-commit-id check-ref-format show-index",
+        "status log show diff blame annotate shortlog cat-file whatchanged range-diff diff-tree diff-index diff-files "
+        "verify-commit verify-tag var help merge-tree fmt-merge-msg",
         reads(),
+    ),
+    (
+        "rev-parse rev-list describe ls-tree merge-base check-ignore check-attr show-ref for-each-ref name-rev cherry "
+        "count-objects verify-pack version patch-id show-branch stripspace column get-tar-commit-id check-ref-format "
+        "show-index",
+        looks,
     ),
     ("ls-files", _files),
     ("grep", _grep),

@@ -107,6 +107,11 @@ def reads(options: str = "") -> GitJudge:
     return judge
 
 
+def looks(git: GitCall) -> list[Finding]:
+    """What tells names and numbers, and has no option that does more."""
+    return [Finding("R", "only reads")]
+
+
 def _content(git: GitCall, path: str) -> list[Finding]:
     found = git.call.ground.read(Word(path))
     return [found] if found.letter == "F" and path else []

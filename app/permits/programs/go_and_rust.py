@@ -4,7 +4,7 @@ import re
 
 from app.permits.calls import Call, Table, table
 from app.permits.letters import Finding
-from app.permits.programs.verbs import verbs
+from app.permits.programs.verbs import by_its_name, verbs
 
 _READ = Finding("R", "only reads")
 _CARGO_READS = "version help locate-project read-manifest pkgid verify-project"
@@ -42,6 +42,11 @@ def _go(call: Call) -> list[Finding]:
         return [Finding("F", "changes settings outside the workspace")]
     if words[:1] == ["run"] and any(re.search(r"\w@\w", word) for word in words[1:]):
         return [Finding("N", "go fetches a program and runs it")]
+    named = [
+        named for word in words[1:] if word.endswith(".go") for named in by_its_name(word.rsplit("/", 1)[-1])
+    ]
+    if words[:1] == ["run"] and named:
+        return named
     if words[:1] == ["clean"] and "-i" in words:
         return [Finding("F", "removes installed programs")]
     if words[:1] == ["list"] and {"-u", "-versions"} & set(words):

@@ -357,7 +357,11 @@ SERVICES: Table = table(
     ),
     (
         "pulumi cdk cdktf sst serverless sls sam",
-        service(network="preview diff ls list stack", code="synth build local validate", reads="version"),
+        service(
+            network="preview diff ls list stack info logs metrics",
+            code="synth build local validate package print",
+            reads="version",
+        ),
     ),
     (
         "vercel netlify now",

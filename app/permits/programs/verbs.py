@@ -55,6 +55,18 @@ def named_script(name: Word | None, tool: str) -> Finding:
     return Finding("X", f"{tool} runs the script {name.text}")
 
 
+GRAVE_FILE = re.compile(
+    r"(?!before|after|pre|post|check|test)(?:.*[_-])?(?:deploy|publish|destroy)(?:[_-].*)?|release"
+)
+
+
+def by_its_name(name: str) -> list[Finding]:
+    stem = name.lstrip(".").split(".", 1)[0]
+    return (
+        [Finding("F", f"a script that is named {name} acts on others")] if GRAVE_FILE.fullmatch(stem) else []
+    )
+
+
 _DEEDS = {
     "F": "acts on others, or on the machine",
     "N": "uses the network",

@@ -170,7 +170,10 @@ def _container(call: Call, verb: str) -> list[Finding]:
     for value in taken.values("v", "volume", "mount"):
         found += _mount(call, value)
     image = taken.operands[0] if taken.operands else None
-    if not taken.is_sure and (image is None or image.may_be_several):
+    values = (option.value for option in taken.options if option.value is not None)
+    if (image is None and not taken.is_sure) or any(
+        word.may_be_several for word in (*values, *taken.operands[:1])
+    ):
         found.append(Finding("U", "what the container gets, only the run will tell"))
     return found
 
@@ -229,6 +232,12 @@ def _kubectl(call: Call) -> list[Finding]:
     return [Finding("F", f"{call.name} {verb} changes a cluster")]
 
 
+_AT_HOME = names(
+    "completion completions lint fmt format validate render template package print types typegen schema docs"
+)
+"""Verbs that mean nobody else, whatever service it is."""
+
+
 def service(
     *, reads: str = "", network: str = "", code: str = "", edits: str = "", other: str = "F", bare: str = "R"
 ) -> Judge:
@@ -262,6 +271,8 @@ def service(
         for verbs, letter in lists:
             if verb in verbs or pair in verbs:
                 return [Finding(letter, f"{call.name} {verb} {deeds[letter]}")]  # type: ignore[arg-type]
+        if verb in _AT_HOME:
+            return [Finding("X", f"{call.name} {verb} runs other code")]
         return [Finding(other, f"{call.name} {verb} {deeds[other]}")]  # type: ignore[arg-type]
 
     return judge
@@ -352,8 +363,16 @@ SERVICES: Table = table(
         ),
     ),
     (
-        "terraform tofu terragrunt",
+        "terraform tofu",
         _infrastructure,
+    ),
+    (
+        "terragrunt",
+        service(
+            network="init plan refresh providers get output state-list state-show show catalog scaffold run-plan",
+            code="validate hclfmt hcl find list dag graph graph-dependencies info render-json output-module-groups",
+            reads="version",
+        ),
     ),
     (
         "pulumi cdk cdktf sst serverless sls sam",

@@ -77,8 +77,9 @@ TOOLCHAINS: Table = table(
         "meteor",
         by_verb(network="add update npm create search", grave="publish publish-release deploy"),
     ),
+    ("hexo", by_verb(network="init", grave="deploy d", code="new n g s publish")),
     (
-        "ember nest ng sails gatsby vue nuxi hexo hakyll-init yo plop giget lambo laravel "
+        "ember nest ng sails gatsby vue nuxi hakyll-init yo plop giget lambo laravel "
         "laravel-zero lumen symfony blitz redwood wasp sencha polymer preact stencil",
         by_verb(
             network="new create init add install i update upgrade plugin addon login logout telemetry "

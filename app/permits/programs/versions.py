@@ -30,6 +30,9 @@ def _nix(call: Call) -> list[Finding]:
     if asks_for_help(call):
         return [Finding("R", "says what it is")]
     words = words_of(call)
+    written = [call.ground.write(word) for word in words[2:3] if words[1].text == "new"]
+    if written and words[0].text == "flake":
+        return [Finding("N", "nix fetches what is missing"), *written]
     if call.name != "nix" or (
         words and words[0].text in ("build", "develop", "run", "shell", "flake", "profile", "search")
     ):

@@ -247,6 +247,10 @@ def _floor_of_tail(call: Call) -> list[Finding]:
     return []
 
 
+_GLUED = re.compile(rf"-o((?:{UNKNOWN}|/|\.\./).*)", re.DOTALL)
+"""`-o/usr/bin/x`"""
+
+
 def _behind_dashes(call: Call) -> list[Finding]:
     """`tool env run -- pip install x`: the command behind `--`, if it is one that one should look at."""
     at = next((place for place, word in enumerate(call.words) if word.text == "--"), len(call.words)) + 1
@@ -270,7 +274,7 @@ def _written_by_its_words(call: Call) -> list[Finding]:
     """Where a program that runs code is told to write, if that is outside."""
     found: list[Finding] = []
     for option, value in zip_longest(call.words, call.words[1:]):
-        matched = _TO_A_PLACE.fullmatch(option.text)
+        matched = _TO_A_PLACE.fullmatch(option.text) or _GLUED.fullmatch(option.text)
         if matched is None:
             continue
         place = literal(matched[1]) if matched[1] else value

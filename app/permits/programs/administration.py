@@ -108,6 +108,7 @@ ADMINISTRATION: Table = table(
         ),
     ),
     ("arp", looks_without()),
+    ("net", _changes("users, shares or services of the machine")),
     (
         "xcode-select",
         _print_path,

@@ -104,6 +104,7 @@ _ROWS = (
     ("bundle mailinfo mailsplit interpret-trailers fast-export fast-import", history.judge_files),
     ("fsck", reads("lost-found:E")),
     ("lfs", history.judge_lfs),
+    ("subtree", history.judge_subtree),
     ("commit", history.judge_commit),
     ("push", history.judge_push),
     ("branch", history.judge_branch),

@@ -133,7 +133,17 @@ def judge_tag(git: GitCall) -> list[Finding]:
         return [Finding("R", "lists tags")]
     if taken.has("a", "s") and not taken.has("m", "F"):
         return [Finding("X", "opens an editor")]
-    return [Finding("E", "makes a tag")]
+    if taken.has("s", "u"):
+        return [Finding("X", "signs with a program of its own")]
+    doubt = [] if taken.is_sure else [Finding("U", "a word that only the run will tell may be an option")]
+    return [Finding("E", "makes a tag"), *doubt]
+
+
+def judge_subtree(git: GitCall) -> list[Finding]:
+    words = {word.text for word in git.words}
+    if words & {"pull", "push", "add", "fetch"}:
+        return [Finding("N", "asks a remote")]
+    return [Finding("E", "changes files and commits")]
 
 
 def judge_stash(git: GitCall) -> list[Finding]:

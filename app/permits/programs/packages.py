@@ -193,6 +193,8 @@ def _keeps_settings(judge: Judge, *, is_outside: Callable[[set[str]], bool]) -> 
             and is_outside({w.text for w in call.words})
         ):
             return [Finding("F", "changes settings outside the workspace")]
+        if words and words[0].text == "config" and any(word.may_be_several for word in call.words):
+            return [Finding("U", "a word that only the run will tell may be an option")]
         return judge(call)
 
     return with_settings

@@ -5,7 +5,7 @@ the floor: never without a typed word.
 """
 
 from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
@@ -23,13 +23,17 @@ MEANING: dict[Letter, str] = {
 }
 
 
+NAMELESS: Final = "…"
+"""A program of which only the run will tell what it is called."""
+
+
 class Finding(NamedTuple):
     """One thing that a part does, and by what one can tell."""
 
     letter: Letter
     why: str
     stranger: str = ""
-    """The program that makes it so for being known to nobody."""
+    """The program that makes it so for being known to nobody; NAMELESS if it has no name either."""
 
 
 class CallPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +52,7 @@ class CallPart(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def can_be_allowed(self) -> bool:
         """By a rule: the floor cannot, nor what cannot be told; a program that is only not known can, by its name."""
-        return self.letter not in ("U", "F") or bool(self.stranger)
+        return self.letter not in ("U", "F") or self.stranger not in ("", NAMELESS)
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):

@@ -147,7 +147,7 @@ def _matches_command(rule: PermitRule, part: CallPart) -> bool:
         # What is not known to be another command is not let off a rule that forbids or asks.
         if rule.deed != "allow":
             return _fit(rule.pattern.split(), part.text.split())
-        return bool(part.stranger) and rule.pattern.split() == [part.stranger, "**"]
+        return part.can_be_allowed and bool(part.stranger) and rule.pattern.split() == [part.stranger, "**"]
     return _fit(rule.pattern.split(), list(part.words))
 
 

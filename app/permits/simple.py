@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from app.permits.calls import Call, Feed, Usual, judge_usual, runs_file
-from app.permits.letters import Finding, Letter, strictest
+from app.permits.letters import NAMELESS, Finding, Letter, strictest
 from app.permits.programs.afar import reads_afar
 from app.permits.programs.all import BUILTINS, LESS_KNOWN, MAY_FETCH, PROGRAMS
 from app.permits.programs.by_file import beyond_running
@@ -116,12 +116,12 @@ def _covered(reading: "ShellReading", simple: Simple, findings: list[Finding]) -
 def _program(reading: "ShellReading", simple: Simple, findings: list[Finding]) -> Feed | None:
     name, *rest = simple.words
     if not name.is_literal or name.may_split or simple.is_odd or not name.text:
-        findings.append(Finding("U", "which program runs, only the run will tell"))
-        reading.add(simple.text, findings, None)
+        why = "which program runs, only the run will tell"
+        reading.add(simple.text, [Finding("U", why, stranger=NAMELESS), *findings], None)
         return Feed()
     if _NAME.fullmatch(name.text) is None:
-        findings.append(Finding("U", "its program has no name as programs have"))
-        reading.add(simple.text, findings, None)
+        why = "its program has no name as programs have"
+        reading.add(simple.text, [Finding("U", why, stranger=NAMELESS), *findings], None)
         return Feed()
     call = _call(reading, simple, rest)
     short = _short_name(name.text)

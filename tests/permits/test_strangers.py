@@ -48,6 +48,13 @@ def test_what_nobody_knows_only_the_run_will_tell(command: str, name: str) -> No
     assert "nobody here knows" in verdict.why
 
 
+@pytest.mark.parametrize("command", ["$CMD --version", '"$(cat name)" x', "сurl x", "l''s$x", "frob*"])
+def test_a_program_without_a_name_is_asked_about_and_no_rule_names_it(command: str) -> None:
+    part = stranger(command)
+    assert (outcome(command), offered(part, "bash", PLACE)) == ("ask", ())
+    assert outcome(command, rules=("bash: … **", "bash: * x", "bash: сurl **")) == "ask"
+
+
 @pytest.mark.parametrize(
     "command",
     [

@@ -113,7 +113,7 @@ def system(call: Call) -> list[Finding]:
         or call.name in ("apt-cache", "dpkg-query", "apt-file", "rpmquery")
     ):
         return [READ]
-    if call.name in ("rpm", "nix-env") and re.match(r"-q|--query", first):
+    if call.name == "rpm" and re.match(r"-q|--query", first):
         return [READ]
     if first == "search":
         return [Finding("N", "asks the network")]
@@ -175,6 +175,7 @@ _POETRY = verbs(
 _COMPOSER = verbs(
     network="install update require remove create-project global outdated audit",
     reads="show licenses validate",
+    edits="config",
     scripts="run-script run",
     grave_scripts=True,
 )
@@ -351,7 +352,7 @@ PACKAGES: Table = table(
     (
         "apt apt-get aptitude yum dnf zypper pacman apk emerge snap flatpak dpkg rpm apt-cache dpkg-query "
         "port "
-        "pkg nix-env yay paru "
+        "pkg yay paru "
         "cave eopkg apt-key add-apt-repository apt-mark softwareupdate chocolatey choco winget xbps-install "
         "xbps-remove pkgin pkg_add pkg_delete slackpkg swupd urpmi tdnf microdnf rpm-ostree opkg tlmgr guix "
         "installer",

@@ -8,6 +8,7 @@ from app.permits.words import Word, names
 
 GRAVE = re.compile(
     r"(?:(?:.*[:_./-])?(?:deploy|publish|destroy)|(?:ci-)?release)(?:[:_.-].*)?"
+    r"|(?:.*:)?(?:git(?:hub|lab)?|do|perform|create)(?-i:Release)\w*"
     r"|(?:.*:)?publish(?!ToMavenLocal|AllPublicationsToMavenLocal)(?-i:[A-Z])\w*",
     re.IGNORECASE,
 )

@@ -33,6 +33,8 @@ def _nix(call: Call) -> list[Finding]:
     written = [call.ground.write(word) for word in words[2:3] if words[1].text == "new"]
     if written and words[0].text == "flake":
         return [Finding("N", "nix fetches what is missing"), *written]
+    if call.name == "nix-env" and call.words and call.words[0].text.startswith(("-q", "--query")):
+        return [Finding("R", "only looks")]
     if call.name != "nix" or (
         words and words[0].text in ("build", "develop", "run", "shell", "flake", "profile", "search")
     ):
@@ -46,5 +48,5 @@ VERSIONS: Table = table(
         "phpbrew kerl opam cabal stack n",
         _version_manager,
     ),
-    ("nix nix-shell nix-build", _nix),
+    ("nix nix-shell nix-build nix-env", _nix),
 )

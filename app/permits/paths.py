@@ -193,14 +193,10 @@ class PathGround:
             return False
         return any(_lies_in(path, root) for root in place.temporary)
 
-    def is_outside(self, word: Word) -> bool:
-        """Whether it is surely or maybe outside: a place that is not known counts."""
-        return any(is_real and not self.is_inside(form) for form, is_real in self.forms(word.text).items())
-
-    def is_surely_outside(self, word: Word) -> bool:
-        """The same of a place that is known."""
+    def is_outside(self, word: Word, *, surely: bool = False) -> bool:
+        """Whether it is outside: surely or maybe, as a place that is not known counts, or `surely` alone."""
         return any(
-            is_real and UNKNOWN not in form and not self.is_inside(form)
+            is_real and not self.is_inside(form) and not (surely and UNKNOWN in form)
             for form, is_real in self.forms(word.text).items()
         )
 

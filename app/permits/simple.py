@@ -181,7 +181,7 @@ def _is_stranger(call: Call, simple: Simple, short: str | None) -> bool:
     if simple.is_of_project or (short or name.text.rsplit("/", 1)[-1]) in PROGRAMS:
         return False
     if short is None:
-        return call.ground.is_surely_outside(name)
+        return call.ground.is_outside(name, surely=True)
     return not call.place.has_program(short, call.scope.folders)
 
 

@@ -153,7 +153,7 @@ def _rights(call: Call) -> list[Finding]:
         found += [
             Finding("F", "changes rights of everything")
             for word in rest
-            if call.ground.is_surely_outside(word)
+            if call.ground.is_outside(word, surely=True)
         ]
         found += [
             Finding("U", "changes rights of what only the run will tell") for word in rest if word.is_unknown

@@ -62,8 +62,10 @@ def installed(shared: Path, wheel: Path, outside: dict[str, str]) -> Path:
             pins.write_text(
                 "\n".join(line.rstrip(" \\") for line in lock.splitlines() if "--hash" not in line)
             )
-            run(sys.executable, "-m", "venv", home, cwd=shared, env=env)
-            run(home / "bin" / "pip", "install", "-q", "-c", pins, wheel, cwd=shared, env=env)
+            run(sys.executable, "-m", "venv", "--without-pip", home, cwd=shared, env=env)
+            pip = (sys.executable, "-m", "pip", "--python", home / "bin" / "python")
+            # What nobody imports need not be compiled.
+            run(*pip, "install", "-q", "--no-compile", "-c", pins, wheel, cwd=shared, env=env)
     return home / "bin"
 
 

@@ -38,7 +38,7 @@ def test_any_way_of_arriving_gives_the_same(
     assert end.truncation.total_lines == text.count("\n") + (1 if text and not text.endswith("\n") else 0)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(PIECES)
 def test_a_cut_end_is_valid_text_and_the_artifact_is_everything(
     tmp_path_factory: pytest.TempPathFactory, pieces: list[bytes]

@@ -16,8 +16,9 @@ from tools.repomap.builder import IndexBuilder
 from tools.repomap.building import IndexedFolder, writing
 from tools.repomap.parts import stem
 from tools.repomap.render import MapCandidate, render, tokens_of
-from tools.repomap.repository import MappedRepository
+from tools.repomap.repository import IndexState, MapAnswer, MappedRepository
 from tools.repomap.store import IndexStore, keep_within
+from tools.repomap.telling import map_told
 
 
 def test_words_of_a_task_find_the_code_before_its_tests(repository: MappedRepository):
@@ -279,6 +280,21 @@ def test_no_map_is_ever_over_its_budget(tokens: int, files: list[tuple[str, list
     made = render(candidates, tokens)
     assert made.tokens <= tokens
     assert tokens_of(made.text) == made.tokens
+    for state in (
+        IndexState(200_000, 0, is_cut=True),
+        IndexState(9, 190_000, "its files take long to look at."),
+    ):
+        made = render(candidates, tokens, behind=state.told_tokens)
+        told = map_told(MapAnswer(made, state, tuple(path for path, _ in files)), is_question=True)
+        assert tokens_of(told) <= max(tokens, 2 * state.told_tokens)
+
+
+def test_folders_are_not_counted_as_files(repository: MappedRepository):
+    answer = repository.map_folder()
+    assert any(file.path.endswith("/") for file in answer.map.files)
+    assert map_told(answer, is_question=False).endswith(
+        f"\n{answer.state.indexed} of {answer.state.indexed} files."
+    )
 
 
 def test_indexes_that_nobody_asks_for_go(repository: MappedRepository, tmp_path: Path):

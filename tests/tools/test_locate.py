@@ -59,6 +59,36 @@ async def test_what_is_nowhere_is_told(hands: Hands):
     assert "above the repository" in await hands.error("locate", about="x", path="..")
 
 
+async def test_where_no_word_is_found_the_folder_is_told(hands: Hands):
+    found = await hands.text("locate", about="zeppelin", path="harbour")
+    assert found == (
+        "Nothing was found by the words zeppelin. What is most used here:\n"
+        "harbour/fleet.py  7 lines\n  class Fleet [1-3]\n    method launch [2-3]\n  function sail [6-7]\n"
+        "1 of 1 file."
+    )
+    assert "nowhere does not exist" in await hands.error("locate", about="sail", path="nowhere")
+
+
+async def test_what_only_lies_near_the_conversation_is_told_as_that(hands: Hands, project: Path):
+    (project / "dock.py").write_text("def moored():\n    return sail()\n")
+    hands.workspace.repository().bring_up_to_date(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
+    await hands.text("read", path="harbour/fleet.py")
+    found = await hands.text("locate", about="zeppelins")
+    assert found.endswith("near what was read or changed here; nothing was found by the words zeppelins.")
+
+
+async def test_names_of_any_script_are_names(hands: Hands, project: Path):
+    (project / "порт.py").write_text(
+        "class Корабль:\n    def 出航(self):\n        pass\n\n\nКорабль().出航()\n"
+    )
+    hands.workspace.repository().bring_up_to_date(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
+    assert await hands.text("locate", about="出航", uses=True) == (
+        "出航 is defined:\nmethod Корабль.出航 [2-3], порт.py\n"
+        "used on 1 line of 1 file, by name:\nпорт.py\n    6: Корабль().出航()"
+    )
+    assert (await hands.text("grep", pattern="Корабль")).startswith("class Корабль [1-3], порт.py\n")
+
+
 async def test_an_edit_is_in_the_next_answer(hands: Hands, project: Path):
     await hands.text("locate", about="sail")
     await hands("write", path="harbour/fleet.py", content="\n\ndef sail_home():\n    return 1\n")

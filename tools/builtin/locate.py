@@ -8,6 +8,8 @@ import msgspec
 
 from tools.arguments import text_argument
 from tools.base import Tool, ToolContext, ToolError
+from tools.files.paths import display
+from tools.files.places import exists
 from tools.files.places import locate as located
 from tools.limits import count_lines
 from tools.patterns import late
@@ -16,8 +18,10 @@ from tools.schema import schema_of
 from tools.text import one_line, visible
 from tools.workspace import Workspace, workspace_of
 
-_NAME = late(r"`?[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)*(?:\(\))?`?")
+_NAME = late(r"`?(?:[^\W\d]|\$)[\w$]*(?:(?:\.|::|#|->)(?:[^\W\d]|\$)[\w$]*)*(?:\(\))?`?")
 _MOST_TOKENS = 4000
+_TOKENS_INSTEAD = 500
+"""Of a map of the folder, where nothing is found."""
 
 
 class LocateArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +62,8 @@ def _located(workspace: Workspace, folder: str, about: str, *, uses: bool) -> To
 
     repository = repository_of(workspace)
     below = below_root(repository, folder, workspace)
+    if not exists(workspace, folder):
+        raise ToolError(f"{display(folder, workspace.cwd)} does not exist.")
     repository.look()
     if _NAME.fullmatch(about):
         name = about.strip("`").removesuffix("()")
@@ -68,6 +74,13 @@ def _located(workspace: Workspace, folder: str, about: str, *, uses: bool) -> To
                 told += "\n" + uses_told(name, repository.uses(name, below=below))
             return text_result(cut(told, _MOST_TOKENS), details={"definitions": count})
     answer = repository.map_about(about, below=below, known=known_files(repository, workspace))
+    if not answer.map.files:
+        # Not a guess: what this folder is about, for who has no word of it yet.
+        used = repository.map_folder(below, tokens=_TOKENS_INSTEAD)
+        told = f"{map_told(answer, is_question=True)} What is most used here:\n{map_told(used, is_question=False)}"
+        return text_result(
+            told, details={"files": 0, "indexed": used.state.indexed, "missing": used.state.missing}
+        )
     details = {
         "files": len(answer.map.files),
         "indexed": answer.state.indexed,

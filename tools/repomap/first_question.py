@@ -35,7 +35,7 @@ def aside_for(workspace: Workspace, prompt: str) -> str | None:
 
 
 _HEAD = "Where this may be, by the words of the question; look before you rely on it:"
-_HEAD_TOKENS = 80
+_HEAD_TOKENS = 25
 
 
 def _is_sure_in(repository: MappedRepository, question: MapQuestion) -> bool:

@@ -18,7 +18,7 @@ from tools.workspace import Workspace
 
 _NAMED = re.compile(
     r"(?:\\b)?(?:(?:def|class|func|function|fn|struct|interface|type|enum|trait)(?: +|\\s\+|\\s\*))?"
-    r"(?P<name>[A-Za-z_$][\w$]{2,})(?:\\b|\\\()?"
+    r"(?P<name>[A-Za-z_$][\w$]{2,}|[^\W\da-zA-Z_]\w*)(?:\\b|\\\()?"
 )
 _MOST_DEFINITIONS = 5
 _MORE_BYTES = 400

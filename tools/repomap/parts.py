@@ -132,7 +132,7 @@ def _single(word: str) -> str:
     return word.removesuffix("e") if len(word) > 4 else word
 
 
-_NAME = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)*")
+_NAME = re.compile(r"(?:[^\W\d]|\$)[\w$]*(?:(?:\.|::|#|->)(?:[^\W\d]|\$)[\w$]*)*")
 _QUOTED = re.compile(r"`([^`\n]{1,120})`")
 
 

@@ -73,6 +73,8 @@ class Ranking(msgspec.Struct, frozen=True):
     places: tuple[LikelyFile, ...]
     rarities: Mapping[str, float]
     """Of the question's words: how much each says."""
+    is_by_question: bool
+    """False: nothing has its words; these files are near those of the conversation."""
 
 
 def question_of(text: str) -> MapQuestion:
@@ -102,8 +104,9 @@ def rank(
     exact = _exact(store, question)
     for id, score in _normalised(exact).items():
         scores[id] = scores.get(id, 0.0) + EXACT * score
-    _add_neighbours(store, scores, known)
     lines = _traced(store, question, scores)
+    asked_for = frozenset(scores)
+    _add_neighbours(store, scores, known)
     about_tests = is_about_tests(question.text) or _is_test_folder(below)
     packages = packages_of(store, known)
     files = [file for file in store.files_of(scores) if is_below(file.path, below)]
@@ -116,7 +119,8 @@ def rank(
         score = scores[file.id] + BY_FILE_NAME * called.get(file.id, 0.0)
         places.append(LikelyFile(file, score * weight, frozenset(lines.get(file.id, ()))))
     places.sort(key=lambda place: (-place.score, len(place.file.path), place.file.path))
-    return Ranking(tuple(places[:most]), rarities)
+    shown = tuple(places[:most])
+    return Ranking(shown, rarities, any(place.file.id in asked_for for place in shown))
 
 
 def rank_paths(paths: Iterable[str], question: MapQuestion, most: int) -> list[str]:

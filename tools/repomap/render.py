@@ -50,9 +50,10 @@ def tokens_of(text: str) -> int:
     return -int(-size(text) // BYTES_A_TOKEN)
 
 
-def render(candidates: Iterable[MapCandidate], tokens: int) -> RankedMap:
-    """As many files as fit, in the given order; a file whose symbols do not fit gets fewer, then none."""
-    room = int(tokens * BYTES_A_TOKEN)
+def render(candidates: Iterable[MapCandidate], tokens: int, *, behind: int = 0) -> RankedMap:
+    """As many files as fit, in the given order; a file whose symbols do not fit gets fewer, then none. `behind`: tokens
+    of them that others need, but for the half of what there is."""
+    room = int((tokens - min(behind, tokens // 2)) * BYTES_A_TOKEN)
     taper = next(shares for limit, shares in _TAPERS if not limit or tokens <= limit)
     blocks: list[str] = []
     shown: list[MappedFile] = []

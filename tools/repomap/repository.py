@@ -36,7 +36,7 @@ from tools.repomap.nearness import learn
 from tools.repomap.outlining import indexed
 from tools.repomap.packing import KeptOutline
 from tools.repomap.ranking import MapQuestion, Ranking, question_of, rank, rank_paths, symbol_scores
-from tools.repomap.render import DEFAULT_TOKENS, MapCandidate, RankedMap, render
+from tools.repomap.render import DEFAULT_TOKENS, MapCandidate, RankedMap, render, tokens_of
 from tools.repomap.store import (
     IndexDamaged,
     IndexedFile,
@@ -61,6 +61,13 @@ class IndexState(msgspec.Struct, frozen=True):
     problem: str = ""
     is_cut: bool = False
     """There are more files than an index takes."""
+    below: int | None = None
+    """Of the indexed ones, those of the folder that was asked about; None: all of them."""
+
+    @property
+    def told_tokens(self) -> int:
+        """What the line behind a map takes at most, which says what the map is and is not (`telling.map_told`)."""
+        return 60 + 20 * bool(self.missing) + 30 * self.is_cut + tokens_of(self.problem)
 
 
 Asked = ParamSpec("Asked")
@@ -90,6 +97,8 @@ class MapAnswer(msgspec.Struct, frozen=True):
     state: IndexState
     words: tuple[str, ...] = ()
     """Of the question, that were looked for."""
+    is_by_question: bool = True
+    """False: nothing has them; what is told is near to files of the conversation."""
 
 
 class MappedRepository:
@@ -214,11 +223,9 @@ class MappedRepository:
             )
             rest = _not_indexed(store, self._listing, self.hides, below)
             others = (MapCandidate(path, None, (), ()) for path in rank_paths(rest, question, _MOST_SHOWN))
-            return MapAnswer(
-                render(itertools.chain(candidates, others), tokens),
-                _state_of(store, self.upkeep.trouble),
-                question.words,
-            )
+            state = _state_of(store, self.upkeep.trouble, below)
+            shown = render(itertools.chain(candidates, others), tokens, behind=state.told_tokens)
+            return MapAnswer(shown, state, question.words, ranking.is_by_question)
 
     @_healing
     def map_folder(self, below: str = "", *, tokens: int = DEFAULT_TOKENS) -> MapAnswer:
@@ -229,10 +236,8 @@ class MappedRepository:
             rest = _not_indexed(store, self._listing, self.hides, below)
             others = (MapCandidate(path, None, (), ()) for path in rest[:_MOST_SHOWN])
             known = folder_candidates(store, below, self.present, self.hides)
-            return MapAnswer(
-                render(itertools.chain(known, others), tokens),
-                _state_of(store, self.upkeep.trouble),
-            )
+            state = _state_of(store, self.upkeep.trouble, below)
+            return MapAnswer(render(itertools.chain(known, others), tokens, behind=state.told_tokens), state)
 
     @_healing
     def definitions(
@@ -355,18 +360,20 @@ def _by_paths(
     """Before there is an index: by the names of the files alone."""
     paths = [path for path in listing.paths(hides, LISTING_SECONDS) if is_below(path, below)]
     wanted = rank_paths(paths, question, _MOST_SHOWN) if question is not None else paths[:_MOST_SHOWN]
-    shown = render((MapCandidate(path, None, (), ()) for path in wanted), tokens)
     words = question.words if question is not None else ()
     problem = trouble if listing.is_whole else "the names of its files are still being listed."
-    return MapAnswer(shown, IndexState(0, len(paths), problem), words)
+    state = IndexState(0, len(paths), problem)
+    candidates = (MapCandidate(path, None, (), ()) for path in wanted)
+    return MapAnswer(render(candidates, tokens, behind=state.told_tokens), state, words)
 
 
-def _state_of(store: IndexStore | None, problem: str) -> IndexState:
+def _state_of(store: IndexStore | None, problem: str, below: str = "") -> IndexState:
     if store is None:
         return IndexState(0, 0, problem)
     count = store.count() - store.count_unseen()
     missing = max(0, int(store.meta("listed") or 0) - count)
-    return IndexState(count, missing, problem, is_cut=bool(store.meta("cut")))
+    of_folder = store.count_below(below) if below else None
+    return IndexState(count, missing, problem, is_cut=bool(store.meta("cut")), below=of_folder)
 
 
 def _below(root: Path, folder: Path) -> str:

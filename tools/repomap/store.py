@@ -257,6 +257,13 @@ class IndexStore:
     def count(self) -> int:
         return int(self._db.execute("select count(*) from file").fetchone()[0])
 
+    def count_below(self, folder: str) -> int:
+        first, behind = os.fsencode(f"{folder}/"), os.fsencode(f"{folder}0")  # the sign behind a slash
+        row = self._db.execute(
+            "select count(*) from file where path > ? and path < ?", (first, behind)
+        ).fetchone()
+        return int(row[0])
+
     def count_unseen(self) -> int:
         """Files of which the path alone is known."""
         asked = (

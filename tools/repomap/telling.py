@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from tools.filemap.symbol_lines import span
+from tools.filemap.symbol_lines import size, span
 from tools.repomap.kinds import note_of
 from tools.repomap.lookup import Definition, NameUses
 from tools.repomap.render import tokens_of
@@ -11,21 +11,28 @@ from tools.repomap.repository import IndexState, MapAnswer
 from tools.text import one_line, visible
 
 _WORDS_NAMED = 8
+_BYTES_OF_WORDS = 120
 
 
 def map_told(answer: MapAnswer, *, is_question: bool) -> str:
     """The map with a last line that says what it is and is not."""
     state = answer.state
-    words = ", ".join(answer.words[:_WORDS_NAMED])
+    words = _named(answer.words)
     if not answer.map.files:
         if is_question and not answer.words:
             found = "Nothing in the question can be looked for: no word of it says something."
         else:
             found = f"Nothing was found by the words {words}." if is_question else "There are no files here."
         return " ".join(filter(None, (found, _missing(state))))
-    how = f", by the words {words}; a guess by names" if is_question and words else ""
-    total = state.indexed + state.missing
-    head = f"{len(answer.map.files)} of {total:,} {'file' if total == 1 else 'files'}{how}."
+    if not is_question or not words:
+        how = ""
+    elif answer.is_by_question:
+        how = f", by the words {words}; a guess by names"
+    else:
+        how = f", near what was read or changed here; nothing was found by the words {words}"
+    total = (state.indexed if state.below is None else state.below) + state.missing
+    shown = sum(not file.path.endswith("/") for file in answer.map.files)
+    head = f"{shown} of {total:,} {'file' if total == 1 else 'files'}{how}."
     return "\n".join((answer.map.text, " ".join(filter(None, (head, _missing(state))))))
 
 
@@ -71,6 +78,16 @@ def cut(text: str, tokens: int) -> str:
             break
         rows.append(row)
     return "\n".join([*rows, "… cut here; say a folder with path for less."])
+
+
+def _named(words: Sequence[str]) -> str:
+    named, room = list[str](), _BYTES_OF_WORDS
+    for word in words[:_WORDS_NAMED]:
+        room -= size(word) + 2
+        if room < 0:
+            break
+        named.append(word)
+    return ", ".join(named)
 
 
 def _path(path: str) -> str:

@@ -10,7 +10,7 @@ from widgets.transcript.column import Column, RowInSight
 from widgets.transcript.leaf import Leaf, Piece
 from widgets.transcript.text import cells
 
-_NAME = late(r"[A-Za-z_$][\w$]*")
+_NAME = late(r"(?:[^\W\d]|\$)[\w$]*")
 _WORD = late(r"[\w./~@:+-]+|\s+|[^\w\s]+")
 
 

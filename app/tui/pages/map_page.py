@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 OpensFile = Callable[[str, int], None]
 """In the person's own editor, at a line."""
-_NAME = re.compile(r"[A-Za-z_$][\w$]{2,}")
+_NAME = re.compile(r"[A-Za-z_$][\w$]{2,}|[^\W\da-zA-Z_]\w*")
 _MOST_NAMES = 3000
 _LONGEST = 400
 """Lines of a definition that are shown."""

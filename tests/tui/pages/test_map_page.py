@@ -146,6 +146,16 @@ async def test_from_a_text_one_goes_to_the_definition_of_a_name(root: Path, tmp_
             await person.press("escape")
 
 
+async def test_a_name_of_another_script_is_gone_to(root: Path, tmp_path: Path) -> None:
+    root.mkdir()
+    (root / "порт.py").write_text("class Корабль:\n    pass\n")
+    async with at_the_keyboard(size=(100, 30)) as person:
+        harbour = Harbour(person, root, tmp_path / "cache")
+        async with person.asked(harbour.page.names_in("спусти Корабль на воду", uses=False)):
+            await person.sees_soon("class Корабль:")
+            await person.press("escape")
+
+
 async def test_what_cannot_be_gone_to_is_said(root: Path, tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
         harbour = Harbour(person, root, tmp_path / "cache")

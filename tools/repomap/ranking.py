@@ -73,8 +73,8 @@ class Ranking(msgspec.Struct, frozen=True):
     places: tuple[LikelyFile, ...]
     rarities: Mapping[str, float]
     """Of the question's words: how much each says."""
-    is_by_question: bool
-    """False: nothing has its words; these files are near those of the conversation."""
+    is_near_alone: bool
+    """Nothing has its words; these files are near those of the conversation."""
 
 
 def question_of(text: str) -> MapQuestion:
@@ -120,7 +120,8 @@ def rank(
         places.append(LikelyFile(file, score * weight, frozenset(lines.get(file.id, ()))))
     places.sort(key=lambda place: (-place.score, len(place.file.path), place.file.path))
     shown = tuple(places[:most])
-    return Ranking(shown, rarities, any(place.file.id in asked_for for place in shown))
+    is_near_alone = bool(shown) and not any(place.file.id in asked_for for place in shown)
+    return Ranking(shown, rarities, is_near_alone)
 
 
 def rank_paths(paths: Iterable[str], question: MapQuestion, most: int) -> list[str]:

@@ -97,8 +97,8 @@ class MapAnswer(msgspec.Struct, frozen=True):
     state: IndexState
     words: tuple[str, ...] = ()
     """Of the question, that were looked for."""
-    is_by_question: bool = True
-    """False: nothing has them; what is told is near to files of the conversation."""
+    is_near_alone: bool = False
+    """Nothing has them; what is told is near to files of the conversation."""
 
 
 class MappedRepository:
@@ -225,7 +225,7 @@ class MappedRepository:
             others = (MapCandidate(path, None, (), ()) for path in rank_paths(rest, question, _MOST_SHOWN))
             state = _state_of(store, self.upkeep.trouble, below)
             shown = render(itertools.chain(candidates, others), tokens, behind=state.told_tokens)
-            return MapAnswer(shown, state, question.words, ranking.is_by_question)
+            return MapAnswer(shown, state, question.words, ranking.is_near_alone)
 
     @_healing
     def map_folder(self, below: str = "", *, tokens: int = DEFAULT_TOKENS) -> MapAnswer:

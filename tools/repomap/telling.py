@@ -26,10 +26,10 @@ def map_told(answer: MapAnswer, *, is_question: bool) -> str:
         return " ".join(filter(None, (found, _missing(state))))
     if not is_question or not words:
         how = ""
-    elif answer.is_by_question:
-        how = f", by the words {words}; a guess by names"
-    else:
+    elif answer.is_near_alone:
         how = f", near what was read or changed here; nothing was found by the words {words}"
+    else:
+        how = f", by the words {words}; a guess by names"
     total = (state.indexed if state.below is None else state.below) + state.missing
     shown = sum(not file.path.endswith("/") for file in answer.map.files)
     head = f"{shown} of {total:,} {'file' if total == 1 else 'files'}{how}."

@@ -26,8 +26,8 @@ class SymbolRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Symbols = Callable[[str], Awaitable[Sequence[SymbolRow]]]
-Everywhere = Callable[[str], Awaitable[Sequence[tuple[str, SymbolRow]]]]
-"""Symbols by a part of their name, each with its file, the likeliest first."""
+Everywhere = Callable[[str], AsyncIterator[Sequence[tuple[str, SymbolRow]]]]
+"""Symbols by a part of their name, each with its file, the likeliest first; again when more of them are known."""
 
 
 def reference(path: str) -> str:
@@ -72,7 +72,11 @@ class FileCompletions:
             end += 1
         path, colon, name = query.rpartition(":")
         if colon and not path and self._everywhere is not None:
-            yield await self._of_all(name, start, end)
+            if not name:
+                yield self._of_all((), name, start, end)
+                return
+            async for found in self._everywhere(name):
+                yield self._of_all(found, name, start, end)
             return
         if colon and self._symbols is not None and await self._is_file(path):
             yield await self._of_symbols(path, name, start, end)
@@ -108,14 +112,14 @@ class FileCompletions:
         )
         return Completions(start=start, end=end, items=items, query=name)
 
-    async def _of_all(self, name: str, start: int, end: int) -> Completions:
+    def _of_all(self, rows: Sequence[tuple[str, SymbolRow]], name: str, start: int, end: int) -> Completions:
         """`@:Name`: symbols of the whole repository."""
-        assert self._everywhere is not None
-        found = list(await self._everywhere(name)) if name else []
         marks = self.index.frecency.marks
         wanted = name.lower()
         # A file that is mentioned often decides between names that fit as well.
-        found.sort(key=lambda one: (not one[1].name.lower().startswith(wanted), one[0] not in marks))
+        found = sorted(
+            rows, key=lambda one: (not one[1].name.lower().startswith(wanted), one[0] not in marks)
+        )
         items = tuple(
             Suggestion(
                 text=reference(f"{path}:{row.name}"),

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from app.assembly.extending import Extended
 
 _MODELS_SHOWN = 200
+_MORE_SECONDS = 0.5
+"""So often, while an index is being made, it is looked whether more symbols are known."""
 ExtendedNow = Callable[[], "Extended | None"]
 """What the session's extensions add, once they are loaded."""
 
@@ -70,11 +72,19 @@ def popup_for(
             for symbol in outline.symbols
         ]
 
-    async def everywhere(name: str) -> Sequence[tuple[str, SymbolRow]]:
-        return [
-            (path, SymbolRow(name=one.symbol.name, kind=one.symbol.kind, first_line=one.symbol.start_line))
-            for path, one in await maps.symbols_like(name)
-        ]
+    async def everywhere(name: str) -> AsyncIterator[Sequence[tuple[str, SymbolRow]]]:
+        while True:
+            is_incomplete = maps.is_incomplete
+            yield [
+                (
+                    path,
+                    SymbolRow(name=one.symbol.name, kind=one.symbol.kind, first_line=one.symbol.start_line),
+                )
+                for path, one in await maps.symbols_like(name)
+            ]
+            if not is_incomplete and not maps.is_incomplete:
+                return
+            await asyncio.sleep(_MORE_SECONDS)
 
     def commands() -> list[CommandRow]:
         known = {**arguments, **_extension_arguments(extended()), **prompt_arguments(servers)}

@@ -1,7 +1,7 @@
 """Completions under the keys of a person."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -338,8 +338,8 @@ async def test_a_symbol_of_the_whole_repository(tmp_path: Path) -> None:
         ]
     }
 
-    async def everywhere(name: str) -> list[tuple[str, SymbolRow]]:
-        return rows.get(name, [])
+    async def everywhere(name: str) -> AsyncIterator[Sequence[tuple[str, SymbolRow]]]:
+        yield rows.get(name, [])
 
     index = FileIndex(tmp_path, rg=RG)
     index.frecency.record("other.py")
@@ -348,5 +348,23 @@ async def test_a_symbol_of_the_whole_repository(tmp_path: Path) -> None:
         await type_text(pilot, "see @:launch")
         assert await labels(pilot, app) == ["launch", "launch_all"]
         assert "function  other.py" in screen_text(app)
+        await pilot.press("enter")
+        assert app.editor.text.strip() == "see @other.py:launch"
+
+
+async def test_symbols_that_become_known_later_are_offered_without_another_key(tmp_path: Path) -> None:
+    more = asyncio.Event()
+
+    async def everywhere(name: str) -> AsyncIterator[Sequence[tuple[str, SymbolRow]]]:
+        yield []
+        await more.wait()
+        yield [("other.py", SymbolRow(name="launch", kind="function", first_line=1))]
+
+    app = PopupHost(FileCompletions(FileIndex(tmp_path, rg=RG), everywhere=everywhere))
+    async with app.run_test() as pilot:
+        await type_text(pilot, "see @:launch")
+        assert not app.popup.is_open
+        more.set()
+        assert await labels(pilot, app) == ["launch"]
         await pilot.press("enter")
         assert app.editor.text.strip() == "see @other.py:launch"

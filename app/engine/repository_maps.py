@@ -5,7 +5,7 @@ Paths are those from the session's folder on, upwards too. Nothing of the index 
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,8 @@ FOLDER_MAP = "repository-map"
 """What a message is called that tells of a folder."""
 SHOWN_AFTER = 2.0
 """Seconds after which it is told that an index is being made: most are done sooner."""
+
+_GROWN_SECONDS = 0.5
 
 
 class RepositoryMaps:
@@ -39,6 +41,15 @@ class RepositoryMaps:
         """An index is being made at this moment: what is not found may come yet."""
         repository = self._workspace.mapped
         return repository is not None and repository.is_building
+
+    async def as_it_grows(self) -> AsyncIterator[None]:
+        """Once now; while an index is made again and again, and once more when it is done: then more is found."""
+        while True:
+            was_incomplete = self.is_incomplete
+            yield
+            if not was_incomplete and not self.is_incomplete:
+                return
+            await asyncio.sleep(_GROWN_SECONDS)
 
     def watch(self, heard: Callable[[], None]) -> None:
         """Calls it, from any thread, whenever `building` may be another."""

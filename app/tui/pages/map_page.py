@@ -97,8 +97,10 @@ class MapPage:
     async def _requested(self, request: object) -> None:
         match request:
             case MapScreen.Asked():
-                await self._find(request.query)
-                if request.screen.is_there and request.screen.typed == request.query:
+                async for _ in self._maps.as_it_grows():
+                    await self._find(request.query)
+                    if not request.screen.is_there or request.screen.typed != request.query:
+                        return
                     self._show(request.screen)
             case MapScreen.Folded():
                 await self._fold(request.row.id, is_open=request.is_open)

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from app.assembly.extending import Extended
 
 _MODELS_SHOWN = 200
-_MORE_SECONDS = 0.5
-"""So often, while an index is being made, it is looked whether more symbols are known."""
 ExtendedNow = Callable[[], "Extended | None"]
 """What the session's extensions add, once they are loaded."""
 
@@ -73,8 +71,7 @@ def popup_for(
         ]
 
     async def everywhere(name: str) -> AsyncIterator[Sequence[tuple[str, SymbolRow]]]:
-        while True:
-            is_incomplete = maps.is_incomplete
+        async for _ in maps.as_it_grows():
             yield [
                 (
                     path,
@@ -82,9 +79,6 @@ def popup_for(
                 )
                 for path, one in await maps.symbols_like(name)
             ]
-            if not is_incomplete and not maps.is_incomplete:
-                return
-            await asyncio.sleep(_MORE_SECONDS)
 
     def commands() -> list[CommandRow]:
         known = {**arguments, **_extension_arguments(extended()), **prompt_arguments(servers)}

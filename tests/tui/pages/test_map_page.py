@@ -31,7 +31,9 @@ FILES = {
 class Harbour:
     """A page over a small repository, with what it opened and sent."""
 
-    def __init__(self, person: Person, root: Path, cache: Path, *, is_on: bool = True) -> None:
+    def __init__(
+        self, person: Person, root: Path, cache: Path, *, is_on: bool = True, is_indexed: bool = True
+    ) -> None:
         self.opened: list[tuple[str, int]] = []
         self.sent: list[CustomMessage] = []
         self.outlined: list[str] = []
@@ -39,7 +41,8 @@ class Harbour:
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text)
         repository = MappedRepository(root, cache)
-        repository.bring_up_to_date(workers=0)
+        if is_indexed:
+            repository.bring_up_to_date(workers=0)
         self.workspace = Workspace(root, repositories=(lambda cwd: repository) if is_on else None)
         self.page = MapPage(
             RepositoryMaps(self.workspace),
@@ -197,6 +200,19 @@ async def test_the_outline_of_a_file_that_is_kept_back_is_shown_and_not_sent(
         assert "No such file" in person.warned[-1]
 
 
+async def test_what_is_found_grows_while_an_index_is_made(root: Path, tmp_path: Path) -> None:
+    async with at_the_keyboard(size=(100, 30)) as person:
+        harbour = Harbour(person, root, tmp_path / "cache", is_indexed=False)
+        for number in range(400):
+            (root / f"many/file{number}.py").parent.mkdir(parents=True, exist_ok=True)
+            (root / f"many/file{number}.py").write_text(f"def thing{number}():\n    pass\n")
+        async with person.asked(harbour.page.open()):
+            await person.press(*"thing399")
+            await person.sees_soon("function thing399")
+            await person.press("escape")
+        harbour.workspace.close()
+
+
 async def test_it_is_said_that_an_index_is_being_made_and_who_watches_is_told(
     root: Path, tmp_path: Path
 ) -> None:
@@ -221,4 +237,5 @@ async def test_it_is_said_that_an_index_is_being_made_and_who_watches_is_told(
                 break
             await told.wait()
     assert maps.building is None
+    maps.watch(lambda: None)
     repository.close()

@@ -370,9 +370,9 @@ def _by_paths(
 def _state_of(store: IndexStore | None, problem: str, below: str = "") -> IndexState:
     if store is None:
         return IndexState(0, 0, problem)
-    count = store.count() - store.count_unseen()
+    count = store.count() - store.count(is_unseen=True)
     missing = max(0, int(store.meta("listed") or 0) - count)
-    of_folder = store.count_below(below) if below else None
+    of_folder = store.count(below=below) if below else None
     return IndexState(count, missing, problem, is_cut=bool(store.meta("cut")), below=of_folder)
 
 

@@ -254,22 +254,17 @@ class IndexStore:
         rows = self._db.execute("select path, mtime, size, inode from file")
         return {os.fsdecode(path): (mtime, size, inode) for path, mtime, size, inode in rows}
 
-    def count(self) -> int:
-        return int(self._db.execute("select count(*) from file").fetchone()[0])
-
-    def count_below(self, folder: str) -> int:
-        first, behind = os.fsencode(f"{folder}/"), os.fsencode(f"{folder}0")  # the sign behind a slash
-        row = self._db.execute(
-            "select count(*) from file where path > ? and path < ?", (first, behind)
-        ).fetchone()
-        return int(row[0])
-
-    def count_unseen(self) -> int:
-        """Files of which the path alone is known."""
-        asked = (
-            f"select count(*) from file where mtime={NOT_LOOKED_AT}"  # a parameter would use no index of some
-        )
-        return int(self._db.execute(asked).fetchone()[0])
+    def count(self, *, below: str = "", is_unseen: bool = False) -> int:
+        """All files, or those of a folder, or those of which the path alone is known."""
+        where, asked = "", ()
+        if below:
+            where, asked = (
+                " where path > ? and path < ?",
+                (os.fsencode(f"{below}/"), os.fsencode(f"{below}0")),
+            )
+        elif is_unseen:
+            where = f" where mtime={NOT_LOOKED_AT}"  # a parameter would not use the index of those
+        return int(self._db.execute(f"select count(*) from file{where}", asked).fetchone()[0])
 
     def outline(self, id: int) -> KeptOutline:
         row = self._db.execute("select map from content where id=?", (id,)).fetchone()

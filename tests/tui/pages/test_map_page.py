@@ -203,12 +203,12 @@ async def test_the_outline_of_a_file_that_is_kept_back_is_shown_and_not_sent(
 async def test_what_is_found_grows_while_an_index_is_made(root: Path, tmp_path: Path) -> None:
     async with at_the_keyboard(size=(100, 30)) as person:
         harbour = Harbour(person, root, tmp_path / "cache", is_indexed=False)
-        for number in range(400):
+        for number in range(150):
             (root / f"many/file{number}.py").parent.mkdir(parents=True, exist_ok=True)
             (root / f"many/file{number}.py").write_text(f"def thing{number}():\n    pass\n")
         async with person.asked(harbour.page.open()):
-            await person.press(*"thing399")
-            await person.sees_soon("function thing399")
+            await person.press(*"thing149")
+            await person.sees_soon("function thing149")
             await person.press("escape")
         harbour.workspace.close()
 

@@ -16,6 +16,7 @@ from app.engine.masking import Masking
 from tools.base import Tool, ToolContext, ToolError
 from tools.files.paths import absolute
 from tools.masking.assigned import holds_secrets
+from tools.masking.marks import BEGINNING
 from tools.operations import FileOperations, LocalFiles
 from tools.patterns import late
 from tools.results import Json, TextPart, ToolResult
@@ -49,10 +50,20 @@ class MaskedCalls:
         Raises `ToolError` for a mark that does not belong there."""
         if self._masking.mask() is None:
             return None
-        await asyncio.to_thread(self._look_around, context, tuple(texts_of(shown)))
-        if tool.name not in TURNS_BACK or not isinstance(arguments, TouchesFiles):
-            return None
-        return await asyncio.to_thread(self._turned_back, shown, arguments, context)
+        texts = tuple(texts_of(shown))
+        has_mark = tool.name in TURNS_BACK and any(BEGINNING in text for text in texts)
+        touching = arguments if has_mark and isinstance(arguments, TouchesFiles) else None
+        return await asyncio.to_thread(self._begun, shown, texts, touching, context)
+
+    def _begun(
+        self,
+        shown: dict[str, Any],
+        texts: tuple[str, ...],
+        touching: TouchesFiles | None,
+        context: ToolContext,
+    ) -> dict[str, Any] | None:
+        self._look_around(context, texts)
+        return self._turned_back(shown, touching, context) if touching is not None else None
 
     def progress(self, result: ToolResult) -> ToolResult:
         """What a tool says on its way."""

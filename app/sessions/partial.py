@@ -65,8 +65,8 @@ class PartialFile:
         """Answers that have ended: what was still on its way to the disk of an earlier one is not written."""
 
     def follow(self, answer: Callable[[], AssistantMessage | None], leaf_id: str | None) -> None:
-        """Keeps an answer that grows, looked at only when it is to be written, at once or when the interval is over,
-        and written beside the event loop; call it as often as you like.
+        """Keeps an answer that grows, looked at only when it is to be written, when the interval is over, and written
+        beside the event loop; call it as often as you like. Most answers have ended by then.
         """
         if self.path is None or self._look is not None or self._due == math.inf:
             return
@@ -81,6 +81,8 @@ class PartialFile:
             elif message is not None:
                 loop.run_in_executor(None, self._write, self._partial(message, leaf_id), number)
 
+        if not self._due:
+            self._due = time.monotonic() + self._interval
         self._look = loop.call_later(max(0.0, self._due - time.monotonic()), look)
 
     def write(self, message: AssistantMessage, leaf_id: str | None) -> None:

@@ -5,6 +5,7 @@ hooks, so what was asked for is taken from the assistant's message at the turn's
 """
 
 import json
+from collections.abc import Awaitable
 from typing import Any
 
 import msgspec
@@ -44,10 +45,11 @@ def extension(api: ExtensionApi) -> None:
     api.message_renderer(MESSAGE, _draw)
 
     @api.on("turn_end")
-    async def recover(event: TurnEnded, context: Context) -> None:
+    def recover(event: TurnEnded, context: Context) -> Awaitable[None] | None:
         skipped = skipped_reads(event.message, event.tool_results)
-        if not skipped:
-            return
+        return ask_again(skipped) if skipped else None
+
+    async def ask_again(skipped: tuple[SkippedRead, ...]) -> None:
         await api.send_message(
             MESSAGE,
             recovery_text(skipped),

@@ -51,6 +51,24 @@ async def test_whoever_unsubscribes_hears_no_more(tmp_path: Path) -> None:
     assert len(heard) == count
 
 
+async def test_who_hears_some_types_of_events_is_told_those_as_they_are_at_that_moment(
+    tmp_path: Path,
+) -> None:
+    play = Play(tmp_path, say("one"), say("two"))
+    heard: list[Event] = []
+    wanted = {"agent_start"}
+
+    async def listen(event: Event) -> None:
+        heard.append(event)
+
+    play.session.subscribe(listen, hears=wanted)
+    await play.prompt("a")
+    wanted.add("agent_settled")
+    await play.prompt("b")
+    await play.session.drain()
+    assert [type(event) for event in heard] == [AgentStart, AgentStart, AgentSettled]
+
+
 async def test_what_a_listener_brings_about_is_told_to_all_after_the_event_that_it_was_told(
     tmp_path: Path,
 ) -> None:

@@ -44,6 +44,23 @@ async def test_handlers_are_asked_in_the_order_of_loading(load):
     assert order == ["one", "two", "two again"]
 
 
+async def test_who_comes_later_has_its_place_in_the_order_of_loading(load):
+    order = []
+
+    def one(api: ExtensionApi):
+        @api.on("session_start")
+        def begin(event, context):
+            api.on("turn_start", lambda event, context: order.append("one"))
+
+    def two(api: ExtensionApi):
+        api.on("turn_start", lambda event, context: order.append("two"))
+
+    extensions = await load(one, two)
+    await extensions.start()
+    await extensions.hear(TurnStart())
+    assert order == ["one", "two"]
+
+
 async def test_nobody_listening_costs_a_look_up(load):
     extensions = await load()
     assert "context" not in extensions.hooked.waiting

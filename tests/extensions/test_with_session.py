@@ -273,6 +273,25 @@ async def test_rules_are_in_the_prompt_and_read_by_name(tmp_path: Path, rules: P
     assert results[1].is_error
 
 
+async def test_rules_wait_for_answers_and_results_only_while_there_are_any(
+    tmp_path: Path, rules: Path
+) -> None:
+    waited = {"turn_end", "tool_result", "message_start", "message_update", "message_end"}
+    theatre = Theatre(tmp_path, say("ok"), say("ok"))
+    await theatre.load(rules_extension.extension)
+    await theatre.extensions.start()
+    assert waited <= theatre.extensions.hooked.waiting.keys()
+    for file in rules.iterdir():
+        file.unlink()
+    await theatre.extensions.start()
+    assert not waited & theatre.extensions.hooked.waiting.keys()
+    await theatre.prompt("go")
+    assert "Use tabs." not in theatre.asked[0].system_prompt
+    (rules / "always.md").write_text("---\nalwaysApply: true\n---\nUse tabs.")
+    await theatre.extensions.start()
+    assert waited & theatre.extensions.hooked.waiting.keys() == {"turn_end", "tool_result"}
+
+
 async def test_an_answer_that_breaks_a_rule_is_stopped_dropped_and_begun_again(
     tmp_path: Path, rules: Path
 ) -> None:

@@ -79,6 +79,26 @@ async def test_a_rule_for_the_project_counts_there_and_later(tmp_path: Path) -> 
     assert settings["permissions"]["allowIn"] == {str(one): ["bash: touch **"]}
 
 
+async def test_a_program_that_nobody_knows_is_asked_about_once(tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text('{"devDependencies": {"borp": "1", "rm": "1"}}')
+    person = Person("Always in this session: bash: frobnicate **", "Deny", "Deny", "Deny")
+    mode = ("--permissions", "auto-edit", "--no-session")
+    async with RpcClient(cwd=tmp_path, arguments=list(mode), answer_question=person) as client:
+        for command in (
+            "frobnicate a",
+            'frobnicate "$HOME" b',
+            "git frobnicate",
+            "rm -rf ~",
+            "echo borp > bin",
+        ):
+            await result_of(client, command)
+        await result_of(client, "ls; blobnicate")
+    told = [(data["approval"]["letter"], data["approval"]["why"].split(",")[0]) for data in person.asked]
+    assert told[0] == ("U", "runs frobnicate") and told[1] == ("U", "runs git frobnicate")
+    assert told[2][0] == "F" and told[3] == ("U", "runs blobnicate")
+    assert person.asked[0]["options"][:2] == ["Allow once", "Deny"]
+
+
 async def test_leaving_the_sandbox_is_a_question_with_its_reason(tmp_path: Path) -> None:
     skip_below("namespaces")
     here = str(Path("/proc/self/ns/mnt").readlink())

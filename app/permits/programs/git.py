@@ -17,6 +17,7 @@ from app.permits.programs.git_calls import (
     reads,
     roles,
 )
+from app.permits.programs.verbs import nobody_knows
 from app.permits.words import DEEP, literal
 
 
@@ -32,7 +33,7 @@ def _git(call: Call) -> list[Finding]:
             call.scope.folders = call.ground.enter(folder)
         judge = COMMANDS.get(name)
         if judge is None:
-            found = [Finding("X", f"git {name} is an alias or a program of its own")]
+            found = [nobody_knows("git", name)]  # an alias, or a program of that name
         else:
             found = judge(git)
     finally:
@@ -104,6 +105,9 @@ _ROWS = (
     ("bundle mailinfo mailsplit interpret-trailers fast-export fast-import", history.judge_files),
     ("fsck", reads("lost-found:E")),
     ("lfs", history.judge_lfs),
+    ("merge-file update-server-info bugreport diagnose", changes("changes files")),
+    ("last-modified", looks),
+    ("receive-pack upload-pack upload-archive http-backend shell", always("X", "serves a repository")),
     ("subtree", history.judge_subtree),
     ("commit", history.judge_commit),
     ("push", history.judge_push),

@@ -109,7 +109,7 @@ def _by_mode(part: CallPart, policy: Policy) -> tuple[Outcome, str]:
     if policy.mode == "auto-edit" and part.letter in ("X", "U") and not policy.has_box:
         return "ask", "mode auto-edit without a sandbox"
     if policy.mode == "auto-edit" and part.stranger:
-        return "ask", "mode auto-edit, for a program that nobody here knows"
+        return "ask", "mode auto-edit"
     if outcome == "ask" and policy.mode == "auto-edit" and part.letter == "N" and policy.has_own_network:
         hosts = [host.rpartition(":")[0].strip("[]") for host in part.hosts]
         if hosts and LOCAL_HOSTS.issuperset(hosts):

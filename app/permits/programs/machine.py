@@ -95,7 +95,8 @@ MACHINE: Table = table(
     ("mknod", _floor("makes devices")),
     ("reboot shutdown halt poweroff init telinit kexec", _floor("stops the machine")),
     (
-        "useradd userdel usermod groupadd groupdel groupmod adduser deluser passwd chpasswd chsh chfn "
+        "useradd userdel usermod groupadd groupdel groupmod addgroup delgroup adduser deluser passwd "
+        "chpasswd chsh chfn "
         "gpasswd vipw",
         _floor("changes users"),
     ),

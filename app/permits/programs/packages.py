@@ -6,7 +6,15 @@ from collections.abc import Callable
 from app.permits.calls import Call, Judge, Table, asks_for_help, table
 from app.permits.letters import Finding
 from app.permits.options import row, take
-from app.permits.programs.verbs import GRAVE, READ, named_script, verbs, words_of
+from app.permits.programs.verbs import (
+    GRAVE,
+    PLAIN_VERBS,
+    READ,
+    named_script,
+    nobody_knows,
+    verbs,
+    words_of,
+)
 from app.permits.words import Word, literal, names
 
 _NPM_NETWORK = names(
@@ -20,6 +28,7 @@ _NPM_READ = names(
     "ls list la ll root prefix bin help why explain query version-nothing config-nothing licenses"
 )
 _NPM_GRAVE = names("publish unpublish deprecate owner access dist-tag team token star unstar hook org")
+_NPM_SCRIPTS = names("rebuild rb restart shrinkwrap version edit cache set-script sbom completion it tst")
 _NPM_RUN = frozenset(["run", "run-script", "rum", "urn"])
 _NPM_VALUED = names(
     "-C --prefix --cwd --dir -w --workspace --filter -F --registry --network-timeout --network-concurrency --mutex "
@@ -56,7 +65,15 @@ def _npm(call: Call) -> list[Finding]:
     if verb in _NPM_NETWORK:
         return [Finding("N", f"{call.name} {verb} uses the network and may run scripts of packages")]
     if call.name == "npm":
-        return [Finding("X", f"npm {verb or 'help'} runs scripts")] if verb else [READ]
+        sends = next((word.text for word in rest if word.text in _NPM_GRAVE), None)
+        if sends is not None:
+            return [Finding("F", f"npm {verb} {sends} acts on others")]
+        runs = verb in PLAIN_VERBS or verb in _NPM_SCRIPTS
+        return (
+            [Finding("X", f"npm {verb} runs scripts") if runs else nobody_knows("npm", verb)]
+            if verb
+            else [READ]
+        )
     if not verb:
         return [Finding("N", f"{call.name} installs packages")] if call.name == "yarn" else [READ]
     return [

@@ -294,7 +294,11 @@ def cloud(call: Call) -> list[Finding]:
     )
     if words and words[0].text == "login":
         return [Finding("N", "asks who one is")]
-    if any(not word.is_literal for word in words[:3]):
+    if any(not word.is_literal for word in words[:2]) or (
+        len(words) > 2
+        and not words[2].is_literal
+        and words[1].text not in ("set", "create", "delete", "update")
+    ):
         return [Finding("U", "what it does, only the run will tell")]
     if any(
         word.text

@@ -23,7 +23,7 @@ def words_of(call: Call, *, valued: frozenset[str] = frozenset()) -> list[Word]:
     words = list(call.words)
     while words:
         word = words.pop(0)
-        if word.text in valued and words:
+        if (word.text in valued and words) or (word.text[:1] == "-" and words and words[0].text.isdigit()):
             words.pop(0)
         elif not word.text.startswith("-"):
             found.append(word)
@@ -61,10 +61,15 @@ GRAVE_FILE = re.compile(
 )
 
 
+_SENDING_FILE = re.compile(r"(?:upload|download)[_-].*")
+
+
 def by_its_name(name: str) -> list[Finding]:
     stem = name.lstrip(".").split(".", 1)[0]
+    if GRAVE_FILE.fullmatch(stem):
+        return [Finding("F", f"a script that is named {name} acts on others")]
     return (
-        [Finding("F", f"a script that is named {name} acts on others")] if GRAVE_FILE.fullmatch(stem) else []
+        [Finding("N", f"a script that is named {name} uses the network")] if _SENDING_FILE.match(stem) else []
     )
 
 

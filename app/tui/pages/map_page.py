@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from app.engine.repository_maps import RepositoryMaps
 from app.tui.handed import AskPerson, Copy, TellPerson, Write
-from app.tui.pages.map_rows import MapPlace, Shown, found_rows, tree_rows
+from app.tui.pages.map_rows import MapPlace, Shown, ending, found_rows, tree_rows
 from tools.filemap.symbols import Symbol
 from tools.results import Card, FileBlock
 from tools.text import one_line, visible
@@ -235,7 +235,11 @@ class MapPage:
         places = [MapPlace(path, one.symbol) for path, one in found]
         rows = [
             ListRow(
-                id=place.id, title=f"{one.symbol.kind} {one.name}", detail=place.path, right=_span(one.symbol)
+                id=place.id,
+                title=f"{one.symbol.kind} {one.name}",
+                detail=ending(place.path),
+                right=_span(one.symbol),
+                words=place.path,
             )
             for place, (_, one) in zip(places, found, strict=True)
         ]
@@ -260,7 +264,10 @@ class MapPage:
             within = f"  in {use.within}" if use.within else ""
             rows.append(
                 ListRow(
-                    id=f"{number}", title=f"{use.path}:{use.line}{within}", detail=one_line(visible(use.text))
+                    id=f"{number}",
+                    title=f"{ending(use.path)}:{use.line}{within}",
+                    detail=one_line(visible(use.text)),
+                    words=use.path,
                 )
             )
         await self._among(f"{name}: {_counted(len(rows), 'use')}, by name", rows, places)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _MOST_SYMBOLS = 500
 """Of one file; who looks for more types its name."""
+_LONGEST_PATH = 40
 _LAST = "\U0010ffff"
 
 
@@ -108,10 +109,21 @@ def _symbols(path: str, symbols: Sequence[Symbol], depth: int) -> Iterator[Shown
 def found_rows(found: Sequence["MatchedFile"], *, by_path: bool) -> Iterator[Shown]:
     """Each file with the symbols that may be meant; the likeliest first, or in the order of their paths."""
     for file in sorted(found, key=lambda one: one.path) if by_path else found:
-        yield MapPlace(file.path), PlaceRow(id=file.path, title=file.path, detail=file.note)
+        yield MapPlace(file.path), PlaceRow(id=file.path, title=ending(file.path), detail=file.note)
         for symbol in file.symbols:
             place = MapPlace(file.path, symbol)
             yield place, _symbol_row(place, symbol, 1)
+
+
+def ending(path: str) -> str:
+    """Of a long path the file with the folders that fit before it: a list cuts what stands at the end."""
+    if len(path) <= _LONGEST_PATH:
+        return path
+    folders = path.split("/")
+    shown = folders.pop()
+    while folders and len(folders[-1]) + len(shown) + 3 <= _LONGEST_PATH:
+        shown = f"{folders.pop()}/{shown}"
+    return f"…/{shown}" if folders else shown
 
 
 def _symbol_row(place: MapPlace, symbol: Symbol, depth: int) -> PlaceRow:

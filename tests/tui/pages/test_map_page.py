@@ -7,6 +7,7 @@ import pytest
 
 from app.engine.repository_maps import RepositoryMaps
 from app.tui.pages.map_page import MapPage
+from app.tui.pages.map_rows import ending
 from app.tui.pages.sent_map import SentMap
 from app.values.content import text_of
 from app.values.messages import CustomMessage
@@ -147,6 +148,19 @@ async def test_from_a_text_one_goes_to_the_definition_of_a_name(root: Path, tmp_
             await person.press("escape")
             await person.sees_soon("Uses of")
             await person.press("escape")
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("harbour/cache.py", "harbour/cache.py"),
+        ("harbour/src/main/kotlin/quay/crane/CraneDriver.kt", "…/main/kotlin/quay/crane/CraneDriver.kt"),
+        (f"harbour/{'long' * 12}.py", f"…/{'long' * 12}.py"),
+        (f"{'long' * 12}.py", f"{'long' * 12}.py"),
+    ],
+)
+def test_of_a_long_path_its_end_is_shown(path: str, shown: str) -> None:
+    assert ending(path) == shown
 
 
 async def test_a_name_of_another_script_is_gone_to(root: Path, tmp_path: Path) -> None:

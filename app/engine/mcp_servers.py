@@ -85,8 +85,6 @@ class McpServers:
         self._options = options
         self._elicit = elicit
         self._hub: Hub | None = None
-        self._is_looked_for = False
-        """Whether a file names any was seen at the start, or when files, trust or extensions changed last."""
         self._tools: McpTools | None = None
         self._section: Mapping[str, str] = {}
         self._declared: set[str] = set()
@@ -110,10 +108,8 @@ class McpServers:
         if not self.is_on:
             return None
         places = self._places
-        if self._hub is None and places is not None and not self._is_looked_for:
-            self._is_looked_for = True
-            if self._brought or places.are_written():
-                self._make(places)
+        if self._hub is None and places is not None and (self._brought or places.are_written()):
+            self._make(places)
         elif self._hub is not None and self._is_stale:
             self._use(self._hub)
         return self._hub
@@ -156,7 +152,6 @@ class McpServers:
     def follow(self) -> None:
         """Files, trust or extensions have changed: connections of servers that did not change stay."""
         if self._hub is None:
-            self._is_looked_for = False
             self.hub()
         elif self._places is not None:
             self._use(self._hub)
@@ -327,7 +322,7 @@ class McpServers:
             self._brought.pop(name, None)
         else:
             self._brought[name] = entry
-        self._is_stale, self._is_looked_for = True, False
+        self._is_stale = True
 
     def _changed(self) -> None:
         hub = self._hub

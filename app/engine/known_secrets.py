@@ -2,7 +2,9 @@
 
 import os
 import stat
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
@@ -49,8 +51,11 @@ class KnownSecrets:
         self._seen: dict[str, Stamp] = {}
         self._of: dict[str, tuple[KnownValue, ...]] = {"": tuple(_of_variables(places.env))}
         self._named_of: dict[str, tuple[KnownValue, ...]] = {}
+        self._numbers = count(1)
         self.version = 0
         """Another one whenever more is known."""
+        self._taking = threading.Lock()
+        """Who finds a file that is being looked at waits: what it has not been asked for yet would go out."""
 
     def values(self) -> Iterator[KnownValue]:
         for known in tuple(self._of.values()):
@@ -85,7 +90,7 @@ class KnownSecrets:
         added = tuple(one for one in dict.fromkeys(values) if one not in before)
         if added:
             self._of[source] = before + added
-            self.version += 1
+            self.version = next(self._numbers)
 
     def look_into(self, path: Path) -> None:
         """At one file that holds secrets by its name, or a private key."""
@@ -113,6 +118,10 @@ class KnownSecrets:
                     yield cwd / path
 
     def _take(self, path: Path, read: Reader) -> None:
+        with self._taking:
+            self._taken(path, read)
+
+    def _taken(self, path: Path, read: Reader) -> None:
         key = str(path)
         try:
             status = path.stat()
@@ -132,7 +141,7 @@ class KnownSecrets:
         self._named_of[key] = tuple(dict.fromkeys((*self._named_of.get(key, ()), *named)))
         if added or named:
             self._of[key] = before + added
-            self.version += 1
+            self.version = next(self._numbers)
 
 
 def _of_variables(env: Mapping[str, str]) -> Iterator[KnownValue]:

@@ -2,13 +2,16 @@
 
 import asyncio
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from app.engine.known_secrets import SecretPlaces
+from app.engine import known_secrets
+from app.engine.known_secrets import KnownSecrets, SecretPlaces
 from app.engine.permits import GateStanding
 from app.providers.contract import Context
 from app.providers.scripted import call, say
@@ -323,3 +326,27 @@ async def test_a_patch_of_two_files_carries_no_secret_from_one_to_the_other(tmp_
     await play.prompt("go")
     assert "a call of its own" in results(play)[-1]
     assert (tmp_path / "project" / "config.py").read_text() == "x\n"
+
+
+def test_who_looks_at_a_file_that_another_is_looking_at_waits_until_it_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / ".env"
+    file.write_text("SERVICE_PASSWORD=hunter-two-and-three\n")
+    known, is_reading, may_go_on = KnownSecrets(SecretPlaces()), threading.Event(), threading.Event()
+    usual = known_secrets._of_assignments
+
+    def slowly(path: str, text: str) -> known_secrets.Read:
+        is_reading.set()
+        assert may_go_on.wait(10)
+        return usual(path, text)
+
+    monkeypatch.setattr(known_secrets, "_of_assignments", slowly)
+    with ThreadPoolExecutor() as threads:
+        first = threads.submit(known.look_into, file)
+        assert is_reading.wait(10)
+        second = threads.submit(lambda: (known.look_into(file), [one.value for one in known.values()])[1])
+        assert not wait([second], timeout=0.1).done
+        may_go_on.set()
+        assert "hunter-two-and-three" in second.result(10)
+        first.result(10)

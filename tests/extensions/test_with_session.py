@@ -8,15 +8,13 @@ import msgspec
 import pytest
 
 from app.extensions.builtin import file_maps, read_recovery
-from app.extensions.builtin import rules as rules_extension
 from app.extensions.hooks import HOOKS, SESSION_EVENTS
 from app.extensions.payloads import ModelSelect, SessionStart, ThinkingLevelSelect
 from app.extensions.public import ExtensionApi
 from app.providers.scripted import call, say
 from app.values.content import text_of
-from app.values.events import AgentEnd, AgentSettled, AnswerInterrupted, ExtensionError, Notice
+from app.values.events import ExtensionError, Notice
 from app.values.messages import AssistantMessage, CustomMessage, SystemMessage, ToolResultMessage
-from tests.engine.stage import Play
 from tests.extensions.conftest import source
 from tests.extensions.theatre import Theatre
 
@@ -242,124 +240,6 @@ async def test_changes_are_told_with_what_was_before(tmp_path: Path) -> None:
     assert [event.reason for event in told if isinstance(event, SessionStart)] == ["new"]
 
 
-def answers(play: Play) -> list[str]:
-    return [message.text for message in play.session.messages if isinstance(message, AssistantMessage)]
-
-
-@pytest.fixture
-def rules(tmp_path: Path, monkeypatch) -> Path:
-    """The person's own rules."""
-    folder = tmp_path / "agent" / "rules"
-    folder.mkdir(parents=True)
-    (folder / "always.md").write_text("---\nalwaysApply: true\n---\nUse tabs.")
-    (folder / "api.md").write_text("---\ndescription: How APIs look\n---\nUse nouns.")
-    (folder / "no-todo.md").write_text("---\ncondition: FIX[M]E\n---\nLeave no notes behind.")
-    (folder / "sql.md").write_text("---\ncondition: '*.sql'\ninterruptMode: never\n---\nUpper case.")
-    monkeypatch.setenv("BAYOU_AGENT_DIR", str(tmp_path / "agent"))
-    return folder
-
-
-async def test_rules_are_in_the_prompt_and_read_by_name(tmp_path: Path, rules: Path) -> None:
-    reads = call("read", "1", path="rule://api") + call("read", "2", path="rule://nope")
-    theatre = Theatre(tmp_path, reads, say("ok"))
-    await theatre.load(rules_extension.extension)
-    await theatre.extensions.start()
-    await theatre.prompt("go")
-    assert "Use tabs." in theatre.asked[0].system_prompt
-    assert "- api: How APIs look" in theatre.asked[0].system_prompt
-    results = [message for message in theatre.asked[1].messages if isinstance(message, ToolResultMessage)]
-    assert (text_of(results[0].content), results[0].is_error) == ("Use nouns.", False)
-    assert text_of(results[1].content) == "Unknown rule: nope\nAvailable: always, api, no-todo, sql"
-    assert results[1].is_error
-
-
-async def test_rules_wait_for_answers_and_results_only_while_there_are_any(
-    tmp_path: Path, rules: Path
-) -> None:
-    waited = {"turn_end", "tool_result", "message_start", "message_update", "message_end"}
-    theatre = Theatre(tmp_path, say("ok"), say("ok"))
-    await theatre.load(rules_extension.extension)
-    await theatre.extensions.start()
-    assert waited <= theatre.extensions.hooked.waiting.keys()
-    for file in rules.iterdir():
-        file.unlink()
-    await theatre.extensions.start()
-    assert not waited & theatre.extensions.hooked.waiting.keys()
-    await theatre.prompt("go")
-    assert "Use tabs." not in theatre.asked[0].system_prompt
-    (rules / "always.md").write_text("---\nalwaysApply: true\n---\nUse tabs.")
-    await theatre.extensions.start()
-    assert waited & theatre.extensions.hooked.waiting.keys() == {"turn_end", "tool_result"}
-
-
-async def test_an_answer_that_breaks_a_rule_is_stopped_dropped_and_begun_again(
-    tmp_path: Path, rules: Path
-) -> None:
-    gate = asyncio.Event()
-    theatre = Theatre(
-        tmp_path, say("Here: FIX" + "ME later, and much more", gate=gate), say("Done properly.")
-    )
-    await theatre.load(rules_extension.extension, mode="tui")
-    await theatre.extensions.start()
-    await theatre.play.session.prompt("go")
-    await theatre.play.until(lambda: "Done properly." in answers(theatre.play))
-    await theatre.play.session.wait_until_idle()
-    lines = theatre.read()
-    assert lines[-1].startswith("rule-violation: Your answer was stopped because it break")
-    assert "assistant" not in lines
-    kept = [m for m in theatre.play.lines() if m["type"] == "message" and m["message"]["role"] == "assistant"]
-    assert len(kept) == 2  # the file keeps what the context does not
-
-
-@pytest.mark.parametrize("mode", ["print", "json", "rpc", "tui"])
-async def test_a_rule_comes_before_the_calls_of_an_answer_and_the_run_settles_once(
-    tmp_path: Path, rules: Path, mode: str
-) -> None:
-    """However fast the answer was: it is looked at whole before anything of it runs."""
-    breaks = call("write", "1", path="a.txt", content="FIX" + "ME later")
-    theatre = Theatre(tmp_path, breaks, say("Done properly."))
-    await theatre.load(rules_extension.extension, mode=mode)
-    await theatre.extensions.start()
-    await theatre.prompt("go")
-    assert not (tmp_path / "a.txt").exists()
-    assert answers(theatre.play) == ["Done properly."]
-    told = [event for event in theatre.play.events if isinstance(event, AgentSettled | AnswerInterrupted)]
-    assert [type(event).__name__ for event in told] == ["AnswerInterrupted", "AgentSettled"]
-    interrupted = theatre.play.all(AnswerInterrupted)[0]
-    assert (interrupted.custom_type, interrupted.details["rule"]) == ("rule-violation", "no-todo")
-    assert [end.will_retry for end in theatre.play.all(AgentEnd)] == [True, False]
-    assert theatre.read()[-1].startswith("rule-violation: Your answer was stopped")
-    assert "assistant" not in theatre.read()
-
-
-async def test_an_abort_is_stronger_than_a_rule(tmp_path: Path, rules: Path) -> None:
-    gate = asyncio.Event()
-    theatre = Theatre(tmp_path, say("Here: FIX" + "ME later", gate=gate), say("never said"))
-    await theatre.load(rules_extension.extension)
-    session = theatre.play.session
-
-    def stop(event: Any) -> None:
-        if isinstance(event, AnswerInterrupted):
-            assert session.abort_signal is not None
-            session.abort_signal.set()
-
-    session.subscribe(stop)
-    await theatre.extensions.start()
-    await theatre.prompt("go")
-    assert answers(theatre.play) == []
-    assert [settled.aborted for settled in theatre.play.all(AgentSettled)] == [True]
-
-
-async def test_a_rule_that_does_not_interrupt_is_told_with_the_result(tmp_path: Path, rules: Path) -> None:
-    theatre = Theatre(tmp_path, call("write", "1", path="a.sql", content="select"), say("ok"))
-    await theatre.load(rules_extension.extension, mode="tui")
-    await theatre.extensions.start()
-    await theatre.prompt("go")
-    result = next(message for message in theatre.asked[1].messages if isinstance(message, ToolResultMessage))
-    assert text_of(result.content).startswith('<reminder rule="sql">')
-    assert (tmp_path / "a.sql").exists()
-
-
 async def test_a_call_within_a_call_is_gated_told_and_changed_like_any_other(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, call("twice", "1"), say("done"))
     told: list[tuple[str, str, str | None]] = []
@@ -430,23 +310,3 @@ async def test_an_extension_compacts_by_itself_at_the_end_of_a_turn(tmp_path: Pa
     assert theatre.read()[0].startswith("CompactionSummaryMessage")
     assert "assistant" not in theatre.read()[:1]
     assert len([text for text in notes if text.startswith("An extension's compaction was left out: ")]) == 1
-
-
-async def test_a_rule_with_globs_comes_once_when_a_file_is_touched(tmp_path: Path, rules: Path) -> None:
-    (rules / "tests.md").write_text("---\nglobs: 'tests/**/*.py'\n---\nOne assert a test.")
-    (tmp_path / "tests").mkdir()
-    (tmp_path / "tests" / "test_a.py").write_text("a = 1\n")
-    (tmp_path / "b.py").write_text("b = 1\n")
-    both = call("read", "1", path="tests/test_a.py") + call("read", "2", path="tests/test_a.py")
-    theatre = Theatre(
-        tmp_path, call("read", "0", path="b.py"), both, call("read", "3", path="tests/test_a.py"), say("ok")
-    )
-    await theatre.load(rules_extension.extension)
-    await theatre.extensions.start()
-    await theatre.prompt("go")
-    told = [line for line in theatre.read() if line.startswith("project-rule: ")]
-    assert len(told) == 1
-    assert told[0].startswith("project-rule: For tests/test_a.py this rule counts:")
-    assert "One assert a test." in str(theatre.asked[2].messages)
-    assert "One assert a test." not in str(theatre.asked[1].messages)
-    assert "tests" not in theatre.asked[0].system_prompt

@@ -116,6 +116,20 @@ async def test_the_cursor_follows_its_message() -> None:
         assert not app.view.display
 
 
+async def test_a_move_is_seen() -> None:
+    app = QueueHost()
+    async with app.run_test() as pilot:
+        app.view.focus()
+        await pilot.pause()
+        before = current_line(app)
+        await pilot.press("down")
+        assert current_line(app) != before
+
+
+def current_line(app: Host) -> str:
+    return next(line for line in screen_text(app).splitlines() if line.startswith("› "))
+
+
 async def test_the_cursor_begins_at_the_first_message_that_waits() -> None:
     app = QueueHost()
     async with app.run_test() as pilot:

@@ -85,8 +85,9 @@ async def test_a_writing_that_is_cancelled_and_a_reading_lose_nothing():
 
 
 async def test_what_nobody_reads_stays_in_the_system_and_is_known_to_be_there():
-    async def talk(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"unasked")
+        await reader.read()  # it stays: an end would be something to read, too
 
     async with listening(talk) as port:
         stream = await Sockets().connect_tcp("127.0.0.1", port)

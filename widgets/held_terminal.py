@@ -148,7 +148,12 @@ class HeldTerminal:
         reader, self._reader = self._reader, None
         if reader is not None:
             os.write(self._waker, b"\0")
-            reader.join()
+            try:
+                reader.join()
+            except (
+                RuntimeError
+            ):  # a signal came in the middle of its start: it finds that word, and ends by itself
+                return
             os.close(self._wakes)
             os.close(self._waker)
 

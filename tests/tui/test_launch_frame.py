@@ -33,6 +33,20 @@ from app.cli.main import main
 main()
 """
 """bayou, which waits on its launch frame until the file `go` is there."""
+STRUCK = """
+import os, signal, sys, threading
+usual = threading.Event.wait
+def wait(event, timeout=None):
+    if not event.is_set():
+        os.kill(os.getpid(), signal.SIGTERM)
+    return usual(event, timeout)
+threading.Event.wait = wait
+threading.Thread._bootstrap_inner = lambda thread: None
+sys.argv = ["bayou", *sys.argv[1:]]
+from app.cli.main import main
+main()
+"""
+"""bayou, whose first thread is still being born when a signal comes."""
 
 
 @pytest.fixture
@@ -177,6 +191,13 @@ def test_signals(tmp_path: Path, env: dict[str, str], number: signal.Signals, co
             go_on()
         shown.process.send_signal(number)
         assert shown.ended() in ((code,) if is_early else (code, 0))
+        assert shown.left_behind() == []
+
+
+def test_a_signal_while_its_reader_is_being_started(tmp_path: Path, env: dict[str, str]):
+    """`Thread.start` waits for what it started: that is where a signal came."""
+    with terminal(tmp_path, "--no-session", program=STRUCK, env=env) as shown:
+        assert shown.ended() == 143
         assert shown.left_behind() == []
 
 

@@ -95,10 +95,15 @@ class TerminalDriver(LinuxDriver):
 
     def start_application_mode(self) -> None:
         super().start_application_mode()
-        # Between any two steps of Python a second signal would overtake the first, and an old size come last.
+        # Between any two steps of Python a second signal would overtake the first, and an old size come last; while
+        # many keys wait, asyncio's own way would lose it.
         tell_size = signal.getsignal(signal.SIGWINCH)
         if callable(tell_size):
-            asyncio.get_running_loop().add_signal_handler(signal.SIGWINCH, tell_size, signal.SIGWINCH, None)
+            loop = asyncio.get_running_loop()
+            loop.add_signal_handler(signal.SIGWINCH, lambda: None)  # which wakes the loop
+            signal.signal(
+                signal.SIGWINCH, lambda number, _: loop.call_soon_threadsafe(tell_size, number, None)
+            )
         if self._held is not None and self._held.attributes is not None:
             self.attrs_before = self._held.attributes
         self.write(_KEEP_TITLE)

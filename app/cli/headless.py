@@ -14,6 +14,7 @@ from app.assembly.ending import close_quietly
 from app.assembly.extending import extend
 from app.assembly.inputs import FirstInput, read_input, read_piped
 from app.assembly.options import Options
+from app.assembly.signals import hear_signals
 from app.assembly.summary import summary
 from app.assembly.trusting import unasked
 from app.engine.session import Session
@@ -157,16 +158,14 @@ def _stop_soon() -> None:
 
 
 def _stop_on_signals() -> "asyncio.Future[int]":
-    loop = asyncio.get_running_loop()
-    stopped: asyncio.Future[int] = loop.create_future()
+    stopped: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
     def stop(number: int) -> None:
         if stopped.done():
             os._exit(128 + number)  # a second signal means now
         stopped.set_result(number)
 
-    for number in _signals():
-        loop.add_signal_handler(number, stop, number)
+    hear_signals(_signals(), stop)
     return stopped
 
 

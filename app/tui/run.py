@@ -25,6 +25,7 @@ from app.assembly.crash import EXIT_CRASHED, Crash, report_crash, tell_of_crash
 from app.assembly.ending import close_quietly
 from app.assembly.inputs import FirstInput, read_input
 from app.assembly.options import Options, UsageError
+from app.assembly.signals import hear_signals
 from app.resources.paths import Paths, styles_dir
 from app.sessions.errors import SessionError
 from app.tui import theme_in_force
@@ -95,9 +96,7 @@ def run_tui(options: Options, paths: Paths, held: HeldTerminal) -> int:
 
 
 async def _run(app: BayouApp, *, mouse: bool) -> int:
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
-        loop.add_signal_handler(number, _end_on_signal, app, number)
+    hear_signals((signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT), partial(_end_on_signal, app))
     try:
         code = await app.run_async(mouse=mouse)
     finally:

@@ -1,0 +1,23 @@
+"""Signals, heard on the event loop whatever else waits there."""
+
+import asyncio
+import signal
+from collections.abc import Callable, Iterable
+
+
+def hear_signals(numbers: Iterable[int], act: Callable[[int], None]) -> None:
+    """`act` on the running loop when one of them comes, until that loop is closed.
+
+    asyncio's own way alone loses a signal: it goes through the pipe that wakes the loop, which is full when a few
+    hundred words of threads wait (keys that come quicker than they are painted). So that only wakes the loop.
+    """
+    loop = asyncio.get_running_loop()
+    for number in numbers:
+        loop.add_signal_handler(number, _woken)
+        signal.signal(number, lambda number, _: loop.call_soon_threadsafe(act, number))
+        signal.siginterrupt(number, False)
+    signal.set_wakeup_fd(signal.set_wakeup_fd(-1), warn_on_full_buffer=False)  # not onto a screen
+
+
+def _woken() -> None:
+    """The loop goes round once more, and finds what the signal left."""

@@ -165,7 +165,7 @@ class Boxes:
         known = [part.words for part in decision.verdict.parts]
         return Leave(
             kind="read" if letter == "R" else "work",
-            uses_network=letter == "N" and not _is_all_local(decision),
+            uses_network=not _is_all_local(decision),
             programs=frozenset(words[0].rpartition("/")[2] for words in known if words)
             if all(known)
             else frozenset(),
@@ -266,6 +266,6 @@ class Boxes:
 
 
 def _is_all_local(decision: CallDecision) -> bool:
-    """What it reaches is what the session itself started."""
+    """What it reaches, if it reaches anything, is what the session itself started."""
     hosts = [one for part in decision.verdict.parts if part.letter == "N" for one in part.hosts or ("",)]
     return LOCAL_HOSTS.issuperset(host.rpartition(":")[0].strip("[]") for host in hosts)

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from app.permits.decide import Policy, decide
+from app.permits.shell import judge_command
 from tests.box.conftest import skip_below
 from tests.box.hands import BoxedHands
+from tests.permits.lists import PLACE
 
 Boxed = Callable[..., BoxedHands]
 
@@ -226,3 +229,14 @@ async def test_what_one_call_was_let_through_to_is_not_for_a_shell_that_lasts(bo
     assert box is not None and box.network == "own" and not box.may_read(f"{Path.home()}/.ssh/id_ed25519")
     once = await hands.boxes.of_call("n")
     assert once is not None and once.may_read(f"{Path.home()}/.ssh/id_ed25519")
+
+
+async def test_what_is_not_known_of_a_command_takes_its_network_not_away(boxed: Boxed) -> None:
+    hands = boxed()
+    key = f"{Path.home()}/.ssh/id_ed25519"
+    for command, sees in (("git push origin main; frobnicate", True), ("git status; frobnicate", False)):
+        verdict = judge_command(command, PLACE)
+        assert verdict.letter == "U"
+        hands.boxes.decided("n", decide(verdict, "bash", Policy(mode="ask"), PLACE), "ask")
+        box = await hands.boxes.of_call("n")
+        assert box is not None and box.may_read(key) == sees

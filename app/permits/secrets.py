@@ -107,6 +107,7 @@ START_UP_FOLDERS = (
     "library/launchagents",
 )
 
+_OF_DATA = frozenset({".json", ".db", ".sqlite"})
 _SAMPLE_NAMES = tuple(f"server{suffix}" for suffix in SUFFIXES)
 
 
@@ -142,6 +143,8 @@ def _secrecy_of_pattern(path: str, home: str) -> Likelihood:
     name = path.rsplit("/", 1)[-1]
     if not WILD.search(name):
         return "likely" if name in NAMES or name.endswith(SUFFIXES) or _is_env(name) else "no"
+    if name[0] == STAR and name[1:] in _OF_DATA:
+        return "maybe"  # a browser's file can be among them, but who writes this means a project's data
     form = pattern_of(name)
     plain = WILD.sub("", name)
     if plain:

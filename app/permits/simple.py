@@ -260,7 +260,7 @@ def _behind_dashes(call: Call) -> list[Finding]:
 
 
 _TO_A_PLACE = re.compile(
-    r"(?:-o|-(?:out|output|outfile|outdir)"
+    r"(?:-o|--target|-(?:out|output|outfile|outdir)"
     r"|--(?!no-)(?:[\w-]+[-_])?(?:out|output|dest|destination|save|export)(?:[-_]?(?:file|dir|path|folder|to|at))?"
     r"|--(?!no-)(?:[\w-]+[-_])?(?:build|target|log|reports?|results?|dump|write|cache|data|work|junit|xml|html|dist|"
     r"coverage|artifacts?|site|bin|install|prefix)"

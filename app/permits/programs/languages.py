@@ -219,7 +219,7 @@ LANGUAGES: Table = table(
         Usual(letter="X", why="compiles or builds", operands="text", options="B=:write S= D= G= P= C="),
     ),
     (
-        "javac tsc ninja meson configure autoconf automake ld as gofmt "
+        "javac tsc ninja configure autoconf automake ld as gofmt "
         "goimports vite webpack "
         "rollup esbuild parcel swc babel next nuxt astro vue-cli-service",
         _code("compiles or builds"),

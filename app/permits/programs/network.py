@@ -77,11 +77,17 @@ def _curl(call: Call) -> list[Finding]:
     if taken.has("O", "remote-name", "remote-name-all"):
         folder = taken.values("output-dir")
         for word in addresses:
-            name = file_name(word.text.partition("?")[0]).replace(UNKNOWN, STAR)  # behind the last slash
+            name = _saved_as(word)
             found.append(fetched(call, Word(f"{folder[0].text}/{name}" if folder else name)))
     if taken.has("J", "remote-header-name"):
         found.append(Finding("U", "the server says which file is written"))
     return found
+
+
+def _saved_as(address: Word) -> str:
+    """What an address gives is saved by its last name; how that goes on, one need not know."""
+    name = file_name(address.text.partition("?")[0])
+    return name[:1] + name[1:].replace(UNKNOWN, STAR)
 
 
 def _sent(call: Call, value: Word, path: str) -> list[Finding]:
@@ -110,7 +116,7 @@ def _wget(call: Call) -> list[Finding]:
     if not taken.has("O", "output-document", "spider"):
         folder = taken.values("P", "directory-prefix")
         for word in taken.operands:
-            name = file_name(word.text.partition("?")[0]) or "index.html"
+            name = _saved_as(word) or "index.html"
             found.append(fetched(call, Word(f"{folder[0].text}/{name}" if folder else name)))
     return found
 

@@ -315,6 +315,10 @@ PACKAGES: Table = table(
             reads="--info --list-sdks --list-runtimes",
         ),
     ),
+    (
+        "meson",
+        verbs(network="wrap subprojects", code="setup configure install introspect rewrite devenv env2mfile"),
+    ),
     ("nuget", verbs(network="install restore", grave="push")),
     ("mix", _mix),
     (

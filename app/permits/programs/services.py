@@ -142,8 +142,10 @@ def _docker(call: Call) -> list[Finding]:
     if pair == "buildx-imagetools":
         looks = any(word.text == "inspect" for word in words[2:3])
         found.append(Finding("N", "asks a registry") if looks else Finding("F", "pushes to a registry"))
-    if verb == "buildx" and "--push" in (word.text for word in call.words):
+    if verb in ("build", "buildx") and "--push" in (word.text for word in call.words):
         found.append(Finding("F", "pushes to a registry"))
+    if verb in ("build", "buildx") and any(word.may_be_several for word in call.words):
+        found.append(Finding("U", "whether it pushes, only the run will tell"))
     if verb == "compose" and any(_AFAR.search(word.text) for word in call.words):
         found.append(Finding("N", "its services are described elsewhere"))
     if (
@@ -232,6 +234,7 @@ def _kubectl(call: Call) -> list[Finding]:
     return [Finding("F", f"{call.name} {verb} changes a cluster")]
 
 
+_LOOKS_AT = re.compile(r"[\w-]+:(?:list|get|show|status|info|view|logs|describe)")
 _AT_HOME = names(
     "completion completions lint fmt format validate render template package print types typegen schema docs"
 )
@@ -271,6 +274,8 @@ def service(
         for verbs, letter in lists:
             if verb in verbs or pair in verbs:
                 return [Finding(letter, f"{call.name} {verb} {deeds[letter]}")]  # type: ignore[arg-type]
+        if _LOOKS_AT.fullmatch(verb):
+            return [Finding("N", f"{call.name} {verb} asks a service")]
         if verb in _AT_HOME:
             return [Finding("X", f"{call.name} {verb} runs other code")]
         return [Finding(other, f"{call.name} {verb} {deeds[other]}")]  # type: ignore[arg-type]

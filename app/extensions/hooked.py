@@ -54,6 +54,7 @@ class Hooked:
         self._on_problem = on_problem
         self.waiting: dict[str, tuple[Registered, ...]] = {}
         """By hook. Who would have to make the payload looks first whether there is anybody."""
+        self._followers: list[Callable[[], None]] = []
         self._told: set[tuple[str, str, str]] = set()
         self._publishing: set[asyncio.Task[None]] = set()
 
@@ -69,35 +70,39 @@ class Hooked:
 
     # Hooks
 
+    def follow(self, follower: Callable[[], None]) -> None:
+        """Called whenever others wait for hooks."""
+        self._followers.append(follower)
+
+    def _wait(self, name: str, handlers: tuple[Registered, ...]) -> None:
+        if handlers:
+            self.waiting[name] = handlers
+        else:
+            self.waiting.pop(name, None)
+        for follower in self._followers:
+            follower()
+
     def on(
         self, extension: Extension, name: str, function: Callable[..., Any], context: Context
     ) -> Callable[[], None]:
         """Adds a handler; returns how to take it back, at any time. It is asked in the order of loading."""
         handler = Registered(extension, function, context)
         waiting = (*self.waiting.get(name, ()), handler)
-        self.waiting[name] = tuple(sorted(waiting, key=lambda one: one.extension.epoch))
+        self._wait(name, tuple(sorted(waiting, key=lambda one: one.extension.epoch)))
         extension.handler_count += 1
 
         def take_back() -> None:
             if handler.is_active:
                 handler.is_active = False
                 extension.handler_count -= 1
-                kept = tuple(other for other in self.waiting.get(name, ()) if other is not handler)
-                if kept:
-                    self.waiting[name] = kept
-                else:
-                    self.waiting.pop(name, None)
+                self._wait(name, tuple(one for one in self.waiting.get(name, ()) if one is not handler))
 
         return take_back
 
     def forget(self, extension: Extension) -> None:
         """Nothing of it waits any longer."""
         for name, handlers in list(self.waiting.items()):
-            kept = tuple(handler for handler in handlers if handler.extension is not extension)
-            if kept:
-                self.waiting[name] = kept
-            else:
-                del self.waiting[name]
+            self._wait(name, tuple(handler for handler in handlers if handler.extension is not extension))
 
     async def emit(self, name: str, payload: Any) -> Any:
         """Asks everybody who waits for this hook, in the order of loading; returns their joint answer or None."""

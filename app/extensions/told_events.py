@@ -5,7 +5,6 @@ Where there is no screen that draws for itself, the face is handed what their re
 
 from __future__ import annotations
 
-from collections.abc import Container
 from typing import Final, cast
 
 from app.engine.session import Session
@@ -22,25 +21,31 @@ from app.values.messages import CustomMessage
 _SHOWN: Final = frozenset(("message_end", "entry_appended"))
 
 
-class ToldEvents(Container[str]):
-    """It contains the types of events that mean something to extensions at the moment."""
+class ToldEvents:
+    """Keeps which types of events mean something here: a hook that somebody waits for, or something to show."""
 
     def __init__(self, extensions: Extensions, catalogue: Catalogue) -> None:
         self._extensions = extensions
         self._hooked = extensions.hooked
         self._catalogue = catalogue
+        self._kinds: set[str] = set()
+        self._hooked.follow(self._sort)
 
-    def __contains__(self, kind: object) -> bool:
-        if kind in MEANT or (kind in self._hooked.waiting and kind in SESSION_EVENTS):
-            return True
-        return kind in _SHOWN and self._shows
+    def _sort(self) -> None:
+        """Somebody waits for something else now."""
+        wanted = {*MEANT, *(SESSION_EVENTS.keys() & self._hooked.waiting.keys())}
+        if self._shows:
+            wanted |= _SHOWN
+        self._kinds &= wanted
+        self._kinds |= wanted
 
     @property
     def _shows(self) -> bool:
         return self._hooked.bound is not None and isinstance(self._hooked.bound.ui, SilentUi)
 
     def listen_to(self, session: Session) -> None:
-        session.subscribe(self._hear, hears=self)
+        self._sort()
+        session.subscribe(self._hear, hears=self._kinds)
 
     async def _hear(self, event: Event) -> None:
         """One of those types, as it was published."""

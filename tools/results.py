@@ -113,6 +113,8 @@ class ListBlock(_Value, frozen=True, kw_only=True):
 
     items: tuple[str, ...]
     note: str = ""
+    marks: tuple[tuple[int, int, int], ...] = ()
+    """What stands out: which item, from 0, and from where to where in it."""
 
 
 class TreeNode(_Value, frozen=True, kw_only=True):

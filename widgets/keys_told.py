@@ -73,6 +73,14 @@ def hint_parts(hints: str) -> list[tuple[str, bool]]:
     return parts
 
 
+def fitting_hints(hints: str, width: int) -> str:
+    """Those that have room: the last ones are left out first, but for the way back."""
+    left = hints.split(" · ")
+    while len(left) > 1 and len(" · ".join(left)) > width:
+        left.pop(-2 if left[-1].startswith("esc ") else -1)
+    return " · ".join(left)
+
+
 def keys_told(told: Iterable[tuple[str, str]]) -> str:
     """`enter edit · del remove`, from keys and what they do; what has no key is left out."""
     return " · ".join(f"{key} {words}" for key, words in told if key)

@@ -14,6 +14,8 @@ def readable(style: Style) -> Style:
     return style if wanted == ink.triplet.hex else style + Style(color=wanted)
 
 
-def on_ground(style: Style, ground: Style) -> Style:
-    """The style on another ground, as of the row that is current."""
-    return readable(style + Style(bgcolor=ground.bgcolor))
+def on_current(style: Style, ground: Style) -> Style:
+    """The style on the ground of the row that is current; reversed where no ground can be seen."""
+    if ground.bgcolor is None or ground.bgcolor.is_default:
+        return Style(bold=style.bold, italic=style.italic, underline=style.underline, reverse=True)
+    return readable(style + Style(bgcolor=ground.bgcolor, bold=ground.bold))

@@ -7,6 +7,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from widgets.figures import figured
 from widgets.transcript.text import clean, crop, crop_start
 
 
@@ -60,6 +61,13 @@ class Line:
                 end += 1
             self.add(text[start:end], mark if is_marked else style)
             start = end
+        return self
+
+    def add_figured(self, text: str, style: Style | None, added: Style, removed: Style) -> "Line":
+        """Add words of bayou with the lines that came and went in their colours."""
+        for piece in figured(crop(text, max(0, self.room))):
+            kind = added if piece.kind == "added" else removed if piece.kind == "removed" else style
+            self.add(piece.text, kind)
         return self
 
     def pad(self, size: int, style: Style | None = None) -> "Line":

@@ -19,8 +19,6 @@ Color = str | int
 
 _FALLBACKS = {
     "text": "",
-    "muted": "text",
-    "dim": "muted",
     "primary": "accent",
     "secondary": "accent",
     "border": "muted",
@@ -48,7 +46,7 @@ _FALLBACKS = {
     "mdQuote": "muted",
     "mdQuoteBorder": "border",
     "mdHr": "borderMuted",
-    "mdListBullet": "accent",
+    "mdListBullet": "muted",
     "toolDiffAdded": "success",
     "toolDiffRemoved": "error",
     "toolDiffContext": "muted",
@@ -75,7 +73,12 @@ _FALLBACKS = {
 _REQUIRED = ("accent", "success", "error", "warning")
 GROUND_CONTRASTS = {"surface": 1.2, "panel": 1.33, "selectedBg": 1.65}
 """How well grounds can be told from the page."""
-_DERIVED = ("background", "surface", "panel", "selectedBg", "scrollbarTrack", "searchMatchBg")
+INK_CONTRASTS = {"text": 13.0, "muted": 7.0, "dim": 4.6}
+"""About how well inks are read on the page."""
+_DERIVED = (
+    *("muted", "dim", "background", "surface"),
+    *("panel", "selectedBg", "scrollbarTrack", "searchMatchBg"),
+)
 TOKENS = (*_REQUIRED, *_DERIVED, *_FALLBACKS)
 """All that a theme may set. pi's themes lack background, surface, panel, primary, secondary, caretBg, caretText."""
 
@@ -139,7 +142,7 @@ def colors_of(spec: ThemeSpec) -> dict[str, str]:
     if not found.get("text"):
         found["text"] = "#1c2024" if is_light else "#dfe3e6"
     page, text = found["background"], found["text"]
-    for token, ratio in GROUND_CONTRASTS.items():
+    for token, ratio in (GROUND_CONTRASTS | INK_CONTRASTS).items():
         if not found.get(token):
             found[token] = apart(page, text, ratio)
     if not found.get("scrollbarTrack"):

@@ -48,7 +48,7 @@ async def _tested(assembled: Assembled, names: list[str]) -> int:
         raise Unable("There are no servers to test. See bayou mcp list.")
     worst = 0
     for name in names or known:
-        _say(f'Testing connection to "{name}"...')
+        _say(f'Testing connection to "{name}"…')
         try:
             _say(await tested(verbs, name))
         except Unable as problem:

@@ -165,17 +165,14 @@ class Compactor:
     async def _recover(self, message: AssistantMessage) -> bool:
         if self._mode != "auto":
             self._telling.notify(
-                "The conversation no longer fits the model's context window, and compaction "
-                f"{_BY_HAND[self._mode]}. "
-                "Use /compact, a model with a larger window, or an earlier point of the session (/tree)."
-                + self._largest(),
-                "error",
+                f"It was not compacted: compaction {_BY_HAND[self._mode]} (compaction.mode in /settings). /tree goes "
+                "back to where there was room." + self._largest(),
+                "warning",
             )
             return False
         if self._has_recovered:
             self._telling.notify(
-                "Context overflow recovery failed after one compact-and-retry attempt. Make the context "
-                "smaller, or use a model with a larger window." + self._largest(),
+                "Context overflow recovery failed after one compact-and-retry attempt." + self._largest(),
                 "error",
             )
             return False
@@ -183,9 +180,7 @@ class Compactor:
         try:
             self.preparation()
         except CannotCompact as problem:
-            await self._tell_stuck(
-                f"The conversation no longer fits the model's context window, and it cannot be compacted: {problem}."
-            )
+            await self._tell_stuck(f"It cannot be compacted: {problem}.", has_failed=True)
             return False
         await self._telling.publish(EntryAppended(entry=self._conversation.omit(message.id)))
         return await self._make_room("overflow", will_retry=True)
@@ -356,14 +351,17 @@ class Compactor:
                 "After compaction the context is still nearly full, so it is not compacted again by itself."
             )
 
-    async def _tell_stuck(self, text: str) -> None:
-        """Once, until there was room again or another model or session came."""
+    async def _tell_stuck(self, text: str, *, has_failed: bool = False) -> None:
+        """Once, until there was room again or another model or session came. `has_failed`: the answer that
+        failed for it stands above, with what helps."""
         if self._has_told_stuck:
             return
         self._has_told_stuck = True
         helps = (
             " What helps: /context shows what fills it and takes single messages out, /new begins another session, "
             "and a model with a larger window (/model) takes more."
+            if not has_failed
+            else ""
         )
         await self._telling.publish(Notice(level="warning", text=text + helps + self._largest()))
 

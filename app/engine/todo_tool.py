@@ -73,11 +73,16 @@ def todo_tool(list_now: Callable[[], Phases], change: Callable[[TodoChange], Awa
 
 
 def _changed(before: Phases, after: Phases) -> list[str]:
-    """What was closed, or else what came: what a person wants to read of it."""
+    """What was closed, or else what came or now waits for something: what a person wants to read of it."""
     was_open = {item.content for item in open_items(before)}
     closed = [item.content for item in items_of(after) if not item.is_open and item.content in was_open]
-    known = {item.content for item in items_of(before)}
-    return closed or [item.content for item in items_of(after) if item.content not in known]
+    known = {item.content: item.blocked for item in items_of(before)}
+    came = [item.content for item in items_of(after) if item.content not in known]
+    return (
+        closed
+        or came
+        or [item.content for item in items_of(after) if item.blocked and not known[item.content]]
+    )
 
 
 def _mended(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -41,7 +41,7 @@ class ClientCommands:
         )
 
     async def ask_beside(self, question: str) -> str:
-        """Ask beside the work: neither question nor answer enters the conversation."""
+        """Ask beside the work, outside the conversation."""
         return await self._ask("ask_beside", question=question)
 
     async def draft_handoff(self, goal: str) -> str:
@@ -147,7 +147,7 @@ class ClientCommands:
         return await self._ask("init_context")
 
     async def review(self, what: str = "") -> Disposition:
-        """Review what is not committed, a branch or a commit."""
+        """Review what is not committed, or a branch."""
         return await self._ask("review", what=what)
 
     async def get_state(self) -> results.State:
@@ -215,7 +215,7 @@ class ClientCommands:
         return await self._ask("set_permission_mode", mode=mode)
 
     async def set_plan_mode(self, is_on: bool = True) -> None:
-        """Plan mode: nothing changes until a plan is accepted. A plan is a question: `Accept`, or words."""
+        """Plan mode: nothing changes until one is accepted. A plan is a question: `Accept`, or words."""
         return await self._ask("set_plan_mode", is_on=is_on)
 
     async def set_approvals(self, answers: Literal["ask", "deny"]) -> None:

@@ -131,7 +131,7 @@ COMMANDS: tuple[SlashCommand, ...] = (
     ),
     SlashCommand(
         name="usage",
-        help="tokens, cost and cache hits of all sessions, by day, model, project, session",
+        help="what all sessions used, by day, model and project",
         run=lambda pages, _: pages.usage.open(),
     ),
     SlashCommand(name="compact", hint="[--preview] [focus]", verb="compact", run=_compact),
@@ -145,7 +145,7 @@ COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand(name="redo", verb="redo_files", run=lambda pages, _: pages.files.redo()),
     SlashCommand(
         name="rules",
-        help="the project's and your rules: why each is in force, and what is wrong",
+        help="rules of the project and your own: why each is in force",
         run=lambda pages, _: pages.rules.open(),
     ),
     SlashCommand(name="init", verb="init_context", run=_init),
@@ -159,7 +159,7 @@ COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand(
         name="handoff",
         hint="goal",
-        help="a new session with what the goal needs of this one, to be read first",
+        help="a new session with what its goal needs of this one",
         run=lambda pages, text: pages.beside.hand_over(text),
     ),
     SlashCommand(name="plan", hint="[prompt]", verb="set_plan_mode", run=_plan),
@@ -178,7 +178,7 @@ COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand(
         name="map",
         hint="[path]",
-        help="the map of the repository; of a file or folder, its outline for you and the model",
+        help="the map of the repository, or of a file or folder",
         run=_map,
     ),
     SlashCommand(name="jobs", verb="list_jobs", run=_jobs),
@@ -191,7 +191,7 @@ COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand(
         name="kernel",
         hint="[restart | run file]",
-        help="the Python of `$` and eval: interpreter, memory, names",
+        help="the Python of `$` and eval, and its names",
         run=lambda pages, text: pages.kernel.open(text),
     ),
     SlashCommand(name="kill", hint="job", verb="kill_job", run=lambda pages, text: pages.jobs.kill(text)),
@@ -225,7 +225,7 @@ COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand(
         name="permissions",
         hint="[mode]",
-        help="what runs without a question: mode, rules, the last verdicts",
+        help="what runs without a question, and why",
         run=lambda pages, text: pages.permissions.open(text),
     ),
     SlashCommand(name="secrets", verb="get_secrets", run=lambda pages, _: pages.secrets.open()),
@@ -233,7 +233,7 @@ COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand(
         name="sandbox",
         hint="[auto|off|required]",
-        help="what the agent's commands can write, see and reach",
+        help="what commands can write and reach",
         run=lambda pages, text: pages.permissions.sandbox.open(text),
     ),
     SlashCommand(

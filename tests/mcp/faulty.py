@@ -1,6 +1,6 @@
 """An MCP server of the older era, on nothing but Python's own library, with every fault that a test asks for by a word.
 
-faulty.py WORD…: noise, exit-in-start, hang-in-start, hang-at-end, many, liar, broken-list, hostile
+faulty.py WORD…: noise, exit-in-start, hang-in-start, hang-at-end, many, liar, broken-list, hostile, form
 """
 
 import json
@@ -12,6 +12,19 @@ import time
 
 WORDS = set(sys.argv[1:])
 TOOL = {"name": "echo", "description": "Says it again", "inputSchema": {"type": "object"}}
+FORM = {
+    "message": "Which boat shall be booked?",
+    "requestedSchema": {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "title": "Name of the boat", "description": "as on the list"},
+            "oars": {"type": "integer", "title": "Oars", "minimum": 1, "maximum": 8, "default": 4},
+            "sail": {"type": "string", "title": "Sail", "enum": ["none", "lug", "gaff"], "default": "lug"},
+            "insured": {"type": "boolean", "title": "With insurance"},
+        },
+        "required": ["name"],
+    },
+}
 renamed = threading.Event()
 lock = threading.Lock()
 
@@ -84,7 +97,8 @@ def call(number, name, arguments, token):
         answer(text(json.dumps(replies.get())))
     elif name == "ask":
         schema = {"type": "object", "properties": {"name": {"type": "string"}}}
-        say(id="e1", method="elicitation/create", params={"message": "Who?", "requestedSchema": schema})
+        params = FORM if "form" in WORDS else {"message": "Who?", "requestedSchema": schema}
+        say(id="e1", method="elicitation/create", params=params)
         answer(text(json.dumps(replies.get())))
 
 

@@ -53,7 +53,15 @@ async def test_a_token_that_a_server_tells_is_masked_wherever_it_would_turn_up(
         def edit(path: Path) -> str:
             return ""
 
-        page = McpPage(session.mcp, person.ask, person.say, print, edit=edit, spawn=person.spawn)
+        page = McpPage(
+            session.mcp,
+            person.ask,
+            person.say,
+            print,
+            edit=edit,
+            spawn=person.spawn,
+            clock=person.clock,
+        )
         async with person.asked(page.open()):
             await person.sees_soon("MCP servers", "broken")
             await person.sees_soon("[secret:")

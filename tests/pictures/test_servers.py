@@ -6,13 +6,17 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from app.providers.scripted import Scripted, call, say
+from app.tui.pages.form_page import GRACE_SECONDS
 from tests.mcp.guarded_server import GuardedServer
 from tests.mcp.test_servers import FAULTY
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
+from widgets.screens.form import FormScreen
 
 STANDING = {"docs": "ready", "broken": "failed", "far": "sign-in", "notes": "off"}
 
@@ -27,15 +31,23 @@ def far(monkeypatch: pytest.MonkeyPatch) -> Iterator[GuardedServer]:
 
 @pytest.fixture
 def servers(screen: Screen, far: GuardedServer) -> None:
-    """By words that are the same on every machine."""
-    (screen.project / "serve.sh").write_text(f'exec {sys.executable} {FAULTY} "$@"\n')
-    program = {"command": "sh", "args": ["serve.sh"]}
+    program = _program(screen)
     written = {
         "docs": {**program, "env": {"API_TOKEN": "tok-5up3r-s3cr3t"}},
         "broken": {**program, "args": ["serve.sh", "exit-in-start"]},
         "far": {"url": "http://127.0.0.1:${FAR_PORT}/mcp", "description": "What the harbour knows"},
         "notes": {**program, "enabled": False},
     }
+    _configure(written)
+
+
+def _program(screen: Screen) -> dict[str, Any]:
+    """By words that are the same on every machine."""
+    (screen.project / "serve.sh").write_text(f'exec {sys.executable} {FAULTY} "$@"\n')
+    return {"command": "sh", "args": ["serve.sh"]}
+
+
+def _configure(written: dict[str, Any]) -> None:
     agent = Path(os.environ["BAYOU_AGENT_DIR"])
     agent.mkdir(parents=True, exist_ok=True)
     (agent / "mcp.json").write_text(json.dumps({"mcpServers": written}))
@@ -66,3 +78,23 @@ async def test_servers(screen: Screen, photographs: Photographs, servers: None) 
         await tour.say("/mcp test broken")
         await tour.until("Failed to connect")
         await tour.photograph("tested")
+
+
+async def test_a_form(screen: Screen, photographs: Photographs) -> None:
+    """A server asks in the middle of a call; what is missing is told, and what was sent goes back to it."""
+    _configure({"harbour": {**_program(screen), "args": ["serve.sh", "form"], "exposure": "direct"}})
+    script = Scripted([call("mcp__harbour__ask"), say("The boat is booked.")])
+    app = screen.app("--permissions", "full", theme=photographs.theme, script=script)
+    async with photographs.of(app) as tour:
+        await tour.say("book a boat")
+        await tour.until(lambda: isinstance(app.screen, FormScreen))
+        await tour.photograph("form")
+        await tour.photograph_small("form")
+        await tour.answer("s", seconds=GRACE_SECONDS)
+        await tour.until("does not fit")
+        await tour.photograph("form-wrong")
+        await tour.press("enter", *"Merry")
+        await tour.photograph("form-field")
+        await tour.press("enter", "s")
+        await tour.idle()
+        await tour.photograph("form-sent")

@@ -32,7 +32,7 @@ async def test_the_right_third(screen: Screen, photographs: Photographs) -> None
     async with photographs.of(app) as tour:
         await resize(tour.pilot, 120, 40)
         await tour.press("alt+i")
-        await tour.until("Changed files, todos and jobs.")
+        await tour.until("No changed files")
         await tour.photograph_small("side-empty", (120, 40))
         await resize(tour.pilot, 120, 40)
         await tour.say("four oars, please")

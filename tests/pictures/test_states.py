@@ -275,5 +275,5 @@ async def test_files_back(screen: Screen, photographs: Photographs) -> None:
         await tour.until("@@")
         await tour.photograph("undo")
         await tour.press("enter")
-        await tour.until("Put back")
+        await tour.until("2 files put back")
         await tour.photograph("put-back")

@@ -1,5 +1,7 @@
 """The other themes on a page with most of what has a colour; the lint of `test_look` reads these pictures too."""
 
+import asyncio
+
 import pytest
 
 from app.providers.scripted import Scripted, call, say, think
@@ -26,6 +28,33 @@ async def test_without_colours(screen: Screen, pictures: Pictures, monkeypatch: 
         await tour.press("down")
         assert any(line.startswith("› ") for line in tour.words().split("\n"))
         await tour.photograph_small("list", (100, 30))
+    assert not album.different
+
+
+async def test_where_one_is_without_colours(
+    screen: Screen, pictures: Pictures, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the queue and among the rules that would answer: the row is reversed, as in every list."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr("app.engine.requests.Requests._on_state", lambda self, state, seconds: None)
+    gate = asyncio.Event()
+    script = Scripted([say("First the hull.", gate=gate), call("bash", command="npm ci"), say("Done.")])
+    album = Photographs(pictures, "bayou-dark")
+    app = screen.app("--permissions", "ask", theme="bayou-dark", script=script)
+    async with album.of(app) as tour:
+        await tour.say("look after the boat")
+        await tour.until("First the hull.")
+        await tour.say("leave out the mast")
+        await tour.say("and the rudder")
+        await tour.press("alt+q", "down")
+        await tour.photograph_small("queue", (100, 30))
+        await tour.press("escape")
+        gate.set()
+        await tour.until(lambda: app.approval_bar.asked is not None)
+        await tour.heard()
+        await tour.press("alt+w")
+        await tour.press("down")
+        await tour.photograph_small("rules", (100, 30))
     assert not album.different
 
 

@@ -185,8 +185,9 @@ def _page(title: str, told: str, kind: str, body: str, data: Data) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         f'<meta name=viewport content="width=device-width"><title>{html.escape(title)}</title><style>{style}</style>'
         f"<body class={kind}><header><h1>{html.escape(title)}</h1><span>{html.escape(told)}</span>"
-        f"<span id=keys></span></header><main>{body}</main>"
-        "<noscript><p class=quiet>Scripts are off: the differences are told as words, without pictures.</p></noscript>"
+        "<span id=keys></span></header>"
+        "<noscript><p class=off>Scripts are off: the differences are told as words, without pictures.</p></noscript>"
+        f"<main>{body}</main>"
         f'<script type="application/json" id=data>{data.as_json()}</script><script>{script}</script></body></html>\n'
     )
 

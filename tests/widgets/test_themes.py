@@ -9,6 +9,7 @@ from tests.widgets.host import STYLES
 from widgets.colors import contrast, read_color
 from widgets.themes import (
     GROUND_CONTRASTS,
+    INK_CONTRASTS,
     TOKENS,
     ThemeProblem,
     ThemeSpec,
@@ -98,18 +99,21 @@ def test_there_are_three_inks_and_grounds_that_one_sees(path: Path) -> None:
     if spec.ansi:
         return
     colors = colors_of(spec)
-    text, muted, dim = (contrast(colors[ink], colors["background"]) for ink in ("text", "muted", "dim"))
-    assert text >= 10 and text / muted >= 1.38 and muted / dim >= 1.38 and dim >= 4.6
+    for ink, ratio in INK_CONTRASTS.items():
+        most = 21 if spec.name == "high-contrast" else ratio * 1.06
+        assert ratio <= contrast(colors[ink], colors["background"]) <= most, ink
+    text, muted, dim = (contrast(colors[ink], colors["background"]) for ink in INK_CONTRASTS)
+    assert text / muted >= 1.4 and muted / dim >= 1.4
     for ground, least in GROUND_CONTRASTS.items():
         assert contrast(colors[ground], colors["background"]) >= least - 0.01, ground
 
 
-def test_a_theme_that_names_no_grounds_gets_some_that_one_sees() -> None:
+def test_a_theme_that_names_no_grounds_and_no_quieter_inks_gets_some_that_one_sees() -> None:
     colors = colors_of(
         ThemeSpec(name="bare", colors={"accent": "#0aa", "success": 2, "error": 1, "warning": 3})
     )
-    for ground, least in GROUND_CONTRASTS.items():
-        assert contrast(colors[ground], colors["background"]) >= least - 0.01, ground
+    for token, least in (GROUND_CONTRASTS | INK_CONTRASTS).items():
+        assert least - 0.01 <= contrast(colors[token], colors["background"]) <= least * 1.1, token
 
 
 def test_no_token_is_forgotten() -> None:

@@ -18,8 +18,9 @@ from tools.files.failures import file_error
 from tools.files.places import locate, touched
 from tools.files.snapshots import MAX_CHARS
 from tools.limits import MAX_BYTES, MAX_LINE_CHARS, truncate_head
-from tools.results import Card, TextPart, ToolResult
+from tools.results import Card, ListBlock, TextPart, ToolResult
 from tools.schema import UNDECLARED, schema_of
+from tools.searching.by_file import by_file, hits_in
 from tools.searching.expressions import expression
 from tools.searching.globs import Wanted, wanted
 from tools.searching.kept_back import kept_back_below, passed_over
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from tools.repomap.in_grep import NamedPlaces
 
 
+Spans = tuple[tuple[int, int], ...]
 _DEFAULT_LIMIT: Final = 100
 _MAX_CONTEXT: Final = 50
 
@@ -234,6 +236,7 @@ def _result(
         return _nothing(end.unread)
     limit = arguments.limit or _DEFAULT_LIMIT
     lines: list[str] = []
+    hits: list[tuple[int, int, int]] = []
     shown = files = 0
     has_clipped = False
     is_anchored = workspace.edit_mode() == "anchored"
@@ -252,7 +255,10 @@ def _result(
         shown += matches
         has_clipped = has_clipped or any(line.is_clipped for line in kept)
         _remember(workspace, str(Path(folder, path)), kept)
-        lines += _shown_lines(one_line(prefix + path), kept, path, named, is_anchored=is_anchored)
+        told = _shown_lines(one_line(prefix + path), kept, path, named, is_anchored=is_anchored)
+        for text, spans in told:
+            hits += ((len(lines), *span) for span in spans)
+            lines.append(text)
     cut = truncate_head("\n".join(lines), max_lines=max(len(lines), 1))
     total = f"over {COUNTED:,}" if end.is_stopped else f"{found.matches:,}"
     notices: list[str] = []
@@ -272,7 +278,7 @@ def _result(
     if end.unread:
         notices.append(end.unread)
     text = cut.content + (f"\n\n[{'. '.join(notices)}]" if notices else "")
-    details |= {"matches": found.matches, "files": len(found.files)}
+    details |= {"matches": found.matches, "files": len(found.files), "hits": hits}
     return ToolResult(content=(TextPart(text=text),), details=details)
 
 
@@ -292,12 +298,12 @@ def _shown_lines(
     named: "NamedPlaces | None" = None,
     *,
     is_anchored: bool = False,
-) -> list[str]:
+) -> list[tuple[str, Spans]]:
     """`path:12: text` for matches, `path-13- text` around them, `--` between groups apart; or `path:12ab|text`.
 
-    Of a name that the map knows, `-- in SYMBOL [lines]` before those of another symbol.
+    Of a name that the map knows, `-- in SYMBOL [lines]` before those of another symbol. With where in it the hits are.
     """
-    out: list[str] = []
+    out: list[tuple[str, Spans]] = []
     has_context = any(not line.is_match for line in lines)
     previous: int | None = None
     before = ""
@@ -305,15 +311,17 @@ def _shown_lines(
         is_apart = has_context and previous is not None and line.number > previous + 1
         within = named.within(below, line.number) if named is not None and line.is_match else before
         if named is not None and within and within != before and named.takes(f"-- in {within}"):
-            out.append(f"-- in {within}")
+            out.append((f"-- in {within}", ()))
             before = within
         elif is_apart:
-            out.append("--")
+            out.append(("--", ()))
         sign = ":" if line.is_match else "-"
         if is_anchored and not line.is_clipped:
-            out.append(f"{path}{sign}{row(line.number, line.text)}")
+            told = f"{path}{sign}{row(line.number, line.text)}"
         else:
-            out.append(f"{path}{sign}{line.number}{sign} {line.text}")
+            told = f"{path}{sign}{line.number}{sign} {line.text}"
+        before_text = len(told) - len(line.text)
+        out.append((told, tuple((before_text + start, before_text + end) for start, end in line.spans)))
         previous = line.number
     return out
 
@@ -354,5 +362,6 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     files = number_detail(result.details, "files") if result else None
     if matches is None or files is None:
         return card
+    told = [by_file(block, hits_in(result), where) for block in card.blocks if isinstance(block, ListBlock)]
     counted = f"{matches:,} match{'' if matches == 1 else 'es'} in {files:,} file{'' if files == 1 else 's'}"
-    return msgspec.structs.replace(card, summary=counted)
+    return msgspec.structs.replace(card, summary=counted, blocks=tuple(told))

@@ -23,6 +23,8 @@ class FoundLine(msgspec.Struct, frozen=True):
     is_clipped: bool
     begins: bool
     """A match begins here; one over several lines goes on in the next."""
+    spans: tuple[tuple[int, int], ...] = ()
+    """What of the text was found, where it is shown as it is."""
 
 
 class _Bytes(msgspec.Struct):
@@ -39,6 +41,7 @@ class _Bytes(msgspec.Struct):
 
 class _Submatch(msgspec.Struct):
     start: int
+    end: int
 
 
 class _Data(msgspec.Struct):
@@ -95,6 +98,7 @@ class Found:
         is_match = found.type == "match"
         text = (found.data.lines or _Bytes()).value()
         starts = _starts(text, [one.start for one in found.data.submatches])
+        spans = _spans(text, found.data.submatches)
         self.matches += len(starts)
         first = found.data.line_number or 1
         kept = self.files.setdefault(path, [])
@@ -104,7 +108,9 @@ class Found:
                 at = min(len(self._mask(line[:at])), len(masked))
                 line = masked
             shown, is_clipped = clip_around(line, at)
-            kept.append(FoundLine(first + offset, visible(shown), is_match, is_clipped, offset in starts))
+            told = visible(shown)
+            own = tuple(spans.get(offset, ())) if told == line and not is_clipped else ()
+            kept.append(FoundLine(first + offset, told, is_match, is_clipped, offset in starts, own))
 
 
 def _starts(text: str, positions: list[int]) -> dict[int, int]:
@@ -115,6 +121,24 @@ def _starts(text: str, positions: list[int]) -> dict[int, int]:
         at = position if data is None else len(data[:position].decode("utf-8", "ignore"))
         line = min(text.count("\n", 0, at), max(0, text.count("\n") - text.endswith("\n")))
         found.setdefault(line, at - text.rfind("\n", 0, at) - 1)
+    return found
+
+
+def _spans(text: str, matches: list[_Submatch]) -> dict[int, list[tuple[int, int]]]:
+    """What was found in each line of a record, in characters of that line."""
+    data = None if text.isascii() else text.encode("utf-8", "replace")
+    found: dict[int, list[tuple[int, int]]] = {}
+    for match in matches:
+        start, end = match.start, match.end
+        if data is not None:
+            start, end = (len(data[:at].decode("utf-8", "ignore")) for at in (start, end))
+        line = text.count("\n", 0, start)
+        begin = text.rfind("\n", 0, start) + 1
+        for part in text[start:end].split("\n"):
+            if part.rstrip("\r"):
+                found.setdefault(line, []).append((start - begin, start - begin + len(part.rstrip("\r"))))
+            start += len(part) + 1
+            begin, line = start, line + 1
     return found
 
 

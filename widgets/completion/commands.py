@@ -71,10 +71,10 @@ def _stands_for(typed: str, name: str) -> bool:
 
 
 def _suggestion(command: CommandRow, typed: str) -> Suggestion:
-    detail = " — ".join(filter(None, (command.argument_hint, command.description)))
     return Suggestion(
         text=f"/{command.name}",
-        detail=detail,
+        detail=command.description,
+        right=command.argument_hint,
         kind="command",
         tail=" ",
         sends=not command.needs_argument,

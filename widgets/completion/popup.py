@@ -199,7 +199,4 @@ def _fits_still(
 
 
 def _row(number: int, item: Suggestion) -> ListRow:
-    tone = "accent" if item.kind == "folder" else "text"
-    return ListRow(
-        id=str(number), title=item.label or item.text, detail=item.detail, right=item.right, tone=tone
-    )
+    return ListRow(id=str(number), title=item.label or item.text, detail=item.detail, right=item.right)

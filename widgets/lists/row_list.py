@@ -16,12 +16,12 @@ from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 from widgets import textual_inside
-from widgets.legible import readable
+from widgets.legible import on_current, readable
 from widgets.line import Line, cells, plain
 from widgets.lists.filtering import Shown, places_of
 from widgets.lists.rows import ListRow
 
-TONES = ("text", "muted", "dim", "accent", "success", "warning", "error")
+TONES = ("text", "strong", "muted", "dim", "accent", "success", "warning", "error")
 _PARTS = (*TONES, "match", "prefix", "heading", "mark")
 _MOST_KEPT = 500
 WIDEST = 119
@@ -234,7 +234,12 @@ class RowList(ScrollView, can_focus=False):
             share = self._width * 2 // 5 if detail else self._width // 2
             line.fill_to(min(self.title_cells, share))
         for badge in row.badges:
-            line.add("  ").add(plain(badge.text), self._style(badge.tone, is_current))
+            line.add("  ").add_figured(
+                plain(badge.text),
+                self._style(badge.tone, is_current),
+                self._style("success", is_current),
+                self._style("error", is_current),
+            )
         if detail:
             start = len(title) + 1
             ours = [at - start for at in places if start <= at < start + len(detail)]
@@ -244,12 +249,12 @@ class RowList(ScrollView, can_focus=False):
         found = self._styles.get((name, is_current))
         if found is None:
             found = self.get_component_rich_style(f"list--{name}")
-            if is_current:
-                cursor = self.get_component_rich_style("list--cursor")
-                found = found + Style(bgcolor=cursor.bgcolor, bold=cursor.bold)
-                if self.app.no_color:  # no ground tells it
-                    found = found + Style(reverse=True)
-            found = self._styles[(name, is_current)] = readable(found)
+            found = (
+                on_current(found, self.get_component_rich_style("list--cursor"))
+                if is_current
+                else readable(found)
+            )
+            self._styles[(name, is_current)] = found
         return found
 
     def _resize_to_rows(self) -> None:

@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-Tone = Literal["text", "muted", "dim", "accent", "success", "warning", "error"]
+Tone = Literal["text", "strong", "muted", "dim", "accent", "success", "warning", "error"]
 
 
 class Badge(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -37,7 +37,7 @@ _DEEPEST = 36
 _SPEAKERS = {"user": "you: "}
 """Told by a word too, for a terminal without colours."""
 _TONES: dict[str, Tone] = {
-    "user": "accent",
+    "user": "strong",
     "assistant": "text",
     "compaction": "warning",
     "summary": "warning",

@@ -18,7 +18,7 @@ from widgets.screens.preview import Preview, PreviewPart, PreviewText
 
 _CHOICES: dict[str, tuple[str, Tone]] = {
     "restore": ("✓ ", "text"),
-    "merge": ("⋈ ", "accent"),
+    "merge": ("⋈ ", "text"),
     "keep": ("  ", "dim"),
 }
 _CANNOT = {"merge": "it cannot be merged", "keep": "it cannot be kept", "restore": "it cannot be put back"}
@@ -152,11 +152,11 @@ class ChangesScreen(PickerScreen):
 
     def _row_of(self, change: ChangeRow, widths: tuple[int, int, int]) -> ListRow:
         choice = self.choices.get(change.path)
-        mark, tone = ("· ", "dim") if choice is None else _CHOICES[choice]
+        mark, tone = ("– ", "dim") if choice is None else _CHOICES[choice]
         if change.is_conflict and choice == "keep":
-            mark, tone = "! ", "warning"
+            mark, tone = "▲ ", "warning"
         deed, *sizes = widths
-        tone_of_deed: Tone = "accent" if choice not in (None, "keep") else "muted"
+        tone_of_deed: Tone = "text" if choice not in (None, "keep") else "muted"
         badges = [Badge(text=f"{change.deed:<{deed}}", tone=tone_of_deed)]
         tones: tuple[Tone, Tone] = ("success", "error")
         for figure, size, colour in zip(_figures(change), sizes, tones, strict=True):

@@ -9,6 +9,7 @@ from textual.binding import BindingType
 from textual.strip import Strip
 from textual.widget import Widget
 
+from widgets.keys_told import pressable
 from widgets.line import Line
 from widgets.lists.row_list import TONES
 from widgets.lists.rows import ListRow, Tone
@@ -74,7 +75,11 @@ class ContextBar(Widget):
         if y == 1:
             return self._legend(line).strip()
         line.add(self.view.total, self._style("text"))
-        return line.add(f" · {self.view.advice}" if self.view.advice else "", self._style("muted")).strip()
+        if self.view.advice:
+            line.add(" · ", self._style("muted"))
+            keys = (at for span in pressable(self.view.advice) for at in range(*span))
+            line.add_marked(self.view.advice, keys, self._style("muted"), self._style("accent"))
+        return line.strip()
 
     def _bar(self, line: Line) -> Line:
         width = line.room

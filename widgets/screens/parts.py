@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
+from rich.style import Style
 from textual.containers import Container, Vertical
 from textual.strip import Strip
 from textual.widget import Widget
@@ -108,7 +109,9 @@ class Body(Container):
 class RuleTitle(Widget):
     """A rule across the width with a title at its left and a note at its right."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"rule-title--rule", "rule-title--title", "rule-title--note"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        f"rule-title--{part}" for part in ("rule", "title", "note", "added", "removed")
+    }
     DEFAULT_CSS = "RuleTitle { height: 1; }"
 
     def __init__(self, title: str = "", note: str = "", *, id: str | None = None) -> None:
@@ -130,12 +133,22 @@ class RuleTitle(Widget):
         note = f" {plain(self.note)} " if self.note else ""
         line = Line(width, self.rich_style)
         if self.title:
-            line.add("─ ", rule).add(
-                crop(plain(self.title), max(1, line.room - 3)),
-                self.get_component_rich_style("rule-title--title"),
-            ).add(" ")
-        note = crop(note, max(0, line.room - 2))
+            title = crop(plain(self.title), max(1, line.room - 3))
+            line.add("─ ", rule).add_figured(title, *self._inks("title")).add(" ")
+        note = _fitting_note(note, max(0, line.room - 2))
         if cells(note) > 2:
             line.fill_to(width - cells(note) - 1, "─", rule)
-            line.add(note, self.get_component_rich_style("rule-title--note"))
+            line.add_figured(note, *self._inks("note"))
         return line.fill_to(width, "─", rule).strip()
+
+    def _inks(self, words: str) -> list[Style]:
+        """For words, and for lines that came and went."""
+        return [self.get_component_rich_style(f"rule-title--{part}") for part in (words, "added", "removed")]
+
+
+def _fitting_note(note: str, width: int) -> str:
+    """Whole parts of it: how many there are stays to the last."""
+    left = note.strip().split(" · ")
+    while len(left) > 1 and cells(" · ".join(left)) + 2 > width:
+        left.pop(-2)
+    return crop(f" {' · '.join(left)} ", width)

@@ -190,7 +190,6 @@ def rows_of(places: Sequence[PlaceRow]) -> list[ListRow]:
             prefix="  " * min(place.depth, 12) + _MARKS[place.is_open],
             detail=place.detail,
             right=place.right,
-            tone="text" if place.kind or not place.is_folder else "accent",
         )
         for place in places
     ]

@@ -161,22 +161,14 @@ class SessionsScreen(PickerScreen):
             kept.sort(key=lambda one: -one.recency)
         return [self._row(one) for one in kept]
 
-    def _beside(self, one: SessionRow) -> str:
-        """Among those of all folders the folder needs the room."""
-        return (
-            "  ".join(filter(None, ("" if one.is_here else one.folder, one.count)))
-            if self.scope == "all"
-            else ""
-        )
-
     def _row(self, one: SessionRow) -> ListRow:
         said = self._found.get(one.id, "")
         return ListRow(
             id=one.id,
             prefix="  " * (one.depth - 1) + "└ " if one.depth and self.is_threaded else "",
             title=one.title,
-            detail=said or "  ".join(filter(None, (self._beside(one), one.begins))),
-            right=one.age if said or self.scope == "all" else _count_and_age(one),
+            detail=said or "  ".join(filter(None, ("" if one.is_here else one.folder, one.begins))),
+            right=_count_and_age(one),
             badges=_badges(one),
             words=f"{one.words} {one.folder} {self._found_for if said else ''}",
         )

@@ -16,9 +16,9 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
-from tools.amounts import MINUS
-from tools.patterns import late
-from widgets.legible import on_ground
+from widgets.figures import figured
+from widgets.keys_told import fitting_hints
+from widgets.legible import on_current
 from widgets.line import Line, cells, plain
 from widgets.status.arming import Arming
 from widgets.transcript.text import clean, expand_tabs, wrap
@@ -37,7 +37,6 @@ _KEEPS: dict[ApprovalKeeps, str] = {
 """How long a rule counts."""
 _LONGEST_KEEP = max(map(len, _KEEPS.values()))
 Tone = Literal["text", "muted", "accent", "warning", "error"]
-_CHANGED = late(rf"(\+[\d,]+) ({MINUS}[\d,]+)\Z")
 
 
 class ApprovalPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -293,7 +292,12 @@ class ApprovalBar(Widget, can_focus=False):
         rows: list[tuple[tuple[str, str], ...]] = [head]
         lines = _rows_of(asked.text, width)
         most = MOST_TEXT_ROWS if self.app.size.height > 20 else 2
-        rows += [_figured(line) if asked.kind == "staged" else (("text", line),) for line in lines[:most]]
+        rows += [
+            tuple((piece.kind or "text", piece.text) for piece in figured(line))
+            if asked.kind == "staged"
+            else (("text", line),)
+            for line in lines[:most]
+        ]
         if len(lines) > most:
             rows.append(
                 (("muted", f"… {len(lines) - most} more lines: {self.keys.whole or 'v in here'} shows all"),)
@@ -312,7 +316,7 @@ class ApprovalBar(Widget, can_focus=False):
             first = max(0, min(self._at - 1, len(rules) - max(1, room - 2)))
             rules = rules[first : first + max(1, room - 1)]
             rows = [*rows[: max(1, room - len(rules))], *rules]
-        return [*rows[:room], self._key_row(asked)]
+        return [*rows[:room], self._key_row(asked, width)]
 
     def _rule_rows(self, asked: ApprovalAsked) -> list[tuple[tuple[str, str], ...]]:
         answers = {rule.text: rule.answers for rule in asked.rules}
@@ -333,26 +337,26 @@ class ApprovalBar(Widget, can_focus=False):
             rows.append(((name, f"{mark}{kept}  {plain(text):<{longest}}"), ("muted", f"  {count}")))
         return rows
 
-    def _key_row(self, asked: ApprovalAsked) -> tuple[tuple[str, str], ...]:
+    def _key_row(self, asked: ApprovalAsked, width: int) -> tuple[tuple[str, str], ...]:
         """What answers: the keys are in accent from when they are heard."""
         keys, name = self.keys, "key" if self._was_armed or self.has_focus else "muted"
         inside = (("x", "not"), ("v", "all of it"), ("e", "edit"), ("esc", "back"))
         if asked.floor_word is not None and self.has_focus:
             typed = ((name, f"type {asked.floor_word}: "), ("text", self._typed), ("muted", "   "))
-            return (*typed, *_told(inside, name))
+            return (*typed, *_told(inside, name, width - len(asked.floor_word) - len(self._typed) - 9))
         if asked.floor_word is not None:
             first = (keys.enter, f"and the word {asked.floor_word}: once")
-            return _told((first, (keys.deny, "not"), (keys.whole, "all of it")), name)
+            return _told((first, (keys.deny, "not"), (keys.whole, "all of it")), name, width)
         if asked.kind != "call":
-            return _told(self._keys_for_others(asked), name)
+            return _told(self._keys_for_others(asked), name, width)
         if self._chooses:
-            return _told((("↑/↓", "choose"), ("enter", "take it"), ("esc", "back")), name)
+            return _told((("↑/↓", "choose"), ("enter", "take it"), ("esc", "back")), name, width)
         if self.has_focus:
             always = ("w" if asked.rules else "", "always…")
-            return _told((("a", "once"), always, *inside), name)
+            return _told((("a", "once"), always, *inside), name, width)
         always = (keys.always if asked.rules else "", "always…")
         whole, here = (keys.whole, "all of it"), (keys.enter, "keys here")
-        return _told(((keys.once, "once"), (keys.deny, "not"), always, whole, here), name)
+        return _told(((keys.once, "once"), (keys.deny, "not"), always, whole, here), name, width)
 
     def _keys_for_others(self, asked: ApprovalAsked) -> tuple[tuple[str, str], ...]:
         keys = self.keys
@@ -383,9 +387,9 @@ class ApprovalBar(Widget, can_focus=False):
         current = self._style("approval--current") if self._rows[y][0][0] == "current" else None
         for name, text in self._rows[y]:
             style = self._style(f"approval--{name}")
-            line.add(text, style if current is None else on_ground(style, current))
+            line.add(text, style if current is None else on_current(style, current))
         if current is not None:  # to the edge, as in every list
-            line.base = on_ground(line.base, current)
+            line.base = on_current(line.base, current)
         return line.strip()
 
     def _style(self, name: str) -> Style:
@@ -401,18 +405,11 @@ def _rows_of(text: str, width: int) -> list[str]:
     return rows
 
 
-def _figured(line: str) -> tuple[tuple[str, str], ...]:
-    """A file and how many lines of it change, which stand behind it, in their colours."""
-    found = _CHANGED.search(line)
-    if found is None:
-        return (("text", line),)
-    return ("text", line[: found.start()]), ("added", found[1]), ("text", " "), ("removed", found[2])
-
-
-def _told(pairs: Iterable[tuple[str, str]], name: str) -> tuple[tuple[str, str], ...]:
-    """Keys, in the ink that is named, with what they do; those that were taken away are left out."""
+def _told(pairs: Iterable[tuple[str, str]], name: str, width: int) -> tuple[tuple[str, str], ...]:
+    """Keys, in the ink that is named, with what they do; those that were taken away or have no room are left out."""
+    left = [f"{key} {word}" for key, word in pairs if key]
     told: list[tuple[str, str]] = []
-    for key, word in pairs:
-        if key:
-            told += [("muted", " · " if told else ""), (name, key), ("muted", f" {word}")]
+    for hint in fitting_hints(" · ".join(left), width).split(" · ") if left else ():
+        key, _, word = hint.partition(" ")
+        told += [("muted", " · " if told else ""), (name, key), ("muted", f" {word}")]
     return tuple(told)

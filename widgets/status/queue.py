@@ -12,8 +12,8 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from widgets.keys_told import hint_parts, key_told, keys_told
-from widgets.legible import on_ground
+from widgets.keys_told import fitting_hints, hint_parts, key_told, keys_told
+from widgets.legible import on_current
 from widgets.line import Line, plain
 from widgets.textual_inside import keymap_of
 
@@ -115,24 +115,23 @@ class QueueView(Widget, can_focus=True):
             text = self._keys() if self.has_focus else self.hint
             line.add(f"  … and {more} more · " if more else "  ", hint)
             key = self.get_component_rich_style("queue--key")
-            for piece, is_key in hint_parts(text):
+            for piece, is_key in hint_parts(fitting_hints(text, line.room)):
                 line.add(piece, key if is_key else hint)
             return line.strip()
         first = max(0, min(self._at - shown + 1, len(self.rows) - shown)) if self.has_focus else 0
         row = self.rows[first + y]
         is_current = self.has_focus and first + y == self._at
         name = "queue--label-follow" if row.kind == "followUp" else "queue--label"
-        label = self.get_component_rich_style(name)
+        label, style = self.get_component_rich_style(name), self.get_component_rich_style("queue--text")
         if is_current:  # to the edge, as in every list
             current = self.get_component_rich_style("queue--current")
-            line.base = on_ground(line.base, current)
-            hint, label = (
-                on_ground(self.get_component_rich_style("queue--key"), current),
-                on_ground(label, current),
+            line.base = on_current(line.base, current)
+            hint, label, style = (
+                on_current(each, current)
+                for each in (self.get_component_rich_style("queue--key"), label, current)
             )
         line.add("› " if is_current else "  ", hint).add(_LABELS[row.kind].ljust(8), label)
         images = f"[{row.image_count} image{'s' if row.image_count > 1 else ''}] " if row.image_count else ""
-        style = self.get_component_rich_style("queue--current" if is_current else "queue--text")
         return line.add(images + plain(row.text), style).strip()
 
     def _keys(self) -> str:

@@ -6,6 +6,7 @@ import msgspec
 
 from widgets.line import cells, plain
 from widgets.lists.rows import Tone
+from widgets.transcript.text import crop
 
 GAP = "  "
 
@@ -16,6 +17,8 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     text: str
     short: str = ""
+    is_elastic: bool = False
+    """Between the two it is cut to the room that is left."""
     tone: Tone = "muted"
     importance: int = 5
     """What has the lowest is left out first."""
@@ -64,8 +67,11 @@ def _longer_again(left: list[Segment], whole: Mapping[str, Segment], width: int)
     """What is left over is used: the last one that became short may have made room for an earlier one."""
     for segment in sorted(left, key=lambda item: -item.importance):
         room = width - _total(left) + size_of(segment)
-        if size_of(whole[segment.id]) <= room:
-            left[left.index(segment)] = whole[segment.id]
+        longer = whole[segment.id]
+        if longer.is_elastic and segment.text != longer.text:
+            longer = msgspec.structs.replace(longer, text=crop(plain(longer.text), room))
+        if size_of(longer) <= room:
+            left[left.index(segment)] = longer
     return left
 
 

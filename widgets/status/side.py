@@ -88,7 +88,8 @@ class SidePanel(Widget):
         match shown:
             case SideSection():
                 line.add(plain(shown.title), self._style("title"))
-                line.add(f"  {plain(shown.note)}" if shown.note else "", self._style("muted"))
+                styles = (self._style(tone) for tone in ("muted", "success", "error"))
+                line.add_figured(f"  {plain(shown.note)}" if shown.note else "", *styles)
             case SideRow():
                 figures = sum(cells(text) + 1 for text, _ in shown.figures)
                 words = Line(max(1, line.room - figures), line.base)

@@ -88,7 +88,7 @@ def preview(card: Card) -> list[Leaf]:
     """The beginning of what a card holds, of output the end: what one wants to see without asking."""
     leaves: list[Leaf] = []
     for block in card.blocks[:MOST_PREVIEWED]:
-        drawn = _previewed(block)
+        drawn = _named(block, _previewed(block), card)
         if leaves and drawn:
             drawn[0].blank = max(drawn[0].blank, 1)
         leaves.extend(drawn)
@@ -129,15 +129,19 @@ def body(
     limit = WHOLE if is_whole else FOUND if is_searched else IN_PLACE
     tail = LIVE if is_running and not is_whole else limit
     leaves: list[Leaf] = []
-    has_many_diffs = sum(isinstance(block, DiffBlock) for block in card.blocks) > 1
     for block in card.blocks:
-        drawn = draw(block, limit, tail)
-        if isinstance(block, DiffBlock) and has_many_diffs:
-            drawn.insert(0, Leaf(clean(block.path), key="path"))
+        drawn = _named(block, draw(block, limit, tail), card)
         if leaves and drawn:
             drawn[0].blank = max(drawn[0].blank, 1)
         leaves.extend(drawn)
     return leaves
+
+
+def _named(block: Block, drawn: list[Leaf], card: Card) -> list[Leaf]:
+    """With its file above it, where changes of several are shown."""
+    if isinstance(block, DiffBlock) and sum(isinstance(other, DiffBlock) for other in card.blocks) > 1:
+        return [Leaf(clean(block.path), key="path"), *drawn]
+    return drawn
 
 
 def without_code(card: Card, lines: int) -> list[Leaf]:
@@ -166,8 +170,7 @@ def draw(block: Block, limit: Limit, tail: Limit) -> list[Leaf]:
         case CommandBlock():
             return _command(block, tail)
         case ListBlock():
-            leaves = output("\n".join(block.items), limit=limit) if block.items else []
-            return leaves + _note(block.note)
+            return _list(block, limit) + _note(block.note)
         case TreeBlock():
             return output("\n".join(line for root in block.roots for line in tree_rows(root)), limit=limit)
         case MapBlock():
@@ -229,6 +232,19 @@ def _chunks(plain: str, runs: list[Run]) -> list[Leaf]:
 
 def _note(note: str) -> list[Leaf]:
     return [Leaf(clean(note), key="hint")] if note else []
+
+
+def _list(block: ListBlock, limit: Limit) -> list[Leaf]:
+    text = "\n".join(block.items)
+    if not block.marks or clean(text) != text:
+        return output(text, limit=limit) if block.items else []
+    text, left_out = _bounded(text, limit, tail=False)
+    begins = [0]
+    for item in block.items:
+        begins.append(begins[-1] + len(item) + 1)
+    runs = [(begins[at] + start, begins[at] + end, "text+b") for at, start, end in block.marks]
+    leaves = _chunks(text, [run for run in runs if run[1] <= len(text)])
+    return [*leaves, _left_out(left_out, "below")] if left_out else leaves
 
 
 def _file(block: FileBlock, limit: Limit) -> list[Leaf]:

@@ -22,6 +22,7 @@ from tools.results import (
     TextBlock,
     TreeBlock,
 )
+from widgets.figures import figured
 from widgets.keys_told import pressable
 from widgets.transcript import ansi, cards
 from widgets.transcript.blocks import (
@@ -196,10 +197,15 @@ def _next_step(text: str) -> list[Leaf]:
 
 
 def _told(text: str, key: str, first: str, rest: str, prefix_key: str = "dim") -> Leaf:
-    """Words of bayou's own, with what one can press in them."""
-    plain = clean(text)
+    """Words of bayou's own, with what one can press in them and what changed in its colours."""
+    pieces = figured(clean(text))
+    plain = "".join(piece.text for piece in pieces)
     runs = [(start, end, "accent") for start, end in pressable(plain)]
-    return Leaf(plain, runs, key=key, first=first, rest=rest, prefix_key=prefix_key)
+    at = 0
+    for piece in pieces:
+        runs += [(at, at + len(piece.text), piece.kind)] if piece.kind else []
+        at += len(piece.text)
+    return Leaf(plain, sorted(runs), key=key, first=first, rest=rest, prefix_key=prefix_key)
 
 
 def _failure(failure: ShownFailure | None, key: str = "note-error", mark: str = "✗ ") -> list[Leaf]:

@@ -3,9 +3,9 @@
 What is done to is the last to give way. What is too long to stand beside it gets a row of its own.
 """
 
-from tools.amounts import MINUS
 from tools.patterns import late
 from tools.results import Card, CommandBlock, FileBlock
+from widgets.figures import figured
 from widgets.keys_told import pressable
 from widgets.transcript.extent import Extent
 from widgets.transcript.leaf import Leaf, Piece
@@ -17,7 +17,6 @@ LEAST_WRAPPED = 16
 """Cells that a subject needs to go on below itself."""
 WIDEST = 119
 """Those of a page of 120 columns: on a wider one figures stay where the eye finds them."""
-_CHANGED = late(rf"(?<!\S)\+([\d,]*\d)(?: [-{MINUS}]([\d,]*\d))?(?![\w.])|(?<!\S){MINUS}([\d,]*\d)(?![\w.])")
 _EXPRESSION = late(r"/.*/(?: in | \(|\Z)")
 _AND_MORE = late(r" and \d+ more\Z")
 _OF_COMMANDS = late(r" [-/~.\"']|[|&;<>$=]")
@@ -179,14 +178,7 @@ def _coloured(text: str, key: str) -> list[tuple[str, str]]:
             out += [*_coloured(text[at:start], key), (text[start:end], "accent")]
             at = end
         return [*out, *_coloured(text[at:], key)]
-    for found in _CHANGED.finditer(text):
-        added, removed = found[1], found[2] or found[3]
-        out.append((text[at : found.start()], key))
-        out.append((f"+{added}" if added else "", "added"))
-        out.append((" " if added and removed else "", key))
-        out.append((f"{MINUS}{removed}" if removed else "", "removed"))
-        at = found.end()
-    return [piece for piece in (*out, (text[at:], key)) if piece[0]]
+    return [(piece.text, piece.kind or key) for piece in figured(text)]
 
 
 def headline(

@@ -97,8 +97,12 @@ class Viewport:
     def change(self, item: Item, change: Callable[[], None], *, stays: bool = False) -> None:
         """Change a block; the view stays where it is, or at the end."""
         index = self._column.index_of(item.block.id)
-        if self._column.width <= 0 or index is None:
+        if index is None:
             change()
+            return
+        if self._column.width <= 0:  # not seen yet
+            change()
+            self._column.refollow(index + 1, is_another=False)
             return
         anchor = self._column.anchor(self.top) if stays else self.remember_place()
         change()

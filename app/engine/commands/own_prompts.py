@@ -11,7 +11,7 @@ async def init_context(session: Session) -> Disposition:
     return await _sent(session, await init_prompt(session))
 
 
-@command("Review what is not committed, a branch or a commit", answer="disposition")
+@command("Review what is not committed, or a branch", answer="disposition")
 async def review(session: Session, what: str = "") -> Disposition:
     return await _sent(session, await review_prompt(session, what))
 

@@ -14,7 +14,7 @@ async def set_permission_mode(session: Session, mode: Mode) -> None:
 
 
 @command(
-    "Plan mode: nothing changes until a plan is accepted",
+    "Plan mode: nothing changes until one is accepted",
     "A plan is a question: `Accept`, or words.",
 )
 async def set_plan_mode(session: Session, is_on: bool = True) -> None:

@@ -27,7 +27,7 @@ async def prompt(
 
 
 @command(
-    "Ask beside the work: neither question nor answer enters the conversation",
+    "Ask beside the work, outside the conversation",
     answer="text",
 )
 async def ask_beside(session: Session, question: str) -> str:

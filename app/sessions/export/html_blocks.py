@@ -91,7 +91,7 @@ class HtmlCards:
             case CommandBlock():
                 return self._command(block)
             case ListBlock():
-                return _pre("\n".join(block.items)) + _note(block.note)
+                return f"<pre>{_marked(block)}</pre>" + _note(block.note)
             case TreeBlock():
                 return _pre("\n".join(line for root in block.roots for line in _tree_lines(root)))
             case MapBlock():
@@ -150,6 +150,25 @@ def _lines(card: Card) -> int:
 
 def _pre(text: str) -> str:
     return f"<pre>{escape(clean(text))}</pre>"
+
+
+def _marked(block: ListBlock) -> str:
+    """Items one a line, what stands out in them in bold."""
+    marks: dict[int, list[tuple[int, int]]] = {}
+    for at, start, end in block.marks:
+        marks.setdefault(at, []).append((start, end))
+    return "\n".join(_bold(item, marks.get(at, [])) for at, item in enumerate(block.items))
+
+
+def _bold(item: str, spans: list[tuple[int, int]]) -> str:
+    if clean(item) != item:
+        return escape(clean(item))
+    out: list[str] = []
+    at = 0
+    for start, end in spans:
+        out.append(f"{escape(item[at:start])}<b>{escape(item[start:end])}</b>")
+        at = end
+    return "".join(out) + escape(item[at:])
 
 
 def _small(text: str) -> str:

@@ -18,9 +18,9 @@ from widgets.transcript.blocks import Block, CardBlock, NoteBlock, NoteKind
 _SCOPES: tuple[str, ...] = ("session", "prompt", "git")
 _OF: dict[str, Compared] = {"session": OfSession(), "prompt": OfPrompt(), "git": AgainstGit()}
 _EMPTY = {
-    "session": "this session changed no files",
-    "prompt": "no prompt of this branch changed any files",
-    "git": "nothing differs from the last commit",
+    "session": "This session changed no files.",
+    "prompt": "No prompt of this branch changed any files.",
+    "git": "Nothing differs from the last commit.",
 }
 _NO_SCOPE = (
     "/diff shows what the session changed, /diff prompt what the last prompt did, /diff git what git would."

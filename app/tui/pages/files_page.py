@@ -61,9 +61,12 @@ class FilesPage:
         self.tell(done.data)
 
     def tell(self, data: RestoredData) -> None:
-        """What was done, and how it is taken back."""
-        lines = [in_words(data)]
-        lines += [f"  {one.path}: {one.why}" for one in data.kept if one.why != "kept as it is"][:20]
+        """How it is taken back, and what was not done; what was done stands in the transcript."""
+        kept = [f"  {one.path}: {one.why}" for one in data.kept if one.why != "kept as it is"]
+        lines = [in_words(data)] if not data.total else []
+        if kept and data.total:
+            lines.append("It stayed as it is:" if len(kept) == 1 else "They stayed as they are:")
+        lines += kept[:20]
         if data.total:
             lines.append("/undo takes that back." if data.undoes else "/redo takes that back.")
         self._say("\n".join(lines))

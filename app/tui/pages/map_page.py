@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from app.engine.repository_maps import RepositoryMaps
 from app.tui.handed import AskPerson, Copy, TellPerson, Write
-from app.tui.pages.map_rows import MapPlace, Shown, ending, found_rows, tree_rows
+from app.tui.pages.map_rows import MapPlace, Shown, ending, found_rows, names_below, tree_rows
 from tools.filemap.symbols import Symbol
 from tools.results import Card, FileBlock
 from tools.text import one_line, visible
@@ -157,8 +157,10 @@ class MapPage:
 
     def _preview(self, row: ListRow) -> PreviewText:
         place = self._places.get(row.id)
-        if place is None or place.path.endswith("/"):
+        if place is None:
             return PreviewText()
+        if place.path.endswith("/"):
+            return preview_of(place.path, "\n".join(names_below(self._files, place.path)[:_PREVIEWED]))
         symbol = place.symbol
         first, last = (symbol.start_line, symbol.end_line) if symbol else (1, _PREVIEWED)
         return preview_of(place.at, self._text_of(place.path, first, min(last, first + _PREVIEWED)))

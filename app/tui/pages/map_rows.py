@@ -94,6 +94,12 @@ def _inside(
             yield from _symbols(path, symbols.get(path, ()), depth + 1)
 
 
+def names_below(files: Sequence[str], folder: str) -> list[str]:
+    """Of the files of a folder, which ends in a slash."""
+    found = files[bisect_left(files, folder) : bisect_left(files, folder + _LAST)]
+    return [path.removeprefix(folder) for path in found]
+
+
 def _symbols(path: str, symbols: Sequence[Symbol], depth: int) -> Iterator[Shown]:
     depths: dict[int, int] = {}
     for index, symbol in enumerate(symbols[:_MOST_SYMBOLS]):

@@ -36,8 +36,10 @@ class McpPage:
         *,
         edit: Callable[[Path], str],
         spawn: Callable[[Awaitable[None]], object],
+        clock: Callable[[], float],
     ) -> None:
         """`told` hears that something is asked. `edit` opens a file in an editor, and says what stood in the way."""
+        self._clock = clock
         self._verbs = verbs
         self._ask = ask
         self._say = say
@@ -70,11 +72,11 @@ class McpPage:
         """What a server asks in the middle of a call."""
         from app.tui.pages.form_page import FormPage  # noqa: PLC0415  (few servers ask anything)
 
-        await FormPage(self._ask, self._told_of).answer(event)
+        await FormPage(self._ask, self._told_of, clock=self._clock).answer(event)
 
     async def _told(self, text: str) -> None:
         if text.split()[0] == "test" and len(text.split()) > 1:
-            self._say(f'Testing connection to "{one_line(text.split()[1])}"...')
+            self._say(f'Testing connection to "{one_line(text.split()[1])}"…')
         await self._trying(said_of_servers(self._verbs, text, LoginUi(self._ask, self._say)))
 
     async def _trying(self, work: Awaitable[str]) -> None:

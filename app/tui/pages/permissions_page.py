@@ -14,7 +14,7 @@ from widgets.transcript.blocks import NoteKind
 _WORDS: dict[Mode, str] = {
     "read-only": "reads; what would change anything is refused",
     "ask": "reads; everything else is asked about",
-    "auto-edit": "changes files inside too; asks about the network, and about other code outside a sandbox",
+    "auto-edit": "files inside too; asks about network, unboxed code",
     "full": "everything but the floor",
 }
 _ORIGINS = {

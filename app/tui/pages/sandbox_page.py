@@ -37,21 +37,25 @@ class SandboxPage:
         self._say(f"Sandbox {setting}: now {in_one_line(self._state())}.")
 
 
+_SETTINGS = {
+    "auto": "in it, as far as this system can",
+    "required": "in it, and not where it cannot be had",
+    "off": "as you would run them",
+}
+
+
 def _rows(state: BoxState) -> list[ListRow]:
     now = in_one_line(state)
     rows = [
         ListRow(id="now", title=now[:1].upper() + now[1:], is_heading=True),
-        ListRow(id="step", title=f"This system has {STEP_WORDS[state.step]}", detail=state.why),
-        ListRow(
-            id="network",
-            title=f"Network {state.network}: {NETWORK_WORDS[state.network]}",
-            detail="sandbox.network",
-        ),
-        ListRow(id="modes", title="Setting", is_heading=True),
+        ListRow(id="step", title="here", detail=STEP_WORDS[state.step]),
+        ListRow(id="network", title="network", detail=f"{state.network}: {NETWORK_WORDS[state.network]}"),
+        ListRow(id="modes", title="The agent's commands run", is_heading=True),
     ]
+    rows[2:2] = [ListRow(id="why", title="missing", detail=state.why)] if state.why else []
     rows += [
         ListRow(id=f"mode:{name}", title=name, detail=words, is_checked=name == state.setting)
-        for name, words in SETTING_WORDS.items()
+        for name, words in _SETTINGS.items()
     ]
     for key, title, places in (
         ("write", "Can be written", state.writable),

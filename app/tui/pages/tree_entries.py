@@ -115,7 +115,7 @@ class TreeEntries:
         if isinstance(message, AssistantMessage):
             before = next((answer.model for answer in self._answers_above(entry) if answer.model), "")
             if before and message.model and message.model != before:
-                found.append(Badge(text=message.model, tone="accent"))
+                found.append(Badge(text=message.model))
             if message.usage.cost.total:
                 found.append(Badge(text=dollars(message.usage.cost.total), tone="dim"))
         elif isinstance(message, UserMessage):

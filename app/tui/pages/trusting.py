@@ -84,5 +84,5 @@ def _parts(question: Question, before: Question, folder: str) -> list[PreviewPar
 def _part(item: BroughtItem, *, is_new: bool) -> list[PreviewPart]:
     mark = " (new or changed)" if is_new else ""
     head = f"{item.kind}  {spelled_out(item.path)}{mark}"
-    tone = "warning" if item.starts_something else "accent"
+    tone = "warning" if item.starts_something else "muted"
     return [PreviewPart(text=head, tone=tone), PreviewPart(text=f"  {item.told}")]

@@ -237,7 +237,14 @@ def header(session: Session, around: Surroundings) -> list[Segment]:
     title = plain(state.name or title_of(log.entries) or "")
     cost = session.stats.usage.cost.total
     segments = [
-        Segment(id="title", text=_cut(title, 100), short=_cut(title, 24), tone="text", importance=6)
+        Segment(
+            id="title",
+            text=_cut(title, 200),
+            short=_cut(title, 24),
+            is_elastic=True,
+            tone="text",
+            importance=6,
+        )
         if title
         else Segment(id="title", text="bayou", importance=6)
     ]

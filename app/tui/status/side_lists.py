@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 LEAST_WIDTH = 120
 """Below, the transcript needs the columns itself."""
-NOTHING = "Changed files, todos and jobs."
+NOTHING = "No changed files, todos or jobs."
 _TONES: dict[str, SideTone] = {"current": "accent", "done": "dim", "dropped": "dim", "blocked": "warning"}
 _JOBS: dict[str, tuple[str, SideTone]] = {"running": ("●", "accent"), "done": ("✓", "success")}
 

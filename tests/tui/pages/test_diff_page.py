@@ -123,7 +123,7 @@ async def test_where_there_is_nothing_it_says_why(tmp_path: Path) -> None:
     await project.prompt("look", ("bash", {"command": "ls"}))
     async with at_the_keyboard(size=(240, 30)) as person:
         async with person.asked(project.page(person).open()):
-            await person.sees_soon("this session changed no files")
+            await person.sees_soon("This session changed no files.")
             await person.press("n", "e", "y", "Y", "less_than_sign", "tab")
             await person.sees_soon("is in no git repository")
             await person.press("n", "e", "y", "Y", "escape")

@@ -83,12 +83,12 @@ async def test_enter_puts_back_and_redo_takes_that_back(project: Project) -> Non
         async with person.asked(page_of(project, person).undo()):
             await person.press("enter")
         assert project.files() == {"a.txt": "a1\n", "b.txt": "b1\n"}
-        assert person.heard == ["Put back: 3 files.\n/redo takes that back."]
+        assert person.heard == ["/redo takes that back."]
         async with person.asked(page_of(project, person).redo()):
             assert "The last restore taken back" in person.sees
             await person.press("enter")
         assert project.files() == {"a.txt": "a2\n", "b.txt": "b2\n", "c.txt": "c\n"}
-        assert person.heard[1:] == ["Redone: 3 files.\n/undo takes that back."]
+        assert person.heard[1:] == ["/undo takes that back."]
 
 
 async def test_single_files_are_chosen(project: Project) -> None:
@@ -121,7 +121,7 @@ async def test_what_a_person_changed_stays_unless_it_is_taken_or_merged(project:
             await person.press("enter")
         assert project.files() == {"a.txt": "a2\nmine\n", "b.txt": "b1\n", "c.txt": ""}
         assert person.heard == [
-            "Put back: 1 file; 2 stayed as they are.\n  a.txt: you changed it since\n  c.txt: you changed it since"
+            "They stayed as they are:\n  a.txt: you changed it since\n  c.txt: you changed it since"
             "\n/redo takes that back."
         ]
 

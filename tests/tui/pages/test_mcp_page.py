@@ -29,7 +29,15 @@ def page_of(desk: Desk, person: Person, opened: list[Path] | None = None) -> Mcp
             opened.append(path)
         return ""
 
-    return McpPage(desk.session.mcp, person.ask, person.say, print, edit=edit, spawn=person.spawn)
+    return McpPage(
+        desk.session.mcp,
+        person.ask,
+        person.say,
+        print,
+        edit=edit,
+        spawn=person.spawn,
+        clock=person.clock,
+    )
 
 
 def entry(desk: Desk, name: str) -> dict:
@@ -96,7 +104,7 @@ async def test_what_stands_behind_the_command_is_done_and_told_in_words(desk: De
         await page.open("logs broken")
     told = "\n".join(person.heard)
     for words in (
-        'Testing connection to "docs"...',
+        'Testing connection to "docs"…',
         '✓ Successfully connected to "docs"',
         'Failed to connect to "broken": it exited with 3 ("no config")',
         "Server name required. Usage: /mcp test <name>",

@@ -1,0 +1,62 @@
+"""Matches as a person reads them: each file once, the numbers of its lines in one column, what was found standing out.
+
+The model has each line with its path; this is made of those lines.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from tools.patterns import late
+from tools.results import ListBlock, ToolResult
+
+_LINE: Final = late(r"(.+?)([:-])(\d+)(?:\2 |([a-z]{2})\|)")
+"""`path:12: text`, `path-13- text`, `path:12ab|text`."""
+Hit = tuple[int, int, int]
+"""Which line, and from where to where in it."""
+
+
+def hits_in(result: ToolResult | None) -> list[Hit]:
+    """As they are stored; none in what others stored."""
+    stored = (result.details or {}).get("hits") if result is not None else None
+    try:
+        return msgspec.convert(stored or [], list[Hit])
+    except msgspec.ValidationError:
+        return []
+
+
+def by_file(block: ListBlock, hits: Sequence[Hit], where: str = "") -> ListBlock:
+    """`where`: the file that was searched, which need not be named again."""
+    items: list[str] = []
+    marks: list[Hit] = []
+    of_line: dict[int, list[tuple[int, int]]] = {}
+    for line, start, end in hits:
+        of_line.setdefault(line, []).append((start, end))
+    for path, lines in _files(block.items):
+        if path and path != where:
+            marks.append((len(items), 0, len(path)))
+            items.append(path)
+        digits = max((len(number) for _, number, _ in lines), default=0)
+        for at, number, begins in lines:
+            text = block.items[at][begins:]
+            before = f"{number:>{digits}}  " if number else ""
+            shift = len(before) - begins
+            spans = of_line.get(at, ())
+            marks += ((len(items), start + shift, end + shift) for start, end in spans if start >= begins)
+            items.append("…" if text == "--" else before + text)
+    return ListBlock(items=tuple(items), note=block.note, marks=tuple(marks))
+
+
+def _files(items: Sequence[str]) -> Iterator[tuple[str, list[tuple[int, str, int]]]]:
+    """Each file with its lines: which item, its number, where its text begins. Others have neither path nor number."""
+    path = ""
+    lines: list[tuple[int, str, int]] = []
+    for at, item in enumerate(items):
+        found = _LINE.match(item)
+        if found is not None and found[1] != path and (path or lines):
+            yield path, lines
+            lines = []
+        path = found[1] if found is not None else path
+        lines.append((at, f"{found[3]}{found[4] or ''}", found.end()) if found is not None else (at, "", 0))
+    yield path, lines

@@ -190,8 +190,8 @@ COMMANDS: tuple[SlashCommand, ...] = (
     ),
     SlashCommand(
         name="kernel",
-        hint="[restart | run file]",
-        help="the Python of `$` and eval, and its names",
+        hint="[restart|run file]",
+        help="the Python of `$` and eval, its names",
         run=lambda pages, text: pages.kernel.open(text),
     ),
     SlashCommand(name="kill", hint="job", verb="kill_job", run=lambda pages, text: pages.jobs.kill(text)),

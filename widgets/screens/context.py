@@ -114,6 +114,7 @@ def _cells(shares: Sequence[Share], window: int, width: int) -> list[int]:
 class ContextScreen(PickerScreen):
     """Enter reads what a line stands for; what is done to it is the application's business."""
 
+    IS_COUNTED: ClassVar[bool] = False
     ACTIONS = (
         PickerAction(
             id="app.context.drop", keys="ctrl+x", label="drop or put back", closes=False, importance=7

@@ -36,6 +36,7 @@ class FormScreen(PickerScreen):
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
     IS_SEARCHED: ClassVar[bool] = False  # keys are letters
+    IS_COUNTED: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -74,6 +74,8 @@ class PickerScreen(SheetScreen[Picked | None]):
     """Of a subclass, which binds them with `bindings_of`."""
     IS_ALIGNED: ClassVar[bool] = True
     """Whether what stands behind the titles begins in one column."""
+    IS_COUNTED: ClassVar[bool] = True
+    """How many rows there are says something."""
     IS_SEARCHED: ClassVar[bool] = True
     """Whether what is typed narrows the list."""
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -281,7 +283,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         shown = sum(not item.row.is_heading for item in self.query_one(RowList).shown)
         total = sum(not row.is_heading for row in self._rows)
         count = f"{total:,}" if shown == total else f"{shown:,} of {total:,}"
-        if self._few.are(self._rows):
+        if self._few.are(self._rows) or (shown == total and not self.IS_COUNTED):
             count = ""
         note = self._filter.problem or self._note
         self.query_one(RuleTitle).show(title=self._title, note=" · ".join(filter(None, (note, count))))

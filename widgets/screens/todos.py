@@ -33,6 +33,7 @@ class TodosScreen(PickerScreen):
     """Each key asks the application, which answers with `show_entries`."""
 
     IS_SEARCHED: ClassVar[bool] = False  # keys are letters
+    IS_COUNTED: ClassVar[bool] = False
     ACTIONS = (
         PickerAction(id="app.todos.cycle", keys="space", label="state", closes=False, importance=8),
         PickerAction(id="app.todos.edit", keys="e", label="edit", closes=False, importance=6),

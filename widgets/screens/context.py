@@ -167,9 +167,9 @@ def _rows(view: ContextView) -> list[ListRow]:
             ListRow(
                 id=line.id,
                 title=line.title,
-                right=f"{line.amount:>6}  {line.percent:>6}",
+                right=f"{line.count:>5}  {line.amount:>6}  {line.percent:>6}".lstrip(),
                 right_tone="muted",
-                detail="dropped" if line.is_dropped else line.count,
+                detail="dropped" if line.is_dropped else "",
                 tone="dim" if line.is_dropped else line.tone,
             )
         )

@@ -113,6 +113,7 @@ def _rows(fields: Sequence[FilledField]) -> list[ListRow]:
             title=field.title,
             detail=field.value or ("needed" if field.is_required else "empty"),
             right=field.wrong and "does not fit",
+            right_tone="error",
         )
         for field in fields
     ]

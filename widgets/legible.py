@@ -14,8 +14,13 @@ def readable(style: Style) -> Style:
     return style if wanted == ink.triplet.hex else style + Style(color=wanted)
 
 
+def has_ground(style: Style) -> bool:
+    """Whether it lies on another ground than the page; in the terminal's own palette none does."""
+    return style.bgcolor is not None and not style.bgcolor.is_default
+
+
 def on_current(style: Style, ground: Style) -> Style:
     """The style on the ground of the row that is current; reversed where no ground can be seen."""
-    if ground.bgcolor is None or ground.bgcolor.is_default:
+    if not has_ground(ground):
         return Style(bold=style.bold, italic=style.italic, underline=style.underline, reverse=True)
     return readable(style + Style(bgcolor=ground.bgcolor, bold=ground.bold))

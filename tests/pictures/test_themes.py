@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from app.providers.scripted import Scripted, call, say, think
+from tests.support.clock import Clock
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
 from tests.support.snapshots import Pictures
@@ -51,10 +52,16 @@ async def test_where_one_is_without_colours(
         await tour.press("escape")
         gate.set()
         await tour.until(lambda: app.approval_bar.asked is not None)
+        assert isinstance(app.clock, Clock)
+        before = app.clock.now
         await tour.heard()
         await tour.press("alt+w")
-        await tour.press("down")
+        app.clock.now = before
         await tour.photograph_small("rules", (100, 30))
+        await tour.press("escape", "escape")
+        app.editor.set_text("look after the boat")
+        await tour.press(*["shift+left"] * 4)
+        await tour.photograph_small("selected", (100, 30))
     assert not album.different
 
 

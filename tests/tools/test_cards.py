@@ -43,7 +43,7 @@ def test_a_write_shows_its_content_as_it_streams_in() -> None:
 def test_a_command_shows_how_it_ended() -> None:
     arguments = {"command": "make\nmake install", "timeout": 5}
     running = TOOLS["bash"].card(arguments, text_result("compiling"))
-    assert running.subject == "make (timeout 5s)"
+    assert running.subject == "make (timeout 5 s)"
     assert running.blocks == (CommandBlock(command="make\nmake install", output="compiling"),)
     failed = TOOLS["bash"].card(
         arguments, text_result("oops\n\nCommand exited with code 2", is_error=True, details={})

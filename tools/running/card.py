@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
+from tools.amounts import duration
 from tools.arguments import number_argument, text_argument, text_detail
 from tools.patterns import late
 from tools.results import Card, CommandBlock, ToolResult, text_result
@@ -29,7 +30,7 @@ def command_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Car
     subject = text_argument(arguments, "command")
     timeout = number_argument(arguments, "timeout")
     if timeout is not None:
-        subject += f" (timeout {timeout}s)"
+        subject += f" (timeout {duration(timeout)})"
     if result is None:
         return Card(title="bash", subject=subject, blocks=(CommandBlock(command=command),))
     output, note = result.text, ""

@@ -11,6 +11,7 @@ from widgets.editor.graphemes import TAB, graphemes, is_chip
 from widgets.editor.layout import Layout
 from widgets.editor.model import EditorModel, Position
 from widgets.keys_told import hint_parts
+from widgets.legible import has_ground
 from widgets.line import Line, cells, fit
 from widgets.transcript.text import crop
 
@@ -54,7 +55,10 @@ class EditorLook:
             key = PREFIX + name
             if key not in COMPONENTS:
                 key = PREFIX + "thinking-off"
-            found = self._styles[name] = self._widget.get_component_rich_style(key)
+            found = self._widget.get_component_rich_style(key)
+            if name in ("selected", "caret") and not has_ground(found):
+                found += Style(reverse=True)
+            self._styles[name] = found
         return found
 
 

@@ -93,7 +93,7 @@ def gallery_page(
         made_up = " <em>made-up scene</em>" if is_made_up(any_name, review) else ""
         heading = html.escape(test.removeprefix("test_").replace("_", " "))
         said = html.escape(words.get(any_name, ""))
-        shown = "".join(_state(state, members, data) for state, members in sorted(states.items()))
+        shown = "".join(_state(state, members, data, review) for state, members in sorted(states.items()))
         parts.append(
             f"<section class=tour><h2>{heading}{made_up}</h2><p class=from>{html.escape(module)}</p>"
             f"<p>{said}</p>{shown}</section>"
@@ -101,13 +101,12 @@ def gallery_page(
     return _page(title, f"{count} pictures in {len(tours)} tours", "gallery", "".join(parts), data)
 
 
-def _state(state: str, members: list[tuple[Place, str, Drawing]], data: Data) -> str:
+def _state(state: str, members: list[tuple[Place, str, Drawing]], data: Data, review: Review) -> str:
     figures: list[str] = []
     for place, name, drawing in sorted(members, key=lambda member: (member[0].theme, member[0].size)):
         data.pictures.append({"name": name, "after": data.drawing(drawing)})
-        figures.append(
-            _figure(len(data.pictures) - 1, name, " ".join(filter(None, (place.theme, place.size))))
-        )
+        theme = place.theme or next((one for one in review.themes if f"[{one}]" in name), "")
+        figures.append(_figure(len(data.pictures) - 1, name, " ".join(filter(None, (theme, place.size)))))
     shown = f"<h3>{html.escape(state)}</h3><div class=figures>{''.join(figures)}</div>"
     return f'<div class=state data-state="{html.escape(state)}">{shown}</div>'
 

@@ -75,12 +75,33 @@ def _rows_of_shadow(width: int) -> re.Pattern[str]:
     )
 
 
+_LEAST_BEHIND_INDENT = 8
+
+
 def wrap(line: str, width: int) -> list[tuple[int, int]]:
     """Break one line (without newlines) into ranges that each fit the width once trailing blanks are cut.
 
-    Breaks after blanks, inside a word only when the word alone is too long.
+    Breaks after blanks, inside a word only when the word alone is too long, or too long behind the line's indent: that
+    alone makes no row.
     """
     width = max(1, width)
+    rows = _wrapped(line, width)
+    if len(rows) > 1 and not line[: rows[0][1]].strip(" \t"):
+        return _behind_indent(line, width) or rows
+    return rows
+
+
+def _behind_indent(line: str, width: int) -> list[tuple[int, int]]:
+    """The first word begun in the row of the indent; nothing where that leaves no room."""
+    begins = len(line) - len(line.lstrip(" \t"))
+    room = width - len(expand_tabs(line[:begins], 0))
+    if room < _LEAST_BEHIND_INDENT or begins == len(line):
+        return []
+    ends = begins + _wrapped(line[begins:], room)[0][1]
+    return [(0, ends), *((ends + start, ends + end) for start, end in _wrapped(line[ends:], width))]
+
+
+def _wrapped(line: str, width: int) -> list[tuple[int, int]]:
     if line.isascii() and "\t" not in line:
         if len(line) <= width:
             return [(0, len(line))]

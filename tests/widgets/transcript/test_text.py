@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -83,3 +84,17 @@ def test_cropping_leaves_an_ellipsis_at_the_cut() -> None:
     assert crop("src/main.py", 6) == "src/m…"
     assert crop("日本語", 4) == "日…"
     assert crop_start("src/deep/main.py", 8) == "…main.py"
+
+
+@pytest.mark.parametrize(
+    ("line", "rows"),
+    [
+        ("    " + "x" * 30, ["    " + "x" * 16, "x" * 14]),
+        ("\t" + "x" * 20 + " y", ["\t" + "x" * 16, "x" * 4 + " y"]),
+        ("    " + "漢" * 12, ["    " + "漢" * 8, "漢" * 4]),
+        (" " * 14 + "x" * 12, [" " * 14, "x" * 12]),
+        (" " * 30, [" " * 30]),
+    ],
+)
+def test_an_indent_makes_no_row_of_its_own_while_there_is_room_behind_it(line: str, rows: list[str]) -> None:
+    assert [line[start:end] for start, end in wrap(line, 20)] == rows

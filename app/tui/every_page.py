@@ -299,16 +299,9 @@ class Pages:
     def mcp(self) -> "McpPage":
         from app.tui.pages.mcp_page import McpPage
 
-        app = self._app
-        return McpPage(
-            self._session.mcp,
-            self._ask,
-            self._say,
-            app.notifications.asked,
-            edit=self._edit,
-            spawn=app.tasks.spawn,
-            clock=app.clock,
-        )
+        app, servers = self._app, self._session.mcp
+        told, spawn = app.notifications.asked, app.tasks.spawn
+        return McpPage(servers, self._ask, self._say, told, edit=self._edit, spawn=spawn, clock=app.clock)
 
     @cached_property
     def permissions(self) -> "PermissionsPage":

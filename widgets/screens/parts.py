@@ -147,8 +147,8 @@ class RuleTitle(Widget):
 
 
 def _fitting_note(note: str, width: int) -> str:
-    """Whole parts of it: how many there are stays to the last."""
+    """Whole parts of it, as many as have room; of the first as much as has."""
     left = note.strip().split(" · ")
     while len(left) > 1 and cells(" · ".join(left)) + 2 > width:
-        left.pop(-2)
+        left.pop()
     return crop(f" {' · '.join(left)} ", width)

@@ -3,6 +3,7 @@
 Also the two cheap questions that a block must answer without being drawn: how high it may be, and what its text is.
 """
 
+from itertools import accumulate
 from typing import NamedTuple, assert_never
 
 from tools.amounts import duration
@@ -201,10 +202,8 @@ def _told(text: str, key: str, first: str, rest: str, prefix_key: str = "dim") -
     pieces = figured(clean(text))
     plain = "".join(piece.text for piece in pieces)
     runs = [(start, end, "accent") for start, end in pressable(plain)]
-    at = 0
-    for piece in pieces:
-        runs += [(at, at + len(piece.text), piece.kind)] if piece.kind else []
-        at += len(piece.text)
+    ends = list(accumulate(len(piece.text) for piece in pieces))
+    runs += [(end - len(text), end, kind) for (text, kind), end in zip(pieces, ends, strict=True) if kind]
     return Leaf(plain, sorted(runs), key=key, first=first, rest=rest, prefix_key=prefix_key)
 
 

@@ -133,7 +133,7 @@ class RuleTitle(Widget):
         note = f" {plain(self.note)} " if self.note else ""
         line = Line(width, self.rich_style)
         if self.title:
-            title = crop(plain(self.title), max(1, line.room - 3))
+            title = crop(plain(self.title), max(1, line.room - 5))
             line.add("─ ", rule).add_figured(title, *self._inks("title")).add(" ")
         note = _fitting_note(note, max(0, line.room - 2))
         if cells(note) > 2:

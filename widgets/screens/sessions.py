@@ -168,7 +168,7 @@ class SessionsScreen(PickerScreen):
             prefix="  " * (one.depth - 1) + "└ " if one.depth and self.is_threaded else "",
             title=one.title,
             detail=said or "  ".join(filter(None, ("" if one.is_here else one.folder, one.begins))),
-            right=_count_and_age(one),
+            right=one.age if said else _count_and_age(one),
             badges=_badges(one),
             words=f"{one.words} {one.folder} {self._found_for if said else ''}",
         )

@@ -53,6 +53,15 @@ async def test_a_name_that_many_have_is_told_with_how_many(hands: Hands):
     ]
 
 
+async def test_uses_of_what_others_define_are_told(hands: Hands, project: Path):
+    (project / "imports.py").write_text("import zeppelin\n\nzeppelin.rise()\n")
+    hands.workspace.repository().bring_up_to_date(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
+    assert await hands.text("locate", about="zeppelin.rise", uses=True) == (
+        "zeppelin.rise is defined nowhere here.\n"
+        "used on 1 line of 1 file, by name:\nimports.py\n    3: zeppelin.rise()"
+    )
+
+
 async def test_what_is_nowhere_is_told(hands: Hands):
     assert "Nothing was found by the words zeppelin" in await hands.text("locate", about="zeppelin")
     assert "about is empty" in await hands.error("locate", about=" ")

@@ -68,10 +68,11 @@ def _located(workspace: Workspace, folder: str, about: str, *, uses: bool) -> To
     if _NAME.fullmatch(about):
         name = about.strip("`").removesuffix("()")
         found, count = repository.definitions(name, below=below, near=known_files(repository, workspace))
-        if found:
+        used = repository.uses(name, below=below) if uses else None
+        if found or (used is not None and used.shown):
             told = definitions_told(name, found, count, repository.state())
-            if uses:
-                told += "\n" + uses_told(name, repository.uses(name, below=below))
+            if used is not None:
+                told += "\n" + uses_told(name, used)
             return text_result(cut(told, _MOST_TOKENS), details={"definitions": count})
     answer = repository.map_about(about, below=below, known=known_files(repository, workspace))
     if not answer.map.files:

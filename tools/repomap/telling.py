@@ -40,7 +40,8 @@ def definitions_told(name: str, found: Sequence[Definition], count: int, state: 
     rows = [f"{told_symbol(definition)}, {_path(definition.path)}{_note(definition)}" for definition in found]
     if count > len(found):
         rows.append(f"… {count - len(found)} more of this name; say a folder with path to see fewer.")
-    head = f"{one_line(visible(name))} is defined" + (f" {count} times, by name:" if count > 1 else ":")
+    many = f" {count} times, by name" if count > 1 else ""
+    head = f"{one_line(visible(name))} is defined" + (f"{many}:" if found else " nowhere here.")
     return "\n".join(filter(None, (head, *rows, _missing(state))))
 
 

@@ -220,8 +220,11 @@ def _below(tokens: list[Token], index: int, line: int) -> list[Token]:
 
 
 def _is_decided(lines: list[str], line: int) -> bool:
-    """Whether the block that starts on a line surely does: an unfinished line may yet continue what is above it."""
-    return line < len(lines) - 1 or not lines[line - 1].strip(" \t>")
+    """Whether the block that starts on a line surely does: an unfinished line may yet continue what is above it, and
+    a number that stands there may become the next item of a list."""
+    if line < len(lines) - 1:
+        return True
+    return not lines[line - 1].strip(" \t>") and not lines[line].strip(" \t>").isdecimal()
 
 
 def _boundary(tokens: list[Token], lines: list[str]) -> tuple[int, int] | None:

@@ -136,6 +136,8 @@ def _wrap_slowly(line: str, width: int) -> list[tuple[int, int]]:
         first, last, size = spans[index]
         if line[first] == "\t":
             size = TAB - column % TAB
+        elif not size:  # joiners that join nothing before them count for what follows them
+            size = max(map(cell_len, line[first:last]))
         is_blank = line[first:last] in (" ", "\t")  # a blank with a joiner is drawn, so it is none
         if column + size > width and not (is_blank and line[first] == " ") and first > start:
             cut = after_blank if after_blank > start else first

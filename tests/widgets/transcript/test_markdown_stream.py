@@ -37,6 +37,11 @@ def test_a_message_that_stops_anywhere_looks_like_that_much_of_it(
     assert styled(streamed(pieces)) == styled(parse_bounded("".join(pieces)))
 
 
+def test_a_number_below_a_list_may_become_its_next_item() -> None:
+    pieces = ["1. one\n\n1", ". two"]
+    assert styled(streamed(pieces)) == styled(parse_bounded("".join(pieces)))
+
+
 @settings(max_examples=60)
 @given(sources, st.integers(8, 50))
 def test_the_copied_text_does_not_depend_on_the_width(source: str, width: int) -> None:

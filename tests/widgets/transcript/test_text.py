@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -45,6 +45,7 @@ def test_rows_hold_the_whole_line_in_order(line: str, width: int) -> None:
 
 
 @given(LINES, st.integers(4, 40))
+@example("\u200d\u200dplain", 4)
 def test_no_row_is_wider_than_the_width(line: str, width: int) -> None:
     for start, end in wrap(line.replace("\t", ""), width):
         assert cell_len(line.replace("\t", "")[start:end].rstrip(" ")) <= width

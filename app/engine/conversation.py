@@ -4,6 +4,7 @@ Appending costs the same however long the session is; only a change of place (na
 of the context) projects anew.
 """
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -84,7 +85,9 @@ class Conversation:
         self.declared = Declared()
         self._recent: list[Entry] = []
         """As far back as the context reached when it was read."""
-        self._standing: dict[str, str] | None = None
+        self._standing: tuple[object, dict[str, str]] | None = None
+        """With the end of the branch that it was looked for in."""
+        self._looking = threading.Lock()
         self.reload()
 
     def open(self, log: SessionLog) -> SessionLog:
@@ -99,7 +102,9 @@ class Conversation:
         """Reads the context from the log, after the leaf moved or the context was edited."""
         self._recent = self.log.recent_path()
         self.messages = list(project(self._recent).messages)
-        self._standing = None if self.messages else {}  # what was compacted has left a summary
+        self._standing = (
+            None if self.messages else (self._recent, {})
+        )  # what was compacted has left a summary
         self.declared = Declared()
         for message in self.messages:
             if isinstance(message, SystemMessage):
@@ -111,19 +116,23 @@ class Conversation:
     @property
     def standing(self) -> dict[str, str]:
         """Sections of the prompt for what was compacted and is in force all the same, as the context was when it was
-        read. Looked for when somebody asks: in a long session that takes longer than a frame."""
-        if self._standing is None:
-            recent = self._recent
-            self._standing = self._skills.standing_sections(
-                recent, lambda: self.log.path_to(recent[-1].id), self._above
-            )
-        return self._standing
+        read. Looked for when somebody asks, beside the event loop too: in a long session that takes longer than a
+        frame."""
+        with self._looking:
+            log, recent, standing = self.log, self._recent, self._standing
+            if standing is None or standing[0] is not recent:
+                found = self._skills.standing_sections(
+                    recent, lambda: log.path_to(recent[-1].id), self._above
+                )
+                self._standing = standing = (recent, found)
+        return standing[1]
 
     def standing_with(self, more: Sequence[Entry]) -> dict[str, str]:
         """`standing`, as it will be behind further entries."""
-        return self._skills.standing_sections(
-            [*self.log.recent_path(), *more], lambda: [*self.log.path_to(), *more], self._above
-        )
+        with self._looking:
+            return self._skills.standing_sections(
+                [*self.log.recent_path(), *more], lambda: [*self.log.path_to(), *more], self._above
+            )
 
     def _above(self, entry_id: str) -> Entry | None:
         above = self.log.parent(entry_id) if entry_id in self.log else None

@@ -48,6 +48,8 @@ class PromptSource:
         self.skills = Skills()
         self._files = PromptFiles()
         self._known: tuple[object, dict[str, str]] | None = None
+        self._reads = 0
+        """How often they were read: what another thread makes of those before counts no more."""
         self.reload()
 
     def reload(self) -> None:
@@ -64,7 +66,7 @@ class PromptSource:
             named = tuple(skill for skill in self.skills.skills if _is_named(skill, choice.skills))
             self.skills = msgspec.structs.replace(self.skills, skills=named)
         self._files = read_prompt_files(self.paths, is_trusted=choice.is_trusted)
-        self._known = None
+        self._reads += 1
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -72,13 +74,15 @@ class PromptSource:
 
     def __call__(self, tools: Mapping[str, Tool]) -> Mapping[str, str]:
         key = (
+            self._reads,
             tuple((name, tool.snippet) for name, tool in tools.items()),
             tuple(self.extra_sections.items()),
             self.guidelines,
         )
-        if self._known is None or self._known[0] != key:
-            self._known = (key, self._build(tools))
-        return self._known[1]
+        known = self._known
+        if known is None or known[0] != key:
+            self._known = known = (key, self._build(tools))
+        return known[1]
 
     def _build(self, active: Mapping[str, Tool]) -> dict[str, str]:
         choice, files = self.choice, self._files

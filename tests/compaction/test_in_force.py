@@ -9,10 +9,12 @@ import pytest
 from app.compaction.summary import SYSTEM_PROMPT
 from app.engine.active_skills import SECTION
 from app.engine.contents import contents_of
+from app.engine.conversation import Conversation
 from app.providers.contract import Context
 from app.providers.scripted import ScriptedAnswer, call, say
+from app.sessions.log import SessionLog
 from app.values.content import text_of
-from app.values.entries import CompactionEntry
+from app.values.entries import CompactionEntry, Entry
 from tests.compaction.stage import Scene
 from tests.support.sessions import parts_of
 
@@ -144,6 +146,30 @@ async def test_very_long_skills_are_named_to_be_read_again(tmp_path: Path) -> No
     section = parts_of(on.session).conversation.standing[SECTION]
     assert '<skill name="two"' in section and '<skill name="one"' not in section
     assert "- one: " in section and len(section) < 45_000
+
+
+async def test_what_stood_at_the_place_before_does_not_stay_when_the_place_changes_while_it_is_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is looked for beside the event loop at the start, and a person may go elsewhere meanwhile."""
+    on = await scene(tmp_path).open()
+    await on.prompt("/skill:changelog for 1.2")
+    await on.prompt("go on")
+    before = on.session.log.leaf_id
+    await on.session.compact()
+    there = Conversation(SessionLog.open(on.session.log.path or tmp_path, read_only=True))
+    whole_path = there.log.path_to
+
+    def path_after_a_move(entry_id: str | None = None) -> list[Entry]:
+        found = whole_path(entry_id)
+        there.log.move_leaf(before)
+        there.reload()
+        return found
+
+    monkeypatch.setattr(there.log, "path_to", path_after_a_move)
+    assert SECTION in there.standing
+    assert there.standing == {}
+    there.log.close()
 
 
 @pytest.mark.parametrize("is_taken_out", [True, False])

@@ -1,11 +1,14 @@
 """Context files and the system prompt that is made with them."""
 
 import subprocess
+from collections import UserDict
+from collections.abc import ValuesView
 from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.engine.prompting import PromptChoice, PromptSource
 from app.resources.context_files import find_context_files
 from app.resources.paths import Paths
 from app.resources.system_prompt import (
@@ -17,6 +20,7 @@ from app.resources.system_prompt import (
     build_prompt,
     read_prompt_files,
 )
+from tools.base import Tool
 
 
 def test_files_come_from_the_agent_folder_then_from_the_root_down(paths: Paths, put):
@@ -138,3 +142,18 @@ def test_the_projects_prompt_files_count_over_ones_own_once_trusted(paths: Paths
     assert read_prompt_files(paths, is_trusted=False).system == "mine"
     trusted = read_prompt_files(paths, is_trusted=True)
     assert (trusted.system, trusted.append) == ("theirs", "and")
+
+
+def test_a_prompt_made_of_files_that_were_read_anew_meanwhile_is_not_kept(paths: Paths, put):
+    """It is made beside the event loop at the start, where extensions may bring more before that ends."""
+    put(paths.agent_dir / "APPEND_SYSTEM.md", "old words")
+    source = PromptSource(paths, PromptChoice())
+
+    class ReadMeanwhile(UserDict[str, Tool]):
+        def values(self) -> ValuesView[Tool]:
+            put(paths.agent_dir / "APPEND_SYSTEM.md", "new words")
+            source.reload()
+            return super().values()
+
+    source(ReadMeanwhile())
+    assert "new words" in source({})["addendum"]

@@ -145,8 +145,12 @@ class Way:
         try:
             shown = named(tool, _readable(call))
             arguments = _fitting(tool, shown)
-            context, touched = self._tool_context(call, self._masked_progress(progress)), _Touched()
-            gate = partial(self._gate, tool=tool, beside=lambda: touched.look(arguments, context))
+            told, touched = self._masked_progress(progress), _Touched()
+            gate = partial(
+                self._gate,
+                tool=tool,
+                beside=lambda: touched.look(arguments, self._tool_context(call, told)),
+            )
             with self._abort.interrupting():
                 for ask in (self._hooks.before_tool, gate):
                     verdict = await _asked(ask(call, shown, self._parent_id))
@@ -155,6 +159,7 @@ class Way:
                     if verdict.arguments is not None:
                         shown = named(tool, verdict.arguments)
                         arguments = _fitting(tool, shown)
+            context = self._tool_context(call, told)  # as it is now: whoever was asked took their time
             touches = await touched.of(arguments, context)
         except ToolError as problem:
             return failure(str(problem), problem.details)

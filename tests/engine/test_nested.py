@@ -4,13 +4,17 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from app.agent.hooks import Verdict
 from app.engine.hooks import Hooks
 from app.values.content import ToolCall
 from app.values.events import ToolExecutionEnd, ToolExecutionStart
+from tests.agent.stage import tool
 from tests.engine.stage import Play
+from tools.base import ToolContext
 from tools.registry import builtin_tools
-from tools.results import ToolResult
+from tools.results import ToolResult, text_result
 
 
 async def test_calls_within_a_call_that_touch_one_file_keep_their_order(tmp_path: Path) -> None:
@@ -65,3 +69,25 @@ async def test_what_fails_around_a_call_within_a_call_is_a_result(tmp_path: Path
     kept = await play.session.run_tool("read", {"path": "here"}, "c")
     assert kept.text == "text"
     assert kept.details and kept.details["hookError"] == "ValueError: no opinion"
+
+
+async def test_a_call_is_given_the_model_that_is_chosen_when_it_runs_and_not_when_it_was_asked_about(
+    tmp_path: Path,
+) -> None:
+    class Switching(Hooks):
+        async def before_tool(
+            self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None = None
+        ) -> Verdict:
+            assert play.script.model is not None
+            play.choice.set(msgspec.structs.replace(play.script.model, input=("text",), context_window=9))
+            return Verdict()
+
+    told: list[ToolContext] = []
+
+    async def look(arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+        told.append(context)
+        return text_result("looked")
+
+    play = Play(tmp_path, tools=[tool("look", look)], hooks=Switching())
+    await play.session.run_tool("look", {}, "c")
+    assert [(one.model_reads_images, one.model_window) for one in told] == [(False, 9)]

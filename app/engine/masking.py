@@ -21,6 +21,7 @@ from app.engine.options import SessionOptions
 from app.values.content import Text, UserContent
 from app.values.messages import BashExecutionMessage, CustomMessage, UserMessage
 from app.values.unable import Unable
+from tools.files.regular import read_regular
 from tools.masking.marks import BEGINNING, Marker
 from tools.masking.mask import Mask, Own
 
@@ -221,7 +222,7 @@ def _key(agent_dir: Path | None) -> bytes:
 
 def _kept_key(path: Path) -> bytes | None:
     try:
-        kept = path.read_bytes()
+        kept = read_regular(path)
     except OSError:
         return None
     return kept if len(kept) >= _KEY_BYTES else None

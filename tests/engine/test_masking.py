@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
@@ -301,6 +302,20 @@ async def test_one_installation_makes_the_same_marks_again(tmp_path: Path) -> No
     await second.prompt("go")
     assert results(first) == results(second)
     assert (tmp_path / "agent" / "secrets.key").stat().st_mode & 0o077 == 0
+
+
+async def test_a_pipe_in_place_of_the_key_keeps_nobody_waiting(tmp_path: Path) -> None:
+    play = stage(tmp_path, say("x"))
+    key = tmp_path / "agent" / "secrets.key"
+    key.parent.mkdir(exist_ok=True)
+    os.mkfifo(key)
+    looking = asyncio.create_task(asyncio.to_thread(play.session.warm_up))
+    try:
+        await asyncio.wait_for(asyncio.shield(looking), 20)
+    finally:
+        if not looking.done():  # lets the thread go
+            os.close(os.open(key, os.O_WRONLY | os.O_NONBLOCK))
+    assert key.is_file()
 
 
 async def test_a_line_that_is_clipped_shows_no_part_of_a_secret(tmp_path: Path) -> None:

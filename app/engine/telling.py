@@ -115,7 +115,7 @@ class Publisher:
         self, listener: Listener, *, pace: Pace | None = None, hears: Container[str] | None = None
     ) -> Callable[[], None]:
         """Adds a listener; returns how to take it away. `pace` goes with a plain one; `hears` with an async one: the
-        types of events that it is told, as they are at that moment (None: all)."""
+        types of events that it is told, as they are when an event's turn comes (None: all)."""
         if inspect.iscoroutinefunction(listener):
             line = _Line(listener, hears, self._on_trouble, self._lines.remove)
             self._lines.append(line)
@@ -159,7 +159,7 @@ class Publisher:
             plain.tell(event)
         kind: Any = event.__struct_config__.tag
         for line in tuple(self._lines):
-            if line.hears is None or kind in line.hears:
+            if line.takes(kind):
                 line.put(event)
 
     async def drain(self) -> None:
@@ -229,7 +229,7 @@ class _Line:
         on_trouble: OnTrouble,
         on_close: Callable[["_Line"], None],
     ) -> None:
-        self.hears = hears
+        self._hears = hears
         self._listener = listener
         self._patience = _Patience(listener, on_trouble)
         self._on_close = on_close
@@ -239,6 +239,13 @@ class _Line:
         self._idle = asyncio.Event()
         self._idle.set()
         self._task = asyncio.get_running_loop().create_task(self._serve())
+
+    def takes(self, kind: str) -> bool:
+        """What it does not hear is not put into the line, unless it may begin to by what it is told before that."""
+        return self._is_heard(kind) or not self._idle.is_set()
+
+    def _is_heard(self, kind: str) -> bool:
+        return self._hears is None or kind in self._hears
 
     def put(self, event: Event) -> None:
         joined = joined_deltas(self._waiting[-1], event) if self._waiting else None
@@ -270,7 +277,10 @@ class _Line:
             await self._changed.wait()
             self._changed.clear()
             while self._waiting:
-                await self._tell(self._waiting.popleft())
+                event = self._waiting.popleft()
+                kind: Any = event.__struct_config__.tag
+                if self._is_heard(kind):
+                    await self._tell(event)
             self._idle.set()
 
     async def _tell(self, event: Event) -> None:

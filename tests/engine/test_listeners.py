@@ -235,6 +235,29 @@ def delta(text: str, index: int = 0) -> MessageUpdate:
     return MessageUpdate(usage=Usage(), assistant_message_event=TextDelta(content_index=index, delta=text))
 
 
+async def test_what_a_listener_begins_to_hear_while_it_is_told_is_told_though_it_was_published_before_that() -> (
+    None
+):
+    told: list[Event] = []
+    hears = {"turn_start"}
+    go_on = asyncio.Event()
+
+    async def slow(event: Event) -> None:
+        told.append(event)
+        await go_on.wait()
+        hears.add("agent_start")
+        hears.discard("turn_start")
+
+    listeners = Publisher(lambda text: None)
+    listeners.subscribe(slow, hears=hears)
+    for event in (AgentStart(), TurnStart(), AgentStart(), TurnStart()):
+        listeners.publish_now(event)
+    go_on.set()
+    await listeners.drain()
+    assert told == [TurnStart(), AgentStart()]
+    listeners.close()
+
+
 async def test_only_deltas_of_the_same_block_that_follow_each_other_are_joined() -> None:
     told: list[Event] = []
     go_on = asyncio.Event()

@@ -240,6 +240,24 @@ async def test_changes_are_told_with_what_was_before(tmp_path: Path) -> None:
     assert [event.reason for event in told if isinstance(event, SessionStart)] == ["new"]
 
 
+async def test_what_an_extension_begins_to_hear_by_what_it_is_told_is_not_missed(tmp_path: Path) -> None:
+    told: list[str] = []
+    is_over = asyncio.Event()
+
+    def extension(api: ExtensionApi) -> None:
+        @api.on("agent_start")
+        async def begin(event: Any, context: Any) -> None:
+            await is_over.wait()  # it is slower than the run
+            api.on("agent_settled", lambda event, context: told.append("settled"))
+
+    theatre = Theatre(tmp_path, say("ok"))
+    await theatre.load(extension)
+    await theatre.play.prompt("go")
+    is_over.set()
+    await theatre.play.session.drain()
+    assert told == ["settled"]
+
+
 async def test_a_call_within_a_call_is_gated_told_and_changed_like_any_other(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, call("twice", "1"), say("done"))
     told: list[tuple[str, str, str | None]] = []

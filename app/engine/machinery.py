@@ -168,6 +168,7 @@ class Machinery:
             models=self.models,
             masking=self.masking,
             telling=self.telling,
+            following=self.following,
             servers=self.servers,
             first_question=FirstQuestion(self.conversation, parts.toolbox.workspace, parts.options),
         )

@@ -9,6 +9,7 @@ import msgspec
 from app.agent.queues import Aside, QueueName, Queues
 from app.engine.compactor import Compactor
 from app.engine.first_question import FirstQuestion
+from app.engine.following import Following
 from app.engine.hooks import Hooks
 from app.engine.intake import Refused, Words, require_content
 from app.engine.masking import Masking
@@ -39,6 +40,7 @@ class Prompts:
         models: Models,
         masking: Masking,
         telling: Telling,
+        following: Following,
         servers: McpServers,
         first_question: FirstQuestion,
     ) -> None:
@@ -50,6 +52,7 @@ class Prompts:
         self._models = models
         self._masking = masking
         self._telling = telling
+        self._following = following
         self._masked: Words | None = None
         """The last words in which something was masked, as they were."""
         self._servers = servers
@@ -66,6 +69,8 @@ class Prompts:
                 "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') "
                 "to queue the message."
             )
+        if not is_running:
+            self._following.look()  # before anybody is asked about the run that these words begin
         taken = await self._taken(words, expand=expand)
         if taken is None:
             return "handled"

@@ -11,6 +11,7 @@ from app.providers.scripted import call, say
 from app.values.content import text_of
 from app.values.events import AgentEnd, AgentSettled, AnswerInterrupted
 from app.values.messages import AssistantMessage, ToolResultMessage
+from tests.compaction.stage import Scene
 from tests.engine.stage import Play
 from tests.extensions.theatre import Theatre
 
@@ -151,3 +152,17 @@ async def test_a_rule_with_globs_comes_once_when_a_file_is_touched(tmp_path: Pat
     assert "One assert a test." in str(theatre.asked[2].messages)
     assert "One assert a test." not in str(theatre.asked[1].messages)
     assert "tests" not in theatre.asked[0].system_prompt
+
+
+async def test_a_settings_file_that_changes_counts_for_the_very_next_prompt(
+    tmp_path: Path, rules: Path
+) -> None:
+    """Extensions too are asked about a run by the settings as they are when it begins."""
+    scene = Scene(tmp_path, [say("ok")] * 3)
+    scene.paths.agent_dir = tmp_path / "agent"
+    on = await scene.open()
+    for is_enabled in (True, False, True):
+        scene.settings({"rules": {"enabled": is_enabled}})
+        await on.prompt("go")
+        assert ("Use tabs." in on.asked[-1].system_prompt) is is_enabled
+    await on.session.close()

@@ -65,7 +65,7 @@ class Terminal:
         self.process = subprocess.Popen(
             [sys.executable, "-P", *start, *words],
             cwd=cwd, stdin=theirs, stdout=theirs, stderr=theirs if errors is None else errors,
-            env=_environment(env or {}), start_new_session=True, preexec_fn=before,
+            env=_environment(env or {}), start_new_session=True, preexec_fn=lambda: _begin(before),
         )  # fmt: skip
         os.close(theirs)
 
@@ -185,6 +185,13 @@ class KeptTerminal:
     def close(self) -> None:
         if self._terminal is not None:
             self._terminal.kill()
+
+
+def _begin(before: Callable[[], None] | None) -> None:
+    """Ctrl+C is heard, as in a terminal of one's own, also where the tests run behind a shell's `&`."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if before is not None:
+        before()
 
 
 def _environment(more: Mapping[str, str]) -> dict[str, str]:

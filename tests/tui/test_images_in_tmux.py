@@ -73,7 +73,9 @@ def test_a_picture_goes_through_and_is_moved_clipped_and_taken_away(tmp_path: Pa
         shown.until(lambda: [seen.columns for seen in screen.pictures] == [48])
         shown.press("tide")  # while tmux draws anew, it hands nothing on
         shown.until("› tide")
-        shown.press("\x15\x04")
+        shown.press("\x15")
+        shown.until(lambda: "tide" not in shown.screen)
+        shown.press("\x04")
         shown.until("To resume this session")
         assert screen.left_behind == []
 

@@ -8,7 +8,7 @@ import asyncio
 import signal
 import threading
 import types
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Generic, TypeVar
@@ -142,6 +142,7 @@ async def call(function: Callable[..., Any], *arguments: Any, seconds: float, bl
         raise
     finally:
         deadline.end()
+        guarded.close()
         failed = not task.done() or task.cancelled() or task.exception() is not None
     if deadline.is_expired and failed:
         raise HookTooSlow(f"it did not answer within {seconds:g} seconds")
@@ -181,13 +182,20 @@ class Guarded(Generic[T]):
     def __init__(self, awaitable: Awaitable[T], block: float) -> None:
         self._awaitable = awaitable
         self._block = block
-        self._is_abandoned = False
+        self._has_begun = self._is_abandoned = False
+
+    def close(self) -> None:
+        """One that was stopped before its first step goes quietly: else Python says on the screen that nobody awaited
+        it."""
+        if not self._has_begun and isinstance(self._awaitable, Coroutine):
+            self._awaitable.close()
 
     def abandon(self) -> None:
         """At its next step it is left where it is, whatever it is doing."""
         self._is_abandoned = True
 
     def __await__(self) -> Generator[Any, Any, T]:
+        self._has_begun = True
         steps = self._awaitable.__await__()
         send, value, problem = getattr(steps, "send", None), None, None
         while True:

@@ -1,7 +1,10 @@
 """Hooks: who is asked in which order, how answers become one, and what a failing extension can do (nothing)."""
 
 import asyncio
+import inspect
 import time
+from collections.abc import Coroutine
+from typing import Any
 
 import pytest
 
@@ -264,6 +267,27 @@ async def test_cancelling_the_run_cancels_the_handler(load):
     with pytest.raises(asyncio.CancelledError):
         await task
     assert extensions.problems == []
+
+
+async def test_a_handler_that_is_stopped_before_its_first_step_leaves_nothing_that_python_complains_of(load):
+    """As at the end of the program, whose loop stops all that is under way."""
+    made: list[Coroutine[Any, Any, None]] = []
+
+    async def never() -> None:
+        raise AssertionError
+
+    def mine(api: ExtensionApi):
+        @api.on("session_start")
+        def wait(event, context):
+            others = asyncio.all_tasks()
+            asyncio.get_running_loop().call_soon(
+                lambda: [task.cancel() for task in asyncio.all_tasks() - others]
+            )
+            made.append(never())
+            return made[0]
+
+    await (await load(mine)).start()
+    assert inspect.getcoroutinestate(made[0]) == inspect.CORO_CLOSED
 
 
 async def test_waiting_for_a_person_does_not_count_against_the_limit(load, scene: Scene):

@@ -84,7 +84,7 @@ class SessionRecord:
 
     def branch(self, from_id: str | None = None) -> Sequence[Entry]:
         """From the root to an entry; to the present point when None."""
-        return self._log.path_to(from_id)
+        return list(self._log.path_to(from_id))
 
     def label(self, entry_id: str) -> str | None:
         return self._log.label(entry_id)

@@ -45,7 +45,7 @@ def clone(
     return _branch(log, log.path_to(leaf_id), folder, cwd or log.cwd, fsync)
 
 
-def _branch(log: SessionLog, path: list[Entry], folder: Path, cwd: Path, fsync: AsksSync) -> SessionLog:
+def _branch(log: SessionLog, path: Sequence[Entry], folder: Path, cwd: Path, fsync: AsksSync) -> SessionLog:
     header = SessionHeader(
         id=new_session_id(),
         cwd=str(cwd),

@@ -6,7 +6,7 @@ Opening and repairing is `opening`; the file is `keeping`'s and `file`'s busines
 
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -216,7 +216,7 @@ class SessionLog:
         """Raises `SessionError` when there is none."""
         return self._tree.entries[self._position(entry_id)]
 
-    def path_to(self, entry_id: str | None = None) -> list[Entry]:
+    def path_to(self, entry_id: str | None = None) -> Sequence[Entry]:
         """From the root to an entry, by default to the leaf."""
         return self._tree.path(self._leaf if entry_id is None else self._position(entry_id))
 

@@ -3,7 +3,7 @@
 Everything here blocks. What is to be an entry is handed back; whoever holds the session appends it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -95,7 +95,7 @@ class Restores:
             is_move=is_move,
         )
 
-    def _path_to(self, entry_id: str | None) -> list[Entry]:
+    def _path_to(self, entry_id: str | None) -> Sequence[Entry]:
         if entry_id is None or entry_id not in self._log:
             return []
         return self._log.path_to(entry_id)

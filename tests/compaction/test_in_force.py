@@ -2,6 +2,7 @@
 request that goes to the model after it.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -160,7 +161,7 @@ async def test_what_stood_at_the_place_before_does_not_stay_when_the_place_chang
     there = Conversation(SessionLog.open(on.session.log.path or tmp_path, read_only=True))
     whole_path = there.log.path_to
 
-    def path_after_a_move(entry_id: str | None = None) -> list[Entry]:
+    def path_after_a_move(entry_id: str | None = None) -> Sequence[Entry]:
         found = whole_path(entry_id)
         there.log.move_leaf(before)
         there.reload()

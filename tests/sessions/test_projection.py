@@ -1,5 +1,6 @@
 """The context at a leaf, against a slow reference that follows the rules one after the other."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import given
@@ -124,7 +125,8 @@ def slow_path(entries: list[Entry], leaf: str) -> list[Entry]:
     return path
 
 
-def slow_context(path: list[Entry]) -> list[tuple[str, dict[str, Any]]]:
+def slow_context(along: Sequence[Entry]) -> list[tuple[str, dict[str, Any]]]:
+    path = list(along)
     places = [place for place, entry in enumerate(path) if isinstance(entry, CompactionEntry)]
     if places:
         boundary = path[places[-1]]
@@ -203,7 +205,7 @@ def slow_order(found: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[
     return found
 
 
-def slow_model(path: list[Entry]) -> tuple[str, str] | None:
+def slow_model(path: Sequence[Entry]) -> tuple[str, str] | None:
     model = None
     for entry in path:
         if isinstance(entry, ModelChangeEntry):

@@ -1,6 +1,6 @@
 """The session tree on the full screen: entries as the tree's values, and what choosing one does."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Literal, TypeVar
 
 from app.engine.brancher import Wish
@@ -218,12 +218,12 @@ class TreePage:
         await self._ask(compare_screen("Two branches", sides[0], sides[1], note=note))
 
 
-def _after(path: list[Entry], ancestor_id: str | None) -> list[Entry]:
+def _after(path: Sequence[Entry], ancestor_id: str | None) -> Sequence[Entry]:
     ids = [entry.id for entry in path]
     return path[ids.index(ancestor_id) + 1 :] if ancestor_id in ids else path
 
 
-def _name(branch: list[Entry], log: SessionLog) -> str | None:
+def _name(branch: Sequence[Entry], log: SessionLog) -> str | None:
     """What people call it by: its last label, else what was asked first."""
     labels = (label for entry in reversed(branch) if (label := log.label(entry.id)))
     asked = (
@@ -234,7 +234,7 @@ def _name(branch: list[Entry], log: SessionLog) -> str | None:
     return next(labels, None) or next(asked, None) or next(filter(None, map(entry_title, branch)), None)
 
 
-def _told(name: str, entries: list[Entry]) -> PreviewText:
+def _told(name: str, entries: Sequence[Entry]) -> PreviewText:
     """A branch from where it parts: the files it changed, then what was said."""
     files = files_changed(entries)
     messages = [title for entry in entries if (title := entry_title(entry)) is not None]

@@ -86,7 +86,8 @@ class Renderers:
         return shown.widget if shown is not None else None
 
     def redrawn(self, entries: Sequence[Entry]) -> list[CustomMessageEntry] | None:
-        """What looks different now that extensions are loaded; None: it may be anything."""
+        """What looks different now that extensions are loaded, of entries that are no messages of the model's and the
+        person's; None: it may be anything."""
         if self.catalogue is None:
             return []
         if self.catalogue.draws_more_than_messages:

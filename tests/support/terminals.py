@@ -4,7 +4,6 @@ import fcntl
 import os
 import pty
 import re
-import select
 import signal
 import struct
 import subprocess
@@ -116,11 +115,8 @@ class Terminal:
     def read(self) -> bool:
         try:
             data = os.read(self._ours, 65536)
-        except BlockingIOError:
-            select.select([self._ours], [], [], 0.01)
-            return False
-        except OSError:  # it has been left
-            time.sleep(0.01)
+        except (BlockingIOError, OSError):
+            time.sleep(0.01)  # as a person, who types nothing into what is still being drawn
             return False
         self.sent += data
         if self._background and b"\x1b]11;?" in data:

@@ -159,8 +159,8 @@ class Presenter:
         """Extensions were loaded: what they draw is drawn again, and nothing else if that can be told."""
         is_first = self.renderers.catalogue is None
         self.renderers.catalogue = catalogue
-        others = [*self._session.log.upwards(without_messages=True)][::-1]
-        changed = self.renderers.redrawn(others) if is_first else None
+        log = self._session.log
+        changed = self.renderers.redrawn(log.path_to()) if is_first else None
         if changed is None:
             self.show_all()
         else:

@@ -86,8 +86,7 @@ class Renderers:
         return shown.widget if shown is not None else None
 
     def redrawn(self, entries: Sequence[Entry]) -> list[CustomMessageEntry] | None:
-        """What looks different now that extensions are loaded, of entries that are no messages of the model's and the
-        person's; None: it may be anything."""
+        """What looks different now that extensions are loaded; None: it may be anything."""
         if self.catalogue is None:
             return []
         if self.catalogue.draws_more_than_messages:
@@ -95,7 +94,7 @@ class Renderers:
         return [
             entry
             for entry in entries
-            if isinstance(entry, CustomMessageEntry) and self.catalogue.draws(entry.custom_type)
+            if type(entry) is CustomMessageEntry and self.catalogue.draws(entry.custom_type)
         ]
 
     def _block(

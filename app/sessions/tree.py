@@ -92,16 +92,11 @@ class Tree:
         base, last = len(self.entries), self.entries[-1].id if self.entries else None
         ids, parents = [entry.id for entry in entries], [entry.parent_id for entry in entries]
         fresh = dict(zip(ids, range(base, base + len(ids)), strict=True))
-        is_run = parents == [last, *ids[:-1]] and len(fresh) == len(ids) and last != "" and "" not in fresh
-        if is_run:
-            known = len(self._index)
-            self._index.update(fresh)
-            if len(self._index) < known + len(fresh):  # one of the ids was there
-                self._index = {entry.id: place for place, entry in enumerate(self.entries) if entry.id}
-                is_run = False
-        if not is_run:
+        is_run = parents == [last, *ids[:-1]] and len(fresh) == len(ids) and last != ""
+        if not is_run or "" in fresh or not self._index.keys().isdisjoint(fresh):
             self._file(entries)
             return
+        self._index.update(fresh)
         self._parents += range(base - 1, base + len(ids) - 1)
         self._children = None
         if not base:

@@ -53,7 +53,7 @@ from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
 from widgets.status.segments import Segment
 
-BEATS_A_SECOND = 3
+BEATS_A_SECOND = 4
 BEAT, ELAPSED_BEAT = 1 / BEATS_A_SECOND, 1.0
 """Seconds between two looks of what runs: with a glyph that moves, and with times alone."""
 _TELLS_NOTHING = (
@@ -251,7 +251,7 @@ class StatusLines:
         return self._editor.app.animation_level == "full"
 
     def _keep_beating(self) -> None:
-        """Three times a second while something runs and may move, once a second where only its time does."""
+        """Four times a second while something runs and may move, once a second where only its time does."""
         if not self._activity.is_on:
             if self._beats is not None:
                 self._beats.stop()

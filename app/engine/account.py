@@ -4,8 +4,7 @@ from app.compaction.budget import ContextMeter
 from app.engine.context_usage import ContextUsage
 from app.engine.conversation import Conversation
 from app.sessions.stats import Stats
-from app.values.entries import CompactionEntry
-from app.values.messages import CustomMessage, Message
+from app.values.messages import Message
 from app.values.models import Model
 
 
@@ -13,31 +12,33 @@ class Account:
     """The counts of one conversation."""
 
     def __init__(self, conversation: Conversation) -> None:
-        self.stats = Stats()
+        self._conversation = conversation
         self._meter = ContextMeter()
-        self.start_over(conversation)
+        self.start_over()
 
-    def start_over(self, conversation: Conversation) -> None:
+    def start_over(self) -> None:
         """After the conversation became another one."""
-        self.stats = conversation.log.counted.and_more(conversation.log.entries)
-        self.recount(conversation)
+        log = self._conversation.log
+        self._stats, self._counted = log.counted.and_more(log.entries), len(log.entries)
+        self.recount()
 
-    def compacted(self, conversation: Conversation, entry: CompactionEntry) -> None:
-        """After the conversation was compacted by `entry`."""
-        self.stats.add(entry)
-        self.recount(conversation)
+    @property
+    def stats(self) -> Stats:
+        """What the record adds up to; those entries are counted that are new since somebody asked last."""
+        new = self._conversation.log.entries[self._counted :]
+        if new:
+            self._stats.add_all(new)
+            self._counted += len(new)
+        return self._stats
 
-    def recount(self, conversation: Conversation) -> None:
+    def recount(self) -> None:
         """After the context lost or changed something: only what was answered since then tells its size."""
+        conversation = self._conversation
         self._meter.reset(conversation.messages, trusted=conversation.ids_since_change())
 
     def add(self, message: Message) -> None:
         """One that the conversation has now, too."""
         self._meter.add(message)
-        if isinstance(message, CustomMessage):
-            self.stats.total_messages += 1
-        else:
-            self.stats.add_message(message)
 
     def context_usage(self, model: Model) -> ContextUsage:
         tokens = self._meter.tokens

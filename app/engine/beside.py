@@ -6,7 +6,6 @@ whose calls are all answered.
 
 from collections.abc import Callable, Sequence
 
-from app.engine.account import Account
 from app.engine.conversation import Conversation
 from app.engine.masking import Masking
 from app.engine.requests import Requests
@@ -42,13 +41,11 @@ class Beside:
         self,
         requests: Requests,
         conversation: Conversation,
-        account: Account,
         masking: Masking,
         telling: Telling,
     ) -> None:
         self._requests = requests
         self._conversation = conversation
-        self._account = account
         self._masking = masking
         self._telling = telling
 
@@ -94,7 +91,6 @@ class Beside:
             stored = self._conversation.record_state(entry)
         except SessionWriteError:
             return  # the run tells it, with what it means
-        self._account.stats.add(entry)
         await self._telling.publish(EntryAppended(entry=stored))
 
 

@@ -292,7 +292,6 @@ class Compactor:
         )
         conversation.record_state(msgspec.structs.replace(entry, system_message=system))
         conversation.reload()
-        self._account.compacted(conversation, entry)
         self._telling.context_changed()
         return CompactionResult(
             summary=summary,

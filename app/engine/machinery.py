@@ -127,7 +127,7 @@ class Machinery:
         self.requests = self._requests(parts)
         self.planning = self._planning(parts)
         self.pending = self._pending(parts)
-        self.beside = Beside(self.requests, self.conversation, self.account, self.masking, self.telling)
+        self.beside = Beside(self.requests, self.conversation, self.masking, self.telling)
         self.summariser = self._summariser(parts)
         self.compactor = Compactor(
             conversation=self.conversation,

@@ -250,7 +250,7 @@ class Navigation:
         self._pending.left()
         self._diagnostics.left()
         self._compactor.start_over()
-        self._account.start_over(self._conversation)
+        self._account.start_over()
         model = self._choice.model
         self._restore_choice()
         if self._choice.missing is not None:

@@ -73,7 +73,7 @@ class Telling:
 
     def context_changed(self) -> None:
         """It lost or changed something: it is counted anew, and who waits for what has left it is told."""
-        self._account.recount(self._conversation)
+        self._account.recount()
         self.forget_undeliverable()
 
     def forget_undeliverable(self) -> None:

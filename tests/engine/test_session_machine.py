@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from app.engine.retry import RetryPolicy
 from app.providers.scripted import ScriptedAnswer, call, fail, say
 from app.sessions.log import SessionLog
+from app.sessions.stats import Stats
 from app.values.codec import encode
 from app.values.events import (
     AgentEnd,
@@ -290,6 +291,13 @@ class SessionMachine(RuleBasedStateMachine):
     def every_call_has_one_result_in_call_order(self) -> None:
         if not self.play.session.is_running:
             check_calls(self.play.session.messages)
+
+    @invariant()
+    def what_was_used_is_what_all_entries_add_up_to(self) -> None:
+        one_by_one = Stats()
+        for entry in self.play.session.entries:
+            one_by_one.add(entry)
+        assert self.play.session.stats == one_by_one
 
     @invariant()
     def file_and_memory_agree(self) -> None:

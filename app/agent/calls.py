@@ -19,6 +19,7 @@ from app.agent.outcomes import (
     as_outcome,
     checked,
     failure,
+    in_words,
     not_run_after_length,
 )
 from app.agent.ports import Ports
@@ -34,6 +35,7 @@ class _Work(msgspec.Struct, kw_only=True):
 
     call: ToolCall
     prepared: Prepared | None = None
+    may_begin: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
     result: ToolResult | None = None
     progress: ToolResult | None = None
     started: float | None = None
@@ -46,6 +48,11 @@ class _Work(msgspec.Struct, kw_only=True):
     @property
     def shown_arguments(self) -> dict[str, Any]:
         return self.prepared.shown_arguments if self.prepared else self.call.arguments
+
+    @property
+    def is_prepared(self) -> bool:
+        """Or will not be: it has its result."""
+        return self.prepared is not None or self.result is not None
 
 
 class Batch:
@@ -61,27 +68,31 @@ class Batch:
             hooks=ports.hooks,
             gate=ports.gate,
             masks=ports.masks,
-            abort=ports.abort,
         )
         self._skip: ToolResult | None = None
         self._inbox: asyncio.Queue[_Work] = asyncio.Queue()
-        """Calls that have something to tell: progress, or their end."""
+        """Calls that have something to tell: that they are prepared, progress, or their end."""
 
     async def events(self) -> AsyncGenerator[RunEvent]:
+        """Each call goes its way in a task of its own; what is told of it comes from here."""
         stop_watching = self._watch()
+        forget = self._ports.abort.on_set(self._stop)
         try:
             for work in self._works:
                 yield self._start(work)
-                await self._prepare(work)
-                if work.result is not None:
-                    yield self._end(work)
-            ready = [work for work in self._works if work.result is None]
-            is_sequential = any(work.prepared and work.prepared.tool.mode == "sequential" for work in ready)
-            for group in [[work] for work in ready] if is_sequential else [ready]:
-                async for event in self._run(group):
+                self._begin(work)
+                while not (work.prepared or work.has_ended):
+                    if event := await self._heard():
+                        yield event
+            while not all(work.has_ended for work in self._works):
+                if event := await self._heard():
                     yield event
         finally:
+            forget()
             stop_watching()
+            for work in self._works:
+                if work.task is not None:
+                    work.task.cancel()
 
     def _watch(self) -> Callable[[], None]:
         """In `immediate` mode a steering message makes the rest of the batch skip."""
@@ -90,57 +101,35 @@ class Batch:
 
         def skip() -> None:
             self._skip = failure(SKIPPED)
-            self._stop_running(self._skip)
+            self._stop_those([work for work in self._works if work.prepared], self._skip)
 
         if self._ports.queues.waiting("steering"):
             self._skip = failure(SKIPPED)
         return self._ports.queues.watch_steering(skip)
 
-    async def _prepare(self, work: _Work) -> None:
+    def _begin(self, work: _Work) -> None:
         early = self._refusal() or self._ports.watch.refusal(work.call)
         if early is None and self._was_cut:
             early = not_run_after_length(work.call.name)
         if early is not None:
-            work.result = early
+            self._settle(work, early)
             return
-        prepared = await self._way.prepare(work.call, partial(self._progressed, work))
-        if isinstance(prepared, ToolResult):
-            work.result = prepared
-            return
-        work.prepared = prepared
-        work.result = self._refusal()
-        if work.result is not None:
-            prepared.place.leave()
+        work.task = asyncio.create_task(self._execute(work))
+        work.task.add_done_callback(partial(self._task_ended, work))
 
     def _refusal(self) -> ToolResult | None:
         return failure(ABORTED) if self._ports.abort.is_set else self._skip
 
-    async def _run(self, works: list[_Work]) -> AsyncGenerator[RunEvent]:
-        refusal = self._refusal()
-        for work in works:
-            if refusal is not None:  # an earlier group of a sequential batch was stopped
-                self._settle(work, refusal)
-            else:
-                work.task = asyncio.create_task(self._execute(work))
-                work.task.add_done_callback(partial(self._task_ended, work))
-        forget = self._ports.abort.on_set(lambda: self._stop_running(failure(ABORTED)))
-        remaining = len(works)
-        try:
-            while remaining:
-                work = await self._inbox.get()
-                if work.result is None:
-                    if work.progress is not None:
-                        progress, work.progress = work.progress, None
-                        yield self._update(work, progress)
-                elif not work.has_ended:  # what it said last may still stand in the inbox
-                    work.has_ended = True
-                    remaining -= 1
-                    yield self._end(work)
-        finally:
-            forget()
-            for work in works:
-                if work.task is not None:
-                    work.task.cancel()
+    async def _heard(self) -> RunEvent | None:
+        """What the next call that has something to tell makes known."""
+        work = await self._inbox.get()
+        if work.result is None:
+            progress, work.progress = work.progress, None
+            return self._update(work, progress) if progress is not None else None
+        if work.has_ended:  # what it said last may still stand in the inbox
+            return None
+        work.has_ended = True
+        return self._end(work)
 
     def _progressed(self, work: _Work, result: ToolResult) -> None:
         if work.result is not None:
@@ -151,30 +140,63 @@ class Batch:
             self._inbox.put_nowait(work)
 
     async def _execute(self, work: _Work) -> None:
-        assert work.prepared is not None
-        work.started = time.monotonic()
         try:
-            result = await self._way.run(work.prepared)
+            outcome = await self._way.prepare(work.call, partial(self._progressed, work))
+            if isinstance(outcome, Prepared):
+                outcome = await self._run(work, outcome)
         except asyncio.CancelledError:
-            result = work.stopped or _cancelled(work)
-        self._settle(work, result)
+            outcome = work.stopped or _cancelled(work)
+        self._settle(work, outcome)
+
+    async def _run(self, work: _Work, prepared: Prepared) -> ToolResult:
+        work.prepared = prepared
+        if len(self._works) > 1 and self._refusal() is None:
+            await self._turn_of(work)
+        refusal = self._refusal()
+        if refusal is not None:
+            return refusal
+        work.started = time.monotonic()
+        return await self._way.run(prepared)
+
+    async def _turn_of(self, work: _Work) -> None:
+        self._let_begin()
+        if work.may_begin.is_set():
+            await asyncio.sleep(0)  # those that waited for this one to be prepared begin before it
+        else:
+            self._inbox.put_nowait(work)
+            await work.may_begin.wait()
+
+    def _let_begin(self) -> None:
+        """None begins before all are prepared; then all do, or one by one where a tool wants that."""
+        if not all(work.is_prepared for work in self._works):
+            return
+        waiting = [work for work in self._works if work.result is None]
+        is_sequential = any(work.prepared and work.prepared.tool.mode == "sequential" for work in self._works)
+        for work in waiting[:1] if is_sequential else waiting:
+            work.may_begin.set()
 
     def _task_ended(self, work: _Work, task: asyncio.Task[None]) -> None:
-        """A task that was stopped before it began has settled nothing."""
-        self._settle(work, work.stopped or _cancelled(work))
+        """A task that was stopped before it began, or that a fault of ours has ended, has settled nothing."""
+        problem = None if task.cancelled() else task.exception()
+        fault = failure(f"Tool {work.call.name} failed: {in_words(problem)}") if problem else _cancelled(work)
+        self._settle(work, work.stopped or fault)
 
     def _settle(self, work: _Work, result: ToolResult) -> None:
         """The first result counts; what comes later, from a tool that was left behind, does not."""
+        if work.prepared is not None:
+            work.prepared.place.leave()
         if work.result is None:
             work.result = result
             work.progress = None
-            if work.prepared is not None:
-                work.prepared.place.leave()
             self._inbox.put_nowait(work)
+            self._let_begin()
 
-    def _stop_running(self, result: ToolResult) -> None:
+    def _stop(self) -> None:
+        self._stop_those(self._works, failure(ABORTED))
+
+    def _stop_those(self, works: list[_Work], result: ToolResult) -> None:
         loop = asyncio.get_running_loop()
-        for work in self._works:
+        for work in works:
             if work.task is not None and work.result is None and work.stopped is None:
                 work.stopped = result
                 work.task.cancel()

@@ -27,10 +27,9 @@ from typing import Any, Protocol
 
 import msgspec
 
-from app.agent.abort import Abort, Aborted
 from app.agent.hooks import LoopHooks, Verdict
 from app.agent.order import Order, Place
-from app.agent.outcomes import ABORTED, checked, failure, in_words, not_found
+from app.agent.outcomes import checked, failure, in_words, not_found
 from app.values.content import ToolCall
 from tools.base import Tool, ToolContext, ToolError
 from tools.results import ToolResult
@@ -121,7 +120,6 @@ class Way:
         tools: Callable[[], Mapping[str, Tool]],
         tool_context: Callable[[ToolCall, Progress], ToolContext],
         hooks: LoopHooks,
-        abort: Abort,
         gate: Gate = open_gate,
         masks: Masks | None = None,
         parent_id: str | None = None,
@@ -130,7 +128,6 @@ class Way:
         self._tools = tools
         self._tool_context = tool_context
         self._hooks = hooks
-        self._abort = abort
         self._gate = gate
         self._masks = masks or NoMasks()
         self._parent_id = parent_id
@@ -151,20 +148,17 @@ class Way:
                 tool=tool,
                 beside=lambda: touched.look(arguments, self._tool_context(call, told)),
             )
-            with self._abort.interrupting():
-                for ask in (self._hooks.before_tool, gate):
-                    verdict = await _asked(ask(call, shown, self._parent_id))
-                    if verdict.is_blocked:
-                        return self._masks.progress(_blocked(verdict))  # the words of whoever says no
-                    if verdict.arguments is not None:
-                        shown = named(tool, verdict.arguments)
-                        arguments = _fitting(tool, shown)
+            for ask in (self._hooks.before_tool, gate):
+                verdict = await _asked(ask(call, shown, self._parent_id))
+                if verdict.is_blocked:
+                    return self._masks.progress(_blocked(verdict))  # the words of whoever says no
+                if verdict.arguments is not None:
+                    shown = named(tool, verdict.arguments)
+                    arguments = _fitting(tool, shown)
             context = self._tool_context(call, told)  # as it is now: whoever was asked took their time
             touches = await touched.of(arguments, context)
         except ToolError as problem:
             return failure(str(problem), problem.details)
-        except Aborted:
-            return failure(ABORTED)
         place = self._order.take(touches)
         context.is_waited_for = lambda: self._parent_id is not None or place.is_waited_for
         return Prepared(

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any
 from weakref import WeakValueDictionary
 
-from app.agent.abort import Abort
 from app.agent.outcomes import as_outcome, checked
 from app.agent.way import Gate, Masks, Progress, Way
 from app.engine.choice import ModelChoice
@@ -112,7 +111,6 @@ class NestedCalls:
                 hooks=self._hooks,
                 gate=self._gate,
                 masks=self._masks,
-                abort=Abort(),  # the outer call is cancelled, and this one with it
                 parent_id=parent_id,
             )
             self._within[parent_id] = known = _Within(way)

@@ -287,6 +287,37 @@ async def test_a_gate_that_aborts_by_itself_may_return() -> None:
     assert stage.result_texts == ["stopped by the gate"]
 
 
+async def test_a_gate_that_does_not_end_with_the_run_is_left_behind() -> None:
+    let_go = asyncio.Event()
+
+    async def gate(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> Verdict:
+        asyncio.get_running_loop().call_soon(stage.abort.set)
+        while not let_go.is_set():
+            try:
+                await let_go.wait()
+            except asyncio.CancelledError:
+                pass
+        return Verdict()
+
+    stage = Stage(call("echo") + call("echo"), tools=[echo()], before_tool=gate)
+    async with asyncio.timeout(10):
+        await stage.run("go")
+    assert stage.result_texts == ["Operation aborted", "Operation aborted"]
+    let_go.set()
+
+
+async def test_a_fault_of_our_own_on_the_way_of_a_call_is_its_result() -> None:
+    stage = Stage(call("echo"), say("ok"), tools=[echo()])
+
+    def no_context(*_: Any) -> ToolContext:
+        raise RuntimeError("no context")
+
+    stage.ports = msgspec.structs.replace(stage.ports, tool_context=no_context)
+    await stage.run("go")
+    assert stage.result_texts == ["Tool echo failed: RuntimeError: no context"]
+    assert plain(stage.conversation[-1]) == "ok"
+
+
 @pytest.mark.parametrize("problem", [RuntimeError("x"), SystemExit(1), Unspeakable()])
 async def test_a_hook_that_fails_behind_a_call_hides_nothing(problem: BaseException) -> None:
     async def after(

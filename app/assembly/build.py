@@ -120,6 +120,7 @@ def assemble(
     told, choice = wishes.look(), wishes.choice
     extensions = extensions_for(options, in_force)
     hooks = ExtensionHooks(extensions)
+    in_force.subscribe(lambda before: hooks.settings_changed())
     workspace = _workspace(paths, in_force, project, log, hooks, choice, has_person=can_ask)
     ground = Ground(options, paths, begun, workspace, can_ask=can_ask)
     toolbox = Toolbox(_own_tools(options, lambda: assembled), workspace)

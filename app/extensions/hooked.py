@@ -104,8 +104,11 @@ class Hooked:
         for name, handlers in list(self.waiting.items()):
             self._wait(name, tuple(handler for handler in handlers if handler.extension is not extension))
 
-    async def emit(self, name: str, payload: Any) -> Any:
-        """Asks everybody who waits for this hook, in the order of loading; returns their joint answer or None."""
+    async def emit(
+        self, name: str, payload: Any, *, asks: Callable[[Extension], bool] = lambda extension: True
+    ) -> Any:
+        """Asks everybody who waits for this hook, in the order of loading; returns their joint answer or None.
+        `asks`: whether an extension is meant."""
         handlers = self.waiting.get(name)
         if handlers is None:
             return None
@@ -113,7 +116,7 @@ class Hooked:
         assert hook is not None, name
         answer, limits = None, self.limits
         for handler in handlers:
-            if not handler.is_active or not handler.extension.is_open:
+            if not handler.is_active or not handler.extension.is_open or not asks(handler.extension):
                 continue  # taken back, or reloaded, by one of those before
             answer = await self._ask(hook, handler, limits, payload, answer)
             if hook.stops is not None and hook.stops(answer):

@@ -101,6 +101,13 @@ class Extensions:
     async def start(self, reason: Any = "startup") -> None:
         await self.emit("session_start", SessionStart(reason=reason))
 
+    async def follow_settings(self) -> None:
+        """Others are in force: bayou's own begin anew with them. All others look for themselves."""
+        told = SessionStart(reason="reload")
+        await self.hooked.emit(
+            "session_start", told, asks=lambda extension: extension.source.origin == "builtin"
+        )
+
     async def reload(self, sources: Sequence[Source]) -> tuple[Problem, ...]:
         """Ends the old epoch, everything it registered included, and loads anew."""
         await self.emit("session_shutdown", SessionShutdown(reason="reload"))

@@ -50,12 +50,17 @@ class ExtensionHooks(Hooks):
         self._hooked = extensions.hooked
         self._waiting = extensions.hooked.waiting
         self._turn = 0
+        self._has_other_settings = False
+        """Than with the prompt before."""
         self._prompt_of_run: str | None = None
         """What `before_agent_start` put in place of the system prompt, until the next run."""
 
     @property
     def _bound(self) -> Bound:
         return require_bound(self._hooked.bound)
+
+    def settings_changed(self) -> None:
+        self._has_other_settings = True
 
     # A prompt
 
@@ -82,6 +87,9 @@ class ExtensionHooks(Hooks):
 
     async def companions(self, words: Words) -> Sequence[CustomMessage]:
         self._prompt_of_run, self._turn = None, 0
+        if self._has_other_settings:
+            self._has_other_settings = False
+            await self._extensions.follow_settings()
         if "before_agent_start" not in self._waiting:
             return ()
         bound = self._bound

@@ -4,15 +4,18 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from app.extensions.builtin import rules as rules_extension
+from app.extensions.public import ExtensionApi
 from app.providers.scripted import call, say
 from app.values.content import text_of
 from app.values.events import AgentEnd, AgentSettled, AnswerInterrupted
 from app.values.messages import AssistantMessage, ToolResultMessage
 from tests.compaction.stage import Scene
 from tests.engine.stage import Play
+from tests.extensions.conftest import source
 from tests.extensions.theatre import Theatre
 
 
@@ -64,6 +67,7 @@ async def test_rules_wait_for_answers_and_results_only_while_there_are_any(
     (rules / "always.md").write_text("---\nalwaysApply: true\n---\nUse tabs.")
     await theatre.extensions.start()
     assert waited & theatre.extensions.hooked.waiting.keys() == {"turn_end", "tool_result"}
+    assert "before_agent_start" not in theatre.extensions.hooked.waiting
 
 
 async def test_an_answer_that_breaks_a_rule_is_stopped_dropped_and_begun_again(
@@ -152,6 +156,28 @@ async def test_a_rule_with_globs_comes_once_when_a_file_is_touched(tmp_path: Pat
     assert "One assert a test." in str(theatre.asked[2].messages)
     assert "One assert a test." not in str(theatre.asked[1].messages)
     assert "tests" not in theatre.asked[0].system_prompt
+
+
+async def test_own_extensions_begin_anew_with_the_prompt_behind_other_settings_and_nobody_else_does(
+    tmp_path: Path,
+) -> None:
+    theatre, begun = Theatre(tmp_path, say("ok"), say("ok")), list[tuple[str, str]]()
+
+    def named(name: str) -> Any:
+        def extension(api: ExtensionApi) -> None:
+            api.on("session_start", lambda event, context: begun.append((name, event.reason)))
+
+        return extension
+
+    theirs = source(named("theirs"), "theirs")
+    own = msgspec.structs.replace(source(named("own"), "own"), origin="builtin")
+    await theatre.extensions.load([theirs, own])
+    await theatre.load()
+    theatre.hooks.settings_changed()
+    assert begun == []
+    await theatre.prompt("go")
+    await theatre.prompt("go on")
+    assert begun == [("own", "reload")]
 
 
 async def test_a_settings_file_that_changes_counts_for_the_very_next_prompt(

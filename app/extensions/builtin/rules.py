@@ -12,7 +12,6 @@ from typing import Any
 
 from app.extensions.public import (
     AssistantMessage,
-    BeforeAgentStart,
     Context,
     CustomMessage,
     ExtensionApi,
@@ -45,24 +44,27 @@ class _RulesInForce:
     def __init__(self, api: ExtensionApi) -> None:
         self._api = api
         self.rules = Rules()
-        self.section = ""
-        """What of them stands in the prompt."""
         self.watch = RuleWatch(())
         self.calls: dict[int, str] = {}
         self.reminders: dict[str, RuleHit] = {}
         self.sent: set[str] = set()
         """Rules that are on their way into the context behind this batch of calls."""
-        self._wishes: Mapping[str, Any] = {}
+        self._wishes: Mapping[str, Any] | None = None
+        """By which they were read."""
         self._hooks: list[Callable[[], None]] = []
 
     def read(self, context: Context) -> None:
-        self._wishes = wishes = self._api.settings().get("rules") or {}
+        self._wishes = wishes = self._wishes_now()
         paths = Paths.from_env(os.environ, context.cwd)
-        self.rules, self.section = Rules(), ""
+        self.rules, section = Rules(), ""
         if wishes.get("enabled", True):
             sources = wishes.get("sources", SOURCES)
             self.rules = find_rules(paths, is_trusted=context.is_project_trusted(), sources=sources)
-            self.section = rules_section(*self.rules.for_prompt())
+            section = rules_section(*self.rules.for_prompt())
+        if section:
+            context.prompt_sections[SECTION] = section
+        else:
+            context.prompt_sections.pop(SECTION, None)
         watched = self.rules.rules if wishes.get("interrupt", True) else ()
         self.watch = RuleWatch(watched, repeat_gap_turns=wishes.get("repeatGapTurns", 10))
         self._wait()
@@ -84,9 +86,12 @@ class _RulesInForce:
             }
         self._hooks = [self._api.on(name, deed) for name, deed in wanted.items()]
 
+    def _wishes_now(self) -> Mapping[str, Any]:
+        return self._api.settings().get("rules") or {}
+
     def follow(self, context: Context) -> None:
         """Other wishes than the last time are other rules."""
-        if (self._api.settings().get("rules") or {}) != self._wishes:
+        if self._wishes_now() != self._wishes:
             self.read(context)
 
     def begin_answer(self, answer_id: str) -> None:
@@ -188,15 +193,10 @@ def extension(api: ExtensionApi) -> None:
 
     @api.on("session_start")
     def start(event: Any, context: Context) -> None:
-        state.read(context)
-
-    @api.on("before_agent_start")
-    def tell(event: BeforeAgentStart, context: Context) -> None:
-        state.follow(context)
-        if state.section:
-            event.sections[SECTION] = state.section
+        if event.reason == "reload":  # and so it is when settings have changed
+            state.follow(context)
         else:
-            event.sections.pop(SECTION, None)
+            state.read(context)
 
 
 def _rule_text(rules: Rules, name: str) -> ToolResultAnswer:

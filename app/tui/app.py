@@ -217,6 +217,7 @@ class BayouApp(App[int]):
         self.session_texts = SessionTexts(lambda: self.assembled.places.root)
         self.sending = Sending(
             self.session,
+            self.session.cells,
             self.editor,
             self.presenter,
             self.status,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import msgspec
 from textual import constants
 
 from app.resources.in_force import InForce
@@ -27,65 +28,53 @@ _WITHOUT_LINKS = ("linux", "dumb")
 """Terminals that would show how a link is written."""
 
 
-class ShownSettings:
+class ShownSettings(msgspec.Struct, frozen=True):
     """What one page shows by the settings."""
 
-    def __init__(
-        self,
-        *,
-        header: StatusHeader,
-        transcript: Transcript,
-        editor: PromptEditor,
-        status: StatusLines,
-        side_lists: SideLists,
-        look: ThemeInForce,
-        say: TellPerson,
-        env: Mapping[str, str],
-    ) -> None:
-        self._header = header
-        self._transcript = transcript
-        self._editor = editor
-        self._status = status
-        self._side_lists = side_lists
-        self._look = look
-        self._say = say
-        self._env = env
+    header: StatusHeader
+    transcript: Transcript
+    editor: PromptEditor
+    status: StatusLines
+    side_lists: SideLists
+    look: ThemeInForce
+    say: TellPerson
+    env: Mapping[str, str]
 
     def begin(self, in_force: InForce) -> None:
         """Before the first paint; from then on whenever other settings are in force."""
         self._show(in_force.settings)
-        self._transcript.open_all(thinking=not in_force.settings.display.hide_thinking_block)
+        self.transcript.open_all(thinking=not in_force.settings.display.hide_thinking_block)
         in_force.subscribe(lambda before: self._follow(before, in_force.settings))
 
     def _follow(self, before: Settings, now: Settings) -> None:
         is_other = now.display.theme != before.display.theme
-        if is_other and (problem := self._look.use(now.display.theme)) is not None:
-            self._say(problem, NoteKind.WARNING)
+        if is_other and (problem := self.look.use(now.display.theme)) is not None:
+            self.say(problem, NoteKind.WARNING)
         if now.display.hide_thinking_block != before.display.hide_thinking_block:
-            self._transcript.open_all(thinking=not now.display.hide_thinking_block)
+            self.transcript.open_all(thinking=not now.display.hide_thinking_block)
         self._show(now)
 
     def _show(self, settings: Settings) -> None:
         display = settings.display
-        self._header.set_class(not settings.footer.header or display.quiet_startup == "header", "-off")
-        self._side_lists.wish(display.side_panel)
-        self._transcript.mouse.wheel_rows = display.fullscreen_wheel_scroll_lines
-        self._transcript.styles.scrollbar_size_vertical = 0 if display.fullscreen_scrollbar == "hidden" else 1
-        self._transcript.show_as(cards=display.expand_tools, diagrams=settings.markdown.mermaid)
+        self.header.set_class(not settings.footer.header or display.quiet_startup == "header", "-off")
+        self.side_lists.wish(display.side_panel)
+        self.transcript.mouse.wheel_rows = display.fullscreen_wheel_scroll_lines
+        self.transcript.styles.scrollbar_size_vertical = 0 if display.fullscreen_scrollbar == "hidden" else 1
+        self.transcript.show_as(cards=display.expand_tools, diagrams=settings.markdown.mermaid)
         links = settings.terminal.hyperlinks
-        self._transcript.painter.write_links(
-            self._env.get("TERM") not in _WITHOUT_LINKS if links == "auto" else links == "on"
+        self.transcript.painter.write_links(
+            self.env.get("TERM") not in _WITHOUT_LINKS if links == "auto" else links == "on"
         )
         wished = _ANIMATIONS[display.animations]
         most = constants.TEXTUAL_ANIMATIONS
-        self._header.app.animation_level = (
+        self.header.app.animation_level = (
             wished if _LESS_FIRST.index(wished) < _LESS_FIRST.index(most) else most
         )
-        self._editor.surface.set_blinking(display.cursor_blink and wished != "none")
-        self._editor.history.size = settings.editor.history_size
-        self._editor.keyboard.vi.use(settings.editor.vi_mode)
-        self._editor.paste_chip_lines = settings.editor.paste_chip_lines
-        self._editor.surface.set_padding(settings.editor.editor_padding_x)
-        if isinstance(popup := self._editor.popup, CompletionPopup):
+        self.editor.surface.set_blinking(display.cursor_blink and wished != "none")
+        self.editor.history.size = settings.editor.history_size
+        self.editor.keyboard.vi.use(settings.editor.vi_mode)
+        self.editor.paste_chip_lines = settings.editor.paste_chip_lines
+        self.editor.surface.set_padding(settings.editor.editor_padding_x)
+        if isinstance(popup := self.editor.popup, CompletionPopup):
             popup.most_rows = settings.editor.autocomplete_max_visible
-        self._status.refresh_all()
+        self.status.refresh_all()

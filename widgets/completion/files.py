@@ -35,21 +35,12 @@ def reference(path: str) -> str:
     return f'@"{path}"' if re.search(r'[\s"]', path) else f"@{path}"
 
 
-class FileCompletions:
+class FileCompletions(msgspec.Struct, frozen=True):
     """`@` and a part of a path; what was chosen often and lately comes first."""
 
-    def __init__(
-        self,
-        index: FileIndex,
-        *,
-        symbols: Symbols | None = None,
-        everywhere: Everywhere | None = None,
-        limit: int = 20,
-    ) -> None:
-        self.index = index
-        self._symbols = symbols
-        self._everywhere = everywhere
-        self._limit = limit
+    index: FileIndex
+    symbols: Symbols | None = None
+    everywhere: Everywhere | None = None
 
     def accepts(self, request: CompletionRequest) -> bool:
         return "@" in request.before and (
@@ -60,7 +51,7 @@ class FileCompletions:
         behind = _COLON_BEHIND.search(request.before)
         if behind is not None:
             path, name = behind[1] or behind[2], behind[3]
-            if self._symbols is not None and self.index.knows(path):
+            if self.symbols is not None and self.index.knows(path):
                 yield await self._of_symbols(path, name, behind.start(), request.column)
             return
         match = _AT.search(request.before)
@@ -71,23 +62,23 @@ class FileCompletions:
         if match[1] is not None and request.line[end : end + 1] == '"':
             end += 1
         path, colon, name = query.rpartition(":")
-        if colon and not path and self._everywhere is not None:
+        if colon and not path and self.everywhere is not None:
             if not name:
                 yield self._of_all((), name, start, end)
                 return
-            async for found in self._everywhere(name):
+            async for found in self.everywhere(name):
                 yield self._of_all(found, name, start, end)
             return
-        if colon and self._symbols is not None and await self._is_file(path):
+        if colon and self.symbols is not None and await self._is_file(path):
             yield await self._of_symbols(path, name, start, end)
             return
         loading = self.index.refresh(older_than=FRESH_SECONDS)
-        async for hits in self.index.search(query, self._limit):
+        async for hits in self.index.search(query):
             if hits or self.index.is_loaded:
                 yield self._answer(hits, query, start, end)
         if not loading.done():  # the list was still coming when it was searched
             await asyncio.shield(loading)
-            async for hits in self.index.search(query, self._limit):
+            async for hits in self.index.search(query):
                 yield self._answer(hits, query, start, end)
 
     async def _is_file(self, path: str) -> bool:
@@ -98,8 +89,8 @@ class FileCompletions:
         return Completions(start=start, end=end, items=tuple(_suggestion(hit) for hit in hits), query=query)
 
     async def _of_symbols(self, path: str, name: str, start: int, end: int) -> Completions:
-        assert self._symbols is not None
-        found = ranked(name, list(await self._symbols(path)), lambda row: row.name, 200)
+        assert self.symbols is not None
+        found = ranked(name, list(await self.symbols(path)), lambda row: row.name, 200)
         items = tuple(
             Suggestion(
                 text=reference(f"{path}:{row.name}"),

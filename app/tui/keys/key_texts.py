@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
+import msgspec
+
 from app.engine.choice import ModelChoice
 from app.tui.transcript.presenter import Presenter
 from app.values.messages import AssistantMessage
@@ -24,35 +26,25 @@ _AT_BLOCKS = (
 )
 
 
-class KeyTexts:
+class KeyTexts(msgspec.Struct):
     """The texts of one page."""
 
-    def __init__(
-        self,
-        key_of: KeyOf,
-        *,
-        is_read_only: Callable[[], bool],
-        editor: PromptEditor,
-        queue_view: QueueView,
-        todo_view: TodoView,
-        presenter: Presenter,
-    ) -> None:
-        self._key_of = key_of
-        self._is_read_only = is_read_only
-        self._editor = editor
-        self._queue_view = queue_view
-        self._todo_view = todo_view
-        self._presenter = presenter
-        self.at_blocks = ""
-        """What the keys do while the keyboard is at the blocks of the transcript."""
+    key_of: KeyOf
+    is_read_only: Callable[[], bool]
+    editor: PromptEditor
+    queue_view: QueueView
+    todo_view: TodoView
+    presenter: Presenter
+    at_blocks: str = ""
+    """What the keys do while the keyboard is at the blocks of the transcript."""
 
     def tell(self) -> None:
         """At the start, and whenever keys have changed."""
-        key, presenter = self._key_of, self._presenter
+        key, presenter = self.key_of, self.presenter
         self.tell_of_session()
         presenter.renderers.retry_key = key("app.retry")
-        self._queue_view.hint = self._hint(_WAITING)
-        self._todo_view.hint = self._hint((("app.todos.fold", "folds"),))
+        self.queue_view.hint = self._hint(_WAITING)
+        self.todo_view.hint = self._hint((("app.todos.fold", "folds"),))
         self.at_blocks = self._hint(_AT_BLOCKS)
         full, compacted = key("app.compaction.preview"), key("app.compaction.undo")
         presenter.offers = {
@@ -62,14 +54,14 @@ class KeyTexts:
 
     def tell_of_session(self) -> None:
         """Whenever another session has come to the page: what one can write here."""
-        palette = self._key_of("app.palette")
-        invites = READ_ONLY if self._is_read_only() else PLACEHOLDER
-        self._editor.surface.placeholder = f"{invites} · {palette} everything" if palette else invites
-        self._editor.refresh()
+        palette = self.key_of("app.palette")
+        invites = READ_ONLY if self.is_read_only() else PLACEHOLDER
+        self.editor.surface.placeholder = f"{invites} · {palette} everything" if palette else invites
+        self.editor.refresh()
 
     def _hint(self, actions: Sequence[tuple[str, str]]) -> str:
         """`alt+up takes them back · …`; what has no key is left out."""
-        named = ((self._key_of(action), does) for action, does in actions)
+        named = ((self.key_of(action), does) for action, does in actions)
         return " · ".join(f"{key} {does}" for key, does in named if key)
 
 

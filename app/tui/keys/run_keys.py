@@ -1,7 +1,9 @@
 """What keys do with the run that is going, and with the last answer."""
 
+import msgspec
+
 from app.engine.session import Session
-from app.tui.handed import Copy, KeyTold, TellPerson
+from app.tui.handed import Copy, KeyTold
 from app.tui.transcript.presenter import Presenter
 from widgets.transcript.extent import Extent, extent_of
 from widgets.transcript.view import Transcript
@@ -14,46 +16,42 @@ _NEXT = {
 }
 
 
-class RunKeys:
+class RunKeys(msgspec.Struct, frozen=True):
     """The run of one session, as it is shown."""
 
-    def __init__(
-        self, session: Session, presenter: Presenter, transcript: Transcript, copy: Copy, key_told: KeyTold
-    ) -> None:
-        self._session = session
-        self._presenter = presenter
-        self._say: TellPerson = presenter.note
-        self._transcript = transcript
-        self._copy = copy
-        self._key_told = key_told
+    session: Session
+    presenter: Presenter
+    transcript: Transcript
+    copy: Copy
+    key_told: KeyTold
 
     def copy_answer(self) -> None:
-        message = self._session.last_answer
+        message = self.session.last_answer
         if message is None or not message.text:
-            self._say("There is no answer to copy yet.")
+            self.presenter.note("There is no answer to copy yet.")
             return
-        self._copy(message.text, "answer")
+        self.copy(message.text, "answer")
 
     async def retry(self) -> None:
         """Asks again after a failed or stopped answer, which leaves the context."""
-        if not await self._session.retry():
-            self._say("There is nothing to try again.")
+        if not await self.session.retry():
+            self.presenter.note("There is nothing to try again.")
 
     def to_background(self) -> None:
         """Whatever runs is not waited for any longer."""
-        moved = self._presenter.running_call_ids()
+        moved = self.presenter.running_call_ids()
         for call_id in moved:
-            self._session.send_to_background(call_id)
-        if not moved and self._session.state.is_shell_running:
-            key = self._key_told("app.interrupt", "Escape")
+            self.session.send_to_background(call_id)
+        if not moved and self.session.state.is_shell_running:
+            key = self.key_told("app.interrupt", "Escape")
             stops = f"; {key} stops it" if key else ""
-            self._say(f"Your own command cannot go into the background{stops}.")
+            self.presenter.note(f"Your own command cannot go into the background{stops}.")
         elif not moved:
-            self._say("No tool is running.")
+            self.presenter.note("No tool is running.")
 
     def open_or_close(self) -> None:
         """The block that the keyboard is at, else all tools: previews, then all, then only their lines."""
-        transcript = self._transcript
+        transcript = self.transcript
         if transcript.has_focus and transcript.keyboard.cursor:
             transcript.toggle(transcript.keyboard.cursor)
         else:
@@ -62,4 +60,4 @@ class RunKeys:
 
     def show_thinking(self) -> None:
         """Or hide it."""
-        self._transcript.open_all(thinking=not self._transcript.expansion.thinking)
+        self.transcript.open_all(thinking=not self.transcript.expansion.thinking)

@@ -3,6 +3,8 @@
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import msgspec
+
 from app.tui.handed import AskPerson, Copy, Write
 from tools.files.paths import display
 from tools.results import MapBlock
@@ -11,44 +13,34 @@ from widgets.screens.symbols import SymbolsScreen
 from widgets.transcript.view import Transcript
 
 
-class BlockPage:
+class BlockPage(msgspec.Struct, frozen=True):
     """The blocks of one transcript."""
 
-    def __init__(
-        self,
-        transcript: Transcript,
-        ask: AskPerson,
-        write: Write,
-        copy: Copy,
-        *,
-        cwd: Path,
-        show_widget: Callable[[str], Awaitable[bool]],
-    ) -> None:
-        """`show_widget`: an extension's own for the block; False when it has none."""
-        self._transcript = transcript
-        self._ask = ask
-        self._write = write
-        self._copy = copy
-        self._cwd = cwd
-        self._show_widget = show_widget
+    transcript: Transcript
+    ask: AskPerson
+    write: Write
+    copy: Copy
+    cwd: Path
+    show_widget: Callable[[str], Awaitable[bool]]
+    """An extension's own for the block; False when it has none."""
 
     async def open(self, block_id: str) -> None:
         """The whole of it; for an extension's own widget, that."""
-        if self._transcript.block(block_id) is None or await self._show_widget(block_id):
+        if self.transcript.block(block_id) is None or await self.show_widget(block_id):
             return
-        await self._ask(BlockScreen("In full", lambda: self._transcript.block(block_id)))
+        await self.ask(BlockScreen("In full", lambda: self.transcript.block(block_id)))
 
     async def choose_symbol(self, block: MapBlock) -> None:
-        path = display(block.path, self._cwd)
-        picked = await self._ask(SymbolsScreen(path, block))
+        path = display(block.path, self.cwd)
+        picked = await self.ask(SymbolsScreen(path, block))
         if picked is None:
             return
         symbol = block.symbols[int(picked.row.id)]
         if picked.action == "choose":
             self.ask_for_lines(block.path, symbol.first_line, symbol.last_line)
         else:
-            self._copy(f"{path}:{symbol.first_line}-{symbol.last_line}", "the place of the symbol")
+            self.copy(f"{path}:{symbol.first_line}-{symbol.last_line}", "the place of the symbol")
 
     def ask_for_lines(self, path: str, first: int, last: int) -> None:
         """The request for these lines, ready to be sent or changed."""
-        self._write(f"read {display(path, self._cwd)}:{first}-{last}", focus=True)
+        self.write(f"read {display(path, self.cwd)}:{first}-{last}", focus=True)

@@ -3,6 +3,8 @@
 import asyncio
 from pathlib import Path
 
+import msgspec
+
 from app.engine.files import AgainstGit, Compared, OfPrompt, OfSession
 from app.engine.session import Session
 from app.tui.handed import AskPerson, Copy, OpenInEditor
@@ -27,19 +29,18 @@ _NO_SCOPE = (
 )
 
 
-class DiffPage:
+class DiffPage(msgspec.Struct, frozen=True):
     """The differences of one session."""
 
-    def __init__(self, session: Session, ask: AskPerson, copy: Copy, *, edit: OpenInEditor) -> None:
-        self._session = session
-        self._ask = ask
-        self._copy = copy
-        self._edit = edit
+    session: Session
+    ask: AskPerson
+    copy: Copy
+    edit: OpenInEditor
 
     async def open(self, scope: str = "session") -> None:
         if scope not in _SCOPES:
             raise Unable(_NO_SCOPE)
-        await _Looking(self._session, scope, copy=self._copy, edit=self._edit).open(self._ask)
+        await _Looking(self.session, scope, copy=self.copy, edit=self.edit).open(self.ask)
 
 
 class _Looking:

@@ -3,6 +3,8 @@
 import asyncio
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from app.engine.restoring import Asked, RedoRestore, ToEntry, UndoPrompts
 from app.engine.session import Session
 from app.tui.handed import AskPerson, TellPerson
@@ -21,13 +23,12 @@ _NO_NUMBER = (
 )
 
 
-class FilesPage:
+class FilesPage(msgspec.Struct, frozen=True):
     """The files of one session."""
 
-    def __init__(self, session: Session, ask: AskPerson, say: TellPerson) -> None:
-        self._session = session
-        self._ask = ask
-        self._say = say
+    session: Session
+    ask: AskPerson
+    say: TellPerson
 
     async def undo(self, argument: str = "") -> None:
         if argument and (not argument.isdecimal() or int(argument) < 1):
@@ -44,20 +45,20 @@ class FilesPage:
     async def differ_at(self, entry_id: str) -> "Plan | None":
         """What would be put back when going there; None: nothing, or nothing is kept."""
         try:
-            plan = await self._session.preview_files(ToEntry(entry_id=entry_id))
+            plan = await self.session.preview_files(ToEntry(entry_id=entry_id))
         except Unable:
             return None
         return plan if any(row.state in ("ready", "conflict") for row in plan.rows) else None
 
     async def _put_back(self, asked: Asked) -> None:
-        plan = await self._session.preview_files(asked)
+        plan = await self.session.preview_files(asked)
         if not plan.rows:
-            self._say("The files are as they were there already: nothing to put back.")
+            self.say("The files are as they were there already: nothing to put back.")
             return
         choices = await self.choose(plan)
         if choices is None:
             return
-        done = await self._session.put_files_back(plan, choices)
+        done = await self.session.put_files_back(plan, choices)
         self.tell(done.data)
 
     def tell(self, data: RestoredData) -> None:
@@ -69,7 +70,7 @@ class FilesPage:
         lines += kept[:20]
         if data.total:
             lines.append("/undo takes that back." if data.undoes else "/redo takes that back.")
-        self._say("\n".join(lines))
+        self.say("\n".join(lines))
 
     async def choose(self, plan: "Plan") -> dict[str, Choice] | None:
         """Which files, and how; None: none of them, nothing is done."""
@@ -95,7 +96,7 @@ class FilesPage:
         screen = ChangesScreen(
             _title(plan), [_row(row) for row in plan.rows], diff=diff, remarks=_remarks(plan)
         )
-        picked: Picked | None = await self._ask(screen)
+        picked: Picked | None = await self.ask(screen)
         for task in work:
             task.cancel()
         if picked is None:

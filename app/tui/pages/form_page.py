@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import msgspec
+
 from app.mcp.asking import WARNING, checked_field, content_of, defaults_of
 from app.tui.handed import AskPerson
 from app.tui.pages.asking import pick
@@ -23,26 +25,18 @@ Answers = Mapping[str, str] | str | None
 """Texts by field; `decline`; None: it was closed."""
 
 
-class FormPage:
-    def __init__(
-        self,
-        ask: AskPerson,
-        told: Callable[[str], object],
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        open_url: Callable[[str], object] = lambda url: open_page(url, outside=Path.cwd()),
-    ) -> None:
-        self._ask = ask
-        self._told = told
-        self._clock = clock
-        self._open_url = open_url
+class FormPage(msgspec.Struct, frozen=True):
+    ask: AskPerson
+    told: Callable[[str], object]
+    clock: Callable[[], float] = time.monotonic
+    open_url: Callable[[str], object] = lambda url: open_page(url, outside=Path.cwd())
 
     async def answer(self, event: QuestionAsked) -> None:
         """Shown until it is answered, or nobody waits for it any more."""
         form, answer = event.form, event.answer
         if form is None or answer is None:
             return
-        self._told(f"{form.server} asks: {form.message}")
+        self.told(f"{form.server} asks: {form.message}")
         showing = asyncio.ensure_future(self._answers(form))
         answer.add_done_callback(lambda _: showing.cancel())
         try:
@@ -67,13 +61,13 @@ class FormPage:
             return said
         if urlsplit(form.url).scheme not in ("http", "https"):
             return "decline"
-        await asyncio.to_thread(self._open_url, form.url)
+        await asyncio.to_thread(self.open_url, form.url)
         return {}
 
     async def _said(self, form: AskedForm, text: str, *, yes: str, no: str) -> Answers:
         rows = (ListRow(id="decline", title=no), ListRow(id="accept", title=yes))
-        screen = QuestionScreen(f"{form.server} asks", text, rows, grace=GRACE_SECONDS, clock=self._clock)
-        row: ListRow | None = await self._ask(screen)
+        screen = QuestionScreen(f"{form.server} asks", text, rows, grace=GRACE_SECONDS, clock=self.clock)
+        row: ListRow | None = await self.ask(screen)
         return None if row is None else {} if row.id == "accept" else "decline"
 
     async def _filled(self, form: AskedForm) -> Answers:
@@ -82,9 +76,9 @@ class FormPage:
         while True:
             rows = [_filled_field(field, values, wrong) for field in form.fields]
             screen = FormScreen(
-                f"{form.server} asks", message, rows, current=current, grace=grace, clock=self._clock
+                f"{form.server} asks", message, rows, current=current, grace=grace, clock=self.clock
             )
-            picked: Picked | None = await self._ask(screen)
+            picked: Picked | None = await self.ask(screen)
             grace = 0.0
             if picked is None:
                 return None
@@ -113,7 +107,7 @@ class FormPage:
             rows = [
                 ListRow(id=value, title=title, is_checked=before in (value, title)) for value, title in titles
             ]
-            picked = await pick(self._ask, field.title, rows, order="given", current=before)
+            picked = await pick(self.ask, field.title, rows, order="given", current=before)
             return picked.row.id if picked is not None else None
         screen = InputScreen(
             field.title,
@@ -121,7 +115,7 @@ class FormPage:
             prefill=before,
             check=lambda text: checked_field(field, text)[1] if text.strip() else "",
         )
-        return await self._ask(screen)
+        return await self.ask(screen)
 
 
 def _filled_field(field: FormField, values: Mapping[str, str], wrong: Mapping[str, str]) -> FilledField:

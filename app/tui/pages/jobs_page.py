@@ -2,6 +2,8 @@
 
 import asyncio
 
+import msgspec
+
 from app.engine.jobs import Job
 from app.engine.session import Session
 from app.tui.handed import AskPerson, Copy, TellPerson
@@ -17,30 +19,29 @@ JOBS_SECONDS = 0.5
 """Between two looks at the jobs, while their panel is open."""
 
 
-class JobsPage:
+class JobsPage(msgspec.Struct, frozen=True):
     """The jobs of one session."""
 
-    def __init__(self, session: Session, ask: AskPerson, say: TellPerson, copy: Copy) -> None:
-        self._session = session
-        self._ask = ask
-        self._say = say
-        self._copy = copy
+    session: Session
+    ask: AskPerson
+    say: TellPerson
+    copy: Copy
 
     async def open(self, key: str = "") -> None:
         """The jobs with the end of their output. `key`: what puts a tool into the background."""
-        if not self._session.all_jobs():
+        if not self.session.all_jobs():
             puts_there = f" {key} puts a tool there." if key else ""
-            self._say(f"No job has run in the background.{puts_there}")
+            self.say(f"No job has run in the background.{puts_there}")
             return
         screen = JobsScreen(self._rows())
         keeping = asyncio.ensure_future(self._keep_live(screen))
         try:
-            picked: Picked | None = await self._ask(screen, on_request=self._requested)
+            picked: Picked | None = await self.ask(screen, on_request=self._requested)
         finally:
             keeping.cancel()
         if picked is not None:
-            job = self._session.job(picked.row.id)
-            await self._ask(BlockScreen("Job", lambda: job_block(job)))
+            job = self.session.job(picked.row.id)
+            await self.ask(BlockScreen("Job", lambda: job_block(job)))
 
     async def _keep_live(self, screen: JobsScreen) -> None:
         while True:
@@ -54,24 +55,24 @@ class JobsPage:
             return
         match request.action:
             case "app.jobs.stop":
-                self._session.kill_job(row.id)
+                self.session.kill_job(row.id)
             case "app.jobs.pin":
-                self._session.pin_job(row.id, not self._session.job(row.id).is_pinned)
+                self.session.pin_job(row.id, not self.session.job(row.id).is_pinned)
             case "app.jobs.copy":
-                self._copy(self._session.job(row.id).tail(), "output")
+                self.copy(self.session.job(row.id).tail(), "output")
         screen.show_jobs(self._rows())
 
     async def kill(self, job_id: str) -> None:
         """`/kill JOB`."""
-        job = self._session.kill_job(job_id)
-        self._say(f"{job.id} is being ended.")
+        job = self.session.kill_job(job_id)
+        self.say(f"{job.id} is being ended.")
 
     async def pin(self, job_id: str) -> None:
         """`/pin JOB`: once more, and it is pinned no longer."""
-        job = self._session.job(job_id)
-        self._session.pin_job(job.id, not job.is_pinned)
+        job = self.session.job(job_id)
+        self.session.pin_job(job.id, not job.is_pinned)
         goes_on = "goes on when this session is left" if job.is_pinned else "ends with this session"
-        self._say(f"{job.id} {goes_on}.")
+        self.say(f"{job.id} {goes_on}.")
 
     def _rows(self) -> list[JobRow]:
         now = now_ms()
@@ -84,7 +85,7 @@ class JobsPage:
                 note=_note(job),
                 tail=job.result.text[-2000:] if job.result is not None else job.tail(),
             )
-            for job in self._session.all_jobs()
+            for job in self.session.all_jobs()
         ]
 
 

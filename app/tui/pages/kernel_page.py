@@ -4,6 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from app.engine.cell_verbs import CellVerbs
 from app.tui.handed import AskPerson, TellPerson
 from app.tui.pages.asking import pick
@@ -18,14 +20,13 @@ if TYPE_CHECKING:
 _SHOWN = 200
 
 
-class KernelPage:
+class KernelPage(msgspec.Struct, frozen=True):
     """The kernel of one session."""
 
-    def __init__(self, cells: CellVerbs, ask: AskPerson, say: TellPerson, cwd: Callable[[], Path]) -> None:
-        self._cells = cells
-        self._ask = ask
-        self._say = say
-        self._cwd = cwd
+    cells: CellVerbs
+    ask: AskPerson
+    say: TellPerson
+    cwd: Callable[[], Path]
 
     async def open(self, words: str = "") -> None:
         """`restart`, or `run FILE [cells]`; with nothing, what there is to know."""
@@ -35,34 +36,34 @@ class KernelPage:
         elif deed == "run" and rest.strip():
             await self._run(rest.strip())
         elif deed:
-            self._say("Say /kernel, /kernel restart, or /kernel run FILE.ipynb [2-5].", NoteKind.WARNING)
+            self.say("Say /kernel, /kernel restart, or /kernel run FILE.ipynb [2-5].", NoteKind.WARNING)
         else:
             await self._show()
 
     async def _show(self) -> None:
-        view = await self._cells.view()
+        view = await self.cells.view()
         if view is None or view.state == "none":
-            self._say("No kernel runs. `$ 1 + 1` starts one, and so does the agent's first cell.")
+            self.say("No kernel runs. `$ 1 + 1` starts one, and so does the agent's first cell.")
             return
-        picked = await pick(self._ask, "Kernel", rows_of(view))
+        picked = await pick(self.ask, "Kernel", rows_of(view))
         if picked is not None and picked.row.id == "restart":
             await self._restart()
 
     async def _restart(self) -> None:
-        was_there = await self._cells.restart()
-        self._say(
+        was_there = await self.cells.restart()
+        self.say(
             "The kernel has ended; the next cell begins with nothing." if was_there else "No kernel runs."
         )
 
     async def _run(self, words: str) -> None:
         path, cells = _file_and_cells(words)
-        done = await self._cells.run_notebook(Path(absolute(path, self._cwd())), cells)
+        done = await self.cells.run_notebook(Path(absolute(path, self.cwd())), cells)
         failed = bool(done) and done[-1].result.is_error
         count = f"{len(done)} cell{'' if len(done) == 1 else 's'}"
         text = f"{count} of {path} ran" + (
             f"; {done[-1].title} failed, and the rest did not run." if failed else "."
         )
-        self._say(text, NoteKind.WARNING if failed else NoteKind.INFO)
+        self.say(text, NoteKind.WARNING if failed else NoteKind.INFO)
 
 
 def _file_and_cells(words: str) -> tuple[str, str]:

@@ -3,6 +3,8 @@
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
+import msgspec
+
 from app.tui.handed import AskPerson, Write
 from app.tui.keys.action_table import ActionTable
 from app.tui.keys.keymap import bind
@@ -15,60 +17,52 @@ from widgets.screens.catalogue import KeyScreen, hotkeys_screen, palette_screen
 from widgets.screens.picker import Picked
 
 
-class KeysPage:
+class KeysPage(msgspec.Struct, frozen=True):
     """The keys and commands of one application."""
 
-    def __init__(
-        self,
-        table: ActionTable,
-        ask: AskPerson,
-        write: Write,
-        *,
-        file: Path,
-        read_again: Callable[[], object],
-        do: Callable[[str], Awaitable[None]],
-    ) -> None:
-        """`file` holds the person's own keys, which `read_again` puts in force; `do` does an action by its id."""
-        self._table = table
-        self._ask = ask
-        self._write = write
-        self._file = file
-        self._read_again = read_again
-        self._do = do
+    table: ActionTable
+    ask: AskPerson
+    write: Write
+    file: Path
+    """Holds the person's own keys."""
+    read_again: Callable[[], object]
+    """Puts them in force."""
+    do: Callable[[str], Awaitable[None]]
+    """Does an action by its id."""
 
     async def open(self) -> None:
         """Enter on an action asks for a new key, until one leaves."""
         at, note = "", ""
         while True:
-            rows = self._table.key_rows()
+            rows = self.table.key_rows()
             problems = sum(1 for row in rows if row.problem)
             note = note or (f"{problems} conflicts" if problems else "")
-            picked: Picked | None = await self._ask(hotkeys_screen(rows, note=note, current=at))
+            picked: Picked | None = await self.ask(hotkeys_screen(rows, note=note, current=at))
             if picked is None:
                 return
             at = picked.row.id
             row = next(row for row in rows if row.id == at)
-            key: str | None = await self._ask(KeyScreen(row))
+            key: str | None = await self.ask(KeyScreen(row))
             note = "" if key is None else self._rebind(row.id, key)
 
     def _rebind(self, action: str, key: str) -> str:
         try:
-            bind(self._file, action, key or None)
+            bind(self.file, action, key or None)
         except (FileFault, JsonFault) as problem:
-            return f"{self._file}: {problem}"
-        self._read_again()
-        conflict = self._table.own.conflicts.get(action)
+            return f"{self.file}: {problem}"
+        self.read_again()
+        conflict = self.table.own.conflicts.get(action)
         return conflict or (f"{key_name(key)} it is" if key else "the default again")
 
     async def commands(self, hints: Mapping[str, str]) -> None:
         """What can be written with a slash; Enter begins it in the editor."""
         rows = [
             ListRow(id=f"/{name} ", title=f"/{name}", detail=text, right=hints.get(name, ""))
-            for name, text in self._table.command_names()
+            for name, text in self.table.command_names()
         ]
-        palette, note = self._table.key_of("app.palette"), "/hotkeys lists the keys"
+        palette, note = self.table.key_of("app.palette"), "/hotkeys lists the keys"
         picked = await pick(
-            self._ask,
+            self.ask,
             "Commands",
             rows,
             choose="write it",
@@ -76,14 +70,14 @@ class KeysPage:
             is_full_height=True,
         )
         if picked is not None:
-            self._write(picked.row.id, focus=True)
+            self.write(picked.row.id, focus=True)
 
     async def palette(self) -> None:
         """Every action and command by name; Enter does it."""
-        picked: Picked | None = await self._ask(palette_screen(self._table.palette_rows()))
+        picked: Picked | None = await self.ask(palette_screen(self.table.palette_rows()))
         if picked is None:
             return
         if picked.row.id.startswith("/"):
-            self._write(f"{picked.row.id} ", focus=True)
+            self.write(f"{picked.row.id} ", focus=True)
         else:
-            await self._do(picked.row.id)
+            await self.do(picked.row.id)

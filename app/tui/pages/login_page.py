@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
+
 from app.providers.credentials import Credentials, Source
 from app.providers.known import PROVIDERS
 from app.providers.signin.checking import Check
@@ -68,52 +70,45 @@ class LoginUi:
         self._say(text)
 
 
-class LoginPage:
+class LoginPage(msgspec.Struct, frozen=True):
     """The credentials of one person. bayou never shows them."""
 
-    def __init__(
-        self,
-        credentials: Credentials,
-        providers: Callable[[], Sequence[str]],
-        ask: AskPerson,
-        say: TellPerson,
-        check: Check,
-    ) -> None:
-        """`providers`: all that there are now, by name. `check`: asks one of them whether it takes a key."""
-        self._credentials = credentials
-        self._providers = providers
-        self._ask = ask
-        self._say = say
-        self._check = check
+    credentials: Credentials
+    providers: Callable[[], Sequence[str]]
+    """All that there are now, by name."""
+    ask: AskPerson
+    say: TellPerson
+    check: Check
+    """Asks one of them whether it takes a key."""
 
     async def connect(self, provider: str = "") -> None:
         """Stores a key or an account's tokens."""
         if not provider:
-            rows = [_provider_row(self._credentials, name) for name in self._providers()]
-            picked = await pick(self._ask, "Connect a provider", rows)
+            rows = [_provider_row(self.credentials, name) for name in self.providers()]
+            picked = await pick(self.ask, "Connect a provider", rows)
             if picked is None:
                 return
             provider = picked.row.id
         if await self._connect(provider):
-            self._say(f"{title_of(provider)} is connected. /model chooses one of its models.")
+            self.say(f"{title_of(provider)} is connected. /model chooses one of its models.")
 
     async def _connect(self, provider: str) -> bool:
         """False: it was given up."""
-        account = self._credentials.sign_ins.get(provider)
+        account = self.credentials.sign_ins.get(provider)
         by_account = account is not None and await self._wants_account(account)
         if by_account is None:
             return False
         if account is not None and by_account:
-            entry = await LoginUi(self._ask, self._say).sign_in(account)
+            entry = await LoginUi(self.ask, self.say).sign_in(account)
             if entry is not None:
-                await self._credentials.store(provider, entry)
+                await self.credentials.store(provider, entry)
             return entry is not None
         return await self._connect_by_key(provider)
 
     async def _connect_by_key(self, provider: str) -> bool:
         """One request says whether the key opens anything; one that is refused is not stored."""
         key = await ask_text(
-            self._ask,
+            self.ask,
             f"API key for {title_of(provider)}",
             "It is kept in auth.json, for you alone.",
             is_secret=True,
@@ -121,22 +116,20 @@ class LoginPage:
         if not key or not key.strip():
             return False
         title, key = title_of(provider), key.strip()
-        self._say(f"Asking {title} whether it takes the key.")
-        checked = await self._check(provider, await self._credentials.of_key(provider, key))
+        self.say(f"Asking {title} whether it takes the key.")
+        checked = await self.check(provider, await self.credentials.of_key(provider, key))
         if checked.state == "refused":
-            self._say(
-                f"{title} does not take this key, and it was not stored. {checked.text}", NoteKind.ERROR
-            )
+            self.say(f"{title} does not take this key, and it was not stored. {checked.text}", NoteKind.ERROR)
             return False
-        await self._credentials.store_key(provider, key)
+        await self.credentials.store_key(provider, key)
         if checked.state == "unknown":
-            self._say(
+            self.say(
                 f"The key for {title} is stored, but nobody could say whether it is good: {checked.text}",
                 NoteKind.WARNING,
             )
             return False
         if checked.text:
-            self._say(f"{title} takes the key, and says: {checked.text}", NoteKind.WARNING)
+            self.say(f"{title} takes the key, and says: {checked.text}", NoteKind.WARNING)
         return True
 
     async def _wants_account(self, account: SignIn) -> bool | None:
@@ -144,28 +137,26 @@ class LoginPage:
         by_account, by_key = f"Sign in to an account of {account.name}", "Use an API key"
         if account.missing:
             by_account = f"Sign in to an account, with your own {account.missing}"
-            self._say(f"{unregistered(account.name, account.missing)} {_how_to_register()} says how.")
+            self.say(f"{unregistered(account.name, account.missing)} {_how_to_register()} says how.")
         ways = (by_key, by_account) if account.missing else (by_account, by_key)
-        how = await select(self._ask, f"Connect {account.name}", ways)
+        how = await select(self.ask, f"Connect {account.name}", ways)
         if how == by_account and account.missing:
             return None  # it has been said what is needed first
         return how == by_account if how is not None else None
 
     async def forget(self, provider: str = "") -> None:
-        stored = tuple(self._credentials.stored())
+        stored = tuple(self.credentials.stored())
         if not provider and not stored:
-            self._say(
-                "No key or account is stored here; what the environment holds is not bayou's to forget."
-            )
+            self.say("No key or account is stored here; what the environment holds is not bayou's to forget.")
             return
         if not provider:
             rows = [ListRow(id=name, title=title_of(name), words=name) for name in stored]
-            picked = await pick(self._ask, "Forget which?", rows, choose="forget it")
+            picked = await pick(self.ask, "Forget which?", rows, choose="forget it")
             if picked is None:
                 return
             provider = picked.row.id
-        found = await self._credentials.forget(provider)
-        self._say(f"{title_of(provider)}: {'forgotten' if found else 'nothing was stored'}.")
+        found = await self.credentials.forget(provider)
+        self.say(f"{title_of(provider)}: {'forgotten' if found else 'nothing was stored'}.")
 
 
 def _how_to_register() -> str:

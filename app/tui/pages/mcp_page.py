@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import msgspec
+
 from app.engine.mcp_verbs import McpVerbs
 from app.engine.server_words import offers, said_of_servers, tested
 from app.tui.handed import AskPerson, TellPerson
@@ -26,26 +28,16 @@ _NEEDS_SOMEBODY = ("sign-in", "failed", "error", "untrusted")
 _SHOWN_LINES = 20
 
 
-class McpPage:
-    def __init__(
-        self,
-        verbs: McpVerbs,
-        ask: AskPerson,
-        say: TellPerson,
-        told: Callable[[str], object],
-        *,
-        edit: Callable[[Path], str],
-        spawn: Callable[[Awaitable[None]], object],
-        clock: Callable[[], float],
-    ) -> None:
-        """`told` hears that something is asked. `edit` opens a file in an editor, and says what stood in the way."""
-        self._clock = clock
-        self._verbs = verbs
-        self._ask = ask
-        self._say = say
-        self._told_of = told
-        self._edit = edit
-        self._spawn = spawn
+class McpPage(msgspec.Struct, frozen=True):
+    verbs: McpVerbs
+    ask: AskPerson
+    say: TellPerson
+    told: Callable[[str], object]
+    """Hears that something is asked."""
+    edit: Callable[[Path], str]
+    """Opens a file in an editor, and says what stood in the way."""
+    spawn: Callable[[Awaitable[None]], object]
+    clock: Callable[[], float]
 
     async def open(self, text: str = "") -> None:
         """The page; with words, what they say."""
@@ -54,13 +46,13 @@ class McpPage:
             return
         current = ""
         while True:
-            if not self._verbs.servers():
-                self._say(await said_of_servers(self._verbs, "list"))
+            if not self.verbs.servers():
+                self.say(await said_of_servers(self.verbs, "list"))
                 return
             screen = ServersScreen(self._rows(), current=current)
             looking = asyncio.ensure_future(self._keep_live(screen))
             try:
-                picked: Picked | None = await self._ask(screen, on_request=self._requested)
+                picked: Picked | None = await self.ask(screen, on_request=self._requested)
             finally:
                 looking.cancel()
             if picked is None:
@@ -72,24 +64,24 @@ class McpPage:
         """What a server asks in the middle of a call."""
         from app.tui.pages.form_page import FormPage  # noqa: PLC0415  (few servers ask anything)
 
-        await FormPage(self._ask, self._told_of, clock=self._clock).answer(event)
+        await FormPage(self.ask, self.told, clock=self.clock).answer(event)
 
     async def _told(self, text: str) -> None:
         if text.split()[0] == "test" and len(text.split()) > 1:
-            self._say(f'Testing connection to "{one_line(text.split()[1])}"…')
-        await self._trying(said_of_servers(self._verbs, text, LoginUi(self._ask, self._say)))
+            self.say(f'Testing connection to "{one_line(text.split()[1])}"…')
+        await self._trying(said_of_servers(self.verbs, text, LoginUi(self.ask, self.say)))
 
     async def _trying(self, work: Awaitable[str]) -> None:
         try:
-            self._say(visible(await work))
+            self.say(visible(await work))
         except Unable as problem:
-            self._say(visible(str(problem)), NoteKind.ERROR)
+            self.say(visible(str(problem)), NoteKind.ERROR)
 
     async def _picked(self, picked: Picked) -> None:
         name = picked.row.id
         match picked.action:
             case "app.mcp.sign":
-                changes = self._verbs.changes
+                changes = self.verbs.changes
                 verb = "logout" if await changes.is_signed_in(name) else "login"
                 await self._told(f"{verb} {name}")
             case "app.mcp.open":
@@ -100,26 +92,24 @@ class McpPage:
                 await self._tools(name)
 
     async def _open_file(self, name: str) -> None:
-        file = self._verbs.changes.config(name).file
-        problem = self._edit(file) if file is not None else "It stands in no file."
+        file = self.verbs.changes.config(name).file
+        problem = self.edit(file) if file is not None else "It stands in no file."
         if problem:
-            self._say(problem, NoteKind.ERROR)
+            self.say(problem, NoteKind.ERROR)
         else:
-            self._verbs.follow()
+            self.verbs.follow()
 
     async def _remove(self, name: str) -> None:
-        view = self._verbs.server(name)
+        view = self.verbs.server(name)
         text = f"Its entry is taken out of {view.origin}."
-        if await self._ask(
-            ConfirmScreen(f"Remove {name}?", text, yes="remove", no="keep", is_dangerous=True)
-        ):
+        if await self.ask(ConfirmScreen(f"Remove {name}?", text, yes="remove", no="keep", is_dangerous=True)):
             await self._told(f"remove {name}")
 
     def _requested(self, request: ServersScreen.ActionRequested) -> None:
         screen, row = request.screen, request.row
         if not isinstance(screen, ServersScreen) or row is None:
             return
-        self._spawn(self._done(screen, request.action, row.id))
+        self.spawn(self._done(screen, request.action, row.id))
 
     async def _done(self, screen: ServersScreen, action: str, name: str) -> None:
         note = ""
@@ -127,17 +117,17 @@ class McpPage:
             match action:
                 case "app.mcp.test":
                     screen.show_note(f"testing {name} …")
-                    await tested(self._verbs, name)
+                    await tested(self.verbs, name)
                     note = f"{name} answers"
                 case "app.mcp.switch":
-                    self._verbs.changes.enable(name, self._verbs.server(name).state == "off")
+                    self.verbs.changes.enable(name, self.verbs.server(name).state == "off")
                 case "app.mcp.exposure":
-                    now = self._verbs.server(name).exposure
+                    now = self.verbs.server(name).exposure
                     then = _EXPOSURES[(_EXPOSURES.index(now) + 1) % len(_EXPOSURES)]
-                    self._verbs.changes.expose(name, then)
+                    self.verbs.changes.expose(name, then)
                     note = "counts from the next prompt on"
                 case _:
-                    await self._verbs.restart(name)
+                    await self.verbs.restart(name)
                     note = f"{name} starts again when it is needed"
         except Unable as problem:
             note = one_line(str(problem).partition("\n")[0])
@@ -152,13 +142,13 @@ class McpPage:
 
     async def _tools(self, name: str) -> None:
         """One server's tools, with what each costs."""
-        view = self._verbs.server(name)
+        view = self.verbs.server(name)
         if not view.tools:
-            self._say(f"{name} is {view.state}: its tools are not known. {one_line(view.reason)}".rstrip())
+            self.say(f"{name} is {view.state}: its tools are not known. {one_line(view.reason)}".rstrip())
             return
         tools = {tool.name: tool for tool in view.tools}
         await pick(
-            self._ask,
+            self.ask,
             f"Tools of {name}",
             [_tool_row(tool) for tool in view.tools],
             order="given",
@@ -167,7 +157,7 @@ class McpPage:
         )
 
     def _rows(self) -> list[ServerRow]:
-        views = self._verbs.servers()
+        views = self.verbs.servers()
         return [_row(view) for view in sorted(views, key=lambda view: view.state not in _NEEDS_SOMEBODY)]
 
 

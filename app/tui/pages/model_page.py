@@ -4,6 +4,8 @@ from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from pathlib import Path
 
+import msgspec
+
 from app.engine.choice import ModelChoice
 from app.engine.session import Session
 from app.providers.discovery import discover, hint, known_state
@@ -32,33 +34,22 @@ LEVEL_WORDS = {
 }
 
 
-class ModelPage:
+class ModelPage(msgspec.Struct, frozen=True):
     """The model of one session, and what there is to choose from."""
 
-    def __init__(
-        self,
-        session: Session,
-        models: ModelChoice,
-        ask: AskPerson,
-        say: TellPerson,
-        keep: Keep,
-        key_told: KeyTold,
-        *,
-        connect: Callable[[str], Awaitable[None]],
-        look_up: Callable[[str], Awaitable[str]],
-    ) -> None:
-        """`connect` asks for a provider's credentials; `look_up` asks it for its models, and says what came."""
-        self._session = session
-        self._models = models
-        self._ask = ask
-        self._say = say
-        self._keep = keep
-        self._key_told = key_told
-        self._connect = connect
-        self._look_up = look_up
+    session: Session
+    models: ModelChoice
+    ask: AskPerson
+    say: TellPerson
+    keep: Keep
+    key_told: KeyTold
+    connect: Callable[[str], Awaitable[None]]
+    """Asks for a provider's credentials."""
+    look_up: Callable[[str], Awaitable[str]]
+    """Asks it for its models, and says what came."""
 
     async def choose(self, query: str = "") -> None:
-        choice = self._models
+        choice = self.models
         screen = ModelScreen(
             model_rows(choice),
             [model.key for model in choice.scope],
@@ -66,38 +57,38 @@ class ModelPage:
             current=choice.model.key if choice.model else "",
             preview=self._preview,
         )
-        picked: Picked | None = await self._ask(screen, on_request=self._refresh)
+        picked: Picked | None = await self.ask(screen, on_request=self._refresh)
         if picked is None:
             return
         provider, _, model_id = picked.row.id.partition("/")
         if not model_id:
-            self._say(await self._look_up(provider))
+            self.say(await self.look_up(provider))
             await self.choose()
             return
         if picked.action == "app.models.login" or not self._is_usable(provider, model_id):
-            await self._connect(provider)
+            await self.connect(provider)
             if not choice.credentials.has(provider):
                 return
-        await self._session.set_model(choice.find(provider, model_id))
+        await self.session.set_model(choice.find(provider, model_id))
         if picked.action == "app.models.save":
-            self._keep("defaultProvider", provider)
-            self._keep("defaultModel", model_id)
-            self._say(f"New sessions begin with {picked.row.id}.")
+            self.keep("defaultProvider", provider)
+            self.keep("defaultModel", model_id)
+            self.say(f"New sessions begin with {picked.row.id}.")
 
     def _is_usable(self, provider: str, model_id: str) -> bool:
-        model = self._models.catalogue.find(provider, model_id)
-        return model is not None and self._models.is_available(model)
+        model = self.models.catalogue.find(provider, model_id)
+        return model is not None and self.models.is_available(model)
 
     async def named(self, name: str) -> None:
         """`/model NAME`; a level may stand behind the name."""
-        choice = self._models
+        choice = self.models
         selection = select_model(name, choice.catalogue, choice.credentials)
-        await self._session.set_model(selection.model)
+        await self.session.set_model(selection.model)
         if selection.thinking is not None:
-            await self._session.set_thinking(selection.thinking)
-        self._say(f"Model: {selection.model.key}")
+            await self.session.set_thinking(selection.thinking)
+        self.say(f"Model: {selection.model.key}")
         if selection.warning:
-            self._say(selection.warning, NoteKind.WARNING)
+            self.say(selection.warning, NoteKind.WARNING)
 
     async def _refresh(self, request: ModelScreen.ActionRequested) -> None:
         """Asks the provider of the row which models it has."""
@@ -106,77 +97,77 @@ class ModelPage:
             return
         provider = row.id.partition("/")[0]
         screen.show_note(f"asking {provider} …")
-        note = await self._look_up(provider)
+        note = await self.look_up(provider)
         if screen.is_there:
-            screen.show_models(model_rows(self._models), note)
+            screen.show_models(model_rows(self.models), note)
 
     async def level(self) -> None:
         """Enter changes this session, Ctrl+S also what new sessions begin with."""
-        choice = self._models
+        choice = self.models
         rows = [
             ListRow(id=level, title=level, detail=LEVEL_WORDS[level], is_checked=level == choice.thinking)
             for level in choice.levels
         ]
-        picked = await pick_or_keep(self._ask, "Thinking", rows, current=choice.thinking)
+        picked = await pick_or_keep(self.ask, "Thinking", rows, current=choice.thinking)
         level = thinking_level(picked.row.id) if picked is not None else None
         if level is None or picked is None:
             return
-        await self._session.set_thinking(level)
+        await self.session.set_thinking(level)
         if picked.action == "app.thinking.save":
-            self._keep("defaultThinkingLevel", level)
-            self._say(f"New sessions begin with thinking {level}.")
+            self.keep("defaultThinkingLevel", level)
+            self.say(f"New sessions begin with thinking {level}.")
 
     async def level_named(self, name: str) -> None:
         """`/thinking LEVEL`."""
         level = thinking_level(name)
         if level is None:
             raise Unable(f"/thinking takes one of {', '.join(THINKING_LEVELS)}.")
-        await self._session.set_thinking(level)
-        self._say(f"Thinking: {self._models.thinking}")
+        await self.session.set_thinking(level)
+        self.say(f"Thinking: {self.models.thinking}")
 
     async def cycle(self, step: int) -> None:
-        self._tell_if_alone(await self._session.cycle_model(step))
+        self._tell_if_alone(await self.session.cycle_model(step))
 
     async def cycle_level(self) -> None:
-        self._tell_if_alone(await self._session.cycle_thinking())
+        self._tell_if_alone(await self.session.cycle_thinking())
 
     def _tell_if_alone(self, changed: object) -> None:
         if changed is None:
-            self._say("There is nothing else to choose from.")
+            self.say("There is nothing else to choose from.")
 
     async def scope(self) -> None:
         """Which models Ctrl+P goes through; kept in the settings."""
-        choice = self._models
+        choice = self.models
         rows = [with_provider(row) for row in model_rows(choice) if is_ready(row)]
         screen = ScopeScreen(rows, [model.key for model in choice.scope], lambda key: key.partition("/")[0])
-        picked: Picked | None = await self._ask(screen)
+        picked: Picked | None = await self.ask(screen)
         if picked is None:
             return
         chosen = screen.chosen
         choice.scope = select_scope(chosen, choice.catalogue, choice.credentials) if chosen else ()
-        self._keep("enabledModels", chosen or None)
+        self.keep("enabledModels", chosen or None)
         told = ", ".join(chosen) if chosen else "all that have credentials"
-        self._say(f"The cycle keys go through {told}.")
+        self.say(f"The cycle keys go through {told}.")
 
     def _preview(self, row: ListRow) -> PreviewText:
         provider, _, model_id = row.id.partition("/")
-        model = self._models.catalogue.find(provider, model_id)
+        model = self.models.catalogue.find(provider, model_id)
         if model is None:
             return PreviewText()
-        parts = [PreviewPart(text=f"{model.key} · {self._models.catalogue.name_of(provider)}", tone="muted")]
+        parts = [PreviewPart(text=f"{model.key} · {self.models.catalogue.name_of(provider)}", tone="muted")]
         parts += [PreviewPart(text=""), *(PreviewPart(text=line) for line in _facts(model))]
         parts += [PreviewPart(text=""), *self._credentials(model)]
         return PreviewText(title=model.name, parts=tuple(parts))
 
     def _credentials(self, model: Model) -> list[PreviewPart]:
-        choice = self._models
+        choice = self.models
         if model.api in ("offline", "scripted"):
             return [PreviewPart(text="Needs no key and no network.", tone="success")]
         source = choice.credentials.source(model.provider)
         if source is None:
             known = PROVIDERS.get(model.provider)
             names = " or ".join((*known.bearer_env, *known.env)) if known else ""
-            key = self._key_told("tui.select.confirm", "Enter")
+            key = self.key_told("tui.select.confirm", "Enter")
             by_key = f"connect it with {key}" if key else "connect it by /login"
             ways = f"Set {names}, or {by_key}." if names else f"{by_key[0].upper()}{by_key[1:]}."
             return [PreviewPart(text="No key", tone="warning"), PreviewPart(text=ways, tone="muted")]

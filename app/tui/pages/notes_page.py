@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import msgspec
+
 from app.resources.files import read_text
 from app.resources.memory import MemoryFile, add_line, added_by, memory_files
 from app.resources.paths import Paths
@@ -17,21 +19,18 @@ _SEND = "send"
 _SHOWN = 3
 
 
-class NotesPage:
+class NotesPage(msgspec.Struct, frozen=True):
     """What is noted for later sessions, and for this one from its next request on."""
 
-    def __init__(
-        self, paths: Callable[[], Paths], ask: AskPerson, say: TellPerson, *, reload: Callable[[], None]
-    ) -> None:
-        """`reload`: files of context are read again."""
-        self._paths = paths
-        self._ask = ask
-        self._say = say
-        self._reload = reload
+    paths: Callable[[], Paths]
+    ask: AskPerson
+    say: TellPerson
+    reload: Callable[[], None]
+    """Files of context are read again."""
 
     async def note(self, text: str) -> str:
         """What became of it: `noted`, `kept` (nothing, the words are still wanted) or `send` (it is a prompt)."""
-        line, paths = text[1:].strip(), self._paths()
+        line, paths = text[1:].strip(), self.paths()
         files = memory_files(paths)
         rows = [
             *(
@@ -42,7 +41,7 @@ class NotesPage:
             ),
             ListRow(id=_SEND, title="send it to the model", detail="it is no note"),
         ]
-        answer = await self._ask(QuestionScreen("A note for every session", _shown(files, line, paths), rows))
+        answer = await self.ask(QuestionScreen("A note for every session", _shown(files, line, paths), rows))
         if answer is None:
             return "kept"
         if answer.id == _SEND:
@@ -51,10 +50,10 @@ class NotesPage:
         try:
             add_line(file, line, paths)
         except Unable as problem:
-            self._say(str(problem), NoteKind.ERROR)
+            self.say(str(problem), NoteKind.ERROR)
             return "kept"
-        self._reload()
-        self._say(f"Noted in {short_path(file.path, paths.home)}; it counts from the next request on.")
+        self.reload()
+        self.say(f"Noted in {short_path(file.path, paths.home)}; it counts from the next request on.")
         return "noted"
 
 

@@ -6,6 +6,8 @@ It opens from `bash.ownShell` in `/settings`.
 import time
 from collections.abc import Callable
 
+import msgspec
+
 from app.engine.own_shell_verbs import OwnShellVerbs
 from app.tui.handed import AskPerson
 from app.values.unable import Unable
@@ -21,19 +23,18 @@ from widgets.screens.preview import PreviewPart, PreviewText
 from widgets.transcript.blocks import CardBlock
 
 
-class OwnShellPage:
+class OwnShellPage(msgspec.Struct, frozen=True):
     """Of one session."""
 
-    def __init__(self, verbs: OwnShellVerbs, ask: AskPerson, *, now: Callable[[], float] = time.time) -> None:
-        self._verbs = verbs
-        self._ask = ask
-        self._now = now
+    verbs: OwnShellVerbs
+    ask: AskPerson
+    now: Callable[[], float] = time.time
 
     def in_a_line(self) -> str:
         """For the setting itself."""
-        if not self._verbs.is_wanted:
+        if not self.verbs.is_wanted:
             return ""
-        found = self._verbs.view()
+        found = self.verbs.view()
         return "Nothing is taken yet: the first command does it." if found is None else self._told(found)
 
     def _told(self, found: ShellSnapshot) -> str:
@@ -42,14 +43,14 @@ class OwnShellPage:
             counted(len(found.functions), "function"),
             counted(len(found.options), "option"),
         ]
-        when = age(self._now() - found.taken)
+        when = age(self.now() - found.taken)
         of = f"Taken from {found.shell}{' now' if when == 'now' else f' {when} ago'}"
         return f"{of}: {', '.join(has)}." if found.file else f"{of}: nothing."
 
     async def open(self) -> None:
-        found = self._verbs.view()
+        found = self.verbs.view()
         note = ""
-        if found is None and self._verbs.is_wanted:
+        if found is None and self.verbs.is_wanted:
             found, note = await self._take()
         current = ""
         while True:
@@ -60,16 +61,16 @@ class OwnShellPage:
                 current=current,
                 note=note or self._note(found),
                 empty="nothing",
-                preview=lambda row: _shown(self._verbs.view(), row),
+                preview=lambda row: _shown(self.verbs.view(), row),
                 is_full_height=True,
             )
-            picked: Picked | None = await self._ask(screen, on_request=self._answer)
-            found, note = self._verbs.view(), ""
+            picked: Picked | None = await self.ask(screen, on_request=self._answer)
+            found, note = self.verbs.view(), ""
             if picked is None:
                 return
             current = picked.row.id
             block = CardBlock(id=current, card=_card(found, picked.row))
-            await self._ask(BlockScreen(picked.row.title, lambda block=block: block))
+            await self.ask(BlockScreen(picked.row.title, lambda block=block: block))
 
     async def _answer(self, request: PickerScreen.ActionRequested) -> None:
         if request.action == AGAIN.id:
@@ -79,14 +80,14 @@ class OwnShellPage:
 
     async def _take(self) -> tuple[ShellSnapshot | None, str]:
         try:
-            return await self._verbs.take(), ""
+            return await self.verbs.take(), ""
         except Unable as problem:
-            return self._verbs.view(), str(problem)
+            return self.verbs.view(), str(problem)
 
     def _note(self, found: ShellSnapshot | None) -> str:
         if found is None:
             return ""
-        when = age(self._now() - found.taken)
+        when = age(self.now() - found.taken)
         return f"{found.shell}, taken {'now' if when == 'now' else f'{when} ago'}"
 
 

@@ -1,5 +1,7 @@
 """`/pending`: changes that were staged, seen, applied or discarded by the person."""
 
+import msgspec
+
 from app.engine.session import Session
 from app.tui.handed import AskPerson, TellPerson
 from app.values.events import Event
@@ -17,25 +19,24 @@ _MOST_SHOWN = 50
 _ANSWERS: dict[str, Answer] = {"app.pending.apply": "apply", "app.pending.discard": "discard"}
 
 
-class PendingPage:
+class PendingPage(msgspec.Struct, frozen=True):
     """What waits in one session."""
 
-    def __init__(self, session: Session, ask: AskPerson, say: TellPerson) -> None:
-        self._session = session
-        self._ask = ask
-        self._say = say
+    session: Session
+    ask: AskPerson
+    say: TellPerson
 
     async def open(self) -> None:
-        if not self._session.pending:
-            self._say("No staged changes wait for an answer.")
+        if not self.session.pending:
+            self.say("No staged changes wait for an answer.")
             return
-        while self._session.pending:
+        while self.session.pending:
             picked = await self._picked()
             if picked is None:
                 return
-            found = next((one for one in self._session.pending if one.id == picked.row.id), None)
+            found = next((one for one in self.session.pending if one.id == picked.row.id), None)
             if found is not None:
-                await self._ask(BlockScreen(one_line(found.label), lambda found=found: staged_block(found)))
+                await self.ask(BlockScreen(one_line(found.label), lambda found=found: staged_block(found)))
 
     async def _picked(self) -> Picked | None:
         """The list follows what others stage and answer while it is open."""
@@ -45,9 +46,9 @@ class PendingPage:
             if isinstance(event, PendingChanged) and screen.is_there:
                 screen.show_waiting(self._rows())
 
-        leave = self._session.subscribe(follow)
+        leave = self.session.subscribe(follow)
         try:
-            return await self._ask(screen, on_request=self._requested)
+            return await self.ask(screen, on_request=self._requested)
         finally:
             leave()
 
@@ -56,10 +57,10 @@ class PendingPage:
         if not isinstance(screen, PendingScreen) or row is None:
             return
         try:
-            resolved = await self._session.resolve_pending(row.id, _ANSWERS[request.action], "")
-            self._say(one_line(resolved.text), NoteKind.INFO if resolved.is_done else NoteKind.WARNING)
+            resolved = await self.session.resolve_pending(row.id, _ANSWERS[request.action], "")
+            self.say(one_line(resolved.text), NoteKind.INFO if resolved.is_done else NoteKind.WARNING)
         except Unable as problem:
-            self._say(str(problem), NoteKind.WARNING)
+            self.say(str(problem), NoteKind.WARNING)
         screen.show_waiting(self._rows())
 
     def _rows(self) -> list[PendingRow]:
@@ -72,7 +73,7 @@ class PendingPage:
                     f"{one_line(file.shown)}  +{file.diff.added} -{file.diff.removed}" for file in one.files
                 ),
             )
-            for one in self._session.pending
+            for one in self.session.pending
         ]
 
 

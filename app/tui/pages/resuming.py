@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import msgspec
+
 from app.engine.places import Places
 from app.engine.session import Session
 from app.sessions.errors import SessionLocked, SessionTooNew
@@ -26,39 +28,29 @@ _HERE = ListRow(id="here", title="Go on here", detail="in the same file, with th
 _CANCEL = ListRow(id="cancel", title="Cancel")
 
 
-class Resuming:
+class Resuming(msgspec.Struct, frozen=True):
     """Opens session files in one session."""
 
-    def __init__(
-        self,
-        session: Session,
-        places: Places,
-        ask: AskPerson,
-        say: TellPerson,
-        *,
-        enter: Callable[[Path], Awaitable[None]],
-        home: Path,
-    ) -> None:
-        """`enter` makes a folder the one that is worked in."""
-        self._session = session
-        self._places = places
-        self._ask_screen = ask
-        self._say = say
-        self._enter = enter
-        self._home = home
+    session: Session
+    places: Places
+    ask: AskPerson
+    say: TellPerson
+    enter: Callable[[Path], Awaitable[None]]
+    """Makes a folder the one that is worked in."""
+    home: Path
 
     async def begin(self, locked: SessionLocked | None, left: Path | None) -> bool:
         """Asks about the session that bayou was started with; False: the person does not want it so.
 
         `locked`: another process writes it. `left`: the person stood there, and the session is about another folder.
         """
-        session = self._session
+        session = self.session
         if locked is not None:
             answer = await self._ask_locked(locked)
         elif left is not None:
             answer = await self._ask_where(session.log, left)
             if answer in ("here", "fork"):
-                await self._enter(left)
+                await self.enter(left)
         elif (log := session.log).is_on_disk and log.is_cwd_gone:
             answer = await self._ask_gone(log)
         else:
@@ -67,12 +59,12 @@ class Resuming:
             try:
                 await session.open(await self._copy(path), "fork")
             except Unable as problem:
-                self._say(str(problem), NoteKind.ERROR)
+                self.say(str(problem), NoteKind.ERROR)
         return answer is not None
 
     async def open(self, path: Path) -> None:
         """Goes on with a file, and stays where one is when it cannot be had or the person cancels."""
-        session = self._session
+        session = self.session
         found = await self._log_of(path)
         if found is not None:
             log, stays = found
@@ -83,27 +75,27 @@ class Resuming:
         """Goes on with a copy of a file, in the folder that it is about if the person wants that."""
         about = await asyncio.to_thread(self._elsewhere, path)
         if about is not None:
-            text = f"It is about {self._short(about)}. This is {self._short(self._session.cwd)}."
+            text = f"It is about {self._short(about)}. This is {self._short(self.session.cwd)}."
             answer = await self._ask("This session belongs to another folder", text, _THERE, _COPIED)
             if answer is None:
                 return False
             about = about if answer == "there" else None
-        copied = await asyncio.to_thread(self._places.copy, path, about=about)
-        await self._session.abort()
-        await self._session.open(copied, "resume")
+        copied = await asyncio.to_thread(self.places.copy, path, about=about)
+        await self.session.abort()
+        await self.session.open(copied, "resume")
         return True
 
     def _elsewhere(self, path: Path) -> Path | None:
         """The folder that a file is about, if that is another one and there."""
         header = header_of(path)
-        if header is None or is_same_folder(header.cwd, self._session.cwd):
+        if header is None or is_same_folder(header.cwd, self.session.cwd):
             return None
         folder = Path(header.cwd)
         return folder if folder.is_absolute() and is_dir(folder) else None
 
     async def _log_of(self, path: Path) -> tuple[SessionLog, bool] | None:
         """The log, and whether it is gone on with here wherever it belongs."""
-        places = self._places
+        places = self.places
         try:
             log = await asyncio.to_thread(places.open, path)
         except SessionLocked as locked:
@@ -116,7 +108,7 @@ class Resuming:
         if log.is_cwd_gone:
             answer = await self._ask_gone(log)
         elif places.is_elsewhere(log):
-            answer = await self._ask_where(log, self._session.cwd)
+            answer = await self._ask_where(log, self.session.cwd)
         else:
             return log, True
         if answer in ("here", "there"):
@@ -125,7 +117,7 @@ class Resuming:
         return (await self._copy(path), True) if answer == "fork" else None
 
     async def _copy(self, path: Path) -> SessionLog:
-        return await asyncio.to_thread(self._places.copy, path)
+        return await asyncio.to_thread(self.places.copy, path)
 
     async def _ask_locked(self, locked: SessionLocked) -> str | None:
         who = f"Process {locked.holder}" if locked.holder else "Another process"
@@ -141,15 +133,15 @@ class Resuming:
     async def _ask_gone(self, log: SessionLog) -> str | None:
         text = (
             f"It was about {self._short(log.cwd)}, which {log.cwd_problem}. "
-            f"This is {self._short(self._session.cwd)}."
+            f"This is {self._short(self.session.cwd)}."
         )
         if log.path is not None:
             text += f"\n\n{self._short(log.path)}"
         return await self._ask("The folder of this session is gone", text, _HERE, _FORK)
 
     def _short(self, path: Path) -> str:
-        return short_path(path, self._home)
+        return short_path(path, self.home)
 
     async def _ask(self, title: str, text: str, *answers: ListRow) -> str | None:
-        chosen: ListRow | None = await self._ask_screen(QuestionScreen(title, text, (*answers, _CANCEL)))
+        chosen: ListRow | None = await self.ask(QuestionScreen(title, text, (*answers, _CANCEL)))
         return None if chosen is None or chosen.id == "cancel" else chosen.id

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Callable
 
+import msgspec
+
 from app.resources.paths import Paths
 from app.resources.rules import Bucket, Rule, Rules, find_rules
 from app.resources.settings_agent import RuleSettings
@@ -23,33 +25,24 @@ _BUCKETS: tuple[tuple[Bucket, str], ...] = (
 )
 
 
-class RulesPage:
+class RulesPage(msgspec.Struct, frozen=True):
     """The rules of one folder and its person, as they are by now."""
 
-    def __init__(
-        self,
-        paths: Callable[[], Paths],
-        ask: AskPerson,
-        say: TellPerson,
-        *,
-        settings: Callable[[], RuleSettings],
-        is_trusted: Callable[[], bool],
-    ) -> None:
-        self._paths = paths
-        self._ask = ask
-        self._say = say
-        self._settings = settings
-        self._is_trusted = is_trusted
+    paths: Callable[[], Paths]
+    ask: AskPerson
+    say: TellPerson
+    settings: Callable[[], RuleSettings]
+    is_trusted: Callable[[], bool]
 
     async def open(self) -> None:
-        settings, paths, is_trusted = self._settings(), self._paths(), self._is_trusted()
+        settings, paths, is_trusted = self.settings(), self.paths(), self.is_trusted()
         if not settings.enabled:
-            self._say("Rules are switched off: rules.enabled in /settings.")
+            self.say("Rules are switched off: rules.enabled in /settings.")
             return
         rules = await asyncio.to_thread(find_rules, paths, is_trusted=is_trusted, sources=settings.sources)
         if not (rules.rules or rules.shadowed or rules.problems):
             theirs = "" if is_trusted else " The project's count once it is trusted: /trust."
-            self._say(f"There are no rules. They lie in .bayou/rules and ~/.bayou/agent/rules.{theirs}")
+            self.say(f"There are no rules. They lie in .bayou/rules and ~/.bayou/agent/rules.{theirs}")
             return
         by_id = {str(number): rule for number, rule in enumerate((*rules.rules, *rules.shadowed))}
         note = "" if is_trusted else "the project is not trusted: its rules are left out"
@@ -64,13 +57,13 @@ class RulesPage:
                 current=current,
                 preview=lambda row: _shown(by_id.get(row.id), row, paths),
             )
-            picked: Picked | None = await self._ask(screen)
+            picked: Picked | None = await self.ask(screen)
             rule = by_id.get(picked.row.id) if picked is not None else None
             if picked is None or rule is None:
                 return
             current = picked.row.id
             block = CardBlock(id=current, card=_card(rule, paths))
-            await self._ask(BlockScreen(f"Rule {rule.name}", lambda block=block: block))
+            await self.ask(BlockScreen(f"Rule {rule.name}", lambda block=block: block))
 
 
 def _rows(rules: Rules, by_id: dict[str, Rule], settings: RuleSettings, paths: Paths) -> list[ListRow]:

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import msgspec
+
 from app.engine.box_words import NETWORK_WORDS, SETTING_WORDS, STEP_WORDS, in_one_line
 from app.engine.boxes import BoxState
 from app.tui.handed import AskPerson, Keep, TellPerson
@@ -10,31 +12,30 @@ from widgets.lists.rows import ListRow
 from widgets.transcript.blocks import NoteKind
 
 
-class SandboxPage:
+class SandboxPage(msgspec.Struct, frozen=True):
     """Of one session."""
 
-    def __init__(self, state: Callable[[], BoxState], ask: AskPerson, say: TellPerson, keep: Keep) -> None:
-        self._state = state
-        self._ask = ask
-        self._say = say
-        self._keep = keep
+    state: Callable[[], BoxState]
+    ask: AskPerson
+    say: TellPerson
+    keep: Keep
 
     async def open(self, setting: str = "") -> None:
         """With a setting behind the name, that is taken at once."""
         if setting:
             self._set(setting)
             return
-        picked = await pick(self._ask, "Sandbox", _rows(self._state()))
+        picked = await pick(self.ask, "Sandbox", _rows(self.state()))
         if picked is not None and picked.row.id.startswith("mode:"):
             self._set(picked.row.id.removeprefix("mode:"))
 
     def _set(self, setting: str) -> None:
         if setting not in SETTING_WORDS:
             known = ", ".join(SETTING_WORDS)
-            self._say(f"There is no sandbox.mode {setting}. There are: {known}.", NoteKind.WARNING)
+            self.say(f"There is no sandbox.mode {setting}. There are: {known}.", NoteKind.WARNING)
             return
-        self._keep("sandbox.mode", setting)
-        self._say(f"Sandbox {setting}: now {in_one_line(self._state())}.")
+        self.keep("sandbox.mode", setting)
+        self.say(f"Sandbox {setting}: now {in_one_line(self.state())}.")
 
 
 _SETTINGS = {

@@ -1,5 +1,7 @@
 """`/secrets`: what was masked in this session; choosing one says that it is none. `/unmask`: a prompt as it is."""
 
+import msgspec
+
 from app.engine.secret_verbs import SecretVerbs
 from app.tui.handed import AskPerson, TellPerson
 from app.tui.pages.asking import pick
@@ -8,18 +10,17 @@ from widgets.lists.rows import ListRow
 _NOTHING = "Nothing was masked in this session."
 
 
-class SecretsPage:
+class SecretsPage(msgspec.Struct, frozen=True):
     """Those of one session."""
 
-    def __init__(self, secrets: SecretVerbs, ask: AskPerson, say: TellPerson) -> None:
-        self._secrets = secrets
-        self._ask = ask
-        self._say = say
+    secrets: SecretVerbs
+    ask: AskPerson
+    say: TellPerson
 
     async def open(self) -> None:
-        found = list(reversed(self._secrets.found))
+        found = list(reversed(self.secrets.found))
         if not found:
-            self._say(_NOTHING)
+            self.say(_NOTHING)
             return
         rows = [
             ListRow(id="secrets", title="Masked (choosing one says that it is no secret)", is_heading=True)
@@ -33,11 +34,11 @@ class SecretsPage:
             )
             for one in found
         ]
-        picked = await pick(self._ask, "Secrets", rows)
+        picked = await pick(self.ask, "Secrets", rows)
         if picked is not None:
-            one = self._secrets.call_no_secret(picked.row.id)
-            self._say(f"{one.mark} is no secret: it is shown from now on (secrets.ignore).")
+            one = self.secrets.call_no_secret(picked.row.id)
+            self.say(f"{one.mark} is no secret: it is shown from now on (secrets.ignore).")
 
     async def unmask(self) -> None:
         """Sends the last prompt in which something was masked again, as it is."""
-        await self._secrets.unmask()
+        await self.secrets.unmask()

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import msgspec
+
 from app.engine.permission_verbs import PermissionVerbs
 from app.engine.repository_maps import FOLDER_MAP, RepositoryMaps
 from app.tui.handed import AskPerson, TellPerson
@@ -15,26 +17,15 @@ from widgets.screens.block import BlockScreen
 from widgets.transcript.blocks import CardBlock, NoteKind
 
 
-class SentMap:
-    def __init__(
-        self,
-        maps: RepositoryMaps,
-        ask: AskPerson,
-        say: TellPerson,
-        *,
-        cwd: Callable[[], Path],
-        send: Callable[[CustomMessage], object],
-        send_outline: Callable[[str], Awaitable[object]],
-        permissions: PermissionVerbs,
-    ) -> None:
-        """`send_outline`: of a file, for the person and the model."""
-        self._maps = maps
-        self._ask = ask
-        self._say = say
-        self._cwd = cwd
-        self._send = send
-        self._send_outline = send_outline
-        self._permissions = permissions
+class SentMap(msgspec.Struct, frozen=True):
+    maps: RepositoryMaps
+    ask: AskPerson
+    say: TellPerson
+    cwd: Callable[[], Path]
+    send: Callable[[CustomMessage], object]
+    send_outline: Callable[[str], Awaitable[object]]
+    """Of a file, for the person and the model."""
+    permissions: PermissionVerbs
 
     def is_folder(self, path: str) -> bool:
         return self._named(path).is_dir()
@@ -42,23 +33,23 @@ class SentMap:
     async def send_folder(self, folder: str) -> None:
         """`/map FOLDER`: for the person and the model."""
         try:
-            text = await self._maps.map_of_folder(str(self._cwd() / folder))
+            text = await self.maps.map_of_folder(str(self.cwd() / folder))
         except ToolError as problem:
-            self._say(str(problem), NoteKind.ERROR)
+            self.say(str(problem), NoteKind.ERROR)
             return
-        self._send(CustomMessage(custom_type=FOLDER_MAP, content=text, details={"folder": folder}))
+        self.send(CustomMessage(custom_type=FOLDER_MAP, content=text, details={"folder": folder}))
 
     async def send_file(self, name: str) -> None:
         """`/map FILE`: for the person and the model; of a file that is kept back, for the person alone."""
         path = self._named(name)
-        why = await asyncio.to_thread(self._permissions.why_unread, path)
+        why = await asyncio.to_thread(self.permissions.why_unread, path)
         if not why:
-            await self._send_outline(name)
+            await self.send_outline(name)
             return
         try:
-            text = await self._maps.outline_of(path)
+            text = await self.maps.outline_of(path)
         except OSError as problem:
-            self._say(f"/map {name}: {problem.strerror or problem}", NoteKind.ERROR)
+            self.say(f"/map {name}: {problem.strerror or problem}", NoteKind.ERROR)
             return
         note = f"For you alone, not sent to the model: {why}."
         card = Card(
@@ -67,7 +58,7 @@ class SentMap:
             blocks=(TextBlock(text=note), TextBlock(text=visible(text))),
         )
         block = CardBlock(id=f"outline:{path}", card=card)
-        await self._ask(BlockScreen("Outline", lambda: block))
+        await self.ask(BlockScreen("Outline", lambda: block))
 
     def _named(self, path: str) -> Path:
-        return self._cwd() / Path(path).expanduser()
+        return self.cwd() / Path(path).expanduser()

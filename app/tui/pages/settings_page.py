@@ -4,6 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+import msgspec
+
 from app.resources.in_force import InForce, Origin
 from app.resources.settings import (
     SettingKey,
@@ -84,16 +86,13 @@ class CameOfIt(Protocol):
     async def open(self) -> None: ...
 
 
-class SettingsPage:
+class SettingsPage(msgspec.Struct, frozen=True):
     """The settings of one person."""
 
-    def __init__(
-        self, in_force: InForce, ask: AskPerson, came_of_it: Mapping[str, CameOfIt] | None = None
-    ) -> None:
-        """`came_of_it`: by the names of settings."""
-        self._in_force = in_force
-        self._ask = ask
-        self._came_of_it = came_of_it or {}
+    in_force: InForce
+    ask: AskPerson
+    came_of_it: Mapping[str, CameOfIt] = {}
+    """By the names of settings."""
 
     async def open(self) -> None:
         by_name = {key.name: key for key in keys()}
@@ -101,16 +100,16 @@ class SettingsPage:
         def check(name: str, text: str) -> str:
             return check_value(by_name[name], typed(by_name[name], text)) or ""
 
-        await self._ask(SettingsScreen(self._rows(), check=check), on_request=self._answer)
+        await self.ask(SettingsScreen(self._rows(), check=check), on_request=self._answer)
 
     def _rows(self) -> list[SettingRow]:
-        return setting_rows(self._in_force, self._came_of_it)
+        return setting_rows(self.in_force, self.came_of_it)
 
     async def _answer(self, request: SettingsScreen.Changed | SettingsScreen.Looked) -> None:
         if isinstance(request, SettingsScreen.Changed):
             self._change(request)
         else:
-            await self._came_of_it[request.key].open()
+            await self.came_of_it[request.key].open()
             request.screen.show_settings(self._rows())
 
     def _change(self, request: SettingsScreen.Changed) -> None:
@@ -130,10 +129,10 @@ class SettingsPage:
     def _write(self, name: str, value: Any, *, is_default: bool) -> str:
         """Returns what became of it. Raises `SettingRefused`."""
         if is_default:
-            self._in_force.reset(name)
-            return _STILL.get(self._in_force.origin(name) or "global", "saved")
-        self._in_force.keep(name, value)
-        return "saved" if self._in_force.origin(name) == "global" else f"saved; {_HIDDEN}"
+            self.in_force.reset(name)
+            return _STILL.get(self.in_force.origin(name) or "global", "saved")
+        self.in_force.keep(name, value)
+        return "saved" if self.in_force.origin(name) == "global" else f"saved; {_HIDDEN}"
 
 
 class ChoosableThemes(Protocol):
@@ -149,22 +148,21 @@ class ChoosableThemes(Protocol):
         ...
 
 
-class ThemePage:
+class ThemePage(msgspec.Struct, frozen=True):
     """The theme of one application."""
 
-    def __init__(self, themes: ChoosableThemes, ask: AskPerson, keep: Keep) -> None:
-        self._themes = themes
-        self._ask = ask
-        self._keep = keep
+    themes: ChoosableThemes
+    ask: AskPerson
+    keep: Keep
 
     async def choose(self, name: str = "") -> None:
         """`/theme NAME`; without one each theme is seen while the cursor is on it."""
         if name:
-            if (problem := self._themes.use(name)) is not None:
+            if (problem := self.themes.use(name)) is not None:
                 raise Unable(problem)
             return
-        current = self._themes.name
-        rows = [ListRow(id=name, title=name, is_checked=name == current) for name in self._themes.names()]
-        picked: Picked | None = await self._ask(ThemeScreen(rows, current, self._themes.use))
+        current = self.themes.name
+        rows = [ListRow(id=name, title=name, is_checked=name == current) for name in self.themes.names()]
+        picked: Picked | None = await self.ask(ThemeScreen(rows, current, self.themes.use))
         if picked is not None and picked.action == "app.themes.save":
-            self._keep("theme", picked.row.id)
+            self.keep("theme", picked.row.id)

@@ -3,6 +3,8 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Literal, TypeVar
 
+import msgspec
+
 from app.engine.brancher import Wish
 from app.engine.commands.places import clone_from
 from app.engine.commands.places import fork as fork_session
@@ -39,60 +41,47 @@ KEEP, PUT_BACK = "Keep them as they are", "Put them back as they were there"
 WITHOUT, WITH, WITH_WORDS = "Without a summary", "With a summary", "With a summary of what I ask for"
 
 
-class TreePage:
+class TreePage(msgspec.Struct, frozen=True):
     """The tree of one session."""
 
-    def __init__(
-        self,
-        session: Session,
-        ask: AskPerson,
-        say: TellPerson,
-        write: Write,
-        copy: Copy,
-        *,
-        files: FilesPage,
-        under_way: UnderWay,
-        settings: Callable[[], Settings],
-        clock: Callable[[], float],
-    ) -> None:
-        self._session = session
-        self._ask = ask
-        self._say = say
-        self._write = write
-        self._copy = copy
-        self._files = files
-        self._under_way = under_way
-        self._settings = settings
-        self._clock = clock
+    session: Session
+    ask: AskPerson
+    say: TellPerson
+    write: Write
+    copy: Copy
+    files: FilesPage
+    under_way: UnderWay
+    settings: Callable[[], Settings]
+    clock: Callable[[], float]
 
     async def open(self) -> None:
-        log = self._session.log
+        log = self.session.log
         if not log.entries:
-            self._say("There is nothing in this session yet.")
+            self.say("There is nothing in this session yet.")
             return
-        chosen = self._settings().interaction.tree_filter_mode
+        chosen = self.settings().interaction.tree_filter_mode
         told = TreeEntries(log)
         screen = TreeScreen(
             told.bare(), leaf=log.leaf_id, describe=told.described, preview=self._preview, filter=chosen
         )
-        await self._ask(screen, on_request=self._requested)
+        await self.ask(screen, on_request=self._requested)
 
     async def _requested(self, message: TreeScreen.ActionRequested) -> None:
         """What is asked for in the open tree. It is left only when one really goes elsewhere."""
         screen, entry_id = message.screen, message.entry_id
-        log = self._session.log
+        log = self.session.log
         match message.action:
             case "label":
-                label = await ask_text(self._ask, "Label", prefill=log.label(entry_id) or "")
+                label = await ask_text(self.ask, "Label", prefill=log.label(entry_id) or "")
                 if label is not None:
-                    self._session.set_label(entry_id, label.strip() or None)
+                    self.session.set_label(entry_id, label.strip() or None)
                     screen.show_entries(TreeEntries(log).bare())
             case "copy":
-                self._copy(entry_text(log.entry(entry_id)), "entry")
+                self.copy(entry_text(log.entry(entry_id)), "entry")
             case "compare":
                 await self._compare(entry_id, message.other_id)
             case "files":
-                await self._files.to_entry(entry_id)
+                await self.files.to_entry(entry_id)
                 screen.show_entries(TreeEntries(log).bare(), log.leaf_id)
             case "go":
                 await self.go_to(entry_id, leave=screen.dismiss)
@@ -108,14 +97,14 @@ class TreePage:
 
     def _prompt_above(self, entry_id: str) -> str:
         """The entry if it is a prompt, else the one that led to it; nothing if there is none."""
-        log = self._session.log
+        log = self.session.log
         path = log.path_to(entry_id)
         return next((entry.id for entry in reversed(path) if kind_of(entry) == "user"), "")
 
     async def _asked(self, action: Literal["fork", "clone", "merge"], entry_id: str) -> ListRow | None:
         title, means = _MEANS[action]
         rows = (ListRow(id="yes", title=title), ListRow(id="no", title="Stay in the tree"))
-        log = self._session.log
+        log = self.session.log
         entry = log.entry(entry_id)
         question = QuestionScreen(
             title,
@@ -123,32 +112,32 @@ class TreePage:
             rows,
             grace=GRACE,
             hands_on=True,
-            clock=self._clock,
+            clock=self.clock,
         )
-        return await self._ask(question)
+        return await self.ask(question)
 
     async def _leave(self, action: Literal["fork", "clone", "merge"], entry_id: str) -> None:
-        session = self._session
+        session = self.session
         match action:
             case "fork":
                 data = await fork_session(session, entry_id)
-                self._write(data.get("text") or "")
+                self.write(data.get("text") or "")
             case "clone":
                 if await clone_from(session, entry_id):
-                    self._say(f"This is a copy now: {session.state.file}")
+                    self.say(f"This is a copy now: {session.state.file}")
             case "merge":
                 await self._summarised(session.merge(entry_id))
 
     async def go_to(self, entry_id: str, *, leave: Callable[[None], object] = lambda _: None) -> None:
-        session = self._session
+        session = self.session
         how: str | None = WITHOUT
-        if self._leaves_something(entry_id) and not self._settings().branch_summary.skip_prompt:
-            how = await select(self._ask, "Leave this branch", (WITHOUT, WITH, WITH_WORDS))
+        if self._leaves_something(entry_id) and not self.settings().branch_summary.skip_prompt:
+            how = await select(self.ask, "Leave this branch", (WITHOUT, WITH, WITH_WORDS))
         if how is None:
             return
         instructions = None
         if how == WITH_WORDS:
-            instructions = await ask_text(self._ask, "What should the summary say?")
+            instructions = await ask_text(self.ask, "What should the summary say?")
             if instructions is None:
                 return
         choices = await self._of_files(entry_id)
@@ -163,31 +152,31 @@ class TreePage:
         )
         arrival = await self._summarised(session.go_to(entry_id, wish))
         if arrival.files is not None:
-            self._files.tell(arrival.files)
+            self.files.tell(arrival.files)
         if arrival.text:
-            self._write(arrival.text)
+            self.write(arrival.text)
 
     async def _of_files(self, entry_id: str) -> Mapping[str, Choice] | None:
         """What becomes of files when one goes there: nothing, where none is chosen. None: one does not go."""
-        how = self._settings().undo.on_tree_move
+        how = self.settings().undo.on_tree_move
         if how == "keep":
             return {}
-        plan = await self._files.differ_at(entry_id)
+        plan = await self.files.differ_at(entry_id)
         if plan is None:
             return {}
         if how == "ask":
             count = sum(row.state in ("ready", "conflict") for row in plan.rows)
             put_back = f"{PUT_BACK} ({count})"
-            answer = await select(self._ask, "Files are not as they were there", (KEEP, put_back))
+            answer = await select(self.ask, "Files are not as they were there", (KEEP, put_back))
             if answer is None:
                 return None
             if answer == KEEP:
                 return {}
-        return await self._files.choose(plan)
+        return await self.files.choose(plan)
 
     def _leaves_something(self, entry_id: str) -> bool:
         """Whether anything was said that going there leaves behind."""
-        log = self._session.log
+        log = self.session.log
         if log.leaf_id is None:
             return False
         left = _after(log.path_to(log.leaf_id), log.common_ancestor(entry_id, log.leaf_id))
@@ -197,16 +186,16 @@ class TreePage:
         try:
             return await work
         finally:
-            self._under_way("")
+            self.under_way("")
 
     def _preview(self, entry_id: str) -> PreviewText:
-        log = self._session.log
+        log = self.session.log
         entry = log.entry(entry_id)
         return preview_of(heading(entry), entry_text(entry) or text_of_entry(entry))
 
     async def _compare(self, one: str, other: str) -> None:
         """Two branches, from where they part: what was said, and which files each changed."""
-        log = self._session.log
+        log = self.session.log
         ancestor = log.common_ancestor(one, other)
         branches = [_after(log.path_to(leaf), ancestor) for leaf in (one, other)]
         names = [_name(branch, log) for branch in branches]
@@ -215,7 +204,7 @@ class TreePage:
         ]
         parted = text_of_entry(log.entry(ancestor)) if ancestor else "at the beginning"
         note = f"they part at: {one_line(parted, 40)}"
-        await self._ask(compare_screen("Two branches", sides[0], sides[1], note=note))
+        await self.ask(compare_screen("Two branches", sides[0], sides[1], note=note))
 
 
 def _after(path: Sequence[Entry], ancestor_id: str | None) -> Sequence[Entry]:

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from pathlib import Path
 
+import msgspec
+
 from app.engine.places import Places
 from app.sessions.used import UNKNOWN, Used
 from app.sessions.used_by import WAYS, UsedBy, UsedSum, Within, only, summed, total
@@ -20,18 +22,17 @@ _DAYS = 30
 """Of the plot."""
 
 
-class UsagePage:
+class UsagePage(msgspec.Struct, frozen=True):
     """Of one person."""
 
-    def __init__(self, places: Places, cache: Path, ask: AskPerson, *, home: Path) -> None:
-        self._places = places
-        self._cache = cache
-        self._ask = ask
-        self._home = home
+    places: Places
+    cache: Path
+    ask: AskPerson
+    home: Path
 
     async def open(self) -> None:
-        found = await asyncio.to_thread(used_in, self._places.root, self._cache)
-        await _LookedAt(found, self._home).open(self._ask)
+        found = await asyncio.to_thread(used_in, self.places.root, self.cache)
+        await _LookedAt(found, self.home).open(self.ask)
 
 
 class _LookedAt:

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from app.agent.queues import Queued, QueueName
 from app.engine.session import Session
 from app.tui.handed import TellPerson
@@ -13,23 +15,22 @@ from widgets.status.queue import Kind, QueuedRow, QueueView
 _NAMES: tuple[tuple[QueueName, Kind], ...] = (("steering", "steer"), ("follow_up", "followUp"))
 
 
-class QueuedMessages:
+class QueuedMessages(msgspec.Struct, frozen=True):
     """The queues of one session, over one editor."""
 
-    def __init__(self, session: Session, view: QueueView, editor: PromptEditor, say: TellPerson) -> None:
-        self._session = session
-        self._view = view
-        self._editor = editor
-        self._say = say
+    session: Session
+    view: QueueView
+    editor: PromptEditor
+    say: TellPerson
 
     def focus(self) -> None:
-        if self._view.rows:
-            self._view.focus()
+        if self.view.rows:
+            self.view.focus()
         else:
-            self._say("No message is waiting.")
+            self.say("No message is waiting.")
 
     def show(self) -> None:
-        self._view.show(
+        self.view.show(
             [
                 QueuedRow(
                     id=message.id,
@@ -38,21 +39,21 @@ class QueuedMessages:
                     image_count=len(images_in(message.content)),
                 )
                 for name, kind in _NAMES
-                for message in self._session.waiting(name)
+                for message in self.session.waiting(name)
             ]
         )
 
     def take_back(self) -> None:
         """All of them return to the editor with their images, before what is there."""
-        messages = [message for name, _ in _NAMES for message in self._session.waiting(name)]
-        self._session.clear_queues()
+        messages = [message for name, _ in _NAMES for message in self.session.waiting(name)]
+        self.session.clear_queues()
         self._into_editor(messages)
 
     def edit(self, message_id: str) -> None:
-        message = self._session.take_back(message_id)
+        message = self.session.take_back(message_id)
         if message is not None:
             self._into_editor([message])
-            self._editor.focus()
+            self.editor.focus()
 
     def _into_editor(self, messages: Sequence[Queued]) -> None:
         if not messages:
@@ -61,29 +62,29 @@ class QueuedMessages:
             draft_with(text_of(message.content), [attachment_of(one) for one in images_in(message.content)])
             for message in messages
         ]
-        own = self._editor.draft
-        self._editor.restore(joined([*drafts, own] if not own.is_empty else drafts))
+        own = self.editor.draft
+        self.editor.restore(joined([*drafts, own] if not own.is_empty else drafts))
 
     def remove(self, message_id: str) -> None:
-        self._session.take_back(message_id)
+        self.session.take_back(message_id)
 
     def switch(self, message_id: str) -> None:
         """Lets it steer instead of follow, or the other way round."""
-        self._session.switch_queue(message_id)
+        self.session.switch_queue(message_id)
 
     def move(self, message_id: str, delta: int) -> None:
         name, index = self._place(message_id)
         if name is None:
             return
-        messages: list[Queued] = list(self._session.waiting(name))
+        messages: list[Queued] = list(self.session.waiting(name))
         target = index + delta
         if 0 <= target < len(messages):
             messages[index], messages[target] = messages[target], messages[index]
-            self._session.reorder(name, messages)
+            self.session.reorder(name, messages)
 
     def _place(self, message_id: str) -> tuple[QueueName | None, int]:
         for name, _ in _NAMES:
-            for index, message in enumerate(self._session.waiting(name)):
+            for index, message in enumerate(self.session.waiting(name)):
                 if message.id == message_id:
                     return name, index
         return None, 0

@@ -5,9 +5,12 @@ import difflib
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
 
+import msgspec
+
+from app.engine.cell_verbs import CellVerbs
 from app.engine.session import Session
 from app.resources.settings import Settings
-from app.tui.handed import KeyTold, TellPerson
+from app.tui.handed import KeyTold
 from app.tui.prompt.attaching import images_of
 from app.tui.prompt.notes import is_note
 from app.tui.status.status_lines import StatusLines
@@ -33,64 +36,50 @@ While = Literal["steer", "follow_up"]
 """What a prompt does when the agent is at work."""
 
 
-class Sending:
+class Sending(msgspec.Struct, frozen=True):
     """Sends from one editor to one session."""
 
-    def __init__(
-        self,
-        session: Session,
-        editor: PromptEditor,
-        presenter: Presenter,
-        status: StatusLines,
-        *,
-        settings: Callable[[], Settings],
-        may_begin: Callable[[], Awaitable[object]],
-        meant: Callable[[str], str],
-        run_slash: Callable[[str], Awaitable[bool]],
-        note: Callable[[str], Awaitable[str]],
-        command_names: Callable[[], Sequence[tuple[str, str]]],
-        key_told: KeyTold,
-    ) -> None:
-        """`may_begin` waits until extensions are there; `meant` says what a number of the first screen asks for;
-        `run_slash` carries out bayou's own commands, if it is one; `note` asks where a `# line` goes."""
-        self._session = session
-        self._cells = session.cells
-        self._editor = editor
-        self._presenter = presenter
-        self._say: TellPerson = presenter.note
-        self._status = status
-        self._settings = settings
-        self._may_begin = may_begin
-        self._meant = meant
-        self._run_slash = run_slash
-        self._note = note
-        self._command_names = command_names
-        self._key_told = key_told
+    session: Session
+    cells: CellVerbs
+    editor: PromptEditor
+    presenter: Presenter
+    status: StatusLines
+    settings: Callable[[], Settings]
+    may_begin: Callable[[], Awaitable[object]]
+    """Waits until extensions are there."""
+    meant: Callable[[str], str]
+    """What a number of the first screen asks for."""
+    run_slash: Callable[[str], Awaitable[bool]]
+    """Carries out bayou's own commands, if it is one."""
+    note: Callable[[str], Awaitable[str]]
+    """Asks where a `# line` goes."""
+    command_names: Callable[[], Sequence[tuple[str, str]]]
+    key_told: KeyTold
 
     async def send(
         self, draft: UnsentPrompt, text: str, attachments: Sequence[Attachment], how: While
     ) -> None:
         """What was sent before the extensions were there waits for them: they may have a say in it."""
-        await self._may_begin()
-        text = self._meant(text)
+        await self.may_begin()
+        text = self.meant(text)
         if text.startswith("!"):
             await self._shell(text)
             return
         if (cell := _CELL.match(text)) is not None:
             await self._cell(text, text[cell.end() :], exclude=cell[0].startswith("$$"))
             return
-        if is_note(text) and (became := await self._note(text)) != "send":
+        if is_note(text) and (became := await self.note(text)) != "send":
             if became == "kept":
                 self._give_back(draft)
             return
-        if text.startswith("/") and await self._run_slash(text):
-            self._status.refresh_all()
+        if text.startswith("/") and await self.run_slash(text):
+            self.status.refresh_all()
             return
         if (unknown := self._unknown_command(text)) is not None:
-            self._say(unknown, NoteKind.WARNING)
+            self.presenter.note(unknown, NoteKind.WARNING)
             self._give_back(draft)
             return
-        settings = self._settings().images
+        settings = self.settings().images
         try:
             if attachments and settings.block_images:
                 raise Unable("Images are not sent: images.blockImages is on. Take them out, or change it.")
@@ -99,23 +88,23 @@ class Sending:
                 if attachments
                 else ()
             )
-            await self._session.prompt(text, images, while_running=how)
+            await self.session.prompt(text, images, while_running=how)
         except Unable as problem:
-            self._say(words_of(problem, self._key_told), NoteKind.ERROR)
+            self.presenter.note(words_of(problem, self.key_told), NoteKind.ERROR)
             self._give_back(draft)
 
     async def prompt(self, text: str, images: tuple[Image, ...] = ()) -> None:
         """What the command line asks."""
         try:
-            await self._session.prompt(text, images, while_running="steer")
+            await self.session.prompt(text, images, while_running="steer")
         except Unable as problem:
-            self._say(words_of(problem, self._key_told), NoteKind.ERROR)
+            self.presenter.note(words_of(problem, self.key_told), NoteKind.ERROR)
             self._give_back(UnsentPrompt(text=text))
 
     def _unknown_command(self, text: str) -> str | None:
         """A mistyped command is not a question to the model: what is wrong, in words."""
         found = _COMMAND.match(text)
-        names = [name for name, _ in self._command_names()]
+        names = [name for name, _ in self.command_names()]
         if found is None or found[1] in names:
             return None
         usual = [_USUAL_ELSEWHERE[found[1]]] if found[1] in _USUAL_ELSEWHERE else []
@@ -130,19 +119,19 @@ class Sending:
             return
         from app.tui.pages.entry_texts import one_line  # noqa: PLC0415  (a part of what pages show)
 
-        self._status.say_stoppable(f"$ {one_line(command.splitlines()[0], 60)}")
-        own = self._presenter.own_commands
-        is_first = not self._session.state.is_shell_running
+        self.status.say_stoppable(f"$ {one_line(command.splitlines()[0], 60)}")
+        own = self.presenter.own_commands
+        is_first = not self.session.state.is_shell_running
         if is_first:
             own.begin(command, exclude=exclude)
         try:
-            own.end(await self._session.run_shell(command, exclude=exclude))
+            own.end(await self.session.run_shell(command, exclude=exclude))
         except Unable as problem:
             if is_first:
                 own.end(None)
-            self._say(words_of(problem, self._key_told), NoteKind.ERROR)
+            self.presenter.note(words_of(problem, self.key_told), NoteKind.ERROR)
             self._give_back(UnsentPrompt(text=text))
-        self._status.say_what_runs()
+        self.status.say_what_runs()
 
     async def _cell(self, text: str, code: str, *, exclude: bool) -> None:
         if not code.strip():
@@ -150,15 +139,15 @@ class Sending:
         first = next(line for line in code.splitlines() if line.strip())
         from app.tui.pages.entry_texts import one_line  # noqa: PLC0415  (a part of what pages show)
 
-        self._status.say_stoppable(f"$ {one_line(first, 60)}")
+        self.status.say_stoppable(f"$ {one_line(first, 60)}")
         try:
-            await self._cells.run(code, exclude=exclude)
+            await self.cells.run(code, exclude=exclude)
         except Unable as problem:
-            self._say(words_of(problem, self._key_told), NoteKind.ERROR)
+            self.presenter.note(words_of(problem, self.key_told), NoteKind.ERROR)
             self._give_back(UnsentPrompt(text=text))
-        self._status.say_what_runs()
+        self.status.say_what_runs()
 
     def _give_back(self, draft: UnsentPrompt) -> None:
         """What could not be sent returns to an empty editor; it is in the history in any case."""
-        if self._editor.is_blank:
-            self._editor.restore(draft)
+        if self.editor.is_blank:
+            self.editor.restore(draft)

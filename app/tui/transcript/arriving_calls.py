@@ -18,32 +18,25 @@ Look = Callable[[str, int], Awaitable[ArrivingLook | None]]
 Spawn = Callable[[Awaitable[None]], object]
 
 
-class ArrivingCalls:
-    def __init__(
-        self,
-        look: Look,
-        draw: Callable[[ShownCall], None],
-        spawn: Spawn,
-        clock: Callable[[], float],
-    ) -> None:
-        self._look = look
-        self._draw = draw
-        self._spawn = spawn
-        self._clock = clock
+class ArrivingCalls(msgspec.Struct, frozen=True):
+    look: Look
+    draw: Callable[[ShownCall], None]
+    spawn: Spawn
+    clock: Callable[[], float]
 
     def extend(self, known: ShownCall, delta: str) -> None:
         if known.is_looked_at:
             self._follow(known)
             return
         known.heard.append(delta)
-        now = self._clock()
+        now = self.clock()
         if now - known.drawn < SECONDS:
             return
         known.drawn = now
         heard, known.heard = known.heard, []
         known.arguments.feed("".join(heard))
         known.call = msgspec.structs.replace(known.call, arguments=dict(known.arguments.so_far()))
-        self._draw(known)
+        self.draw(known)
 
     def end(self, known: ShownCall) -> bool:
         """Its arguments are whole. False: it is to be drawn by them alone."""
@@ -56,14 +49,14 @@ class ArrivingCalls:
         known.has_news = True
         if not known.is_followed:
             known.is_followed = True
-            self._spawn(self._looking(known))
+            self.spawn(self._looking(known))
 
     async def _looking(self, known: ShownCall) -> None:
         """As long as there is news of it."""
         try:
             while known.has_news and not known.is_over:
                 known.has_news = False
-                look = await self._look(known.reply_id, known.index)
+                look = await self.look(known.reply_id, known.index)
                 if known.is_over:
                     return
                 if look is None:  # another answer arrives already
@@ -71,7 +64,7 @@ class ArrivingCalls:
                 known.has_been_seen, known.preview = True, look.result
                 if not known.is_whole:
                     known.call = msgspec.structs.replace(known.call, arguments=dict(look.arguments))
-                self._draw(known)
+                self.draw(known)
                 await asyncio.sleep(max(SECONDS, SHARE * look.cost))
         finally:
             known.is_followed = False

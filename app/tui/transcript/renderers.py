@@ -6,6 +6,8 @@ How cards become rows is the transcript's business; what each kind of message sa
 from collections.abc import Callable, Sequence
 from typing import Literal
 
+import msgspec
+
 from app.extensions.catalogue import Catalogue, Rendered
 from app.tui.handed import KeyTold
 from app.tui.transcript.cell_block import excluded_cell
@@ -20,28 +22,22 @@ TextKind = Literal["user", "assistant", "thinking", "custom", "summary"]
 _TONES = {"warning": NoteKind.WARNING, "error": NoteKind.ERROR}
 
 
-class Renderers:
+class Renderers(msgspec.Struct):
     """The renderers in force for one session. Without extensions everything is drawn as bayou does."""
 
-    def __init__(
-        self,
-        card: Callable[[ToolCall, ToolResult | None], Card],
-        key_told: KeyTold,
-        next_step: Callable[[AssistantMessage], str] = lambda _: "",
-        branch_name: Callable[[BranchSummaryEntry], str] = lambda _: "",
-    ) -> None:
-        """`card`: how the tool itself shows a call and its result; `next_step`: what helps where an answer failed;
-        `branch_name`: what the branch was about that is summed up."""
-        self._card = card
-        self.branch_name = branch_name
-        self.next_step = next_step
-        self._key_told = key_told
-        self.retry_key = ""
-        """The key that asks again, as it is in force."""
-        self.catalogue: Catalogue | None = None
+    card: Callable[[ToolCall, ToolResult | None], Card]
+    """How the tool itself shows a call and its result."""
+    key_told: KeyTold
+    next_step: Callable[[AssistantMessage], str] = lambda _: ""
+    """What helps where an answer failed."""
+    branch_name: Callable[[BranchSummaryEntry], str] = lambda _: ""
+    """What the branch was about that is summed up."""
+    retry_key: str = ""
+    """The key that asks again, as it is in force."""
+    catalogue: Catalogue | None = None
 
     def call(self, call: ToolCall, result: ToolResult | None = None) -> Card:
-        usual = self._card(call, result)
+        usual = self.card(call, result)
         if self.catalogue is None:
             return usual
         shown = self.catalogue.render_tool(call.name, call.arguments, result, usual)
@@ -102,7 +98,7 @@ class Renderers:
     ) -> CustomBlock | None:
         if shown is None:
             return None
-        key = self._key_told("transcript.full-screen", "Enter")
+        key = self.key_told("transcript.full-screen", "Enter")
         if shown.view is None:  # a widget: the line stands for it, and opens it on a screen of its own
             return CustomBlock(
                 id=block_id, kind=kind, card=Card(title=name, summary=f"{key} shows it" if key else "")

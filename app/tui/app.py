@@ -397,8 +397,6 @@ class BayouApp(App[int]):
                 pages.blocks.ask_for_lines(message.path, message.first_line, message.last_line)
             case Transcript.SymbolsRequested():
                 self.tasks.spawn(pages.blocks.choose_symbol(message.block))
-            case _:
-                pass
 
     @on(PromptEditor.ClipboardRequested)
     @on(PromptEditor.ExternalEditorRequested)
@@ -415,8 +413,6 @@ class BayouApp(App[int]):
             case PromptEditor.HistoryRequested():
                 ask = self.screens.ask
                 self.tasks.spawn(from_elsewhere.search_history(editor, ask, message.entries))
-            case _:
-                pass
 
     # Keys
 

@@ -149,8 +149,6 @@ class Emulator:
                 grid.x = 0
             case "\x0e" | "\x0f":
                 self._charset = 1 if char == "\x0e" else 0
-            case _:
-                pass
 
     def _escape(self, char: str) -> None:
         grid = self._grid
@@ -168,8 +166,6 @@ class Emulator:
                 grid.reverse_line_feed()
             case "c":
                 self._reset()
-            case _:
-                pass
 
     def _sequence(self, parameters: str, between: str, final: str) -> None:
         sign = parameters[:1] if parameters[:1] in ("<", "=", ">", "?") else ""
@@ -263,8 +259,6 @@ class Emulator:
                 self._inserts = final == "h" if 4 in numbers else self._inserts
             case "n":
                 self._report(numbers[0])
-            case _:
-                pass
 
     def _set_private_mode(self, mode: int, *, is_on: bool) -> None:
         match mode:
@@ -280,8 +274,6 @@ class Emulator:
                 self._show_other(is_on=is_on, saves=mode == 1049)
             case 2004:
                 self.has_bracketed_paste = is_on
-            case _:
-                pass
 
     def _show_other(self, *, is_on: bool, saves: bool) -> None:
         if is_on == self.is_full_screen:

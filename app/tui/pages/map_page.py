@@ -112,8 +112,6 @@ class MapPage:
                     self._show(request.screen)
             case MapScreen.ActionRequested(action="app.map.copy") if request.row is not None:
                 self._copy(self._places[request.row.id].at, "the place")
-            case _:
-                pass
 
     def _show(self, screen: MapScreen) -> None:
         screen.show_places([row for _, row in self._rows()], note=self._note())

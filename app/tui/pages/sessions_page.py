@@ -160,8 +160,6 @@ class SessionsPage:
                 self._search(request.screen, request.query)
             case SessionsScreen.ActionRequested(screen=SessionsScreen() as screen):
                 return self._act(screen, request.action, request.row)
-            case _:
-                pass
         return None
 
     async def _act(self, screen: SessionsScreen, action: str, row: ListRow | None) -> None:

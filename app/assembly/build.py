@@ -104,13 +104,12 @@ def assemble(
     paths: Paths,
     env: Mapping[str, str] = os.environ,
     *,
-    log: SessionLog | None = None,
     can_ask: bool = False,
     ends_with_answer: bool = False,
 ) -> Assembled:
     """Raises `UsageError` or `SessionError`. `can_ask`: a person can be asked whether the project is trusted.
     `ends_with_answer`: the program is over when its prompts are answered."""
-    begun = opened(options, paths, log=log, can_ask=can_ask)
+    begun = opened(options, paths, can_ask=can_ask)
     in_force, project, places, log = begun.in_force, begun.project, begun.places, begun.log
     settings, trust = in_force.settings, project.decision
     catalogue, credentials = ModelCatalogue.load(paths.agent_dir, env=env), Credentials(paths.agent_dir, env)

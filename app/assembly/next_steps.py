@@ -120,9 +120,9 @@ def key_origin(source: Source, variable: str) -> str:
             assert_never(source)
 
 
-def when(free_ms: float, now: float | None = None) -> str:
+def when(free_ms: float) -> str:
     """`in 2 h 5 m, at 14:32`; as what is past, `since 14:32`."""
-    now = now_ms() if now is None else now
+    now = now_ms()
     moment = time.localtime(free_ms / 1000)
     hour = time.strftime("%H:%M", moment)
     if free_ms <= now:

@@ -32,11 +32,11 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
     """Where the person stood, if the session is about another folder."""
 
 
-def opened(options: Options, paths: Paths, *, log: SessionLog | None, can_ask: bool) -> Opened:
+def opened(options: Options, paths: Paths, *, can_ask: bool) -> Opened:
     """`paths` is in the session's folder afterwards."""
     in_force, project = settings_of(options, paths, can_ask)
     places = Places(own=paths.sessions_dir, cwd=paths.cwd, in_force=in_force)
-    log, locked = (log, None) if log else _opened(options, places, paths.cwd, can_ask)
+    log, locked = _opened(options, places, paths.cwd, can_ask)
     left: Path | None = None
     if places.is_elsewhere(log) and not log.is_read_only:
         left = _leave(options, paths, log, can_ask)

@@ -26,7 +26,6 @@ def server_places(
     project: TrustInProject,
     in_force: InForce,
     options: Options,
-    env: Mapping[str, str] = os.environ,
 ) -> ServerPlaces:
     if options.mcp_config and not options.no_mcp and not is_file(Path(options.mcp_config).expanduser()):
         raise UsageError(f"--mcp-config {options.mcp_config}: there is no such file.")
@@ -61,7 +60,7 @@ def server_places(
         are_written=are_written,
         find=find,
         choice=lambda: tool_choice(options, in_force.settings),
-        env=env,
+        env=os.environ,
         remote=remote,
         proxy=proxy,
     )

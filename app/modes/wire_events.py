@@ -22,12 +22,10 @@ class EventLines:
         *,
         merge: bool = True,
         shape: Callable[[Event], Event] = lambda event: event,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._write = write
         self._merge = merge
         self._shape = shape
-        self._clock = clock
         self._held: MessageUpdate | None = None
         self._last_write = 0.0
         self._timer: asyncio.TimerHandle | None = None
@@ -46,7 +44,7 @@ class EventLines:
         if joined is None:
             self.flush()
         self._held = joined if isinstance(joined, MessageUpdate) else event
-        wait = self._last_write + FRAME_SECONDS - self._clock()
+        wait = self._last_write + FRAME_SECONDS - time.monotonic()
         if wait <= 0:
             self.flush()
         elif self._timer is None:
@@ -61,7 +59,7 @@ class EventLines:
         held, self._held = self._held, None
         if held is not None:
             self._send(held)
-            self._last_write = self._clock()
+            self._last_write = time.monotonic()
 
     def _send(self, event: Event) -> None:
         self._write(encode_line(self._shape(event)))

@@ -23,7 +23,7 @@ from widgets.screens.catalogue import ActionRow, ThemeScreen, history_screen, ho
 from widgets.screens.changes import ChangeRow, ChangesScreen
 from widgets.screens.dialogs import ConfirmScreen, InputScreen, QuestionScreen, TextScreen
 from widgets.screens.models import ModelScreen
-from widgets.screens.pages import PageScreen, compare_screen
+from widgets.screens.pages import PageScreen
 from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import PreviewPart, PreviewText, preview_of
 from widgets.screens.session_tree import TreeScreen
@@ -349,7 +349,7 @@ def block_in_full() -> BlockScreen:
 def compare() -> PageScreen:
     left = PreviewText(title="this branch", parts=(PreviewPart(text="Use a table.\n\n+12 −3 parser.py"),))
     right = PreviewText(title="the other", parts=(PreviewPart(text="Use recursion.\n\n+40 −9 parser.py"),))
-    return compare_screen("Two branches", left, right, note="they part at “Try another way”")
+    return PageScreen("Two branches", left, right, note="they part at “Try another way”")
 
 
 def changes() -> ChangesScreen:

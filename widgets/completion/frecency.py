@@ -8,10 +8,8 @@ MOST = 2000
 
 
 class Frecency:
-    def __init__(
-        self, marks: dict[str, tuple[float, float]] | None = None, *, clock: Callable[[], float]
-    ) -> None:
-        self.marks: dict[str, tuple[float, float]] = dict(marks or {})
+    def __init__(self, *, clock: Callable[[], float]) -> None:
+        self.marks: dict[str, tuple[float, float]] = {}
         """Path to weight and the time it was valid at: what is to be saved."""
         self._clock = clock
 

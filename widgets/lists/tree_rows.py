@@ -56,8 +56,6 @@ class TreeEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Model change, compaction, files changed, cost."""
     is_minor: bool = False
     """Left out by the default filter though it is of a kind that shows, such as a turn of nothing but calls."""
-    words: str = ""
-    """Searched too."""
 
 
 class TreeLine(msgspec.Struct, frozen=True, gc=False):
@@ -144,7 +142,7 @@ class EntryTree:
             badges=(*here, *label, *entry.badges),
             right=time_of_day(entry.time) if shows_time else "",
             tone=_TONES.get(entry.kind, "muted") if not entry.is_minor else "dim",
-            words=f"{entry.label} {entry.words}",
+            words=entry.label,
         )
 
     def _told(self, entry: TreeEntry) -> TreeEntry:
@@ -169,7 +167,7 @@ class EntryTree:
 
     def _matches(self, entry: TreeEntry, asked: Query) -> bool:
         entry = self._told(entry)
-        return asked.accepts(f"{entry.text} {entry.label} {entry.words}", 0)
+        return asked.accepts(f"{entry.text} {entry.label}", 0)
 
     def _children(self, shows: Callable[[TreeEntry], bool]) -> dict[str, list[TreeEntry]]:
         """Entries that show by the one they hang on; parents come before their children in a session file."""

@@ -17,7 +17,7 @@ from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
 from widgets.screens.preview import PreviewPart, PreviewText
 
 
-def palette_screen(actions: Sequence[ActionRow], *, query: str = "") -> PickerScreen:
+def palette_screen(actions: Sequence[ActionRow]) -> PickerScreen:
     """Every action with its key; Enter does it."""
     rows = [
         ListRow(
@@ -30,12 +30,10 @@ def palette_screen(actions: Sequence[ActionRow], *, query: str = "") -> PickerSc
         )
         for action in actions
     ]
-    return PickerScreen("Actions", rows, query=query, choose="do it", placeholder="what to do?")
+    return PickerScreen("Actions", rows, choose="do it", placeholder="what to do?")
 
 
-def hotkeys_screen(
-    actions: Sequence[ActionRow], *, note: str = "", query: str = "", current: str = ""
-) -> PickerScreen:
+def hotkeys_screen(actions: Sequence[ActionRow], *, note: str = "", current: str = "") -> PickerScreen:
     """The live map of keys, by group. Enter gives the row back, for binding it anew."""
     rows: list[ListRow] = []
     group = ""
@@ -56,12 +54,10 @@ def hotkeys_screen(
                 words=f"{action.group} {action.id} {' '.join(action.keys)}",
             )
         )
-    return PickerScreen(
-        "Keys", rows, query=query, note=note, current=current, choose="another key", is_full_height=True
-    )
+    return PickerScreen("Keys", rows, note=note, current=current, choose="another key", is_full_height=True)
 
 
-def history_screen(entries: Sequence[UnsentPrompt], *, query: str = "") -> PickerScreen:
+def history_screen(entries: Sequence[UnsentPrompt]) -> PickerScreen:
     """Older prompts, newest first, each once; the row's id is its place in `entries`."""
     newest: dict[str, int] = {}
     for number, entry in enumerate(entries):
@@ -71,9 +67,7 @@ def history_screen(entries: Sequence[UnsentPrompt], *, query: str = "") -> Picke
     def preview(row: ListRow) -> PreviewText:
         return PreviewText(parts=(PreviewPart(text=labelled(entries[int(row.id)])),))
 
-    return PickerScreen(
-        "Older prompts", rows, query=query, order="given", choose="put into the editor", preview=preview
-    )
+    return PickerScreen("Older prompts", rows, order="given", choose="put into the editor", preview=preview)
 
 
 SAMPLE = PreviewText(

@@ -35,7 +35,6 @@ class ContextLine(msgspec.Struct, frozen=True, kw_only=True):
     count: str = ""
     heading: str = ""
     """Begins a part of the table."""
-    tone: Tone = "text"
     is_dropped: bool = False
 
 
@@ -170,7 +169,7 @@ def _rows(view: ContextView) -> list[ListRow]:
                 right=f"{line.count:>5}  {line.amount:>6}  {line.percent:>6}".lstrip(),
                 right_tone="muted",
                 detail="dropped" if line.is_dropped else "",
-                tone="dim" if line.is_dropped else line.tone,
+                tone="dim" if line.is_dropped else "text",
             )
         )
     return rows

@@ -35,8 +35,8 @@ T = TypeVar("T")
 class DialogScreen(SheetScreen[T]):
     """A sheet with a title, a text that may be long, what is asked, and the keys."""
 
-    def __init__(self, title: str, text: str | PreviewText = "", *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, title: str, text: str | PreviewText = "") -> None:
+        super().__init__()
         self._heading = title
         self._text = (
             text if isinstance(text, PreviewText) else preview_of("", text) if text else PreviewText()
@@ -106,12 +106,11 @@ class QuestionScreen(DialogScreen[ListRow | None]):
         grace: float = 0.0,
         hands_on: bool = False,
         clock: Callable[[], float] = time.monotonic,
-        id: str | None = None,
     ) -> None:
         """`hands_on`: a letter that comes before the question listens is its answer, a row without an id: it was
         typed by somebody who does not mean the question.
         """
-        super().__init__(title, text, id=id)
+        super().__init__(title, text)
         self.answers = tuple(answers)
         self._hands_on = hands_on
         self._grace = grace
@@ -272,13 +271,12 @@ class TextScreen(DialogScreen[str | None]):
         title: str,
         text: str | PreviewText = "",
         *,
-        placeholder: str = "",
         prefill: str = "",
         is_for_reading: bool = False,
     ) -> None:
         """`is_for_reading`: what stands in it is read from its beginning, with more room for it."""
         super().__init__(title, text)
-        self._editor = PromptEditor(placeholder=placeholder, id="editor")
+        self._editor = PromptEditor(id="editor")
         self._prefill = prefill
         self._is_for_reading = is_for_reading
         if is_for_reading:

@@ -66,8 +66,3 @@ def show_all_keys(screen: Screen[Any]) -> None:
     """Over a screen, all that its line of hints has no room for."""
     hints = screen.query_one(KeyHints).in_force()
     screen.app.push_screen(PageScreen("Keys here", PreviewText(parts=(PreviewPart(text=told_keys(hints)),))))
-
-
-def compare_screen(title: str, left: PreviewText, right: PreviewText, *, note: str = "") -> PageScreen:
-    """Two branches side by side: messages and files of each."""
-    return PageScreen(title, left, right, note=note)

@@ -11,7 +11,6 @@ import msgspec
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.message import Message
 
 from widgets.editor.line_input import LineInput
 from widgets.line import cells
@@ -61,11 +60,10 @@ def bindings_of(actions: Sequence[PickerAction]) -> list[BindingType]:
 
 
 class Picked(msgspec.Struct, frozen=True, kw_only=True):
-    """How a picker ended: which row, by which action (`choose` for Enter), and what was typed."""
+    """How a picker ended: which row, by which action (`choose` for Enter)."""
 
     row: ListRow
     action: str = "choose"
-    query: str = ""
 
 
 class PickerScreen(SheetScreen[Picked | None]):
@@ -89,14 +87,6 @@ class PickerScreen(SheetScreen[Picked | None]):
         Binding("f1", "all_keys", "All keys of this list", show=False, id="tui.select.keys"),
     ]
 
-    class Moved(Message):
-        """Another row is current: for live previews."""
-
-        def __init__(self, screen: "PickerScreen", row: ListRow | None) -> None:
-            super().__init__()
-            self.screen = screen
-            self.row = row
-
     class ActionRequested(ScreenRequest):
         """An action that does not close the picker; answer with `show_rows`."""
 
@@ -105,14 +95,6 @@ class PickerScreen(SheetScreen[Picked | None]):
             self.screen = screen
             self.action = action
             self.row = row
-
-    class QueryChanged(Message):
-        """Another query was typed; told only when the application filters itself."""
-
-        def __init__(self, screen: "PickerScreen", query: str) -> None:
-            super().__init__()
-            self.screen = screen
-            self.query = query
 
     def __init__(
         self,
@@ -129,11 +111,10 @@ class PickerScreen(SheetScreen[Picked | None]):
         preview: Callable[[ListRow], PreviewText] | None = None,
         is_full_height: bool = False,
         filters: bool = True,
-        id: str | None = None,
     ) -> None:
         """`choose`: what Enter does, nothing where it only closes. `empty`: what stands there
         when no row does; where it names keys, made from the person's own."""
-        super().__init__(id=id, classes="full-height" if is_full_height else None)
+        super().__init__(classes="full-height" if is_full_height else None)
         self._title = title
         self._rows = spaced(rows)
         self._query = query
@@ -290,15 +271,12 @@ class PickerScreen(SheetScreen[Picked | None]):
 
     def on_line_input_changed(self, event: LineInput.Changed) -> None:
         event.stop()
-        if not self._filters:
-            self.post_message(self.QueryChanged(self, event.text))
         self._apply(keep="" if event.text else (self.row.id if self.row else ""))
 
     def on_row_list_moved(self, event: RowList.Moved) -> None:
         event.stop()
         if self._preview is not None:
             self.query_one(Preview).show(self._preview(event.row) if event.row else PreviewText())
-        self.post_message(self.Moved(self, event.row))
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
         event.stop()
@@ -308,14 +286,14 @@ class PickerScreen(SheetScreen[Picked | None]):
 
     def action_choose(self) -> None:
         if self.row is not None and not self.row.is_disabled:
-            self.dismiss(Picked(row=self.row, query=self.typed))
+            self.dismiss(Picked(row=self.row))
 
     def action_act(self, action_id: str) -> None:
         action = next(action for action in self.ACTIONS if action.id == action_id)
         if self.row is None and action.needs_row:
             return
         if action.closes and self.row is not None:
-            self.dismiss(Picked(row=self.row, action=action_id, query=self.typed))
+            self.dismiss(Picked(row=self.row, action=action_id))
         else:
             self.post_message(self.ActionRequested(self, action_id, self.row))
 

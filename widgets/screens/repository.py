@@ -79,7 +79,6 @@ class MapScreen(PickerScreen):
 
     def __init__(
         self,
-        title: str,
         places: Sequence[PlaceRow],
         *,
         query: str = "",
@@ -89,7 +88,7 @@ class MapScreen(PickerScreen):
     ) -> None:
         self._places = {place.id: place for place in places}
         super().__init__(
-            title,
+            "Map",
             rows_of(places),
             query=query,
             placeholder="a name, a path, or words of the task",
@@ -103,16 +102,9 @@ class MapScreen(PickerScreen):
             filters=False,
         )
 
-    def show_places(
-        self,
-        places: Sequence[PlaceRow],
-        *,
-        title: str | None = None,
-        note: str | None = None,
-        current: str = "",
-    ) -> None:
+    def show_places(self, places: Sequence[PlaceRow], *, note: str) -> None:
         self._places = {place.id: place for place in places}
-        self.show_rows(rows_of(places), title=title, note=note, current=current)
+        self.show_rows(rows_of(places), note=note)
 
     def on_line_input_changed(self, event: LineInput.Changed) -> None:
         event.stop()
@@ -140,7 +132,7 @@ class MapScreen(PickerScreen):
         if place.is_folder:
             self.post_message(self.Folded(self, row, is_open=not place.is_open))
         else:
-            self.dismiss(Picked(row=row, query=self.typed))
+            self.dismiss(Picked(row=row))
 
     def _place(self) -> PlaceRow | None:
         return self._places.get(self.row.id) if self.row is not None else None

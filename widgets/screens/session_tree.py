@@ -112,9 +112,8 @@ class TreeScreen(SheetScreen[None]):
         describe: Callable[[TreeEntry], TreeEntry] | None = None,
         preview: Callable[[str], PreviewText] | None = None,
         filter: TreeFilter = "default",
-        id: str | None = None,
     ) -> None:
-        super().__init__(id=id, classes="full-height")
+        super().__init__(classes="full-height")
         self.tree_of = EntryTree(entries, leaf, describe)
         self._describe = describe
         self.filter: TreeFilter = filter

@@ -92,13 +92,12 @@ class SessionsScreen(PickerScreen):
         self,
         sessions: Sequence[SessionRow],
         *,
-        scope: Scope = "here",
         preview: Callable[[ListRow], PreviewText] | None = None,
     ) -> None:
         self._sessions = tuple(sessions)
         self._found: Mapping[str, str] = {}
         self._found_for = ""
-        self.scope: Scope = scope if any(one.is_here for one in sessions) else "all"
+        self.scope: Scope = "here" if any(one.is_here for one in sessions) else "all"
         self.is_threaded = True
         self.is_named_only = False
         super().__init__(

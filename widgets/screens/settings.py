@@ -75,18 +75,16 @@ class SettingsScreen(PickerScreen):
         *,
         check: Callable[[str, str], str] | None = None,
         query: str = "",
-        title: str = "Settings",
     ) -> None:
         self._settings = {row.id: row for row in settings}
         self._check = check
         super().__init__(
-            title,
+            "Settings",
             _rows(settings),
             query=query,
             choose="change",
             preview=self._describe,
             is_full_height=True,
-            placeholder="type to filter",
         )
 
     def show_settings(self, settings: Sequence[SettingRow], note: str = "") -> None:

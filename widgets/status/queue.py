@@ -17,8 +17,8 @@ from widgets.legible import on_current
 from widgets.line import Line, plain
 from widgets.textual_inside import keymap_of
 
-Kind = Literal["steer", "followUp", "held"]
-_LABELS: dict[Kind, str] = {"steer": "steers", "followUp": "follows", "held": "held"}
+Kind = Literal["steer", "followUp"]
+_LABELS: dict[Kind, str] = {"steer": "steers", "followUp": "follows"}
 MOST_ROWS = 5
 
 

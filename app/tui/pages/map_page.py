@@ -75,7 +75,6 @@ class MapPage:
         while True:
             await self._find(self._query)
             screen = MapScreen(
-                "Map",
                 [row for _, row in self._rows()],
                 query=self._query,
                 current=current,

@@ -47,11 +47,10 @@ Shown = tuple[MapPlace, PlaceRow]
 
 
 def tree_rows(
-    files: Sequence[str], opened: Collection[str], symbols: Mapping[str, Sequence[Symbol]], folder: str = ""
+    files: Sequence[str], opened: Collection[str], symbols: Mapping[str, Sequence[Symbol]]
 ) -> Iterator[Shown]:
     """`files`: sorted; `opened`: folders, with a slash at their end, and files whose insides are shown."""
-    start = bisect_left(files, folder)
-    yield from _inside(files, start, bisect_left(files, folder + _LAST), folder, 0, opened, symbols)
+    yield from _inside(files, 0, len(files), "", 0, opened, symbols)
 
 
 def _inside(

@@ -23,7 +23,7 @@ from app.values.messages import AssistantMessage, UserMessage
 from app.values.usage import dollars
 from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import GRACE, QuestionScreen
-from widgets.screens.pages import compare_screen
+from widgets.screens.pages import PageScreen
 from widgets.screens.preview import PreviewPart, PreviewText, preview_of
 from widgets.screens.session_tree import TreeScreen
 
@@ -204,7 +204,7 @@ class TreePage(msgspec.Struct, frozen=True):
         ]
         parted = text_of_entry(log.entry(ancestor)) if ancestor else "at the beginning"
         note = f"they part at: {one_line(parted, 40)}"
-        await self.ask(compare_screen("Two branches", sides[0], sides[1], note=note))
+        await self.ask(PageScreen("Two branches", *sides, note=note))
 
 
 def _after(path: Sequence[Entry], ancestor_id: str | None) -> Sequence[Entry]:

@@ -3,7 +3,10 @@
 import asyncio
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from tools.base import ToolContext
+from tools.results import ToolResult
 
 R = TypeVar("R")
 
@@ -38,6 +41,17 @@ async def in_thread(work: Callable[[Stop], R]) -> R:
     except asyncio.CancelledError:
         stop.set()
         raise
+
+
+class InThread:
+    """What a tool does, where a thread does all of it. Who has more to do with the result than to wait for it does that
+    in the same thread, with `work`: one way there costs more than most of what is done."""
+
+    def __init__(self, work: Callable[[Any, ToolContext, Stop], ToolResult]) -> None:
+        self.work = work
+
+    async def __call__(self, arguments: Any, context: ToolContext) -> ToolResult:
+        return await in_thread(lambda stop: self.work(arguments, context, stop))
 
 
 async def to_the_end(work: Callable[[], R]) -> R:

@@ -15,6 +15,7 @@ class Place:
     def __init__(self, touches: Touches, behind: tuple["Place", ...]) -> None:
         self.touches = touches
         self._behind = behind
+        self.has_to_wait = bool(behind)
         self._left = asyncio.Event()
         self._followers: list[Place] = []
         for earlier in behind:

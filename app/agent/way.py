@@ -16,6 +16,9 @@
 9. its secrets are masked;
 10. extensions are asked (`after_tool`), unless the call was stopped.
 
+A thread looks at files for 3 and 4 at once; and what a tool does in a thread (`tools.threads.InThread`) is done there
+together with 6, 8 and 9.
+
 Whatever goes wrong is a result; only that somebody stops the call goes through. What is told and recorded is up to the
 caller: `app.agent.calls` for those of an answer, `app.engine.nested` for those within a call.
 """
@@ -33,7 +36,8 @@ from app.agent.outcomes import checked, failure, in_words, not_found
 from app.values.content import ToolCall
 from tools.base import Tool, ToolContext, ToolError
 from tools.results import ToolResult
-from tools.touches import NOTHING, Touches, TouchesFiles
+from tools.threads import InThread, Stop, Stopped, in_thread
+from tools.touches import NOTHING, TouchesFiles
 
 Progress = Callable[[ToolResult], None]
 
@@ -66,25 +70,33 @@ async def open_gate(
 
 
 class Masks(Protocol):
-    """What becomes of the secrets in a call. Raises `ToolError` where a mark does not belong."""
+    """What becomes of the secrets in a call."""
 
-    async def begin(
+    @property
+    def are_needed(self) -> bool:
+        """False: there is nothing to mask, and nobody to be asked in a thread."""
+        ...
+
+    def begin(
         self, tool: Tool, shown: dict[str, Any], arguments: Any, context: ToolContext
     ) -> dict[str, Any] | None:
-        """The arguments with which it runs, or None where nothing in them is a mark."""
+        """The arguments with which it runs, or None where nothing in them is a mark. For a thread. Raises `ToolError`
+        where a mark does not belong."""
         ...
 
     def progress(self, result: ToolResult) -> ToolResult: ...
 
-    async def result(
-        self, tool: Tool, arguments: Any, context: ToolContext, result: ToolResult
-    ) -> ToolResult: ...
+    def result(self, tool: Tool, arguments: Any, context: ToolContext, result: ToolResult) -> ToolResult:
+        """For a thread."""
+        ...
 
 
 class NoMasks:
     """Nothing is masked."""
 
-    async def begin(
+    are_needed = False
+
+    def begin(
         self, tool: Tool, shown: dict[str, Any], arguments: Any, context: ToolContext
     ) -> dict[str, Any] | None:
         return None
@@ -92,9 +104,7 @@ class NoMasks:
     def progress(self, result: ToolResult) -> ToolResult:
         return result
 
-    async def result(
-        self, tool: Tool, arguments: Any, context: ToolContext, result: ToolResult
-    ) -> ToolResult:
+    def result(self, tool: Tool, arguments: Any, context: ToolContext, result: ToolResult) -> ToolResult:
         return result
 
 
@@ -139,15 +149,15 @@ class Way:
         tool = tools.get(call.name)
         if tool is None:
             return not_found(call.name, tuple(tools))
+        told, looked_at = partial(self._tell, progress), _LookedAt()
         try:
             shown = named(tool, _readable(call))
             arguments = _fitting(tool, shown)
-            told, touched = self._masked_progress(progress), _Touched()
-            gate = partial(
-                self._gate,
-                tool=tool,
-                beside=lambda: touched.look(arguments, self._tool_context(call, told)),
-            )
+
+            def look() -> None:
+                looked_at.take(arguments, self._tool_context(call, told))
+
+            gate = partial(self._gate, tool=tool, beside=look)
             for ask in (self._hooks.before_tool, gate):
                 verdict = await _asked(ask(call, shown, self._parent_id))
                 if verdict.is_blocked:
@@ -155,11 +165,12 @@ class Way:
                 if verdict.arguments is not None:
                     shown = named(tool, verdict.arguments)
                     arguments = _fitting(tool, shown)
-            context = self._tool_context(call, told)  # as it is now: whoever was asked took their time
-            touches = await touched.of(arguments, context)
+            if looked_at.arguments is not arguments:  # whoever was asked took their time, or changed them
+                await asyncio.to_thread(look)
         except ToolError as problem:
             return failure(str(problem), problem.details)
-        place = self._order.take(touches)
+        place, context = self._order.take(looked_at.touches), looked_at.context
+        assert context is not None
         context.is_waited_for = lambda: self._parent_id is not None or place.is_waited_for
         return Prepared(
             call=call,
@@ -173,41 +184,60 @@ class Way:
     async def run(self, prepared: Prepared) -> ToolResult:
         """What comes of it. Raises only what stops it."""
         try:
-            await prepared.place.reached()
-            result = await self._masked(prepared, await self._outcome(prepared))
+            if prepared.place.has_to_wait:
+                await prepared.place.reached()
+            work = prepared.tool.run
+            if isinstance(work, InThread):
+                result = await in_thread(partial(self._in_one_go, prepared, work))
+            else:
+                result = await self._step_by_step(prepared)
             if is_being_cancelled():
                 return result
             return await self._consulted(prepared, result)
         finally:
             prepared.place.leave()
 
-    def _masked_progress(self, progress: Progress) -> Progress:
-        def tell(result: ToolResult) -> None:
-            progress(self._masks.progress(result) if isinstance(result, ToolResult) else result)  # pyright: ignore[reportUnnecessaryIsInstance]
+    def _tell(self, progress: Progress, result: ToolResult) -> None:
+        """A result so far."""
+        progress(self._masks.progress(result) if isinstance(result, ToolResult) else result)  # pyright: ignore[reportUnnecessaryIsInstance]
 
-        return tell
-
-    async def _outcome(self, prepared: Prepared) -> ToolResult:
-        name, tool = prepared.call.name, prepared.tool
+    def _in_one_go(self, prepared: Prepared, work: InThread, stop: Stop) -> ToolResult:
+        """All that a thread can do, in one."""
         try:
-            arguments = prepared.arguments
-            turned = await self._masks.begin(tool, prepared.shown_arguments, arguments, prepared.context)
-            if turned is not None:
-                arguments = _fitting(tool, turned)
-            return checked(name, await tool.run(arguments, prepared.context))
-        except ToolError as problem:
-            return checked(name, failure(str(problem), problem.details))
-        except asyncio.CancelledError:
+            done = work.work(self._turned(prepared), prepared.context, stop)
+            result = checked(prepared.call.name, done)
+        except Stopped:
+            raise
+        except BaseException as problem:  # noqa: BLE001  (a tool can never take the loop down, not even by SystemExit)
+            result = _failed(prepared.call.name, problem)
+        return self._masked(prepared, result)
+
+    async def _step_by_step(self, prepared: Prepared) -> ToolResult:
+        """With a thread for what is masked, where anything is."""
+        arguments = prepared.arguments
+        try:
+            if self._masks.are_needed:
+                arguments = await asyncio.to_thread(self._turned, prepared)
+            result = checked(prepared.call.name, await prepared.tool.run(arguments, prepared.context))
+        except asyncio.CancelledError as problem:
             if is_being_cancelled():
                 raise
-            return failure(f"Tool {name} was cancelled")
+            result = _failed(prepared.call.name, problem)
         except BaseException as problem:  # noqa: BLE001  (a tool can never take the loop down, not even by SystemExit)
-            return failure(f"Tool {name} failed: {in_words(problem)}")
+            result = _failed(prepared.call.name, problem)
+        return await asyncio.to_thread(self._masked, prepared, result) if self._masks.are_needed else result
 
-    async def _masked(self, prepared: Prepared, result: ToolResult) -> ToolResult:
+    def _turned(self, prepared: Prepared) -> Any:
+        """The arguments with which it runs: with secrets where marks stood for them."""
+        turned = self._masks.begin(
+            prepared.tool, prepared.shown_arguments, prepared.arguments, prepared.context
+        )
+        return prepared.arguments if turned is None else _fitting(prepared.tool, turned)
+
+    def _masked(self, prepared: Prepared, result: ToolResult) -> ToolResult:
         """Closed where it fails: what could not be masked enters no session."""
         try:
-            return await self._masks.result(prepared.tool, prepared.arguments, prepared.context, result)
+            return self._masks.result(prepared.tool, prepared.arguments, prepared.context, result)
         except Exception as problem:  # noqa: BLE001  (whatever is wrong with a result of foreign code)
             return failure(f"The result of {prepared.call.name} could not be masked: {in_words(problem)}")
 
@@ -236,6 +266,14 @@ async def _asked(question: Coroutine[Any, Any, Verdict]) -> Verdict:
     return Verdict(
         is_blocked=True, reason=f"Tool execution was blocked: the check before it failed: {reason}"
     )
+
+
+def _failed(name: str, problem: BaseException) -> ToolResult:
+    if isinstance(problem, ToolError):
+        return checked(name, failure(str(problem), problem.details))
+    if isinstance(problem, asyncio.CancelledError):
+        return failure(f"Tool {name} was cancelled")
+    return failure(f"Tool {name} failed: {in_words(problem)}")
 
 
 def is_being_cancelled() -> bool:
@@ -282,25 +320,20 @@ def _blocked(verdict: Verdict) -> ToolResult:
     return msgspec.structs.replace(told, terminate=verdict.terminate)
 
 
-class _Touched:
-    """What a call touches with the arguments with which it runs, looked at once."""
+class _LookedAt:
+    """What a call touches with the arguments with which it runs, and what it is given, as of the moment it was let
+    run."""
 
     def __init__(self) -> None:
-        self._looked_at: Any = None
-        self._found = NOTHING
+        self.arguments: Any = None
+        self.context: ToolContext | None = None
+        self.touches = NOTHING
 
-    def look(self, arguments: Any, context: ToolContext) -> None:
+    def take(self, arguments: Any, context: ToolContext) -> None:
         """For a thread."""
-        self._looked_at, self._found = arguments, NOTHING
+        self.arguments, self.context, self.touches = arguments, context, NOTHING
         if isinstance(arguments, TouchesFiles):
             try:
-                self._found = arguments.touches(context)
+                self.touches = arguments.touches(context)
             except (ToolError, OSError, ValueError):
                 pass  # The tool itself says what is wrong with its path.
-
-    async def of(self, arguments: Any, context: ToolContext) -> Touches:
-        if self._looked_at is not arguments:
-            if not isinstance(arguments, TouchesFiles):
-                return NOTHING
-            await asyncio.to_thread(self.look, arguments, context)
-        return self._found

@@ -2,7 +2,6 @@
 a mark becomes the secret again, in the file that it came from and nowhere else.
 """
 
-import asyncio
 import re
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,37 +42,36 @@ class MaskedCalls:
         self._stood_for: OrderedDict[str, dict[str, str]] = OrderedDict()
         """By real path: what marks stood for in that file when it was last looked at."""
 
-    async def begin(
+    @property
+    def are_needed(self) -> bool:
+        return self._masking.mask() is not None
+
+    def begin(
         self, tool: Tool, shown: dict[str, Any], arguments: Any, context: ToolContext
     ) -> dict[str, Any] | None:
         """Before a call runs. The arguments with the secrets of the file that it changes, or None if there are none.
-        Raises `ToolError` for a mark that does not belong there."""
-        if self._masking.mask() is None:
+        Raises `ToolError` for a mark that does not belong there. For a thread."""
+        if not self.are_needed:
             return None
         texts = tuple(texts_of(shown))
-        has_mark = tool.name in TURNS_BACK and any(BEGINNING in text for text in texts)
-        touching = arguments if has_mark and isinstance(arguments, TouchesFiles) else None
-        return await asyncio.to_thread(self._begun, shown, texts, touching, context)
-
-    def _begun(
-        self,
-        shown: dict[str, Any],
-        texts: tuple[str, ...],
-        touching: TouchesFiles | None,
-        context: ToolContext,
-    ) -> dict[str, Any] | None:
         self._look_around(context, texts)
-        return self._turned_back(shown, touching, context) if touching is not None else None
+        if (
+            tool.name in TURNS_BACK
+            and any(BEGINNING in text for text in texts)
+            and isinstance(arguments, TouchesFiles)
+        ):
+            return self._turned_back(shown, arguments, context)
+        return None
 
     def progress(self, result: ToolResult) -> ToolResult:
         """What a tool says on its way."""
-        return result if self._masking.mask() is None else self._masked(result, "")
+        return self._masked(result, "") if self.are_needed else result
 
     def before(
         self, result: ToolResult, real_paths: Sequence[str], context: ToolContext, where: str = ""
     ) -> ToolResult:
         """What is told of files while a call is only arriving; for a thread."""
-        if self._masking.mask() is None:
+        if not self.are_needed:
             return result
         texts = (result.text, *texts_of(result.details))
         self._look_around(context, ())
@@ -83,15 +81,10 @@ class MaskedCalls:
                     self._masking.known.look_into(Path(path))
         return self._masked(result, where)
 
-    async def result(
-        self, tool: Tool, arguments: Any, context: ToolContext, result: ToolResult
-    ) -> ToolResult:
-        """What came of a call, as it enters the session."""
-        if self._masking.mask() is None:
+    def result(self, tool: Tool, arguments: Any, context: ToolContext, result: ToolResult) -> ToolResult:
+        """What came of a call, as it enters the session. For a thread."""
+        if not self.are_needed:
             return result
-        return await asyncio.to_thread(self._result, tool, arguments, context, result)
-
-    def _result(self, tool: Tool, arguments: Any, context: ToolContext, result: ToolResult) -> ToolResult:
         said = getattr(arguments, "path", None)
         path = (
             absolute(said, context.cwd)

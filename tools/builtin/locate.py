@@ -1,6 +1,5 @@
 """The `locate` tool: where in a repository a name is, or what a task is likely about."""
 
-import asyncio
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -16,6 +15,7 @@ from tools.patterns import late
 from tools.results import Card, TextBlock, ToolResult, text_result
 from tools.schema import schema_of
 from tools.text import one_line, visible
+from tools.threads import InThread, Stop
 from tools.workspace import Workspace, workspace_of
 
 _NAME = late(r"`?(?:[^\W\d]|\$)[\w$]*(?:(?:\.|::|#|->)(?:[^\W\d]|\$)[\w$]*)*(?:\(\))?`?")
@@ -40,20 +40,20 @@ def locate_tool() -> Tool:
         ),
         schema=schema_of(LocateArguments),
         arguments=LocateArguments,
-        run=_run,
+        run=InThread(_run),
         show=_show,
         snippet="Find where a symbol is, or the files a task is about",
         is_read_only=True,
     )
 
 
-async def _run(arguments: LocateArguments, context: ToolContext) -> ToolResult:
+def _run(arguments: LocateArguments, context: ToolContext, stop: Stop) -> ToolResult:
     about = arguments.about.strip()
     if not about:
         raise ToolError("about is empty. Pass a symbol's name, or words of the task.")
     workspace = workspace_of(context)
     folder = located(workspace, arguments.path, context)
-    return await asyncio.to_thread(_located, workspace, folder, about, uses=bool(arguments.uses))
+    return _located(workspace, folder, about, uses=bool(arguments.uses))
 
 
 def _located(workspace: Workspace, folder: str, about: str, *, uses: bool) -> ToolResult:

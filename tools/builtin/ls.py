@@ -1,6 +1,5 @@
 """The `ls` tool: the entries of one directory."""
 
-import asyncio
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -16,6 +15,7 @@ from tools.results import Card, ListBlock, TextBlock, TextPart, ToolResult
 from tools.schema import schema_of
 from tools.spellings import FOLDER, PATH, speller
 from tools.text import visible
+from tools.threads import InThread, Stop
 from tools.touches import Touches
 from tools.workspace import Workspace, workspace_of
 
@@ -40,19 +40,17 @@ def ls_tool() -> Tool:
         schema=schema_of(LsArguments),
         arguments=LsArguments,
         prepare=speller(LsArguments, PATH, FOLDER, dict.fromkeys(("head", "max_results"), "limit")),
-        run=_run,
+        run=InThread(_run),
         show=show_list,
         snippet="List directory contents",
         is_read_only=True,
     )
 
 
-async def _run(arguments: LsArguments, context: ToolContext) -> ToolResult:
-    workspace = workspace_of(context)
-    listing = await asyncio.to_thread(
-        _list, workspace, arguments.path, context, arguments.limit or MAX_ENTRIES
+def _run(arguments: LsArguments, context: ToolContext, stop: Stop) -> ToolResult:
+    return listing_result(
+        _list(workspace_of(context), arguments.path, context, arguments.limit or MAX_ENTRIES)
     )
-    return listing_result(listing)
 
 
 def _list(workspace: Workspace, raw: str | None, context: ToolContext, limit: int) -> Listing:

@@ -30,7 +30,7 @@ from tools.results import Card, FileBlock, ImageBlock, ImagePart, TextBlock, Tex
 from tools.schema import UNDECLARED, schema_of
 from tools.spellings import PATH, speller
 from tools.text import one_line, visible
-from tools.threads import Stop, in_thread
+from tools.threads import InThread, Stop
 from tools.touches import NOTHING, Touches
 from tools.workspace import Workspace, workspace_of
 
@@ -80,7 +80,7 @@ def read_tool() -> Tool:
         schema=schema_of(ReadArguments),
         arguments=ReadArguments,
         prepare=_spelled,
-        run=_run,
+        run=InThread(_run),
         show=_show,
         snippet="Read files",
         guidelines=("Use read to look into files, not cat or sed",),
@@ -106,11 +106,10 @@ class _Target(msgspec.Struct, frozen=True, kw_only=True):
     request: Request
 
 
-async def _run(arguments: ReadArguments, context: ToolContext) -> ToolResult:
-    workspace = workspace_of(context)
+def _run(arguments: ReadArguments, context: ToolContext, stop: Stop) -> ToolResult:
     if not arguments.path.strip():
         raise ToolError("The path is empty. Pass the file to read.")
-    return await in_thread(lambda stop: _read(arguments, context, workspace, stop))
+    return _read(arguments, context, workspace_of(context), stop)
 
 
 def _read(arguments: ReadArguments, context: ToolContext, workspace: Workspace, stop: Stop) -> ToolResult:

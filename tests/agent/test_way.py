@@ -1,0 +1,130 @@
+"""The way of a call comes to the same for a tool that awaits and for one whose work is a thread's."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from app.agent.way import NoMasks
+from app.providers.scripted import call, say
+from tests.agent.stage import Stage, plain, tool
+from tools.base import Tool, ToolContext, ToolError
+from tools.results import ToolResult, text_result
+from tools.threads import InThread, Stop
+
+Work = Callable[[], ToolResult]
+
+
+def awaiting(work: Work) -> Tool:
+    async def run(arguments: Any, context: ToolContext) -> ToolResult:
+        return work()
+
+    return tool("odd", run)
+
+
+def in_thread(work: Work) -> Tool:
+    return tool("odd", InThread(lambda arguments, context, stop: work()))
+
+
+both = pytest.mark.parametrize("made", [awaiting, in_thread])
+
+
+class WatchedMasks(NoMasks):
+    """Notes in which thread it is asked, and masks nothing."""
+
+    are_needed = True
+
+    def __init__(self) -> None:
+        self.threads: list[int] = []
+
+    def begin(self, tool: Any, shown: Any, arguments: Any, context: Any) -> None:
+        self.threads.append(threading.get_ident())
+
+    def result(self, tool: Any, arguments: Any, context: Any, result: ToolResult) -> ToolResult:
+        self.threads.append(threading.get_ident())
+        return result
+
+
+class BrokenMasks(WatchedMasks):
+    def result(self, tool: Any, arguments: Any, context: Any, result: ToolResult) -> ToolResult:
+        raise OSError("no key")
+
+
+async def played(made: Tool, masks: NoMasks | None = None) -> Stage:
+    stage = Stage(call("odd"), say("ok"), tools=[made])
+    stage.ports = msgspec.structs.replace(stage.ports, masks=masks or NoMasks())
+    async with asyncio.timeout(10):
+        await stage.run("go")
+    assert plain(stage.conversation[-1]) == "ok"
+    return stage
+
+
+@both
+@pytest.mark.parametrize(
+    ("problem", "told"),
+    [
+        (ToolError("no such place"), "no such place"),
+        (RuntimeError("x"), "Tool odd failed: RuntimeError: x"),
+        (SystemExit(1), "Tool odd failed: SystemExit: 1"),
+        (asyncio.CancelledError(), "Tool odd was cancelled"),
+    ],
+)
+async def test_what_a_tool_raises_is_its_result(
+    made: Callable[[Work], Tool], problem: BaseException, told: str
+) -> None:
+    def work() -> ToolResult:
+        raise problem
+
+    stage = await played(made(work), WatchedMasks())
+    assert stage.result_texts == [told]
+    assert stage.results[0].is_error
+
+
+@both
+async def test_what_is_no_result_is_told_as_that(made: Callable[[Any], Tool]) -> None:
+    stage = await played(made(lambda: 7))
+    assert stage.result_texts == ["Tool odd returned int instead of a result"]
+
+
+@both
+async def test_what_could_not_be_masked_enters_no_session(made: Callable[[Work], Tool]) -> None:
+    stage = await played(made(lambda: text_result("the secret")), BrokenMasks())
+    assert stage.result_texts == ["The result of odd could not be masked: OSError: no key"]
+    assert stage.results[0].is_error
+
+
+async def test_a_tool_of_a_thread_is_masked_in_that_thread() -> None:
+    masks, worked = WatchedMasks(), list[int]()
+
+    def work() -> ToolResult:
+        worked.append(threading.get_ident())
+        return text_result("done")
+
+    await played(in_thread(work), masks)
+    assert masks.threads == worked * 2
+    assert threading.get_ident() not in masks.threads
+
+
+async def test_nobody_looks_at_what_a_thread_brings_behind_an_abort() -> None:
+    masks, has_begun = WatchedMasks(), threading.Event()
+
+    def work(arguments: Any, context: ToolContext, stop: Stop) -> ToolResult:
+        has_begun.set()
+        while True:
+            stop.check()
+
+    stage = Stage(call("odd"), tools=[tool("odd", InThread(work))])
+    stage.ports = msgspec.structs.replace(stage.ports, masks=masks)
+
+    async def abort() -> None:
+        await asyncio.to_thread(has_begun.wait)
+        stage.abort.set()
+
+    async with asyncio.timeout(10):
+        await asyncio.gather(stage.run("go"), abort())
+        await asyncio.get_running_loop().shutdown_default_executor()
+    assert stage.result_texts == ["Operation aborted"]
+    assert len(masks.threads) == 1

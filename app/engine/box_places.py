@@ -11,7 +11,7 @@ import msgspec
 
 from app.engine.options import SessionOptions
 from app.engine.whereabouts import Whereabouts, temporary_folders
-from app.permits.credentials import daemons, shown_to
+from app.permits.credentials import DAEMONS, shown_to
 from app.permits.secrets import FOLDERS, HOME_FILES, NAMES, OTHERS_FILES, START_UP, START_UP_FOLDERS
 from tools.box.places import caches, git_places, guarded_in, real, sockets
 from tools.box.policy import Box, BoxKind, BoxNetwork, covering, outermost
@@ -130,7 +130,7 @@ class BoxPlaces:
         agent = os.path.realpath(os.environ.get("SSH_AUTH_SOCK") or "/")
         if ".ssh" in shown:
             files = tuple(path for path in files if path != agent)
-        if leave.programs and leave.programs <= daemons():
+        if leave.programs and leave.programs <= DAEMONS:
             files = tuple(path for path in files if "docker" not in path and "podman" not in path)
             folders = tuple(path for path in folders if "docker" not in path and "podman" not in path)
         folders += tuple(path for path in wanted if is_dir(Path(path)))

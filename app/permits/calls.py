@@ -7,13 +7,14 @@ from typing import NamedTuple
 import msgspec
 
 from app.permits.letters import STRICTNESS, Finding, Letter
-from app.permits.options import Taken, row, take
+from app.permits.options import MAY_BE_OPTION, Taken, row, take
 from app.permits.paths import PathGround
 from app.permits.place import CommandPlace
 from app.permits.scope import ShellScope
 from app.permits.words import UNKNOWN, Word
 
 HELP = frozenset({"--version", "--help", "-V"})
+SAYS_WHAT_IT_IS = Finding("R", "says what it is")
 
 
 class Feed(NamedTuple):
@@ -65,6 +66,10 @@ class Call:
     def is_fed_by_network(self) -> bool:
         return self.feed is not None and self.feed.network
 
+    def with_words(self, name: str, words: Sequence[Word]) -> "Call":
+        """The same program, or another, with other words."""
+        return Call(name, words, self.ground, self.feed, self.run, self.script)
+
     def run(self, words: Sequence[Word], feed: Feed | None = None, is_of_project: bool = False) -> None:
         """Judges another command that this one starts; `is_of_project`: one of the project's environment."""
         self.has_inner = True
@@ -93,8 +98,6 @@ class Usual(msgspec.Struct, frozen=True, kw_only=True):
     """What the second of two is instead."""
     deep: str = ""
     """Options with which folders are read recursively."""
-    is_harmless_as_help: bool = True
-    single_dash: bool = False
 
 
 Judge = Callable[[Call], "list[Finding]"]
@@ -107,14 +110,19 @@ def table(*rows: tuple[str, Row]) -> Table:
     return {name: what for names, what in rows for name in names.split()}
 
 
+def always(letter: Letter, why: str) -> Usual:
+    """A program that does this whatever its words are."""
+    return Usual(letter=letter, why=why, operands="text")
+
+
 def judge_usual(call: Call, usual: Usual) -> list[Finding]:
-    if usual.is_harmless_as_help and asks_for_help(call):
-        return [Finding("R", "says what it is")]
-    taken = take(call.words, row(usual.options), single_dash=usual.single_dash)
+    if asks_for_help(call):
+        return [SAYS_WHAT_IT_IS]
+    taken = take(call.words, row(usual.options))
     found = [Finding(usual.letter, usual.why)]
     found += judge_options(call, taken)
     if not taken.is_sure and has_power(usual.options):
-        found.append(Finding("U", "a word that only the run will tell may be an option"))
+        found.append(MAY_BE_OPTION)
     deeply = usual.operands == "tree" or bool(usual.deep and taken.has(*usual.deep.split()))
     role = "read" if usual.operands == "tree" else usual.operands
     operands = taken.operands
@@ -137,11 +145,15 @@ def asks_for_help(call: Call) -> bool:
     return len(words) == 1 and words[0].text in HELP
 
 
+def answers_help(judge: Judge) -> Judge:
+    """Asked for help or its version a program says what it is; else it does what `judge` finds."""
+    return lambda call: [SAYS_WHAT_IT_IS] if asks_for_help(call) else judge(call)
+
+
 def has_power(options: str) -> bool:
     """Whether any of these options does more than reading."""
-    return any(role and role not in ("read", "list") for _, role in row(options).short.values()) or any(
-        role and role not in ("read", "list") for _, role in row(options).long.values()
-    )
+    known = row(options)
+    return any(role not in ("", "read", "list") for _, role in (*known.short.values(), *known.long.values()))
 
 
 def judge_options(call: Call, taken: Taken) -> list[Finding]:

@@ -124,14 +124,14 @@ class Expansions:
             value = self._substituted(node, scope)
             return value, UNKNOWN in value or bool(_SPLITTING.search(value))
         if kind == "arithmetic_expansion":
-            self._within(node)
+            self.judge_within(node)
             return STAR, False
         if kind == "brace_expression":
             return STAR, False
         if kind == "process_substitution":
             self._inner(node)
             return UNKNOWN, False
-        self._within(node)
+        self.judge_within(node)
         self._doubt(f"a word could not be read: {kind.lower()}")
         return UNKNOWN, True
 
@@ -185,7 +185,7 @@ class Expansions:
             elif child.type == "command_substitution":
                 texts.append(self._substituted(child, scope))
             elif child.type == "arithmetic_expansion":
-                self._within(child)
+                self.judge_within(child)
                 texts.append(STAR)
             else:
                 texts.append(self.text(child))
@@ -196,7 +196,7 @@ class Expansions:
         text = self.text(node)
         name = text[2:-1] if node.type == "expansion" else text[1:]
         if not re.fullmatch(r"\w+|[@*?#$!-]", name):
-            self._within(node)
+            self.judge_within(node)
             if node.type == "expansion":
                 self._assigned_within(text, scope)
                 if "`" in text:
@@ -239,7 +239,7 @@ class Expansions:
         feed = self._inner(node)
         return feed.text.rstrip("\n") if feed.text is not None else UNKNOWN
 
-    def _within(self, node: Node) -> None:
+    def judge_within(self, node: Node) -> None:
         """Commands somewhere inside."""
         waiting = list(reversed(node.children))
         while waiting:
@@ -248,9 +248,6 @@ class Expansions:
                 self._inner(child)
             elif child.child_count:
                 waiting += reversed(child.children)
-
-    def judge_within(self, node: Node) -> None:
-        self._within(node)
 
 
 def _unescaped(text: str) -> str:

@@ -72,20 +72,12 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def strictest(letters: Iterable[Letter]) -> Letter:
-    found: Letter = "R"
-    for letter in letters:
-        if STRICTNESS[letter] > STRICTNESS[found]:
-            found = letter
-    return found
+    return max(letters, key=STRICTNESS.__getitem__, default=None) or "R"
 
 
-def worst(findings: Iterable[Finding]) -> Finding | None:
-    """The first of the strictest."""
-    found: Finding | None = None
-    for one in findings:
-        if found is None or STRICTNESS[one.letter] > STRICTNESS[found.letter]:
-            found = one
-    return found
+def worst(findings: Iterable[Finding]) -> Finding:
+    """The first of the strictest; there has to be one."""
+    return max(findings, key=lambda one: STRICTNESS[one.letter])
 
 
 def verdict_of(parts: Iterable[CallPart]) -> Judgement:

@@ -9,7 +9,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from app.permits.letters import Finding
 from app.permits.words import Word
+
+MAY_BE_OPTION = Finding("U", "a word that only the run will tell may be an option")
 
 
 class Option(NamedTuple):
@@ -29,6 +32,11 @@ class Taken(NamedTuple):
 
     def values(self, *names: str) -> list[Word]:
         return [option.value for option in self.options if option.name in names and option.value is not None]
+
+    @property
+    def doubt(self) -> list[Finding]:
+        """What there is to be said of it where it is not sure."""
+        return [] if self.is_sure else [MAY_BE_OPTION]
 
 
 class OptionRow(NamedTuple):

@@ -5,7 +5,7 @@ A path is judged by its own name and by what it is after its links are followed;
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from app.permits.letters import Finding, worst
 from app.permits.place import CommandPlace
@@ -76,8 +76,8 @@ class PathGround:
         if word.from_network or word.is_pipe:
             return READS
         if word.text == TORN:
-            return self._strictest(self._read(folder, True) for folder in self.scope.folders)
-        return self._strictest(self._read(form, deeply) for form, _ in self._with_others(word.text))
+            return worst(self._read(folder, True) for folder in self.scope.folders)
+        return worst(self._read(form, deeply) for form, _ in self._with_others(word.text))
 
     def _read(self, path: str, deeply: bool) -> Finding:
         place = self.place
@@ -108,7 +108,7 @@ class PathGround:
         why = self._plants(f"/{word.text}") if word.text.startswith(UNKNOWN) else None
         if why is not None:
             return Finding("F", f"writes {self.shown(word.text)}: {why}")
-        return self._strictest(self._write(form, is_real) for form, is_real in self._with_others(word.text))
+        return worst(self._write(form, is_real) for form, is_real in self._with_others(word.text))
 
     def _write(self, path: str, is_real: bool) -> Finding:
         if _NO_FILE.fullmatch(path):
@@ -139,7 +139,7 @@ class PathGround:
         ]
         if moves and all(one.letter != "F" for one in found):
             found.append(self._moved_secret(word))
-        return self._strictest(found)
+        return worst(found)
 
     def _moved_secret(self, word: Word) -> Finding:
         found = self.read(word)
@@ -244,11 +244,6 @@ class PathGround:
         found = plants(path, place.home, place.own)
         if found is None and place.real_home and place.real_home != place.home:
             return plants(path, place.real_home, place.own)
-        return found
-
-    def _strictest(self, findings: Iterable[Finding]) -> Finding:
-        found = worst(findings)
-        assert found is not None
         return found
 
     def shown(self, path: str) -> str:

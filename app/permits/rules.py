@@ -17,6 +17,7 @@ import msgspec
 
 from app.permits.letters import CallPart
 from app.permits.place import CommandPlace
+from tools.patterns import late
 
 Deed = Literal["allow", "ask", "deny"]
 Origin = Literal["user", "folder", "project", "session"]
@@ -25,6 +26,8 @@ Kind = Literal["bash", "edit", "write", "read", "net", "tool"]
 
 KINDS: tuple[Kind, ...] = ("bash", "edit", "write", "read", "net", "tool")
 _LONGEST = 2_000
+_WILDCARDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+_WILDCARD = late(r"(\*\*/|\*\*|\*|\?)")
 _SHOWING = ("grep", "ast_grep", "ast_edit", "edit")
 """They show lines as `read` does; an edit those that it does not fit, or that it changed."""
 
@@ -196,10 +199,7 @@ def is_host_named(rule: PermitRule, host: str, port: int) -> bool:
 def matches_path(pattern: str, path: str, place: CommandPlace) -> bool:
     """A path pattern: `**` also goes through folders, `*` does not."""
     form = re.compile(path_form(pattern, place.workspace, place.home), re.DOTALL)
-    real = place.resolve(path)
-    return (form.fullmatch(real) is not None and form.fullmatch(path) is not None) or form.fullmatch(
-        real
-    ) is not None
+    return form.fullmatch(place.resolve(path)) is not None
 
 
 def path_form(pattern: str, workspace: str, home: str) -> str:
@@ -208,29 +208,8 @@ def path_form(pattern: str, workspace: str, home: str) -> str:
         pattern = home + pattern[1:]
     elif not pattern.startswith("/"):
         pattern = f"{workspace}/{pattern}"
-    return _form_of(pattern)
-
-
-def _form_of(pattern: str) -> str:
-    out: list[str] = []
-    at = 0
-    while at < len(pattern):
-        if pattern.startswith("**/", at):
-            out.append("(?:.*/)?")
-            at += 3
-        elif pattern.startswith("**", at):
-            out.append(".*")
-            at += 2
-        elif pattern[at] == "*":
-            out.append("[^/]*")
-            at += 1
-        elif pattern[at] == "?":
-            out.append("[^/]")
-            at += 1
-        else:
-            out.append(re.escape(pattern[at]))
-            at += 1
-    return "".join(out)
+    pieces = _WILDCARD.split(pattern)
+    return "".join(_WILDCARDS.get(piece) or re.escape(piece) for piece in pieces)
 
 
 def offered(part: CallPart, tool: str, place: CommandPlace) -> tuple[str, ...]:

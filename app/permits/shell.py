@@ -11,7 +11,7 @@ from tree_sitter import Node, Parser
 
 from app.permits.calls import Feed
 from app.permits.expansions import Expansions
-from app.permits.letters import STRICTNESS, CallPart, Finding, Judgement, verdict_of
+from app.permits.letters import CallPart, Finding, Judgement, verdict_of, worst
 from app.permits.paths import PathGround
 from app.permits.place import CommandPlace
 from app.permits.scope import ShellScope
@@ -129,25 +129,22 @@ class ShellReading:
         self, text: str, findings: Sequence[Finding], words: Sequence[Word] | None, hosts: Sequence[str] = ()
     ) -> None:
         """A part, with the strictest that was found of it."""
-        worst = findings[0]
-        for one in findings:
-            if STRICTNESS[one.letter] > STRICTNESS[worst.letter]:
-                worst = one
+        found = worst(findings)
         network = next((one for one in findings if one.letter == "N"), None)
-        if network is not None and worst.letter == "U":
+        if network is not None and found.letter == "U":
             self.add(text, [network], words, hosts)  # what is not known of it does not take the question away
         plain = None
         if words is not None and all(word.is_literal and not word.may_split for word in words):
             plain = tuple(word.text for word in words)
         self.parts.setdefault(
-            (text, worst.letter, worst.why),
+            (text, found.letter, found.why),
             CallPart(
                 text=text,
-                letter=worst.letter,
-                why=worst.why,
+                letter=found.letter,
+                why=found.why,
                 words=plain,
                 hosts=tuple(hosts),
-                stranger=worst.stranger,
+                stranger=found.stranger,
             ),
         )
 

@@ -76,12 +76,12 @@ def _command(request: CallRequest, place: CommandPlace) -> Judgement:
     found: list[Finding] = []
     for name, value in given.items():
         found += judge_variable(str(name), str(value), ShellScope(folders=(place.folder,)), is_kept=False)
-    worst_of_all = worst(found)
-    if worst_of_all is None:
+    if not found:
         return verdict
+    decisive = worst(found)
     text = " ".join(f"{name}=…" for name in given)
     return verdict_of(
-        [*verdict.parts, CallPart(text=text, letter=worst_of_all.letter, why=worst_of_all.why, words=())]
+        [*verdict.parts, CallPart(text=text, letter=decisive.letter, why=decisive.why, words=())]
     )
 
 
@@ -120,7 +120,7 @@ def _changed(request: CallRequest, ground: PathGround, path: Word) -> Finding:
     """A patch that moves files puts what is secret where anybody reads it."""
     found, patch = ground.write(path), request.arguments.get("input")
     if isinstance(patch, str) and MOVES in patch and (read := ground.read(path)).letter == "F":
-        return worst([found, read]) or found
+        return worst([found, read])
     return found
 
 
@@ -132,7 +132,7 @@ def _searched(request: CallRequest, ground: PathGround, path: str) -> Finding:
         named = ground.read(literal(path.rstrip("/") + "/" + as_glob(pattern).lstrip("/")))
         if named.letter == "F":
             found.append(named)
-    return worst(found) or found[0]
+    return worst(found)
 
 
 def _other(request: CallRequest) -> Judgement:

@@ -1,13 +1,13 @@
 """Programs that change the machine itself: its disks, its start, its users, its network, its desktop's settings."""
 
-from app.permits.calls import Call, Judge, Table, Usual, asks_for_help, table
+from app.permits.calls import Call, Judge, Table, Usual, always, asks_for_help, table
 from app.permits.letters import Finding
 from app.permits.programs.by_verb import by_verb
 from app.permits.programs.machine import looks_without
 
 
 def _changes(what: str) -> Usual:
-    return Usual(letter="F", why=f"changes {what}", operands="text")
+    return always("F", f"changes {what}")
 
 
 def _but(reads: str, *, what: str = "the machine") -> Judge:
@@ -47,7 +47,7 @@ ADMINISTRATION: Table = table(
         "rkdeveloptool fastboot heimdall uhubctl minipro nrfjprog pyocd JLinkExe probe-rs probe-rs-cli "
         "openocd teensy_loader_cli wchisp stm32flash STM32_Programmer_CLI cc-tool mspdebug bootterm rauc "
         "swupdate",
-        Usual(letter="X", why="reads or writes a device", operands="text"),
+        always("X", "reads or writes a device"),
     ),
     # How it starts, and with what
     (
@@ -126,7 +126,7 @@ ADMINISTRATION: Table = table(
             reads="help version",
         ),
     ),
-    ("lp lpr", Usual(letter="F", why="prints on paper", operands="text")),
+    ("lp lpr", always("F", "prints on paper")),
     ("cancel lprm lpmove", _changes("what is printed")),
     ("scrontab anacron fcrontab atd", _changes("what runs later")),
     # Its containers and machines

@@ -34,7 +34,7 @@ def beyond_running(call: Call, file: Word, words: Sequence[Word]) -> list[Findin
         return []
     if row is None:
         return by_its_name(name) + words_say(call.name.rsplit("/", 1)[-1], words)
-    inner = Call(name, words, call.ground, call.feed, call.run, call.script)
+    inner = call.with_words(name, words)
     if asks_for_help(inner):
         return []
     found = judge_usual(inner, row) if isinstance(row, Usual) else row(inner)

@@ -1,17 +1,9 @@
 """Tools whose first words say what they do: `tool verb`, `tool group verb`."""
 
-from app.permits.calls import Call, Judge, asks_for_help
+from app.permits.calls import Call, Judge, answers_help
 from app.permits.letters import Finding, Letter
-from app.permits.programs.verbs import PLAIN_VERBS, nobody_knows, words_of
+from app.permits.programs.verbs import DEEDS, PLAIN_VERBS, nobody_knows, words_of
 from app.permits.words import Word
-
-_DEEDS: dict[Letter, str] = {
-    "R": "only reads",
-    "E": "changes files inside",
-    "X": "runs other code",
-    "N": "uses the network",
-    "F": "acts on others, or on the machine",
-}
 
 _ABOUT_ITSELF = frozenset({"--version", "--help", "-version", "-help", "-V", "-v", "-h"})
 _HARMLESS = _ABOUT_ITSELF | {
@@ -56,14 +48,13 @@ def by_verb(
     with_value = frozenset(valued.split())
     runs = frozenset(through.split())
 
+    @answers_help
     def judge(call: Call) -> list[Finding]:
-        if asks_for_help(call):
-            return [Finding("R", "says what it is")]
         words = words_of(call, valued=with_value)
         if not words:
             asks = bool(call.words) and all(word.text in _ABOUT_ITSELF for word in call.words)
             letter: Letter = "R" if asks else other if call.words else bare
-            return [Finding(letter, f"{call.name} {_DEEDS[letter]}")]
+            return [Finding(letter, f"{call.name} {DEEDS[letter]}")]
         if not words[0].is_literal:
             return [Finding("U", f"what {call.name} does, only the run will tell")]
         verb = words[0].text
@@ -77,7 +68,7 @@ def by_verb(
             word.text in _HARMLESS for word in call.words if word.text.startswith("-")
         ):
             letter = "X" if other == "R" else other
-        found = [Finding(letter, f"{call.name} {verb} {_DEEDS[letter]}")]
+        found = [Finding(letter, f"{call.name} {verb} {DEEDS[letter]}")]
         if verb in runs or pair in runs:
             _behind(call, words[0 if verb in runs else 1])
         if len(words) > 1 and words[1].is_unknown and any(one.startswith(f"{verb}-") for one in known):

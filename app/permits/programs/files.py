@@ -2,9 +2,20 @@
 
 import re
 
-from app.permits.calls import Call, Table, Usual, asks_for_help, fetched, judge_options, table, written
+from app.permits.calls import (
+    SAYS_WHAT_IT_IS,
+    Call,
+    Table,
+    Usual,
+    answers_help,
+    asks_for_help,
+    fetched,
+    judge_options,
+    table,
+    written,
+)
 from app.permits.letters import Finding
-from app.permits.options import row, take
+from app.permits.options import MAY_BE_OPTION, row, take
 from app.permits.paths import file_name
 from app.permits.words import UNKNOWN, Word, literal
 
@@ -35,9 +46,8 @@ def _written_into(call: Call, sources: "list[Word]", target: Word) -> list[Findi
     return found
 
 
+@answers_help
 def _copy(call: Call) -> list[Finding]:
-    if asks_for_help(call):
-        return [Finding("R", "says what it is")]
     taken = take(call.words, row(_NO_ROLE))
     if call.name == "install" and taken.has("d", "directory"):
         return [written(call, word) for word in taken.operands] or [Finding("U", "lacks its words")]
@@ -54,9 +64,8 @@ def _copy(call: Call) -> list[Finding]:
     return found
 
 
+@answers_help
 def _move(call: Call) -> list[Finding]:
-    if asks_for_help(call):
-        return [Finding("R", "says what it is")]
     taken = take(call.words, row(_NO_ROLE))
     sources, target = _destination(call, taken.operands, taken.values("t", "target-directory"))
     found = [call.ground.remove(word, moves=True) for word in sources]
@@ -93,9 +102,8 @@ def _link(call: Call) -> list[Finding]:
     return found
 
 
+@answers_help
 def _remove(call: Call) -> list[Finding]:
-    if asks_for_help(call):
-        return [Finding("R", "says what it is")]
     taken = take(
         call.words,
         row("interactive recursive force dir verbose one-file-system preserve-root no-preserve-root"),
@@ -107,9 +115,8 @@ def _remove(call: Call) -> list[Finding]:
     return found or [Finding("U", "what is removed, only the run will tell")]
 
 
+@answers_help
 def _make_folder(call: Call) -> list[Finding]:
-    if asks_for_help(call):
-        return [Finding("R", "says what it is")]
     taken = take(call.words, row("m= mode="))
     found = [call.ground.write(word) for word in taken.operands]
     return found or [Finding("U", "lacks its words")]
@@ -180,9 +187,8 @@ def _dd(call: Call) -> list[Finding]:
     return found
 
 
+@answers_help
 def _tar(call: Call) -> list[Finding]:
-    if asks_for_help(call):
-        return [Finding("R", "says what it is")]
     words = list(call.words)
     if words and re.fullmatch(r"[A-Za-z]+", words[0].text):
         words = _old_style(words)
@@ -198,8 +204,7 @@ def _tar(call: Call) -> list[Finding]:
     )
     taken = take(words, row(options.replace(":archive", "")))
     found = judge_options(call, taken)
-    if not taken.is_sure:
-        found.append(Finding("U", "a word that only the run will tell may be an option"))
+    found += taken.doubt
     archives, folders = taken.values("f", "file"), taken.values("C", "directory")
     for archive in archives:
         if ":" in archive.text:
@@ -260,7 +265,7 @@ def _unzip(call: Call) -> list[Finding]:
     taken = take(call.words, row("d= x= P="))
     found = [call.ground.read(word) for word in taken.operands[:1]]
     if any(word.may_be_several for word in taken.operands):
-        found.append(Finding("U", "a word that only the run will tell may be an option"))
+        found.append(MAY_BE_OPTION)
     if taken.has("l", "v", "t", "p", "c", "Z", "z"):
         return [*found, Finding("R", "only reads")]
     found += [call.ground.write(word) for word in taken.values("d") or [literal(".")]]
@@ -271,11 +276,11 @@ def _seven(call: Call) -> list[Finding]:
     """`7z a archive files`: its first word says what is done."""
     taken = take(call.words, row(""))
     if asks_for_help(call) or not taken.operands:
-        return [Finding("R", "says what it is")]
+        return [SAYS_WHAT_IT_IS]
     verb, *operands = taken.operands
     archives, files = operands[:1], operands[1:]
     if any(word.may_be_several for word in operands):
-        return [Finding("U", "a word that only the run will tell may be an option")]
+        return [MAY_BE_OPTION]
     if verb.text in ("a", "u", "d", "rn"):
         return [
             *(written(call, word) for word in archives),

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from app.permits.calls import Call, Feed, Table, asks_for_help, table, written
+from app.permits.calls import Call, Feed, Table, answers_help, table, written
 from app.permits.letters import Finding
 from app.permits.options import row, take
 from app.permits.secrets import VCS
@@ -96,9 +96,8 @@ def _is_narrow(text: str) -> bool:
     return not any(form.fullmatch(name) for name in (*VCS, ".", ".."))
 
 
+@answers_help
 def _find(call: Call) -> list[Finding]:
-    if asks_for_help(call):
-        return [Finding("R", "says what it is")]
     search = _Search(call)
     found = [Finding("R", "lists names")]
     if not search.is_sure:
@@ -215,10 +214,9 @@ _XARGS = (
 )
 
 
+@answers_help
 def _xargs(call: Call) -> list[Finding]:
     """The names it is fed with go to a command; what they are is known if the one before said so."""
-    if asks_for_help(call):
-        return [Finding("R", "says what it is")]
     taken = take(call.words, row(_XARGS), stops_early=True)
     found = [call.ground.read(word) for word in taken.values("a", "arg-file")]
     command = taken.operands or [literal("echo")]

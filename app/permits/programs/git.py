@@ -1,6 +1,6 @@
 """Git: which of its commands reads, and where the others are judged."""
 
-from app.permits.calls import Call, Feed, Table, Usual, table
+from app.permits.calls import SAYS_WHAT_IT_IS, Call, Feed, Table, Usual, table
 from app.permits.letters import Finding
 from app.permits.options import row, take
 from app.permits.programs import git_history as history
@@ -24,7 +24,7 @@ from app.permits.words import DEEP, literal
 def _git(call: Call) -> list[Finding]:
     git = GitCall(call)
     if git.command is None:
-        return [*git.findings, Finding("R", "says what it is")]
+        return [*git.findings, SAYS_WHAT_IT_IS]
     name = git.command.text
     before = call.scope.folders
     folders = take(call.words, row(GLOBAL), stops_early=True).values("C")

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable
 
 from app.permits.calls import Call, judge_options
-from app.permits.letters import Finding
-from app.permits.options import Taken, row, take
+from app.permits.letters import Finding, Letter
+from app.permits.options import MAY_BE_OPTION, Taken, row, take
 from app.permits.words import WILD, Word, names
 
 GLOBAL = (
@@ -56,8 +56,7 @@ class GitCall:
                 self.findings.append(Finding("X", "another work tree"))
                 if call.ground.is_outside(value):
                     self.findings.append(Finding("F", "works in a place outside the workspace"))
-        if not taken.is_sure:
-            self.findings.append(Finding("U", "a word that only the run will tell may be an option"))
+        self.findings += taken.doubt
 
     def hooks(self, among: frozenset[str], without: frozenset[str] = frozenset()) -> list[Finding]:
         """Those that would run; of another repository nobody knows them."""
@@ -89,7 +88,7 @@ def reads(options: str = "") -> GitJudge:
         taken = take(git.words, known)
         found = [Finding("R", "only reads"), *roles(git, taken)]
         if not taken.is_sure and any(WILD.search(w.text[:1]) for w in git.words):
-            found.append(Finding("U", "a word that only the run will tell may be an option"))
+            found.append(MAY_BE_OPTION)
         shows = (
             git.command is not None
             and git.command.text in SHOWING
@@ -105,11 +104,6 @@ def reads(options: str = "") -> GitJudge:
         return found
 
     return judge
-
-
-def looks(git: GitCall) -> list[Finding]:
-    """What tells names and numbers, and has no option that does more."""
-    return [Finding("R", "only reads")]
 
 
 def _content(git: GitCall, path: str) -> list[Finding]:
@@ -129,11 +123,15 @@ def changes(why: str, *, hooks: frozenset[str] = frozenset(), options: str = "")
         taken = take(git.words, known)
         found = [Finding("E", why), *roles(git, taken), *git.hooks(hooks)]
         if not taken.is_sure and any(role for _, role in (*known.short.values(), *known.long.values())):
-            found.append(Finding("U", "a word that only the run will tell may be an option"))
+            found.append(MAY_BE_OPTION)
         return found
 
     return judge
 
 
-def always(letter: str, why: str) -> GitJudge:
-    return lambda git: [Finding(letter, why)]  # type: ignore[arg-type]
+def always(letter: Letter, why: str) -> GitJudge:
+    return lambda git: [Finding(letter, why)]
+
+
+looks = always("R", "only reads")
+"""What tells names and numbers, and has no option that does more."""

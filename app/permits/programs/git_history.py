@@ -3,7 +3,7 @@
 import re
 
 from app.permits.calls import fetched
-from app.permits.letters import Finding
+from app.permits.letters import Finding, Letter
 from app.permits.options import row, take
 from app.permits.programs.git_calls import (
     CHECKOUT_HOOKS,
@@ -114,8 +114,7 @@ def judge_branch(git: GitCall) -> list[Finding]:
     )
     if not changes and (lists or not taken.operands):
         return [Finding("R", "lists branches")]
-    doubt = [] if taken.is_sure else [Finding("U", "a word that only the run will tell may be an option")]
-    return [Finding("E", "changes branches"), *roles(git, taken), *doubt]
+    return [Finding("E", "changes branches"), *roles(git, taken), *taken.doubt]
 
 
 def judge_tag(git: GitCall) -> list[Finding]:
@@ -135,8 +134,7 @@ def judge_tag(git: GitCall) -> list[Finding]:
         return [Finding("X", "opens an editor")]
     if taken.has("s", "u"):
         return [Finding("X", "signs with a program of its own")]
-    doubt = [] if taken.is_sure else [Finding("U", "a word that only the run will tell may be an option")]
-    return [Finding("E", "makes a tag"), *doubt]
+    return [Finding("E", "makes a tag"), *taken.doubt]
 
 
 def judge_subtree(git: GitCall) -> list[Finding]:
@@ -179,9 +177,7 @@ def judge_clean(git: GitCall) -> list[Finding]:
         return [Finding("R", "only says what it would remove")]
     if taken.has("x", "X"):
         return [Finding("F", "removes ignored files, which nothing holds")]
-    if not taken.is_sure:
-        return [Finding("U", "a word that only the run will tell may be an option")]
-    return [Finding("E", "removes files that git does not know")]
+    return taken.doubt or [Finding("E", "removes files that git does not know")]
 
 
 def judge_clone(git: GitCall) -> list[Finding]:
@@ -253,7 +249,7 @@ def judge_worktree(git: GitCall) -> list[Finding]:
     verb = git.words[0].text if git.words else ""
     if verb == "list":
         return [Finding("R", "lists work trees")]
-    operands = [word for word in take(git.words[1:], row("b= B= reason=")).operands]
+    operands = take(git.words[1:], row("b= B= reason=")).operands
     found = [Finding("E", "changes work trees"), *git.hooks(CHECKOUT_HOOKS)]
     if verb == "add":
         return [*found, *(git.call.ground.write(word) for word in operands[:1])]
@@ -291,12 +287,7 @@ def judge_bisect(git: GitCall) -> list[Finding]:
 
 def judge_archive(git: GitCall) -> list[Finding]:
     taken = take(git.words, row("o=:write output=:write format= prefix= remote=:N exec=:X"))
-    found = [Finding("R", "packs files"), *roles(git, taken)]
-    if taken.has("remote"):
-        found.append(Finding("N", "asks a remote"))
-    if taken.has("exec"):
-        found.append(Finding("X", "--exec runs other code"))
-    return found
+    return [Finding("R", "packs files"), *roles(git, taken)]
 
 
 def judge_apply(git: GitCall) -> list[Finding]:
@@ -396,13 +387,9 @@ def judge_files(git: GitCall) -> list[Finding]:
         *roles(git, taken),
         Finding("R" if name == "interpret-trailers" else "E", f"{name} works on files"),
     ]
-    if taken.is_sure:
-        operands = taken.operands
-    else:
-        operands, found = (
-            taken.operands,
-            [*found, Finding("U", "which file is written, only the run will tell")],
-        )
+    operands = taken.operands
+    if not taken.is_sure:
+        found.append(Finding("U", "which file is written, only the run will tell"))
     if name == "bundle":
         verb = operands[0].text if operands else ""
         if verb in ("verify", "list-heads"):
@@ -415,7 +402,7 @@ def judge_files(git: GitCall) -> list[Finding]:
     return found
 
 
-_LFS = {
+_LFS: dict[str, Letter] = {
     "ls-files": "R",
     "status": "R",
     "env": "R",
@@ -435,10 +422,10 @@ _LFS = {
 def judge_lfs(git: GitCall) -> list[Finding]:
     verb = next((word.text for word in git.words if not word.text.startswith("-")), "version")
     letter = _LFS.get(verb, "N")
-    deeds = {
+    deeds: dict[Letter, str] = {
         "R": "only reads",
         "E": "changes files",
         "F": "changes hooks, history or settings",
         "N": "asks a remote",
     }
-    return [Finding(letter, f"lfs {verb} {deeds[letter]}")]  # type: ignore[arg-type]
+    return [Finding(letter, f"lfs {verb} {deeds[letter]}")]

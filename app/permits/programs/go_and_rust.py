@@ -57,7 +57,7 @@ def _go(call: Call) -> list[Finding]:
 def _cargo(call: Call) -> list[Finding]:
     """`cargo +nightly build`: which toolchain, then the verb."""
     words = call.words[1:] if call.words and call.words[0].text.startswith("+") else call.words
-    return _CARGO(Call(call.name, words, call.ground, call.feed, call.run, call.script))  # type: ignore[arg-type]
+    return _CARGO(call.with_words(call.name, words))
 
 
 GO_AND_RUST: Table = table(

@@ -2,7 +2,7 @@
 
 import re
 
-from app.permits.calls import Call, Table, asks_for_help, table
+from app.permits.calls import SAYS_WHAT_IT_IS, Call, Table, asks_for_help, table
 from app.permits.letters import Finding
 from app.permits.programs.verbs import GRAVE, named_script, verbs, words_of
 from app.permits.words import names
@@ -28,7 +28,7 @@ _MAVEN_FETCHES = re.compile(r"dependency:(?:get|go-offline|resolve.*)|archetype:
 def _maven(call: Call) -> list[Finding]:
     """Each word that is no option is a goal."""
     if asks_for_help(call) or [word.text for word in call.words] == ["-v"]:
-        return [Finding("R", "says what it is")]
+        return [SAYS_WHAT_IT_IS]
     goals = words_of(call, valued=_MAVEN_VALUED)
     found = [named_script(word, call.name) for word in goals]
     found += [Finding("N", f"{word.text} fetches") for word in goals if _MAVEN_FETCHES.fullmatch(word.text)]

@@ -3,11 +3,22 @@
 import re
 from collections.abc import Sequence
 
-from app.permits.calls import Call, Judge, Table, Usual, asks_for_help, runs_file, table
+from app.permits.calls import (
+    SAYS_WHAT_IT_IS,
+    Call,
+    Judge,
+    Table,
+    Usual,
+    always,
+    answers_help,
+    asks_for_help,
+    runs_file,
+    table,
+)
 from app.permits.letters import Finding
 from app.permits.options import row, take
 from app.permits.programs.by_file import beyond_running
-from app.permits.programs.packages import pip_like
+from app.permits.programs.packages import PIP
 from app.permits.programs.verbs import named_script, words_of
 from app.permits.words import Word, literal
 
@@ -20,7 +31,7 @@ def _interpreter(valued: str, code: str) -> Judge:
 
     def judge(call: Call) -> list[Finding]:
         if call.words and all(word.text in _VERSION for word in call.words):
-            return [Finding("R", "says what it is")]
+            return [SAYS_WHAT_IT_IS]
         taken = take(call.words, known, stops_early=True)
         if taken.has(*code.split()):
             for option in taken.options:
@@ -64,8 +75,7 @@ def _python(call: Call) -> list[Finding]:
         if not modules[0].is_literal:
             return [Finding("U", "which module runs, only the run will tell")]
         if name == "pip":
-            inner = Call("pip", taken.operands, call.ground, call.feed, call.run, call.script)  # type: ignore[arg-type]
-            found = pip_like(inner)
+            found = PIP(call.with_words("pip", taken.operands))
             # A folder of the project may be the module that is meant.
             return [one if one.letter != "R" else Finding("X", "runs a module of Python") for one in found]
         if name in ("venv", "virtualenv"):
@@ -87,7 +97,7 @@ def _environment(call: Call, words: Sequence[Word]) -> list[Finding]:
 
 def _make(call: Call) -> list[Finding]:
     if asks_for_help(call) or [word.text for word in call.words] == ["-v"]:
-        return [Finding("R", "says what it is")]
+        return [SAYS_WHAT_IT_IS]
     taken = take(call.words, row("f= C= I= o= W= j l file= makefile= directory= jobs"))
     targets = [word for word in taken.operands if "=" not in word.text and not word.text.isdigit()]
     found = [named_script(word, call.name) for word in targets] or [Finding("X", f"{call.name} runs recipes")]
@@ -96,10 +106,9 @@ def _make(call: Call) -> list[Finding]:
     return found
 
 
+@answers_help
 def _scripts(call: Call) -> list[Finding]:
     """Tools whose words name tasks."""
-    if asks_for_help(call):
-        return [Finding("R", "says what it is")]
     return [named_script(word, call.name) for word in words_of(call)] or [
         Finding("X", f"{call.name} runs tasks")
     ]
@@ -123,17 +132,13 @@ def _deno(call: Call) -> list[Finding]:
     return _scripts(call)
 
 
-def _code(why: str) -> Usual:
-    return Usual(letter="X", why=why, operands="text")
-
-
+@answers_help
 def _editor(call: Call) -> list[Finding]:
-    if asks_for_help(call):
-        return [Finding("R", "says what it is")]
     found = [Finding("X", "an editor can run anything")]
     return [*found, *(call.ground.read(word) for word in call.words if not word.text.startswith(("-", "+")))]
 
 
+@answers_help
 def _with_browsers(call: Call) -> list[Finding]:
     """Runners of tests that fetch the browsers they need."""
     words = words_of(call)
@@ -144,7 +149,7 @@ def _with_browsers(call: Call) -> list[Finding]:
         return [Finding("F", f"{call.name} {verb} changes the system")]
     if verb == "install":
         return [Finding("N", f"{call.name} fetches browsers")]
-    return [Finding("R", "says what it is")] if asks_for_help(call) else [Finding("X", "runs tests")]
+    return [Finding("X", "runs tests")]
 
 
 def _openssl(call: Call) -> list[Finding]:
@@ -179,7 +184,7 @@ def _compiler(call: Call) -> list[Finding]:
         or asks
         or (call.name == "rustc" and (words[:1] == ["--print"] or words == ["-vV"]) and len(words) < 3)
     ):
-        return [Finding("R", "says what it is")]
+        return [SAYS_WHAT_IT_IS]
     return [Finding("X", "compiles or builds")]
 
 
@@ -211,7 +216,7 @@ LANGUAGES: Table = table(
     ("rake grunt gulp just task invoke nox fab ant sbt buck nx turbo", _scripts),
     (
         "pytest py.test tox unittest nosetests jest vitest mocha ava karma rspec phpunit ctest",
-        _code("runs tests"),
+        always("X", "runs tests"),
     ),
     ("playwright cypress", _with_browsers),
     (
@@ -222,18 +227,18 @@ LANGUAGES: Table = table(
         "javac tsc ninja configure autoconf automake ld as gofmt "
         "goimports vite webpack "
         "rollup esbuild parcel swc babel next nuxt astro vue-cli-service",
-        _code("compiles or builds"),
+        always("X", "compiles or builds"),
     ),
     (
         "eslint prettier ruff black isort mypy pyright flake8 pylint bandit stylelint rubocop shfmt "
         "golangci-lint clippy biome",
-        _code("checks or formats code"),
+        always("X", "checks or formats code"),
     ),
     ("shellcheck hadolint yamllint", Usual(options="e= i= s= f= o= P= W= C= rcfile=:read c=:read d=")),
     ("vi vim nvim view ex ed emacs nano pico code subl micro hx helix kak joe gedit", _editor),
-    ("gdb lldb perf", _code("runs a program")),
-    ("dc m4", _code("can run commands")),
-    ("sqlite3 duckdb", _code("can change a database and run commands")),
+    ("gdb lldb perf", always("X", "runs a program")),
+    ("dc m4", always("X", "can run commands")),
+    ("sqlite3 duckdb", always("X", "can change a database and run commands")),
     ("pre-commit lefthook", _precommit),
     (
         "direnv",

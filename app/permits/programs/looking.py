@@ -3,19 +3,19 @@
 One stands here only if none of its options runs, writes or sends anything that its row does not name.
 """
 
-from app.permits.calls import Call, Table, Usual, asks_for_help, table
+from app.permits.calls import SAYS_WHAT_IT_IS, Call, Table, Usual, always, asks_for_help, table
 from app.permits.letters import Finding
 from app.permits.options import row, take
 from app.permits.words import names
 
-_SAYS = Usual(why="only says something", operands="text")
-_MACHINE = Usual(why="only looks", operands="text")
+_SAYS = always("R", "only says something")
+_MACHINE = always("R", "only looks")
 
 
 def _machine_name(call: Call) -> list[Finding]:
     """`arch -x86_64 command`: elsewhere than on Linux it runs one."""
     if not call.words or asks_for_help(call):
-        return [Finding("R", "says what it is")]
+        return [SAYS_WHAT_IT_IS]
     taken = take(call.words, row("arch= d= e="), stops_early=True, single_dash=True)
     if taken.operands:
         call.run(taken.operands, call.feed)

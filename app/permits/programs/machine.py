@@ -2,13 +2,9 @@
 
 import re
 
-from app.permits.calls import Call, Judge, Table, Usual, asks_for_help, table
+from app.permits.calls import Call, Judge, Table, Usual, always, asks_for_help, table
 from app.permits.letters import Finding
 from app.permits.programs.verbs import words_of
-
-
-def _floor(why: str) -> Judge:
-    return lambda call: [Finding("R", "says what it is")] if asks_for_help(call) else [Finding("F", why)]
 
 
 def _kill(call: Call) -> list[Finding]:
@@ -78,8 +74,8 @@ def _sysctl(call: Call) -> list[Finding]:
     return [Finding("R", "only looks")]
 
 
-_RIGHTS = _floor("runs with other rights")
-_MACHINE = _floor("changes the machine")
+_RIGHTS = always("F", "runs with other rights")
+_MACHINE = always("F", "changes the machine")
 MACHINE: Table = table(
     (
         "su pkexec runuser chroot nsenter unshare setpriv capsh sudoedit visudo gosu run0 newgrp sg "
@@ -90,29 +86,29 @@ MACHINE: Table = table(
         "mkfs mkfs.ext4 mkfs.ext3 mkfs.ext2 mkfs.xfs mkfs.btrfs mkfs.vfat mke2fs mkswap fdisk parted sfdisk "
         "gdisk wipefs badblocks hdparm cryptsetup lvcreate lvremove vgremove pvremove mdadm zpool zfs "
         "diskutil losetup swapon swapoff tune2fs resize2fs blkdiscard",
-        _floor("changes disks"),
+        always("F", "changes disks"),
     ),
-    ("mknod", _floor("makes devices")),
-    ("reboot shutdown halt poweroff init telinit kexec", _floor("stops the machine")),
+    ("mknod", always("F", "makes devices")),
+    ("reboot shutdown halt poweroff init telinit kexec", always("F", "stops the machine")),
     (
         "useradd userdel usermod groupadd groupdel groupmod addgroup delgroup adduser deluser passwd "
         "chpasswd chsh chfn "
         "gpasswd vipw",
-        _floor("changes users"),
+        always("F", "changes users"),
     ),
     (
         "iptables ip6tables nft ufw firewall-cmd ebtables pfctl tc",
-        _floor("changes the network of the machine"),
+        always("F", "changes the network of the machine"),
     ),
     (
-        "modprobe insmod rmmod depmod dmsetup setenforce semanage sestatus-nothing update-alternatives "
-        "update-rc.d chkconfig rc-update ldconfig-nothing hwclock timedatectl-nothing localectl-nothing "
+        "modprobe insmod rmmod depmod dmsetup setenforce semanage update-alternatives "
+        "update-rc.d chkconfig rc-update hwclock "
         "grub-install update-grub efibootmgr kextload csrutil nvram spctl defaults scutil networksetup dscl "
         "tccutil udevadm setx reg eventcreate wevtutil netsh schtasks icacls takeown bcdedit diskpart sc",
         _MACHINE,
     ),
-    ("launchctl at batch atrm loginctl-nothing systemd-run", _floor("changes what runs later")),
-    ("pkill killall skill xkill", _floor("signals processes by their names, also of others")),
+    ("launchctl at batch atrm systemd-run", always("F", "changes what runs later")),
+    ("pkill killall skill xkill", always("F", "signals processes by their names, also of others")),
     ("kill", _kill),
     ("systemctl", _systemctl),
     ("service rc-service", _service),

@@ -2,7 +2,7 @@
 
 import re
 
-from app.permits.calls import Call, Table, Usual, asks_for_help, fetched, judge_options, table
+from app.permits.calls import Call, Table, Usual, always, answers_help, fetched, judge_options, table
 from app.permits.letters import Finding
 from app.permits.options import row, take
 from app.permits.paths import file_name
@@ -48,9 +48,8 @@ def _address(call: Call, word: Word) -> list[Finding]:
     return []
 
 
+@answers_help
 def _curl(call: Call) -> list[Finding]:
-    if asks_for_help(call):
-        return [Finding("R", "says what it is")]
     taken = take(call.words, row(re.sub(r":(data|form|header|url)", "", _CURL)))
     found = [Finding("N", "curl uses the network"), *judge_options(call, taken)]
     for name, value, _ in taken.options:
@@ -106,9 +105,8 @@ _WGET = (
 )
 
 
+@answers_help
 def _wget(call: Call) -> list[Finding]:
-    if asks_for_help(call):
-        return [Finding("R", "says what it is")]
     taken = take(call.words, row(_WGET))
     found = [Finding("N", "wget uses the network"), *judge_options(call, taken)]
     for word in taken.operands:
@@ -165,9 +163,8 @@ def _scp(call: Call) -> list[Finding]:
     return found + _copied(call, taken.operands, deeply=taken.has("r"))
 
 
+@answers_help
 def _rsync(call: Call) -> list[Finding]:
-    if asks_for_help(call):
-        return [Finding("R", "says what it is")]
     taken = take(
         call.words,
         row(
@@ -184,8 +181,7 @@ def _rsync(call: Call) -> list[Finding]:
     )
     found = judge_options(call, taken)
     operands = taken.operands
-    if not taken.is_sure:
-        found.append(Finding("U", "a word that only the run will tell may be an option"))
+    found += taken.doubt
     if any(_is_remote(word) for word in operands):
         return [
             *found,
@@ -218,9 +214,8 @@ def _copied(call: Call, operands: "list[Word]", *, deeply: bool) -> list[Finding
     return found
 
 
+@answers_help
 def _asks(call: Call) -> list[Finding]:
-    if asks_for_help(call):
-        return [Finding("R", "says what it is")]
     for word in call.words:
         if not word.text.startswith("-") and "." in word.text and word.is_literal:
             call.hosts.append(f"{word.text.casefold()}:0")
@@ -255,7 +250,7 @@ def _netcat(call: Call) -> list[Finding]:
     ]
 
 
-_REMOTE = Usual(letter="N", why="uses the network", operands="text")
+_REMOTE = always("N", "uses the network")
 NETWORK: Table = table(
     ("curl", _curl),
     ("wget wget2", _wget),
@@ -270,7 +265,7 @@ NETWORK: Table = table(
         _asks,
     ),
     ("nc ncat netcat socat", _netcat),
-    ("netstat", Usual(why="only looks", operands="text")),
+    ("netstat", always("R", "only looks")),
     ("ip", _ip),
     (
         "ss",
@@ -285,7 +280,7 @@ NETWORK: Table = table(
         "createuser dropuser vacuumdb reindexdb cqlsh influx sqlcmd cypher-shell clickhouse-client etcdctl "
         "etcdutl "
         "redis-benchmark pgbench",
-        Usual(letter="X", why="asks a database, and may change it", operands="text"),
+        always("X", "asks a database, and may change it"),
     ),
     (
         "rclone s3cmd gsutil mc grpcurl evans websocat wscat tftp mosquitto_pub mosquitto_sub hey wrk wrk2 "

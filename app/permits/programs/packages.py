@@ -3,9 +3,9 @@
 import re
 from collections.abc import Callable
 
-from app.permits.calls import Call, Judge, Table, asks_for_help, table
+from app.permits.calls import SAYS_WHAT_IT_IS, Call, Judge, Table, answers_help, asks_for_help, table
 from app.permits.letters import Finding
-from app.permits.options import row, take
+from app.permits.options import MAY_BE_OPTION, row, take
 from app.permits.programs.verbs import (
     GRAVE,
     PLAIN_VERBS,
@@ -20,13 +20,11 @@ from app.permits.words import Word, literal, names
 _NPM_NETWORK = names(
     "i install link ln in ins inst add ci cit clean-install it install-test install-ci-test update up "
     "upgrade udpate audit outdated view info show v search s se find whoami ping fund login adduser "
-    "logout dedupe ddp pack-nothing docs repo bugs profile doctor query-nothing create init-nothing "
+    "logout dedupe ddp docs repo bugs profile doctor create "
     "dlx exec x import diff stars fetch self-update upgrade-interactive global un uninstall remove rm r "
     "unlink prune"
 )
-_NPM_READ = names(
-    "ls list la ll root prefix bin help why explain query version-nothing config-nothing licenses"
-)
+_NPM_READ = names("ls list la ll root prefix bin help why explain query licenses")
 _NPM_GRAVE = names("publish unpublish deprecate owner access dist-tag team token star unstar hook org")
 _NPM_SCRIPTS = names("rebuild rb restart shrinkwrap version edit cache set-script sbom completion it tst")
 _NPM_RUN = frozenset(["run", "run-script", "rum", "urn"])
@@ -38,7 +36,7 @@ _NPM_VALUED = names(
 
 def _npm(call: Call) -> list[Finding]:
     if asks_for_help(call) or [word.text for word in call.words] == ["-v"]:
-        return [Finding("R", "says what it is")]
+        return [SAYS_WHAT_IT_IS]
     words = words_of(call, valued=_NPM_VALUED)
     verb = words[0].text if words else ""
     rest = words[1:]
@@ -61,7 +59,7 @@ def _npm(call: Call) -> list[Finding]:
     if verb == "init" and not rest and {word.text for word in call.words[1:]} & {"-y", "--yes"}:
         return [Finding("E", "writes a package.json")]
     if verb in ("exec", "x", "dlx"):
-        return _package_runner(call, rest)
+        return _run_package(call, rest)
     if verb in _NPM_NETWORK:
         return [Finding("N", f"{call.name} {verb} uses the network and may run scripts of packages")]
     if call.name == "npm":
@@ -82,12 +80,14 @@ def _npm(call: Call) -> list[Finding]:
     ]
 
 
-def _package_runner(call: Call, words: "list[Word] | None" = None) -> list[Finding]:
-    """`npx` and kin: from the project if it is there, else from the network."""
-    if asks_for_help(call):
-        return [Finding("R", "says what it is")]
-    if words is None:
-        words = words_of(call, valued=frozenset({"-p", "--package", "-c", "--call", "--cwd"}))
+@answers_help
+def _package_runner(call: Call) -> list[Finding]:
+    """`npx` and kin."""
+    return _run_package(call, words_of(call, valued=names("-p --package -c --call --cwd")))
+
+
+def _run_package(call: Call, words: list[Word]) -> list[Finding]:
+    """From the project if it is there, else from the network."""
     if any(word.text in ("-c", "--call") for word in call.words):
         return [Finding("N", f"{call.name} runs a command with packages of the network")]
     if not words or not words[0].is_literal:
@@ -116,10 +116,9 @@ _PACMAN_READS = re.compile(r"-[QTVF](?!.*y)\w*|-S[silgp]\w*|--(?:query|deptest|f
 """`-S` alone installs, with one of these behind it it looks."""
 
 
+@answers_help
 def system(call: Call) -> list[Finding]:
     """The system's own package managers."""
-    if asks_for_help(call):
-        return [Finding("R", "says what it is")]
     first = call.words[0].text if call.words else ""
     if call.name in ("pacman", "yay", "paru"):
         looks = _PACMAN_READS.fullmatch(first) and not re.match(r"-S\w*[yucw]", first)
@@ -143,11 +142,7 @@ def system(call: Call) -> list[Finding]:
     return [Finding("F", f"{call.name} changes the system")]
 
 
-def pip_like(call: Call) -> list[Finding]:
-    return _PIP(call)
-
-
-_PIP = verbs(
+PIP = verbs(
     network="install download wheel uninstall index search lock",
     reads=_PIP_READS,
     grave="config-set config-unset config-edit",
@@ -176,9 +171,7 @@ def _mix(call: Call) -> list[Finding]:
         tasks[-1].append(literal(word.text[:-1]) if ends else word)
         if ends:
             tasks.append([])
-    inner = (
-        Call(call.name, words, call.ground, call.feed, call.run, call.script) for words in tasks if words
-    )
+    inner = (call.with_words(call.name, words) for words in tasks if words)
     return [one for task in inner for one in _MIX(task)] or [Finding("X", "mix runs tasks")]
 
 
@@ -187,7 +180,7 @@ _POETRY = verbs(
     grave="publish",
     runs="run",
     code="source cache",
-    reads="show env-info env-list check version-nothing config-nothing about list",
+    reads="show env-info env-list check about list",
 )
 _COMPOSER = verbs(
     network="install update require remove create-project global outdated audit",
@@ -212,7 +205,7 @@ def _keeps_settings(judge: Judge, *, is_outside: Callable[[set[str]], bool]) -> 
         ):
             return [Finding("F", "changes settings outside the workspace")]
         if words and words[0].text == "config" and any(word.may_be_several for word in call.words):
-            return [Finding("U", "a word that only the run will tell may be an option")]
+            return [MAY_BE_OPTION]
         return judge(call)
 
     return with_settings
@@ -232,12 +225,12 @@ def _corepack(call: Call) -> list[Finding]:
 PACKAGES: Table = table(
     ("npm pnpm yarn bun cnpm jlpm", _npm),
     ("npx bunx pnpx", _package_runner),
-    ("pip pip3 pipx-nothing", _PIP),
+    ("pip pip3", PIP),
     ("pipx", verbs(network="install run upgrade upgrade-all inject", reads="list environment")),
     (
         "uv",
         verbs(
-            network="sync add lock pip remove python tool self cache venv-nothing init-nothing",
+            network="sync add lock pip remove python tool self cache",
             grave="publish",
             runs="run",
             edits="init",
@@ -284,7 +277,6 @@ PACKAGES: Table = table(
         _keeps_settings(
             verbs(
                 network="install update add outdated lock package cache",
-                grave="release-nothing",
                 runs="exec",
                 reads="list show info",
                 edits="init config",

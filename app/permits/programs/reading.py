@@ -1,6 +1,16 @@
 """Programs that read files, or say something, and what among their options does more."""
 
-from app.permits.calls import Call, Feed, Table, Usual, asks_for_help, judge_options, judge_usual, table
+from app.permits.calls import (
+    Call,
+    Feed,
+    Table,
+    Usual,
+    always,
+    answers_help,
+    judge_options,
+    judge_usual,
+    table,
+)
 from app.permits.letters import Finding
 from app.permits.options import row, take
 from app.permits.words import DEEP, UNKNOWN, WILD, Word
@@ -90,9 +100,8 @@ def _reads_input(call: Call, operands: "list[Word]") -> bool:
     return call.feed is not None and len(operands) <= 1
 
 
+@answers_help
 def _environment(call: Call) -> list[Finding]:
-    if asks_for_help(call):
-        return [Finding("R", "says what it is")]
     if call.place.hides_secrets or not call.place.secret_variables:
         return [Finding("R", "prints variables")]
     return [Finding("U", "prints variables, which may be secrets")]
@@ -159,7 +168,7 @@ def _jq(call: Call) -> list[Finding]:
 _BAT = Usual(
     options="generate-config-file:F pager=:X l= language= r= line-range= theme= style= paging= color="
 )
-_TEXT = Usual(why="only says something", operands="text")
+_TEXT = always("R", "only says something")
 READING: Table = table(
     ("cat rev zcat bzcat xzcat zstdcat zless zmore sum tsort factor md5", Usual()),
     ("ptx", Usual(second="write", options="o= i= b= g= M= S= W= w= F=")),

@@ -2,7 +2,7 @@
 
 import re
 
-from app.permits.calls import Call, Judge, Table, asks_for_help, table
+from app.permits.calls import Call, Judge, Table, answers_help, table
 from app.permits.letters import Finding
 from app.permits.options import row, take
 from app.permits.programs.verbs import named_script, words_of
@@ -64,10 +64,9 @@ _SCRIPTS_OF_OPTIONS = {"hyperfine": ("s", "setup", "p", "prepare", "C", "conclud
 _OF_A_PROJECT = re.compile(r"(?:npm|yarn|pnpm|bun|node):(.+)")
 
 
+@answers_help
 def _several(call: Call) -> list[Finding]:
     """Each word is a command line."""
-    if asks_for_help(call):
-        return [Finding("R", "says what it is")]
     taken = take(call.words, row(_VALUED.get(call.name, "")))
     inner = [*taken.values(*_SCRIPTS_OF_OPTIONS.get(call.name, ())), *taken.operands]
     found = [
@@ -91,9 +90,8 @@ def _watches(options: str, commands: str = "x exec") -> Judge:
     """Runs its operands when files change, or the text of an option."""
     known = row(options)
 
+    @answers_help
     def judge(call: Call) -> list[Finding]:
-        if asks_for_help(call):
-            return [Finding("R", "says what it is")]
         taken = take(call.words, known, stops_early=True)
         found = [_RUNS, *_as_script(call, taken.values(*commands.split()))]
         if taken.operands and not taken.values(*commands.split()):
@@ -103,10 +101,9 @@ def _watches(options: str, commands: str = "x exec") -> Judge:
     return judge
 
 
+@answers_help
 def _scripts_of_the_project(call: Call) -> list[Finding]:
     """`npm-run-all clean build:*`: names of scripts."""
-    if asks_for_help(call):
-        return [Finding("R", "says what it is")]
     words = words_of(call, valued=frozenset({"--max-parallel", "--npm-path"}))
     return [
         _RUNS,
@@ -119,10 +116,9 @@ def _no_pattern(name: str) -> str:
     return WILD.sub("x", name)
 
 
+@answers_help
 def _on_many(call: Call) -> list[Finding]:
     """`mpirun -n 4 command`, on this machine or on those of a list."""
-    if asks_for_help(call):
-        return [Finding("R", "says what it is")]
     options = (
         "n= np= c= f= H= host= hosts= hostfile= machinefile= ppn= N= x= genv= bind-to= map-by= wdir= mca= S="
     )
@@ -171,9 +167,8 @@ def _shell_option(options: str) -> Judge:
     """A command line behind `-c`, else a shell for a person."""
     known = row(options)
 
+    @answers_help
     def judge(call: Call) -> list[Finding]:
-        if asks_for_help(call):
-            return [Finding("R", "says what it is")]
         taken = take(call.words, known)
         written = [call.ground.write(word) for word in taken.operands[:1]]
         return [_RUNS, *_as_script(call, taken.values("c", "command")), *written]

@@ -2,7 +2,7 @@
 
 import re
 
-from app.permits.calls import Call, Judge, Table, asks_for_help, table
+from app.permits.calls import SAYS_WHAT_IT_IS, Call, Judge, Table, answers_help, table
 from app.permits.letters import Finding
 from app.permits.options import row, take
 from app.permits.programs.by_verb import by_verb
@@ -17,17 +17,16 @@ _GRAVE_VERBS = names(
 )
 
 
+@answers_help
 def _hosting(call: Call) -> list[Finding]:
     """`gh`, `glab`: reading is network; what others see is the floor."""
-    if asks_for_help(call):
-        return [Finding("R", "says what it is")]
     words = words_of(call, valued=names("-R --repo -q --jq --json -t --template -L --limit"))
     is_api = bool(words) and words[0].text == "api"
     if any(not word.is_literal for word in words[: 1 if is_api else 2]):
         return [Finding("U", "what it does, only the run will tell")]
     group, verb = (words[0].text if words else ""), (words[1].text if len(words) > 1 else "")
     if group in ("", "help", "version", "completion"):
-        return [Finding("R", "says what it is")]
+        return [SAYS_WHAT_IT_IS]
     if group == "api":
         return _api(call)
     if group == "auth":
@@ -78,12 +77,12 @@ def _api(call: Call) -> list[Finding]:
 
 
 _DOCKER_READ = names(
-    "ps images logs inspect version info stats top port diff history events search-nothing "
+    "ps images logs inspect version info stats top port diff history events "
     "context-ls context-show image-ls image-list image-inspect image-history container-ls "
     "container-list container-logs container-inspect container-top container-stats volume-ls "
     "volume-inspect network-ls network-inspect system-df system-info compose-ps compose-logs "
     "compose-config compose-images compose-top compose-ls compose-version compose-port buildx-ls "
-    "buildx-version manifest-nothing"
+    "buildx-version"
 )
 _DOCKER_GRAVE = names(
     "push system-prune volume-prune volume-rm volume-remove image-prune container-prune "
@@ -101,9 +100,8 @@ _DOCKER_RUN = (
 )
 
 
+@answers_help
 def _docker(call: Call) -> list[Finding]:
-    if asks_for_help(call):
-        return [Finding("R", "says what it is")]
     words = words_of(
         call,
         valued=names(
@@ -132,11 +130,8 @@ def _docker(call: Call) -> list[Finding]:
         "plugin-install",
     ):
         return [Finding("N", "uses the network")]
-    if pair == "compose-down" and any(
-        word.text in ("-v", "--volumes") or re.fullmatch(r"-\w*v\w*", word.text) for word in call.words
-    ):
-        return [Finding("F", "removes volumes, which nothing holds")]
-    if verb == "rm" and any(re.fullmatch(r"-\w*v\w*|--volumes", word.text) for word in call.words):
+    removes = verb == "rm" or pair == "compose-down"
+    if removes and any(re.fullmatch(r"-\w*v\w*|--volumes", word.text) for word in call.words):
         return [Finding("F", "removes volumes, which nothing holds")]
     found = [Finding("X", f"{call.name} {verb} works outside the box")]
     if pair == "buildx-imagetools":
@@ -205,9 +200,8 @@ _KUBE_CONFIG = frozenset(
 )
 
 
+@answers_help
 def _kubectl(call: Call) -> list[Finding]:
-    if asks_for_help(call):
-        return [Finding("R", "says what it is")]
     words = words_of(
         call,
         valued=names("-n --namespace --context --kubeconfig --cluster --user -l -o -f -c"),
@@ -258,9 +252,8 @@ def service(
         "U": "",
     }
 
+    @answers_help
     def judge(call: Call) -> list[Finding]:
-        if asks_for_help(call):
-            return [Finding("R", "says what it is")]
         words = words_of(call)
         if not words:
             letter = bare if len(call.words) < 2 else other
@@ -290,10 +283,9 @@ _CLOUD_READ = re.compile(
 )
 
 
+@answers_help
 def cloud(call: Call) -> list[Finding]:
     """`aws`, `gcloud`, `az`: what does not say that it only looks, acts."""
-    if asks_for_help(call):
-        return [Finding("R", "says what it is")]
     words = words_of(
         call, valued=frozenset({"--region", "--profile", "--project", "--output", "--query", "--format"})
     )
@@ -328,10 +320,9 @@ def _is_tried(call: Call) -> bool:
     return any(word.text in ("--dry-run", "-d", "--snapshot", "--preview") for word in call.words)
 
 
+@answers_help
 def _releases(call: Call) -> list[Finding]:
     """What publishes without being told to."""
-    if asks_for_help(call):
-        return [Finding("R", "says what it is")]
     return [Finding("X", "only tries") if _is_tried(call) else Finding("F", f"{call.name} publishes")]
 
 

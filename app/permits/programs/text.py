@@ -2,7 +2,7 @@
 
 import re
 
-from app.permits.calls import Call, Table, Usual, judge_options, judge_usual, table, written
+from app.permits.calls import SAYS_WHAT_IT_IS, Call, Table, Usual, judge_options, judge_usual, table, written
 from app.permits.letters import Finding
 from app.permits.options import row, take
 from app.permits.words import UNKNOWN, Word, literal
@@ -12,7 +12,7 @@ _SED = "e= f=:X expression= file=:X i:E in-place:E l= line-length= s E n r z u"
 
 def _sed(call: Call) -> list[Finding]:
     if len(call.words) == 1 and call.words[0].text in ("--version", "--help"):
-        return [Finding("R", "says what it is")]
+        return [SAYS_WHAT_IT_IS]
     words = _apart(call.words)
     taken = take(words, row(_SED))
     found = [Finding("R", "only prints")]
@@ -24,8 +24,7 @@ def _sed(call: Call) -> list[Finding]:
         scripts, operands = operands[:1], operands[1:]
     for script in scripts:
         found += _judge_sed(call, script)
-    if not taken.is_sure:
-        found.append(Finding("U", "a word that only the run will tell may be an option"))
+    found += taken.doubt
     for word in operands:
         found.append(call.ground.read(word))
         if taken.has("i", "in-place"):
@@ -145,15 +144,14 @@ _AWK_TEXT = re.compile(
 
 def _awk(call: Call) -> list[Finding]:
     if call.words and call.words[0].text in ("--version", "-V", "--help", "-W"):
-        return [Finding("R", "says what it is")]
+        return [SAYS_WHAT_IT_IS]
     taken = take(call.words, row(_AWK), stops_early=True)
     found = [Finding("R", "only prints"), *judge_options(call, taken)]
     operands = taken.operands
     programs = taken.values("e", "source")
     if not programs and not taken.has("f", "file", "E", "exec"):
         programs, operands = operands[:1], operands[1:]
-    if not taken.is_sure:
-        found.append(Finding("U", "a word that only the run will tell may be an option"))
+    found += taken.doubt
     for program in programs:
         if not program.is_literal or program.may_split:
             found.append(Finding("U", "what this awk does, only the run will tell"))

@@ -2,7 +2,7 @@
 
 import re
 
-from app.permits.calls import Call, Judge, asks_for_help
+from app.permits.calls import Call, Judge, answers_help
 from app.permits.letters import Finding, Letter
 from app.permits.words import Word, names
 
@@ -73,7 +73,7 @@ def by_its_name(name: str) -> list[Finding]:
     )
 
 
-_DEEDS = {
+DEEDS: dict[Letter, str] = {
     "F": "acts on others, or on the machine",
     "N": "uses the network",
     "X": "runs other code",
@@ -110,9 +110,8 @@ def verbs(
         )
     }
 
+    @answers_help
     def judge(call: Call) -> list[Finding]:
-        if asks_for_help(call):
-            return [Finding("R", "says what it is")]
         words = words_of(call, valued=lists["valued"])
         if not words:
             return [bare]
@@ -126,7 +125,7 @@ def verbs(
         for words_said in (pair, verb):
             for name, letter in _LISTS:
                 if words_said in lists[name]:
-                    return [Finding(letter, f"{call.name} {verb} {_DEEDS[letter]}")]
+                    return [Finding(letter, f"{call.name} {verb} {DEEDS[letter]}")]
         if verb in lists["scripts"]:
             return [named_script(words[1] if len(words) > 1 else None, call.name)]
         if grave_scripts:

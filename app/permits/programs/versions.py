@@ -1,6 +1,6 @@
 """Managers of versions of languages, and nix: what they fetch."""
 
-from app.permits.calls import Call, Table, asks_for_help, table
+from app.permits.calls import Call, Table, answers_help, table
 from app.permits.letters import Finding
 from app.permits.programs.verbs import verbs, words_of
 
@@ -26,9 +26,8 @@ def _version_manager(call: Call) -> list[Finding]:
     return _MANAGERS_OF_VERSIONS(call)
 
 
+@answers_help
 def _nix(call: Call) -> list[Finding]:
-    if asks_for_help(call):
-        return [Finding("R", "says what it is")]
     words = words_of(call)
     written = [call.ground.write(word) for word in words[2:3] if words[1].text == "new"]
     if written and words[0].text == "flake":

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from app.permits.calls import Call, Judge, Table, asks_for_help, runs_file, table
+from app.permits.calls import Call, Judge, Table, answers_help, runs_file, table
 from app.permits.letters import Finding
 from app.permits.options import row, take
 from app.permits.programs.by_file import beyond_running
@@ -14,9 +14,8 @@ from app.permits.words import UNKNOWN, WILD, Word, literal
 def wrapper(options: str, *, operands: int = 0, also: "Finding | None" = None) -> Judge:
     """Options of its own, so many operands of its own, then the command."""
 
+    @answers_help
     def judge(call: Call) -> list[Finding]:
-        if asks_for_help(call):
-            return [Finding("R", "says what it is")]
         taken = take(call.words, row(options), stops_early=True)
         own = [also] if also is not None else []
         if not taken.is_sure and not taken.operands:
@@ -30,9 +29,8 @@ def wrapper(options: str, *, operands: int = 0, also: "Finding | None" = None) -
     return judge
 
 
+@answers_help
 def _env(call: Call) -> list[Finding]:
-    if asks_for_help(call):
-        return [Finding("R", "says what it is")]
     taken = take(
         call.words,
         row("u= unset= C=:folder chdir=:folder S=:split split-string=:split i 0 v"),
@@ -105,9 +103,8 @@ def _coproc(call: Call) -> list[Finding]:
 _SHELL = "o= O= rcfile=:X init-file=:X c i l s x e u v n p norc noprofile login posix restricted"
 
 
+@answers_help
 def _shell(call: Call) -> list[Finding]:
-    if asks_for_help(call):
-        return [Finding("R", "says what it is")]
     taken = take(call.words, row(_SHELL), stops_early=True)
     found: list[Finding] = (
         [Finding("X", "starts a file of one's own")] if taken.has("rcfile", "init-file", "i") else []
@@ -171,9 +168,8 @@ def reads_program(call: Call) -> list[Finding]:
     return []
 
 
+@answers_help
 def _other_shell(call: Call) -> list[Finding]:
-    if asks_for_help(call):
-        return [Finding("R", "says what it is")]
     if call.is_fed_by_network:
         return [Finding("F", "runs what the network gives")]
     if call.words and not call.words[0].text.startswith("-"):

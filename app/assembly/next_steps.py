@@ -12,7 +12,8 @@ from app.engine.choice import ModelChoice
 from app.providers.classify import Failure, classify
 from app.providers.credentials import Source
 from app.providers.known import key_variable
-from app.values.messages import AssistantMessage, now_ms
+from app.values.messages import AssistantMessage
+from app.values.wire import now_ms
 from tools.amounts import elapsed
 from tools.patterns import late
 

@@ -15,7 +15,6 @@ from app.values.content import (
     Thinking,
     ToolCall,
     UnknownContent,
-    text_of,
 )
 from app.values.messages import (
     AssistantMessage,
@@ -50,16 +49,12 @@ def estimate_tokens(message: Message) -> int:
 
 def _characters(message: Message) -> int:
     match message:
-        case AssistantMessage():
-            return sum(_block_characters(block) for block in message.content)
-        case UserMessage() | CustomMessage() | ToolResultMessage():
-            if isinstance(message.content, str):
-                return len(message.content)
-            return sum(_block_characters(block) for block in message.content)
+        case AssistantMessage() | UserMessage() | CustomMessage() | ToolResultMessage():
+            return _content_characters(message.content)
         case SystemMessage():
             sections = sum(len(text or "") for text in (message.sections or {}).values())
             tools = sum(_tool_characters(tool) for tool in message.tools_added or ())
-            return len(text_of(message.content)) + sections + tools
+            return _content_characters(message.content) + sections + tools
         case BashExecutionMessage():
             return 0 if message.exclude_from_context else len(message.command) + len(message.output)
         case BranchSummaryMessage() | CompactionSummaryMessage():
@@ -68,6 +63,10 @@ def _characters(message: Message) -> int:
             return 0
         case _:
             assert_never(message)
+
+
+def _content_characters(content: str | Sequence[Content]) -> int:
+    return len(content) if isinstance(content, str) else sum(_block_characters(block) for block in content)
 
 
 def _tool_characters(tool: ToolDeclaration) -> int:

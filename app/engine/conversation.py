@@ -5,7 +5,7 @@ of the context) projects anew.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -35,14 +35,41 @@ from app.values.messages import (
     ToolResultMessage,
 )
 
+PROMPT_ORDER = (
+    "preamble",
+    "tools",
+    "rules",
+    "docs",
+    "addendum",
+    "project_context",
+    "skills",
+    "active_skills",
+    "cwd",
+)
+"""Sections that are not named here follow, by name."""
 
-class Declared(msgspec.Struct, kw_only=True):
+
+class Declared:
     """The prompt sections and tools that the transcript has told the model of so far."""
 
-    sections: dict[str, str] = {}
-    tools: dict[str, ToolDeclaration] = {}
+    def __init__(self) -> None:
+        self.sections: dict[str, str] = {}
+        self.tools: dict[str, ToolDeclaration] = {}
+        self._read: tuple[str, tuple[ToolDeclaration, ...]] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Declared) and (self.sections, self.tools) == (other.sections, other.tools)
+
+    def as_read(self) -> tuple[str, tuple[ToolDeclaration, ...]]:
+        """The prompt as one text, and the tools in the order in which they are sent: both the same with each request
+        until the model is told of others."""
+        if self._read is None:
+            tools = tuple(sorted(self.tools.values(), key=lambda tool: tool.name))
+            self._read = prompt_text(self.sections), tools
+        return self._read
 
     def apply(self, message: SystemMessage) -> None:
+        self._read = None
         for name, text in (message.sections or {}).items():
             if text is None:
                 self.sections.pop(name, None)
@@ -67,6 +94,17 @@ class Declared(msgspec.Struct, kw_only=True):
         return SystemMessage(
             sections=changed or None, tools_added=added or None, tools_removed=removed or None
         )
+
+
+def prompt_text(sections: Mapping[str, str]) -> str:
+    """The sections as one text: the preamble as it is, each other one between tags of its name."""
+    order = {name: at for at, name in enumerate(PROMPT_ORDER)}
+    parts: list[str] = []
+    for name in sorted(sections, key=lambda name: (order.get(name, len(order)), name)):
+        text = sections[name].strip("\n")
+        if text:
+            parts.append(text if name == "preamble" else f"<{name}>\n{text}\n</{name}>")
+    return "\n\n".join(parts)
 
 
 class Conversation:

@@ -1,6 +1,5 @@
 """A person's words on their way in, and what is said when they, or anything else, cannot be taken now."""
 
-from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -41,8 +40,3 @@ class Words(msgspec.Struct, frozen=True, kw_only=True):
     while_running: WhileRunning | None = None
     is_as_it_is: bool = False
     """Secrets in it are sent, because the person said so."""
-
-
-def require_content(text: str, images: Sequence[Image]) -> None:
-    if not text.strip() and not images:
-        raise Refused("There is nothing to send: the message is empty.")

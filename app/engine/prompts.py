@@ -11,7 +11,7 @@ from app.engine.compactor import Compactor
 from app.engine.first_question import FirstQuestion
 from app.engine.following import Following
 from app.engine.hooks import Hooks
-from app.engine.intake import Refused, Words, require_content
+from app.engine.intake import Refused, Words
 from app.engine.masking import Masking
 from app.engine.mcp_servers import McpServers
 from app.engine.models import Models
@@ -62,7 +62,7 @@ class Prompts:
         """What was said first stays first, though files are looked at in threads."""
 
     async def prompt(self, words: Words, *, expand: bool) -> Disposition:
-        require_content(words.text, words.images)
+        _require_content(words)
         is_running = self._runner.is_running
         if is_running and words.while_running is None and not self._hooks.is_command(words.text):
             raise Refused(
@@ -122,7 +122,7 @@ class Prompts:
         return "queued"
 
     async def queue(self, queue: QueueName, words: Words) -> Disposition:
-        require_content(words.text, words.images)
+        _require_content(words)
         if self._hooks.is_command(words.text):
             raise Refused(
                 f'Extension command "{words.text.split()[0]}" cannot be queued. '
@@ -220,3 +220,8 @@ class Prompts:
         except SessionWriteError:
             pass  # the run tells it, with what it means
         self._runner.start(messages)
+
+
+def _require_content(words: Words) -> None:
+    if not words.text.strip() and not words.images:
+        raise Refused("There is nothing to send: the message is empty.")

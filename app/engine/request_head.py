@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from app.agent.prompt import prompt_text
+from app.engine.conversation import prompt_text
 from app.engine.toolbox import declared
 from app.values.codec import encode_json
 from app.values.wire import to_wire

@@ -11,10 +11,9 @@ import msgspec
 
 from app.agent.abort import Abort, Aborted
 from app.agent.outcomes import in_words
-from app.agent.prompt import prompt_text
 from app.engine.cache import PromptCache
 from app.engine.choice import ModelChoice
-from app.engine.conversation import Conversation
+from app.engine.conversation import Conversation, prompt_text
 from app.engine.delivery import Deliveries
 from app.engine.held_back import HeldBack
 from app.engine.hooks import Hooks
@@ -38,9 +37,9 @@ from app.values.events import (
     ProviderWaiting,
     RunEvent,
 )
-from app.values.messages import AssistantMessage, Message, SystemMessage, now_ms
+from app.values.messages import AssistantMessage, Message, SystemMessage
 from app.values.models import Model
-from app.values.wire import new_id
+from app.values.wire import new_id, now_ms
 from tools.base import Tool
 
 Sections = Callable[[Mapping[str, Tool]], Mapping[str, str]]
@@ -78,7 +77,7 @@ class Requests:
         self._telling = telling
         self._cache = cache
         self._request_of_message: dict[str, str] = {}
-        self._kept = Kept()
+        self._kept = Kept(conversation.stretch)
         self._held_back = HeldBack()
         self._heads = RequestHeads()
         self._current: str | None = None
@@ -154,6 +153,8 @@ class Requests:
         self._request_of_message[reply_id] = request_id
         if failure is not None:
             return failed_stream(model, failure, message_id=reply_id)
+        if stretch is not self._kept.stretch:
+            self._kept = self._kept.within(stretch)
         options = msgspec.structs.replace(
             self._options.stream,
             credential=credential,
@@ -162,28 +163,29 @@ class Requests:
             hooks=self._request_hooks(
                 RequestIds(request_id=request_id, message_ids=message_ids), model, credential
             ),
-            kept=self._kept.within(stretch),
+            kept=self._kept,
         )
         return self._registry.stream(model, context, options, message_id=reply_id)
 
     async def _context(self) -> tuple[Context, Sequence[str], object]:
         """What is sent, the ids of its messages, and what it begins like: None where a hook changed the messages."""
         conversation = self._conversation
-        declared, said = conversation.declared, Beginning(conversation.said)
+        said = Beginning(conversation.said)
         message_ids, stretch = Beginning(conversation.said_ids), conversation.stretch
-        context = await self._changed(said, declared.sections)
+        context = await self._changed(said)
         if context.messages is not said:
             message_ids, stretch = tuple(message.id for message in context.messages), None
         return self._sendable(context), message_ids, stretch
 
-    async def _changed(self, messages: Sequence[Message], sections: Mapping[str, str]) -> Context:
+    async def _changed(self, messages: Sequence[Message]) -> Context:
         """What is to be sent, as extensions have it."""
-        tools = self._conversation.declared.tools.values()
+        declared = self._conversation.declared
+        prompt, tools = declared.as_read()
         return await self._hooks.change_request(
             Context(
-                system_prompt=prompt_text(sections),
+                system_prompt=prompt if declared.sections else prompt_text(self.sections()),
                 messages=await self._hooks.change_messages(messages),
-                tools=tuple(sorted(tools, key=lambda tool: tool.name)),
+                tools=tools,
             )
         )
 
@@ -196,11 +198,11 @@ class Requests:
 
     async def beside(self, messages: Sequence[Message]) -> AssistantStream:
         """An answer to other messages with the same prompt and tools; nothing of it is recorded or told."""
-        model, declared = self._choice.required(), self._conversation.declared
+        model = self._choice.required()
         credential, failure = await self._credential(model.provider)
         if failure is not None:
             return failed_stream(model, failure)
-        context = self._sendable(await self._changed(messages, declared.sections or self.sections()))
+        context = self._sendable(await self._changed(messages))
         options = msgspec.structs.replace(
             self._options.stream,
             credential=credential,

@@ -9,29 +9,27 @@ from app.agent.abort import Abort
 
 class Underway:
     def __init__(self) -> None:
-        self._abort: Abort | None = None
+        self.is_running = False
+        self._abort = Abort()
         self._ended = asyncio.Event()
-
-    @property
-    def is_running(self) -> bool:
-        return self._abort is not None
 
     @contextmanager
     def begun(self) -> Generator[Abort]:
         """Inside, the work is going on; it looks at what is handed to it."""
         abort = self._abort = Abort()
+        self.is_running = True
         self._ended.clear()
         try:
             yield abort
         finally:
-            self._abort = None
+            self.is_running = False
             self._ended.set()
 
     def stop(self) -> None:
-        if self._abort is not None:
+        if self.is_running:
             self._abort.set()
 
     async def wait(self) -> None:
         """Until nothing is going on."""
-        while self._abort is not None:
+        while self.is_running:
             await self._ended.wait()

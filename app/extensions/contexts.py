@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from app.agent.prompt import prompt_text
 from app.compaction.cut import CannotCompact
+from app.engine.conversation import prompt_text
 from app.engine.intake import Refused
 from app.engine.opinions import Wish
 from app.engine.pending import WishedChange

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from app.agent.hooks import TurnOutcome, Verdict
-from app.agent.prompt import prompt_text
 from app.compaction.cut import Preparation
+from app.engine.conversation import prompt_text
 from app.engine.hooks import Elsewhere, Hooks
 from app.engine.intake import Words
 from app.engine.opinions import MoveOpinion, Moving, OtherCompaction, Reason, RequestIds, ShellOpinion

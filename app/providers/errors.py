@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from app.values.messages import now_ms
+from app.values.wire import now_ms
 from tools.patterns import late
 
 _TAG = late(r"<[^>]*>")

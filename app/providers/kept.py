@@ -103,16 +103,16 @@ class Measure:
 class Kept:
     """What a session keeps: of each wire format the conversation that was sent last."""
 
-    def __init__(self) -> None:
+    def __init__(self, stretch: object = None) -> None:
         self._by_api: dict[str, Settled] = {}
-        self._stretch: object = None
+        self.stretch = stretch
+        """Requests of one begin with the same messages, so that those of the one before need not be compared. None:
+        they may be others."""
 
     def within(self, stretch: object) -> "Kept":
-        """The same for a request of a stretch: its requests begin with the same messages, so that those of the one
-        before need not be compared. None: they may be others.
-        """
-        same = Kept()
-        same._by_api, same._stretch = self._by_api, stretch
+        """The same for requests of another stretch."""
+        same = Kept(stretch)
+        same._by_api = self._by_api
         return same
 
     def begin(self, messages: Sequence[Message], model: Model) -> Settled:
@@ -122,13 +122,13 @@ class Kept:
         settled = self._by_api.pop(model.api, None)
         if settled is None or settled.model != model or not self._is_of(settled, messages):
             settled = Settled(model)
-        settled.stretch = self._stretch
+        settled.stretch = self.stretch
         return settled
 
     def _is_of(self, settled: Settled, messages: Sequence[Message]) -> bool:
         if len(settled.sources) > len(messages):
             return False
-        if self._stretch is not None and settled.stretch is self._stretch:
+        if self.stretch is not None and settled.stretch is self.stretch:
             return True
         return all(map(is_, settled.sources, messages))
 

@@ -8,9 +8,8 @@ import msgspec
 
 from app.providers.contract import Adapter, AssistantStream, Context, StreamOptions
 from app.providers.errors import ProviderError
-from app.values.messages import now_ms
 from app.values.models import Model
-from app.values.wire import new_id
+from app.values.wire import new_id, now_ms
 
 BUILT_IN = {
     "offline": "app.providers.offline.guide",

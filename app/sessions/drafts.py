@@ -13,8 +13,7 @@ from app.sessions.atomic import replace_file
 from app.sessions.ids import sidecar
 from app.values.codec import decode, encode
 from app.values.content import Image
-from app.values.messages import now_ms
-from app.values.wire import Wire
+from app.values.wire import Wire, now_ms
 from tools.files.regular import read_regular
 
 

@@ -20,9 +20,8 @@ from app.values.entries import (
     LabelEntry,
     SessionHeader,
     UnknownEntry,
-    now_iso,
 )
-from app.values.wire import new_id
+from app.values.wire import new_id, now_iso
 
 
 def fork_before(

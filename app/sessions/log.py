@@ -33,10 +33,9 @@ from app.values.entries import (
     SessionHeader,
     SessionInfoEntry,
     UnknownEntry,
-    now_iso,
 )
 from app.values.messages import AssistantMessage, UserMessage
-from app.values.wire import new_id
+from app.values.wire import new_id, now_iso
 from tools.files.presence import is_dir
 
 __all__ = ["SessionError", "SessionLocked", "SessionLog", "SessionReadOnly", "SessionWriteError"]

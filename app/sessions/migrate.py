@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from app.values.entries import now_iso
-from app.values.wire import new_id
+from app.values.wire import new_id, now_iso
 
 
 def migrate_lines(lines: list[dict[str, Any]], header: dict[str, Any], version: int) -> list[dict[str, Any]]:

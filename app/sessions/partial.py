@@ -15,8 +15,8 @@ from app.sessions.log import SessionLog
 from app.values.codec import decode, encode
 from app.values.content import Text, Thinking
 from app.values.entries import MessageEntry
-from app.values.messages import AssistantMessage, now_ms
-from app.values.wire import Wire
+from app.values.messages import AssistantMessage
+from app.values.wire import Wire, now_ms
 from tools.files.regular import read_regular
 
 INTERVAL = 0.5

@@ -12,7 +12,7 @@ import msgspec
 from app.sessions.ids import sidecar
 from app.sessions.reading import BadLine
 from app.values.codec import decode_json, encode_json
-from app.values.entries import now_iso
+from app.values.wire import now_iso
 from tools.files.regular import read_regular
 
 LARGEST_COPY = 8 * 1024 * 1024

@@ -1,6 +1,5 @@
 """Entries: what a line of a session file may be, in the form of pi's session version 3."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -8,14 +7,9 @@ import msgspec
 from app.values.content import UserContent
 from app.values.messages import Message, SystemMessage
 from app.values.usage import Usage
-from app.values.wire import PRIVATE, Wire, new_id
+from app.values.wire import PRIVATE, Wire, new_id, now_iso
 
 SESSION_VERSION = 3
-
-
-def now_iso() -> str:
-    """UTC with milliseconds and a `Z`, as every timestamp of a session file."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class SessionHeader(Wire, frozen=True, kw_only=True, tag_field="type", tag="session"):

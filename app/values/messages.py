@@ -3,20 +3,15 @@
 Each message has an id from birth (`id`, the same as its session entry's). It is not part of the JSON form.
 """
 
-import time
 from typing import Any, Literal
 
 import msgspec
 
 from app.values.content import AssistantContent, Image, Text, Thinking, ToolCall, UserContent
 from app.values.usage import Usage
-from app.values.wire import PRIVATE, Wire, new_id
+from app.values.wire import PRIVATE, Wire, new_id, now_ms
 
 StopReason = Literal["pending", "stop", "length", "toolUse", "error", "aborted", "deferred"]
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 class _Message(Wire, frozen=True, kw_only=True, tag_field="role", tag="*message"):

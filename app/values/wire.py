@@ -1,4 +1,4 @@
-"""The common ground of everything that has a JSON form: field names, absent fields, unknown fields, ids.
+"""The common ground of everything that has a JSON form: field names, absent fields, unknown fields, ids, times.
 
 A wire struct writes camelCase keys, leaves out optional fields that are None, and keeps what it does not
 know: unknown fields in `extra`, unknown types as the union's `Unknown…` member. What the values *are* lives in
@@ -7,8 +7,10 @@ the modules beside this one; bytes and lines are the business of `codec`.
 
 import os
 import random
+import time
 import types
 from collections.abc import Callable
+from datetime import UTC, datetime
 from itertools import chain, repeat
 from operator import methodcaller
 from typing import Any, TypeGuard, TypeVar, Union, get_args, get_origin
@@ -61,6 +63,16 @@ Plain = Json | msgspec.Struct | tuple[Any, ...] | Beginning[Any]
 
 new_id: Callable[[], str] = _ids.__next__
 """An entry or message id: eight hexadecimal digits. Whoever files it checks for a collision."""
+
+
+def now_ms() -> int:
+    """Unix time, as every timestamp of a message."""
+    return time.time_ns() // 1_000_000
+
+
+def now_iso() -> str:
+    """UTC with milliseconds and a `Z`, as every timestamp of a session file."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def to_wire(value: Plain) -> Any:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from app.agent.prompt import prompt_text
 from app.assembly.build import Assembled, assemble
 from app.assembly.extending import extend
 from app.assembly.options import Options
+from app.engine.conversation import prompt_text
 from app.extensions.ui import SilentUi
 from app.providers.contract import Context
 from app.providers.scripted import Response, Scripted

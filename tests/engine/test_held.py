@@ -3,8 +3,13 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.engine.conversation import Declared, prompt_text
 from app.engine.next_run import NextRun
 from app.providers.scripted import say
+from app.values.messages import SystemMessage, ToolDeclaration, ToolName
 from tests.agent.stage import echo
 from tests.engine.stage import Play
 from tools.base import Tool
@@ -67,3 +72,28 @@ def test_who_kept_something_for_a_run_is_called_once_when_the_next_begins() -> N
     next_run.begin()
     next_run.begin()
     assert called == ["forgotten"]
+
+
+_NAMES = st.sampled_from(("preamble", "cwd", "tools", "zoo", "attic"))
+_TOLD = st.builds(
+    SystemMessage,
+    sections=st.none() | st.dictionaries(_NAMES, st.none() | st.text("ab\n", max_size=3), max_size=3),
+    tools_added=st.none()
+    | st.lists(
+        st.builds(ToolDeclaration, name=_NAMES, description=st.text("xy", max_size=2)), max_size=2
+    ).map(tuple),
+    tools_removed=st.none() | st.lists(st.builds(ToolName, name=_NAMES), max_size=2).map(tuple),
+)
+
+
+@given(st.lists(st.tuples(_TOLD, st.booleans()), max_size=8))
+def test_prompt_and_tools_that_are_held_are_those_that_the_model_was_told_of(
+    told: list[tuple[SystemMessage, bool]],
+) -> None:
+    held = Declared()
+    for message, is_read in told:
+        held.apply(message)
+        if is_read:
+            prompt, tools = held.as_read()
+            assert prompt == prompt_text(held.sections)
+            assert list(tools) == sorted(held.tools.values(), key=lambda tool: tool.name)

@@ -3,7 +3,7 @@
 import pytest
 
 from app.agent.hooks import TurnOutcome
-from app.agent.prompt import prompt_text
+from app.engine.conversation import prompt_text
 from app.engine.intake import Words
 from app.engine.opinions import RequestIds
 from app.extensions.hooks import HOOKS, as_answer

@@ -23,9 +23,10 @@ from app.providers.registry import Registry
 from app.providers.sse import SseDecoder
 from app.providers.transport import HttpRequest, Reader, ServerAnswer, converse
 from app.values.content import ToolCall
-from app.values.messages import AssistantMessage, now_ms
+from app.values.messages import AssistantMessage
 from app.values.models import Model
 from app.values.stream import StreamDone, StreamError
+from app.values.wire import now_ms
 from tests.providers.loopback import Loopback
 from tests.providers.wires import (
     ANSWERS,

@@ -16,8 +16,9 @@ from app.providers.sse import SseDecoder
 from app.providers.transport import decode_event
 from app.values.codec import decode, encode
 from app.values.content import Text, Thinking, ToolCall
-from app.values.messages import AssistantMessage, now_ms
+from app.values.messages import AssistantMessage
 from app.values.stream import StreamDone, StreamError
+from app.values.wire import now_ms
 from tests.providers.test_cuts import APIS, read
 from tests.providers.wires import ANSWERS, listen, model_for
 

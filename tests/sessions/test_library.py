@@ -29,7 +29,7 @@ from app.sessions.log import SessionLog
 from app.sessions.reading_all import read_in_background
 from app.values.codec import encode
 from app.values.entries import MessageEntry, SessionHeader
-from app.values.messages import now_ms
+from app.values.wire import now_ms
 from tests.sessions.say import answer, say
 
 

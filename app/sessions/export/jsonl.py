@@ -6,7 +6,7 @@ from app.sessions.export.text import ChangeEntry, as_it_is
 from app.sessions.fork import chained
 from app.sessions.log import SessionLog
 from app.values.codec import encode
-from app.values.entries import now_iso
+from app.values.wire import now_iso
 
 
 def export_jsonl(log: SessionLog, leaf_id: str | None = None, *, change: ChangeEntry = as_it_is) -> bytes:

@@ -8,7 +8,7 @@ from app.engine.jobs import Job
 from app.engine.session import Session
 from app.tui.handed import AskPerson, Copy, TellPerson
 from app.tui.pages.entry_texts import age
-from app.values.messages import now_ms
+from app.values.wire import now_ms
 from tools.results import Card, TextBlock
 from widgets.screens.block import BlockScreen
 from widgets.screens.jobs import JobRow, JobsScreen

@@ -21,9 +21,9 @@ from app.tui.handed import AskPerson, KeyTold, Spawn, TellPerson, Write
 from app.tui.pages.asking import ask_text, pick
 from app.tui.pages.entry_texts import age, entry_title, one_line, prompt_rows
 from app.tui.status.bars import short_path
-from app.values.messages import now_ms
 from app.values.unable import Unable
 from app.values.usage import dollars
+from app.values.wire import now_ms
 from widgets.lists.rows import ListRow
 from widgets.screens.picker import Picked
 from widgets.screens.preview import PreviewPart, PreviewText

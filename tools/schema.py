@@ -71,13 +71,22 @@ def validate_arguments(tool: Tool, raw: Json) -> Any:
 
     Raises `ArgumentsError` with a text for the model.
     """
+    return fitted(tool, mended(tool, raw))
+
+
+def mended(tool: Tool, raw: Json) -> Any:
+    """By the names that the tool has, with what it mends before they are looked at."""
+    return tool.prepare(dict(raw)) if tool.prepare and isinstance(raw, dict) else raw
+
+
+def fitted(tool: Tool, raw: Json) -> Any:
+    """The same of what is mended already."""
     if not isinstance(raw, dict):
         raise ArgumentsError(
             _failure(tool.name, [("arguments", f"expected an object, got {_kind(raw)}")], raw)
         )
-    prepared = tool.prepare(dict(raw)) if tool.prepare else raw
     problems: list[tuple[str, str]] = []
-    value = _fit(prepared, _accepted(tool), "", problems)
+    value = _fit(raw, _accepted(tool), "", problems)
     if problems:
         raise ArgumentsError(_failure(tool.name, problems, raw))
     if tool.arguments is None:

@@ -151,8 +151,7 @@ class Way:
             return not_found(call.name, tuple(tools))
         told, looked_at = partial(self._tell, progress), _LookedAt()
         try:
-            shown = named(tool, _readable(call))
-            arguments = _fitting(tool, shown)
+            shown, arguments = _read(tool, _readable(call))
 
             def look() -> None:
                 looked_at.take(arguments, self._tool_context(call, told))
@@ -163,8 +162,7 @@ class Way:
                 if verdict.is_blocked:
                     return self._masks.progress(_blocked(verdict))  # the words of whoever says no
                 if verdict.arguments is not None:
-                    shown = named(tool, verdict.arguments)
-                    arguments = _fitting(tool, shown)
+                    shown, arguments = _read(tool, verdict.arguments)
             if looked_at.arguments is not arguments:  # whoever was asked took their time, or changed them
                 await asyncio.to_thread(look)
         except ToolError as problem:
@@ -232,7 +230,7 @@ class Way:
         turned = self._masks.begin(
             prepared.tool, prepared.shown_arguments, prepared.arguments, prepared.context
         )
-        return prepared.arguments if turned is None else _fitting(prepared.tool, turned)
+        return prepared.arguments if turned is None else _read(prepared.tool, turned)[1]
 
     def _masked(self, prepared: Prepared, result: ToolResult) -> ToolResult:
         """Closed where it fails: what could not be masked enters no session."""
@@ -291,21 +289,13 @@ def _readable(call: ToolCall) -> dict[str, Any]:
     return call.arguments
 
 
-def named(tool: Tool, raw: dict[str, Any]) -> dict[str, Any]:
-    """By the names that the tool has: whoever is asked about a call reads them by no other."""
-    if tool.prepare is None or not isinstance(raw, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
-        return raw
+def _read(tool: Tool, raw: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    """As they are shown to whoever is asked, and as the tool takes them."""
+    from tools.schema import fitted, mended  # noqa: PLC0415  (with the first tools)
+
     try:
-        return tool.prepare(dict(raw))
-    except Exception:  # noqa: BLE001  (a tool's own preparation of arguments; it is told where they are checked)
-        return raw
-
-
-def _fitting(tool: Tool, raw: dict[str, Any]) -> Any:
-    try:
-        from tools.schema import validate_arguments  # noqa: PLC0415  (with the first tools)
-
-        return validate_arguments(tool, raw)
+        shown = mended(tool, raw)
+        return shown, fitted(tool, shown)
     except ToolError:
         raise
     except Exception as problem:  # noqa: BLE001  (a tool's own preparation of arguments)

@@ -13,7 +13,6 @@ import msgspec
 
 from app.agent.outcomes import failure
 from app.agent.watching import CallWatch
-from app.agent.way import named
 from app.engine.hooks import Hooks
 from app.engine.json_texts import texts_of
 from app.engine.masked_calls import MaskedCalls
@@ -285,7 +284,7 @@ class CallsArriving(CallWatch):
         tool = self._toolbox.callable().get(call.name)
         if tool is None:
             return False
-        return self._permits.judge(call.name, named(tool, dict(refusal.arguments))).outcome == "run"
+        return self._permits.judge(call.name, _named(tool, dict(refusal.arguments))).outcome == "run"
 
     def _leaves_alone(self, index: int, raw: str) -> bool:
         """No call of the answer before this one touches the file."""
@@ -299,7 +298,7 @@ class CallsArriving(CallWatch):
             tool = self._toolbox.callable().get(call.name)
             meant = files_meant(
                 call.name,
-                named(tool, call.ended.arguments) if tool is not None else call.ended.arguments,
+                _named(tool, call.ended.arguments) if tool is not None else call.ended.arguments,
                 self._workspace.cwd,
                 lambda path: exists(self._workspace, path),
             )
@@ -329,6 +328,16 @@ class CallsArriving(CallWatch):
     def refusal(self, call: ToolCall) -> ToolResult | None:
         stop = self._stop
         return stop.result if stop is not None and stop.call.id == call.id else None
+
+
+def _named(tool: Tool, raw: dict[str, Any]) -> dict[str, Any]:
+    """By the names that the tool has, as whoever is asked about the call will read them."""
+    if tool.prepare is None or not isinstance(raw, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return raw
+    try:
+        return tool.prepare(dict(raw))
+    except Exception:  # noqa: BLE001  (a tool's own preparation of arguments; it is told where they are checked)
+        return raw
 
 
 def _kind_of(tool: Tool) -> Literal["edit", "write"] | None:

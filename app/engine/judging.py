@@ -10,8 +10,9 @@ from typing import Any
 import msgspec
 
 from app.engine.boxes import Boxes
+from app.engine.known_definitions import KnownDefinitions
 from app.engine.whereabouts import Whereabouts
-from app.permits.decide import CallDecision, Mode, Policy, decide
+from app.permits.decide import CallDecision, Mode, Policy, decide, is_by_mode
 from app.permits.leaving import leaving
 from app.permits.place import CommandPlace
 from app.permits.rules import PermitRules
@@ -21,8 +22,18 @@ from tools.files.paths import absolute
 from tools.files.places import exists
 from tools.workspace import Workspace
 
-Judged = tuple[CommandPlace, CallDecision, PermitRules, Mode]
-"""The place that it was judged in, what came of it, and the rules and the mode that it was judged by."""
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that was looked at."""
+
+    place: CommandPlace
+    """The one that it was judged in."""
+    decision: CallDecision
+    rules: PermitRules
+    mode: Mode
+    by: str
+    """Who has decided."""
+    is_by_mode_alone: bool
 
 
 class Judging:
@@ -34,25 +45,34 @@ class Judging:
         whereabouts: Whereabouts,
         boxes: Boxes,
         *,
+        definitions: KnownDefinitions,
         rules: Callable[[], PermitRules],
         policy: Callable[[PermitRules], Policy],
     ) -> None:
         self._workspace = workspace
         self._whereabouts = whereabouts
         self._boxes = boxes
+        self._definitions = definitions
         self._rules = rules
         self._policy = policy
 
-    def looked_at(
-        self, name: str, arguments: Mapping[str, Any], tool: Tool, beside: Callable[[], None]
-    ) -> Judged:
-        """For a thread. `beside` is called where it may run."""
-        judged = self.judged(name, arguments, tool.is_read_only, tool.claim)
-        if judged[1].outcome == "run":
-            beside()
-        return judged
+    def judged(self, name: str, arguments: Mapping[str, Any], tool: Tool) -> Judged:
+        """A call of that tool, by all that is known of both. For a thread."""
+        place, decision, rules, mode = self.decided(name, arguments, tool.is_read_only, tool.claim)
+        decision = self._definitions.looked_at(tool, decision)
+        return Judged(
+            place=place,
+            decision=decision,
+            rules=rules,
+            mode=mode,
+            by=decision.decided_by,
+            is_by_mode_alone=all(is_by_mode(answer.decided_by) for answer in decision.answers),
+        )
 
-    def judged(self, name: str, arguments: Mapping[str, Any], is_read_only: bool, claim: str = "") -> Judged:
+    def decided(
+        self, name: str, arguments: Mapping[str, Any], is_read_only: bool, claim: str = ""
+    ) -> tuple[CommandPlace, CallDecision, PermitRules, Mode]:
+        """In which place, by which rules and in which mode."""
         # The parser and the tables of programs are needed at the first call, and not at the start.
         from app.permits.tools import CallRequest, judge_call, judged_as  # noqa: PLC0415
 

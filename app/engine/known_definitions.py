@@ -42,19 +42,21 @@ class KnownDefinitions:
     def _keep(self, tool: Tool) -> None:
         """Somebody lets it run as it is."""
         known = self._read()
-        if known.get(tool.name) == _digest(tool):
-            return
-        known.pop(tool.name, None)
-        known[tool.name] = _digest(tool)
-        while len(known) > _MOST:
-            known.pop(next(iter(known)))
+        with self._lock:
+            if known.get(tool.name) == _digest(tool):
+                return
+            known.pop(tool.name, None)
+            known[tool.name] = _digest(tool)
+            while len(known) > _MOST:
+                known.pop(next(iter(known)))
+            text = msgspec.json.encode(known)
         if self._path is not None:
             # The writer of files brings threads along, which a start without servers does not need.
             from tools.files.replacing import replace  # noqa: PLC0415
 
             try:
                 self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                replace(self._path, msgspec.json.encode(known), durable=False)
+                replace(self._path, text, durable=False)
             except OSError:
                 pass  # It is asked about once more in the next session.
 

@@ -16,7 +16,7 @@ from app.engine.answering import Answering, ApprovalReply
 from app.engine.boxes import Boxes
 from app.engine.conversation import Conversation
 from app.engine.hosts import Hosts
-from app.engine.judging import Judging
+from app.engine.judging import Judged, Judging
 from app.engine.known_definitions import KnownDefinitions
 from app.engine.leaving import allow_place, place_rules
 from app.engine.options import SessionOptions
@@ -25,7 +25,7 @@ from app.engine.plan_entries import is_planned
 from app.engine.standing import GateStanding, mode_of, rules_in
 from app.engine.telling import Telling
 from app.engine.whereabouts import Whereabouts
-from app.permits.decide import MODES, CallDecision, Mode, Policy, decide, floor_word, is_by_mode, would_answer
+from app.permits.decide import MODES, CallDecision, Mode, Policy, decide, floor_word, would_answer
 from app.permits.kept_back import kept_back
 from app.permits.leaving import is_leaving, staying
 from app.permits.letters import MEANING, CallPart
@@ -91,11 +91,16 @@ class Permits:
                 note=self._note,
             ),
         )
+        self._definitions = KnownDefinitions(standing.agent_dir / "mcp-allowed.json")
         self._judging = Judging(
-            workspace, self._whereabouts, self.boxes, rules=self.rules, policy=self.policy
+            workspace,
+            self._whereabouts,
+            self.boxes,
+            definitions=self._definitions,
+            rules=self.rules,
+            policy=self.policy,
         )
         self.answering = Answering(standing, options, telling)
-        self._definitions = KnownDefinitions(standing.agent_dir / "mcp-allowed.json")
         self._session_rules: tuple[PermitRule, ...] = ()
         self._past: deque[Past] = deque(maxlen=_KEPT)
         self._questions: list[tuple[str, CallPart]] = []
@@ -183,24 +188,21 @@ class Permits:
         changed: dict[str, Any] | None = None
         while True:
             now = arguments if changed is None else changed
-            place, decision, rules, mode = await asyncio.to_thread(
-                self._judging.looked_at, call.name, now, tool, beside
-            )
+            looked_at = await asyncio.to_thread(self._look, call, now, tool, beside)
+            decision, rules, mode = looked_at.decision, looked_at.rules, looked_at.mode
             self._warn_once(*map(str, rules.problems))
             self._warn_once(*(f"No allow rule of the {one}'s counts." for one in rules.left_out))
-            decision = self._definitions.looked_at(tool, decision)
             if decision.outcome == "run":
-                self._definitions.allowed(tool, decision)
+                self._note(call, decision, "run", looked_at.by, is_silent=looked_at.is_by_mode_alone)
                 self.boxes.decided(call.id, decision, mode)
-                self._note(call, decision, "run", decision.decided_by, is_silent=_is_silent(decision))
                 return Verdict(arguments=changed)
             if decision.outcome == "refuse":
-                return self._refused(call, decision, f"This was refused by {decision.decided_by}")
+                return self._refused(call, decision, f"This was refused by {looked_at.by}")
             if is_leaving(decision) and not str(now.get("reason") or "").strip():
                 return Verdict(is_blocked=True, reason=_WITHOUT_REASON)
             if self._standing.asks == "nobody" or self.answering.answers_nothing:
                 return self._refused(call, decision, "Needs approval and nobody can give it")
-            reply = await self._ask(call, now, decision, place)
+            reply = await self._ask(call, now, decision, looked_at.place)
             if reply is None:
                 return self._refused(call, decision, "Needs approval, and no answer came")
             if reply.arguments is not None:
@@ -216,9 +218,19 @@ class Permits:
             self._note(call, decision, "run", "person")
             return Verdict(arguments=changed)
 
+    def _look(
+        self, call: ToolCall, arguments: dict[str, Any], tool: Tool, beside: Callable[[], None]
+    ) -> Judged:
+        """For a thread. `beside` is called where it may run."""
+        judged = self._judging.judged(call.name, arguments, tool)
+        if judged.decision.outcome == "run":
+            self._definitions.allowed(tool, judged.decision)
+            beside()
+        return judged
+
     def judge(self, name: str, arguments: Mapping[str, Any], *, is_read_only: bool = False) -> CallDecision:
         """The same without doing anything."""
-        return self._judging.judged(name, arguments, is_read_only)[1]
+        return self._judging.decided(name, arguments, is_read_only)[1]
 
     def watching(self, hook: SpawnHook | None) -> SpawnHook | None:
         """A hook that makes another command of it is judged by what it made: that runs without a question, or not."""
@@ -379,10 +391,6 @@ class Permits:
             if text not in self._told:
                 self._told.add(text)
                 self._telling.warn(text)
-
-
-def _is_silent(decision: CallDecision) -> bool:
-    return all(is_by_mode(answer.decided_by) for answer in decision.answers)
 
 
 def _short(text: str) -> str:

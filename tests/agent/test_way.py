@@ -3,11 +3,13 @@
 import asyncio
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from app.agent.hooks import Verdict
 from app.agent.way import NoMasks
 from app.providers.scripted import call, say
 from tests.agent.stage import Stage, plain, tool
@@ -128,3 +130,26 @@ async def test_nobody_looks_at_what_a_thread_brings_behind_an_abort() -> None:
         await asyncio.get_running_loop().shutdown_default_executor()
     assert stage.result_texts == ["Operation aborted"]
     assert len(masks.threads) == 1
+
+
+@pytest.mark.parametrize("looks", [True, False])
+async def test_a_call_is_given_what_counts_when_it_is_let_run(looks: bool) -> None:
+    """A gate that asked somebody has not looked: that took time, and the folder may be another one by then."""
+    folder, seen = [Path("before")], list[Path]()
+
+    async def gate(*_: Any, tool: Tool, beside: Callable[[], None]) -> Verdict:
+        if looks:
+            await asyncio.to_thread(beside)
+        folder[0] = Path("after")
+        return Verdict()
+
+    async def run(arguments: Any, context: ToolContext) -> ToolResult:
+        seen.append(context.cwd)
+        return text_result("done")
+
+    stage = Stage(call("odd"), say("ok"), tools=[tool("odd", run)])
+    stage.ports = msgspec.structs.replace(
+        stage.ports, gate=gate, tool_context=lambda call, _: ToolContext(call_id=call.id, cwd=folder[0])
+    )
+    await stage.run("go")
+    assert seen == [Path("before" if looks else "after")]

@@ -31,7 +31,9 @@ def described() -> dict[str, Any]:
     """The names of `app.extensions.public` and of the hooks."""
     return {
         "version": public.API_VERSION,
-        "names": {name: _of(getattr(public, name)) for name in sorted(public.__all__)},
+        "names": {
+            name: _of(value) for name, value in sorted(vars(public).items()) if not name.startswith("_")
+        },
         "hooks": {
             name: {
                 "kind": hook.kind,

@@ -72,7 +72,9 @@ def _chain(messages: list[Message]) -> Iterator[MessageEntry]:
 def _indexed(root: Path) -> Path:
     """All of them, in an index that is kept aside."""
     index = SessionIndex(root)
-    index.refresh(with_texts=True)
+    index.refresh()
+    while index.read_some_texts():
+        pass
     index.tidy()
     index.close()
     kept = root.parent / "kept.sqlite"

@@ -10,12 +10,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
 
 from app.sessions.index import INDEX_NAME, SessionIndex
-from app.sessions.library import list_sessions, search_now, search_sessions, session_folder
+from app.sessions.library import list_sessions, search_now, session_folder
 from app.sessions.log import SessionLog
 from app.sessions.used_index import used_in
 from app.values.codec import encode
@@ -210,7 +211,9 @@ def library(root: Path, sessions: int = 2000) -> Iterator[Row]:
             yield Row(name=f"search {query}, {read} read", figure=found * 1000, unit="ms", limit="50 ms")
         if read == "nothing":
             started = time.perf_counter()
-            search_sessions(root, "word77")
+            with closing(SessionIndex(root)) as index:
+                while index.read_some_texts():
+                    pass
             yield Row(name="reading all of them", figure=time.perf_counter() - started, unit="s")
     index = SessionIndex(root)
     size = (root / INDEX_NAME).stat().st_size

@@ -2,8 +2,8 @@
 
 It knows which words a text has and where the text stands, and holds none: what is shown is read there. It is brought up
 to date before every list: new and changed files are read, grown ones from where they were left, vanished ones
-forgotten. Texts are read when something is searched, or beside everything else (`reading_all`). A damaged or foreign
-database is replaced, a read-only disk gets one in memory.
+forgotten. Texts are read beside everything else (`reading_all`). A damaged or foreign database is replaced, a read-only
+disk gets one in memory.
 """
 
 import os
@@ -105,28 +105,19 @@ class SessionIndex:
             raise
         return db
 
-    def refresh(self, *, with_texts: bool = False) -> None:
+    def refresh(self) -> None:
         """Brings the index in step with the files. Another process that is doing so just now is left to it; another
         thread is waited for, and what it has read need not be read again."""
         with _refreshing:
-            self._refresh_alone(with_texts)
-
-    def _refresh_alone(self, with_texts: bool) -> None:
-        try:
-            self._refresh(with_texts)
-        except sqlite3.OperationalError:
-            self._db.rollback()
-        except sqlite3.DatabaseError:
-            self._db.close()
-            self._remove()
-            self._db = self._connect()
-            self._refresh(with_texts)
-
-    def _refresh(self, with_texts: bool) -> None:
-        self._read_files()
-        self._db.commit()
-        while with_texts and self.read_some_texts():
-            pass
+            try:
+                self._read_files()
+            except sqlite3.OperationalError:
+                self._db.rollback()
+            except sqlite3.DatabaseError:
+                self._db.close()
+                self._remove()
+                self._db = self._connect()
+                self._read_files()
 
     def _read_files(self) -> None:
         known = {
@@ -144,6 +135,7 @@ class SessionIndex:
             self._forget(row[0])
         if known:
             self._drop_lost()
+        self._db.commit()
 
     def _read_whole(self, path: str, found: os.stat_result) -> None:
         try:
@@ -259,7 +251,10 @@ class SessionIndex:
         if self._has_search:
             self._db.execute("insert into words(words) values('optimize')")
             self._db.commit()
-        if self._db.execute("pragma freelist_count").fetchone()[0] * 5 > _pages(self._db):
+        free, pages = (
+            self._db.execute(f"pragma {what}").fetchone()[0] for what in ("freelist_count", "page_count")
+        )
+        if free * 5 > pages:
             self._db.execute("vacuum")
         self._db.execute("pragma wal_checkpoint(truncate)")
 
@@ -280,12 +275,8 @@ class SessionIndex:
         return {row[0]: _summary(self.root, row) for row in rows}
 
     def search(self, query: str, *, limit: int = 50) -> list[SessionHit]:
-        """Texts with all words of the query (each may be the beginning of a word), newest first; "…" is a phrase."""
-        self.refresh(with_texts=True)
-        return self.search_known(query, limit=limit)
-
-    def search_known(self, query: str, *, limit: int = 50) -> list[SessionHit]:
-        """As `search`, in what has been read so far."""
+        """Texts with all words of the query (each may be the beginning of a word), newest first; "…" is a phrase. Of
+        those that have been read so far."""
         terms = terms_of(storable(query))
         if not terms:
             return []
@@ -345,26 +336,16 @@ def _path(root: Path, name: bytes) -> str:
     return os.path.join(root, os.fsdecode(name))  # noqa: PTH118  (of thousands, at every start)
 
 
-def _pages(db: sqlite3.Connection) -> int:
-    return db.execute("pragma page_count").fetchone()[0]
+_KEPT = ("name", "first_prompt", "greeting", "messages", "cost", "modified")
+"""Of a digest, in this order."""
 
 
 def _packed(digest: Digest) -> bytes:
-    kept = (digest.name, digest.first_prompt, digest.greeting, digest.messages, digest.cost, digest.modified)
-    return msgspec.msgpack.encode(kept)
+    return msgspec.msgpack.encode([getattr(digest, name) for name in _KEPT])
 
 
 def _unpacked(packed: bytes) -> Digest:
-    name, first_prompt, greeting, messages, cost, modified = msgspec.msgpack.decode(packed)
-    return Digest(
-        name=name,
-        first_prompt=first_prompt,
-        greeting=greeting,
-        messages=messages,
-        cost=cost,
-        modified=modified,
-        texts=[],
-    )
+    return Digest(**dict(zip(_KEPT, msgspec.msgpack.decode(packed), strict=True)), texts=[])
 
 
 def _summary(

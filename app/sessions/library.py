@@ -1,13 +1,13 @@
-"""All sessions of a person: where they lie, which one is meant, lists, search, names, deletion with a way back.
+"""All sessions of a person: where they lie, which one is meant, lists, search, names.
 
-One session is `log`; the database behind list and search is `index`.
+One session is `log`; the database behind list and search is `index`; deletion is `trash`.
 """
 
 import os
 import time
-from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,37 +15,16 @@ from app.sessions.errors import NotASession, SessionError, SessionNotFound
 from app.sessions.folders import header_of, session_files
 from app.sessions.ids import folder_name, is_session_id, lately
 from app.sessions.log import SessionLog
-from app.sessions.trash import Trashed, delete_session, in_trash, undo_delete
 from tools.files.presence import exists, is_file
 
 if TYPE_CHECKING:
-    from app.sessions.index import SessionIndex
     from app.sessions.listed import SessionHit, SessionSummary
 
 # The index, and with it the database, is imported when a list or a search is asked for: most starts need none.
 # ruff: noqa: PLC0415
 
-Answer = TypeVar("Answer")
 FIRST = 60
 """As many rows as a screen shows at most."""
-
-__all__ = [
-    "Thread",
-    "Trashed",
-    "delete_session",
-    "find",
-    "in_trash",
-    "is_same_folder",
-    "latest",
-    "list_sessions",
-    "newest_sessions",
-    "rename_session",
-    "search_now",
-    "search_sessions",
-    "session_folder",
-    "threads",
-    "undo_delete",
-]
 
 
 def session_folder(root: Path, cwd: Path) -> Path:
@@ -114,16 +93,16 @@ def _by_id(text: str, root: Path, cwd: Path) -> Path:
     return fitting[0]
 
 
-def list_sessions(
-    root: Path, cwd: Path | None = None, *, only_here: bool = False, index: "SessionIndex | None" = None
-) -> "list[SessionSummary]":
-    """Newest first; with `cwd`, those begun there before all others, or only those."""
-    summaries = _with_index(root, index, lambda opened: opened.sessions())
+def list_sessions(root: Path, cwd: Path | None = None) -> "list[SessionSummary]":
+    """Newest first; with `cwd`, those begun there before all others."""
+    from app.sessions.index import SessionIndex
+
+    with closing(SessionIndex(root)) as index:
+        summaries = index.sessions()
     if cwd is None:
         return summaries
     here = {text for text in {one.cwd for one in summaries} if is_same_folder(text, cwd)}
-    mine = [summary for summary in summaries if summary.cwd in here]
-    return mine if only_here else [*mine, *(one for one in summaries if one.cwd not in here)]
+    return sorted(summaries, key=lambda summary: summary.cwd not in here)
 
 
 def newest_sessions(root: Path, cwd: Path, *, most: int = FIRST) -> "list[SessionSummary]":
@@ -136,35 +115,12 @@ def newest_sessions(root: Path, cwd: Path, *, most: int = FIRST) -> "list[Sessio
     return [one for one in found if one is not None and is_same_folder(one.cwd, cwd)]
 
 
-def search_sessions(
-    root: Path, query: str, *, limit: int = 50, index: "SessionIndex | None" = None
-) -> "list[SessionHit]":
-    """Full text over all sessions, newest first."""
-    return _with_index(root, index, lambda opened: opened.search(query, limit=limit))
-
-
 def search_now(root: Path, query: str, *, limit: int = 50) -> "tuple[list[SessionHit], int]":
     """Answers from what has been read so far, and how many sessions have not been; waits for nobody."""
     from app.sessions.index import SessionIndex
 
-    opened = SessionIndex(root)
-    try:
-        return opened.search_known(query, limit=limit), opened.unread()
-    finally:
-        opened.close()
-
-
-def _with_index(root: Path, index: "SessionIndex | None", ask: "Callable[[SessionIndex], Answer]") -> Answer:
-    if index is not None:
-        return ask(index)
-    # SQLite, which most sessions start without.
-    from app.sessions.index import SessionIndex
-
-    opened = SessionIndex(root)
-    try:
-        return ask(opened)
-    finally:
-        opened.close()
+    with closing(SessionIndex(root)) as index:
+        return index.search(query, limit=limit), index.unread()
 
 
 class Thread(msgspec.Struct, frozen=True, kw_only=True):
@@ -186,8 +142,8 @@ def threads(summaries: "list[SessionSummary]") -> list[Thread]:
         else:
             tops.append(summary)
     order = {str(summary.path): place for place, summary in enumerate(summaries)}
-    tops.sort(key=lambda top: min(order[str(one.summary.path)] for one in _thread(top, below, 0)))
-    return [row for top in tops for row in _thread(top, below, 0)]
+    tops.sort(key=lambda top: min(order[str(one.summary.path)] for one in _thread(top, below)))
+    return [row for top in tops for row in _thread(top, below)]
 
 
 def _is_above(one: "SessionSummary", other: "SessionSummary", by_path: "dict[str, SessionSummary]") -> bool:
@@ -202,9 +158,9 @@ def _is_above(one: "SessionSummary", other: "SessionSummary", by_path: "dict[str
     return False
 
 
-def _thread(top: "SessionSummary", below: "dict[str, list[SessionSummary]]", depth: int) -> list[Thread]:
+def _thread(top: "SessionSummary", below: "dict[str, list[SessionSummary]]") -> list[Thread]:
     rows: list[Thread] = []
-    waiting = [(top, depth)]
+    waiting = [(top, 0)]
     while waiting:
         summary, level = waiting.pop()
         rows.append(Thread(summary=summary, depth=level))
@@ -214,10 +170,7 @@ def _thread(top: "SessionSummary", below: "dict[str, list[SessionSummary]]", dep
 
 def rename_session(path: Path, name: str | None) -> None:
     """For a session that is not open here. Raises a `SessionError`, among them `SessionLocked`."""
-    log = SessionLog.open(path)
-    try:
+    with closing(SessionLog.open(path)) as log:
         if log.is_read_only:
             raise NotASession(path, "cannot be written", "Fork it and name the copy.")
         log.rename(name)
-    finally:
-        log.close()

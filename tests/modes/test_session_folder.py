@@ -43,7 +43,7 @@ async def session_of(cwd: Path) -> Path:
     """Of a session that was begun there."""
     done = await bayou("-p", "hello", cwd=cwd)
     assert done.code == 0, done.err
-    found = list_sessions(paths_at(cwd).sessions_dir, cwd, only_here=True)
+    found = list_sessions(paths_at(cwd).sessions_dir, cwd)
     return found[0].path
 
 
@@ -93,7 +93,7 @@ async def test_a_fork_from_the_command_line_is_about_the_folder_that_one_stands_
     assert (
         done.code == 0 and done.err.startswith("bayou: No model is connected") and done.err.count("\n") == 1
     )
-    forked = list_sessions(paths_at(other).sessions_dir, other, only_here=True)[0].path
+    forked = list_sessions(paths_at(other).sessions_dir, other)[0].path
     assert "this is other" in forked.read_text()
 
 

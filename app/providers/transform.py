@@ -18,17 +18,6 @@ from app.values.messages import AssistantMessage, Message, ToolDeclaration, Tool
 from app.values.models import Model
 from tools.patterns import late
 
-__all__ = [
-    "IdRule",
-    "PreparedRequest",
-    "clean",
-    "fitting_id",
-    "plain_id",
-    "prepare",
-    "spelled",
-    "to_provider_messages",
-]
-
 IdRule = Callable[[str], str]
 """A tool-call id as the target's format wants it."""
 
@@ -66,10 +55,9 @@ class PreparedRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def prepare(
-    context: Context, model: Model, ids: IdRule | None = None, *, kept: Kept | None = None
+    context: Context, model: Model, rule: IdRule = str, *, kept: Kept | None = None
 ) -> PreparedRequest:
     """The context for `model`: see docs/providers.md. With `kept`, only what came since the request before is read."""
-    rule = ids or _as_it_is
     settled = kept.begin(context.messages, model) if kept is not None else Settled(model)
     usable, places = _usable(context.messages, len(settled.sources))
     if kept is None or (model.input_limits and (settled.measure.images or any(map(has_image, usable)))):
@@ -177,10 +165,6 @@ def _readable(usable: Sequence[Sent], model: Model, names: "_Ids") -> list[Sent]
             case _:
                 assert_never(message)
     return messages
-
-
-def _as_it_is(call_id: str) -> str:
-    return call_id
 
 
 def fitting_id(call_id: str, limit: int = 64) -> str:

@@ -11,12 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.sessions.errors import (
-    SessionError,
-    SessionLocked,
-    SessionReadOnly,
-    SessionWriteError,
-)
+from app.sessions.errors import SessionError, SessionReadOnly, SessionWriteError
 from app.sessions.file import AsksSync, SessionFile, at_turn_end
 from app.sessions.ids import file_name, is_session_id, new_session_id
 from app.sessions.keeping import Keeping
@@ -37,8 +32,6 @@ from app.values.entries import (
 from app.values.messages import AssistantMessage, UserMessage
 from app.values.wire import new_id, now_iso
 from tools.files.presence import is_dir
-
-__all__ = ["SessionError", "SessionLocked", "SessionLog", "SessionReadOnly", "SessionWriteError"]
 
 
 class SessionLog:

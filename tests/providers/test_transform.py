@@ -44,7 +44,7 @@ def result(call_id: str, text: str = "done", **more) -> ToolResultMessage:
     return ToolResultMessage(tool_call_id=call_id, tool_name="read", content=content, **more)
 
 
-def sent(*messages: Message, model: Model = HERE, ids=None) -> list:
+def sent(*messages: Message, model: Model = HERE, ids=str) -> list:
     return list(prepare(Context(messages=messages), model, ids).messages)
 
 

@@ -1,11 +1,6 @@
-"""Google's application default credentials: an access token out of the file that `gcloud` or a service account left.
-
-Signing needs nothing but integers: a service account's key is read from its PEM and used as it is.
-"""
+"""Google's application default credentials: an access token out of the file that `gcloud` or a service account left."""
 
 import asyncio
-import base64
-import hashlib
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,7 +16,6 @@ from app.providers.signin.interface import error_text, post
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 _TOKEN_URL = "https://oauth2.googleapis.com/token"
 _GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
-_SHA256_PREFIX = bytes.fromhex("3031300d060960864801650304020105000420")
 
 _EARLY = 60
 _tokens: dict[str, tuple[str, float, float]] = {}
@@ -76,7 +70,8 @@ def _fetch(path: Path) -> tuple[str, float]:
 
 def signed_assertion(account: Mapping[str, Any], now: float) -> str:
     """A JWT by which a service account asks for a token (RFC 7523, RS256)."""
-    header = {"alg": "RS256", "typ": "JWT", "kid": account.get("private_key_id", "")}
+    import jwt  # noqa: PLC0415  (only a service account signs, and what signs takes its time)
+
     claims = {
         "iss": account.get("client_email", ""),
         "scope": SCOPE,
@@ -84,51 +79,8 @@ def signed_assertion(account: Mapping[str, Any], now: float) -> str:
         "iat": int(now),
         "exp": int(now) + 3600,
     }
-    text = f"{_b64(msgspec.json.encode(header))}.{_b64(msgspec.json.encode(claims))}"
-    modulus, exponent = _private_numbers(account.get("private_key", ""))
-    return f"{text}.{_b64(_sign(text.encode(), modulus, exponent))}"
-
-
-def _sign(message: bytes, modulus: int, exponent: int) -> bytes:
-    """PKCS #1 v1.5 with SHA-256."""
-    size = (modulus.bit_length() + 7) // 8
-    digest = _SHA256_PREFIX + hashlib.sha256(message).digest()
-    padded = b"\x00\x01" + b"\xff" * (size - len(digest) - 3) + b"\x00" + digest
-    return pow(int.from_bytes(padded, "big"), exponent, modulus).to_bytes(size, "big")
-
-
-def _private_numbers(pem: str) -> tuple[int, int]:
-    """Modulus and private exponent of a PKCS #8 (or #1) RSA key."""
-    lines = [line for line in pem.strip().splitlines() if line and not line.startswith("-----")]
+    key, headers = account.get("private_key", ""), {"kid": account.get("private_key_id", "")}
     try:
-        der = base64.b64decode("".join(lines))
-        fields = _sequence(der)
-        if len(fields) >= 3 and fields[1][0] == 0x30:  # PKCS #8: version, algorithm, the key itself
-            fields = _sequence(fields[2][1])
-        return int.from_bytes(fields[1][1], "big"), int.from_bytes(fields[3][1], "big")
-    except (IndexError, ValueError):
+        return jwt.encode(claims, key, algorithm="RS256", headers=headers)
+    except (jwt.PyJWTError, TypeError, ValueError):
         raise CredentialError("The private key of the service account cannot be read.") from None
-
-
-def _sequence(der: bytes) -> list[tuple[int, bytes]]:
-    """The members of a DER sequence as tag and content."""
-    (_, content), _ = _element(der, 0)
-    members: list[tuple[int, bytes]] = []
-    at = 0
-    while at < len(content):
-        member, at = _element(content, at)
-        members.append(member)
-    return members
-
-
-def _element(der: bytes, at: int) -> tuple[tuple[int, bytes], int]:
-    tag, length, start = der[at], der[at + 1], at + 2
-    if length & 0x80:
-        size = length & 0x7F
-        length = int.from_bytes(der[start : start + size], "big")
-        start += size
-    return (tag, der[start : start + length]), start + length
-
-
-def _b64(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()

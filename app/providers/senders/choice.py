@@ -7,8 +7,13 @@ from app.providers.errors import ProviderError
 from app.providers.transport import Send
 from app.values.models import Model
 
-_ANTHROPIC = ("anthropic-messages",)
-_OPENAI = ("openai-completions", "openai-responses", "openai-codex-responses", "azure-openai-responses")
+_SDKS = {
+    "anthropic-messages": "anthropic",
+    **dict.fromkeys(
+        ("openai-completions", "openai-responses", "openai-codex-responses", "azure-openai-responses"),
+        "openai",
+    ),
+}
 
 
 async def sender_for(model: Model) -> Send:
@@ -23,24 +28,21 @@ def _load(model: Model) -> Send:
         from app.providers.senders.http import send  # noqa: PLC0415  (its library is not needed before)
 
         return send
+    library = _SDKS.get(model.api)
+    if library is None:
+        raise ProviderError(
+            f'"transport": "sdk" of {model.key}: there is no SDK for {model.api}. Take the field out in models.json.'
+        )
     # An SDK costs what a whole start costs: only for who asks for it.
-    from app.providers.senders import sdk  # noqa: PLC0415
+    from app.providers.senders.sdk import sender_of  # noqa: PLC0415
 
     try:
-        if model.api in _ANTHROPIC:
-            sdk.warm_anthropic()
-            return sdk.send_with_anthropic
-        if model.api in _OPENAI:
-            sdk.warm_openai()
-            return sdk.send_with_openai
+        return sender_of(library)
     except ImportError as problem:
         raise ProviderError(
             f'"transport": "sdk" of {model.key}: its SDK cannot be loaded ({problem}). Install bayou with its extra: '
             "`uv tool install 'bayou[sdk]'` or `pip install 'bayou[sdk]'`."
         ) from None
-    raise ProviderError(
-        f'"transport": "sdk" of {model.key}: there is no SDK for {model.api}. Take the field out in models.json.'
-    )
 
 
 def warm(model: Model) -> None:

@@ -1,13 +1,14 @@
 """Sends through a vendor's SDK, for who asks for it (`"transport": "sdk"`): its connections, its retries set to none,
 its raw stream instead of an object for every chunk. Keys and addresses are always given, so that nothing is taken
-from the environment unasked. Importing an SDK costs half a second and more: `chosen` sees to it that only they pay.
+from the environment unasked. Importing an SDK costs half a second and more: `choice` sees to it that only they pay.
 """
 
 import asyncio
 import weakref
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
+from importlib import import_module
 from typing import Any
 
 import msgspec
@@ -19,6 +20,7 @@ from app.providers.senders.failures import CONNECT_SECONDS, connection_error
 from app.providers.senders.proxies import proxy_for
 from app.providers.transport import HttpRequest, Send, ServerAnswer
 
+_CLIENTS = {"anthropic": "AsyncAnthropic", "openai": "AsyncOpenAI"}
 _NO_KEY = "none"
 """SDKs insist on a key; the header they make of this one is not sent."""
 _OF_THE_TRANSPORT = frozenset(
@@ -40,55 +42,18 @@ _clients: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, 
 )
 
 
-def warm_anthropic() -> None:
-    import anthropic.resources.messages  # noqa: F401, PLC0415  (imported ahead of the first request)
+def sender_of(library: str) -> Send:
+    """Imports the SDK with what its first request needs. Raises `ImportError`."""
+    sdk: Any = import_module(library)
+    import_module(f"{library}.resources")
+    make_client = getattr(sdk, _CLIENTS[library])
 
-
-def warm_openai() -> None:
-    import openai.resources  # noqa: F401, PLC0415  (imported ahead of the first request)
-
-
-def _anthropic_http(arguments: Mapping[str, Any]) -> Any:
-    import anthropic  # noqa: PLC0415  (costs more than a second)
-
-    timeout = anthropic.Timeout(None, connect=CONNECT_SECONDS)
-    return anthropic.DefaultAsyncHttpxClient(**arguments, timeout=timeout)
-
-
-def _openai_http(arguments: Mapping[str, Any]) -> Any:
-    import openai  # noqa: PLC0415  (costs most of a second)
-
-    timeout = openai.Timeout(None, connect=CONNECT_SECONDS)
-    return openai.DefaultAsyncHttpxClient(**arguments, timeout=timeout)
-
-
-def _anthropic_client(http: Any, base_url: str) -> tuple[Any, Any]:
-    import anthropic  # noqa: PLC0415  (loaded by now)
-
-    client = anthropic.AsyncAnthropic(
-        api_key=_NO_KEY, base_url=base_url, max_retries=0, http_client=http, timeout=http.timeout
-    )
-    return client, anthropic
-
-
-def _openai_client(http: Any, base_url: str) -> tuple[Any, Any]:
-    import openai  # noqa: PLC0415  (loaded by now)
-
-    client = openai.AsyncOpenAI(
-        api_key=_NO_KEY, base_url=base_url, max_retries=0, http_client=http, timeout=http.timeout
-    )
-    return client, openai
-
-
-def _sender(
-    library: str,
-    make_http: Callable[[Mapping[str, Any]], Any],
-    make_client: Callable[[Any, str], tuple[Any, Any]],
-) -> Send:
     @asynccontextmanager
     async def send(request: HttpRequest, options: StreamOptions) -> AsyncIterator[ServerAnswer]:
-        http = await _http_for(library, options, request.url, make_http)
-        client, sdk = make_client(http, request.base_url)
+        http = await _http_for(sdk, options, request.url)
+        client = make_client(
+            api_key=_NO_KEY, base_url=request.base_url, max_retries=0, http_client=http, timeout=http.timeout
+        )
         token = _exchange.set(SdkRequest(request, options))
         try:
             stream = await client.post(
@@ -113,28 +78,25 @@ def _sender(
     return send
 
 
-async def _http_for(
-    library: str, options: StreamOptions, url: str, make: Callable[[Mapping[str, Any]], Any]
-) -> Any:
-    """The shared client of `library` for that URL."""
+async def _http_for(sdk: Any, options: StreamOptions, url: str) -> Any:
+    """The shared client of that SDK for that URL."""
     proxy, bundle = proxy_for(url, options.proxy), bundle_of(options.ca_bundle)
     clients = _clients.setdefault(asyncio.get_running_loop(), {})
-    key = (library, proxy or "", bundle)
+    key = (sdk.__name__, proxy or "", bundle)
     if key not in clients:
 
         def build() -> Any:
-            return make(
-                {
-                    "proxy": proxy,
-                    "verify": trusted(bundle),
-                    "trust_env": False,
-                    # A redirect would take the headers along, and with them the key.
-                    "follow_redirects": False,
-                    "event_hooks": {"request": [_before_request], "response": [_after_headers]},
-                }
+            return sdk.DefaultAsyncHttpxClient(
+                proxy=proxy,
+                verify=trusted(bundle),
+                trust_env=False,
+                # A redirect would take the headers along, and with them the key.
+                follow_redirects=False,
+                event_hooks={"request": [_before_request], "response": [_after_headers]},
+                timeout=sdk.Timeout(None, connect=CONNECT_SECONDS),
             )
 
-        # Importing the library and reading the certificates takes time: not on the loop that draws the screen.
+        # Reading the certificates takes time: not on the loop that draws the screen.
         client = await asyncio.to_thread(build)
         clients.setdefault(key, client)
     return clients[key]
@@ -201,7 +163,3 @@ async def _status_error(response: Any) -> ProviderError:
     except Exception:  # noqa: BLE001  (the status alone is an error already; its text could not be read)
         body = b""
     return error_from_response(response.status_code, response.headers, body)
-
-
-send_with_anthropic = _sender("anthropic", _anthropic_http, _anthropic_client)
-send_with_openai = _sender("openai", _openai_http, _openai_client)

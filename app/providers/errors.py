@@ -60,7 +60,7 @@ def error_from_response(status: int, headers: Mapping[str, str], body: bytes) ->
     """The error that an HTTP response with an error status tells of."""
     text, kind = read_error_body(body)
     return ProviderError(
-        f"{status} {_with_kind(text, kind)}".strip()
+        f"{status} {with_kind(text, kind)}".strip()
         if text or kind
         else f"{status} {_REASONS.get(status, '')}".strip(),
         status=status,
@@ -99,6 +99,15 @@ def error_from_json(data: Any) -> tuple[str, str | None]:
     if nested and nested not in text:
         text = f"{text} ({nested})" if text else nested
     return _short(text), kind
+
+
+def error_in_stream(data: Mapping[str, Any]) -> ProviderError:
+    """The error that an event of a stream tells of."""
+    text, kind = error_from_json(data)
+    inner = data.get("error")
+    code = inner.get("code") if isinstance(inner, dict) else None
+    status = code if isinstance(code, int) and 400 <= code < 600 else None
+    return ProviderError(with_kind(text, kind), kind=kind, status=status)
 
 
 def plain_sentence(text: str) -> str:
@@ -181,7 +190,8 @@ _REASONS = {
 }
 
 
-def _with_kind(text: str, kind: str | None) -> str:
+def with_kind(text: str, kind: str | None) -> str:
+    """The sentence behind the server's word for it, unless that is in it."""
     if not kind or kind in text:
         return text
     return f"{kind}: {text}" if text else kind

@@ -8,7 +8,7 @@ import msgspec
 from app.providers.adapters.common import answer_limit, compat, count, cut_off
 from app.providers.blocks import Blocks, OpenCall, OpenText
 from app.providers.contract import AssistantStream, StreamOptions
-from app.providers.errors import ProviderError, error_from_json
+from app.providers.errors import error_in_stream
 from app.providers.kept import Pieces
 from app.providers.pricing import with_cost
 from app.providers.projection import Sent
@@ -27,6 +27,12 @@ _STOP: dict[str, StopReason] = {
     "pause_turn": "stop",
     "max_tokens": "length",
     "tool_use": "toolUse",
+}
+_COUNTS = {
+    "input": "input_tokens",
+    "output": "output_tokens",
+    "cache_read": "cache_read_input_tokens",
+    "cache_write": "cache_creation_input_tokens",
 }
 _EFFORT = {"minimal": "low"}
 _VERSION = late(r"claude-[a-z]+-(\d+)(?:[-.](\d{1,2}))?(?!\d)")
@@ -217,8 +223,7 @@ class MessagesReader:
         elif kind == "message_stop":
             self.is_over = True
         elif kind == "error":
-            text, word = error_from_json(message)
-            raise ProviderError(f"{word}: {text}" if word and word not in text else text, kind=word)
+            raise error_in_stream(message)
         else:
             return
         self._stream.touch()
@@ -257,23 +262,15 @@ class MessagesReader:
 
     def _count(self, usage: dict[str, Any]) -> None:
         """Counts are cumulative; what an event does not name stays as it was."""
+        named = {field: count(usage, name) for field, name in _COUNTS.items() if usage.get(name) is not None}
         old = self._usage
-        has = usage.keys()
         self._usage = msgspec.structs.replace(
             old,
-            input=count(usage, "input_tokens") if usage.get("input_tokens") is not None else old.input,
-            output=count(usage, "output_tokens") if usage.get("output_tokens") is not None else old.output,
-            cache_read=count(usage, "cache_read_input_tokens")
-            if usage.get("cache_read_input_tokens") is not None
-            else old.cache_read,
-            cache_write=count(usage, "cache_creation_input_tokens")
-            if usage.get("cache_creation_input_tokens") is not None
-            else old.cache_write,
+            **named,
             cache_write1h=count(usage, "cache_creation", "ephemeral_1h_input_tokens") or old.cache_write1h,
             reasoning=count(usage, "output_tokens_details", "thinking_tokens") or old.reasoning,
-            total_tokens=0,
         )
-        if has:
+        if usage:
             self._stream.draft.usage = with_cost(self._usage, self._model)
 
     def _start(self, index: int, block: dict[str, Any]) -> None:

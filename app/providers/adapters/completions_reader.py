@@ -12,7 +12,7 @@ from app.providers.adapters.completions_compat import Switches
 from app.providers.adapters.completions_request import REASONING_FIELDS
 from app.providers.blocks import Blocks, OpenCall
 from app.providers.contract import AssistantStream
-from app.providers.errors import ProviderError, error_from_json
+from app.providers.errors import error_in_stream
 from app.providers.pricing import with_cost
 from app.providers.transport import decode_event
 from app.values.messages import StopReason
@@ -59,12 +59,7 @@ class CompletionsReader:
         if not isinstance(chunk, dict):
             return
         if chunk.get("error"):
-            text, kind = error_from_json(chunk)
-            raise ProviderError(
-                f"{kind}: {text}" if kind and kind not in text else text,
-                kind=kind,
-                status=_status(chunk["error"]),
-            )
+            raise error_in_stream(chunk)
         choices = chunk.get("choices")
         if chunk.get("usage"):
             self._count(chunk["usage"])
@@ -236,8 +231,3 @@ class CompletionsReader:
             if isinstance(billed, int | float) and not isinstance(billed, bool)
             else None,
         )
-
-
-def _status(error: Any) -> int | None:
-    code = error.get("code") if isinstance(error, dict) else None
-    return code if isinstance(code, int) and 400 <= code < 600 else None

@@ -9,7 +9,7 @@ import msgspec
 from app.providers.adapters.common import answer_limit, count, cut_off
 from app.providers.blocks import Blocks, OpenText
 from app.providers.contract import AssistantStream, StreamOptions
-from app.providers.errors import ProviderError, error_from_json
+from app.providers.errors import error_in_stream
 from app.providers.kept import Pieces
 from app.providers.pricing import with_cost
 from app.providers.projection import Sent
@@ -164,12 +164,7 @@ class GoogleReader:
         if not isinstance(chunk, dict):
             return
         if chunk.get("error"):
-            text, kind = error_from_json(chunk)
-            code = chunk["error"].get("code") if isinstance(chunk["error"], dict) else None
-            status = code if isinstance(code, int) and 400 <= code < 600 else None
-            raise ProviderError(
-                f"{kind}: {text}" if kind and kind not in text else text, kind=kind, status=status
-            )
+            raise error_in_stream(chunk)
         draft = self._stream.draft
         draft.response_id = draft.response_id or chunk.get("responseId")
         draft.response_model = draft.response_model or chunk.get("modelVersion")

@@ -11,7 +11,7 @@ import msgspec
 from app.providers.adapters.common import count, cut_off
 from app.providers.blocks import Blocks, OpenCall, OpenText
 from app.providers.contract import AssistantStream
-from app.providers.errors import ProviderError, error_from_json
+from app.providers.errors import ProviderError, error_from_json, error_in_stream, with_kind
 from app.providers.pricing import with_cost
 from app.providers.transport import decode_event
 from app.values.models import Model
@@ -61,18 +61,8 @@ class ResponsesReader:
         if isinstance(opened, OpenCall):
             _complete(opened, message.get("arguments") or "")
 
-    def _created(self, message: dict[str, Any]) -> None:
-        self._begin(message.get("response") or {})
-
-    def _ended(self, message: dict[str, Any]) -> None:
-        self._end(message.get("response") or {})
-
-    def _failed_event(self, message: dict[str, Any]) -> None:
-        self._failed(message.get("response") or {})
-
     def _error(self, message: dict[str, Any]) -> None:
-        text, word = error_from_json(message)
-        raise ProviderError(_sentence(text, word), kind=word)
+        raise error_in_stream(message)
 
     def finish(self) -> None:
         self._blocks.end_all()
@@ -86,7 +76,8 @@ class ResponsesReader:
     def _thinking(self, message: dict[str, Any]) -> OpenText:
         return self._blocks.thinking(self._key(message))
 
-    def _begin(self, response: dict[str, Any]) -> None:
+    def _begin(self, message: dict[str, Any]) -> None:
+        response = message.get("response") or {}
         draft = self._stream.draft
         draft.response_id = response.get("id") or draft.response_id
         draft.response_model = response.get("model") or draft.response_model
@@ -131,8 +122,9 @@ class ResponsesReader:
                 return
         self._blocks.end(key)
 
-    def _end(self, response: dict[str, Any]) -> None:
-        self._begin(response)
+    def _end(self, message: dict[str, Any]) -> None:
+        self._begin(message)
+        response = message.get("response") or {}
         if not len(self._blocks):
             for index, item in enumerate(response.get("output") or ()):
                 self._whole_item(index, item)
@@ -149,15 +141,16 @@ class ResponsesReader:
         elif status == "incomplete":
             draft.stop_reason = "length"
         elif status in ("failed", "cancelled"):
-            self._failed(response)
+            self._failed(message)
 
-    def _failed(self, response: dict[str, Any]) -> None:
-        self._begin(response)
+    def _failed(self, message: dict[str, Any]) -> None:
+        self._begin(message)
+        response = message.get("response") or {}
         self._count(response.get("usage") or {})
         text, word = error_from_json({"error": response.get("error") or {}})
         if not text and response.get("incomplete_details"):
             text = f"incomplete: {response['incomplete_details'].get('reason')}"
-        raise ProviderError(_sentence(text or "The provider reported a failed response.", word), kind=word)
+        raise ProviderError(with_kind(text or "The provider reported a failed response.", word), kind=word)
 
     def _count(self, usage: dict[str, Any]) -> None:
         if not usage:
@@ -187,12 +180,12 @@ _HANDLERS: dict[str, Callable[[ResponsesReader, dict[str, Any]], None]] = {
     "response.function_call_arguments.done": ResponsesReader._arguments_done,
     "response.output_item.added": ResponsesReader._item_added,
     "response.output_item.done": ResponsesReader._item_done,
-    "response.created": ResponsesReader._created,
-    "response.in_progress": ResponsesReader._created,
-    "response.completed": ResponsesReader._ended,
-    "response.incomplete": ResponsesReader._ended,
-    "response.done": ResponsesReader._ended,
-    "response.failed": ResponsesReader._failed_event,
+    "response.created": ResponsesReader._begin,
+    "response.in_progress": ResponsesReader._begin,
+    "response.completed": ResponsesReader._end,
+    "response.incomplete": ResponsesReader._end,
+    "response.done": ResponsesReader._end,
+    "response.failed": ResponsesReader._failed,
     "error": ResponsesReader._error,
 }
 
@@ -214,7 +207,3 @@ def _complete(call: OpenCall, arguments: str) -> None:
 def _joined(parts: Any, separator: str = "\n\n") -> str:
     texts = [part.get("text") or part.get("refusal") or "" for part in parts or () if isinstance(part, dict)]
     return separator.join(text for text in texts if text)
-
-
-def _sentence(text: str, word: str | None) -> str:
-    return f"{word}: {text}" if word and word not in text else text

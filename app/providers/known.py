@@ -21,6 +21,11 @@ class KnownProvider(msgspec.Struct, frozen=True, kw_only=True):
     default_model: str = ""
 
 
+def _with_key(id: str, name: str, variable: str, default_model: str) -> KnownProvider:
+    """One whose key is in one variable, and that wants nothing else."""
+    return KnownProvider(id=id, name=name, env=(variable,), default_model=default_model)
+
+
 _LIST = (
     KnownProvider(
         id="anthropic",
@@ -29,63 +34,37 @@ _LIST = (
         bearer_env=("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_OAUTH_TOKEN"),
         default_model="claude-opus-5-5",
     ),
-    KnownProvider(id="openai", name="OpenAI", env=("OPENAI_API_KEY",), default_model="gpt-6.1-sol"),
-    KnownProvider(id="google", name="Google Gemini", env=("GEMINI_API_KEY",), default_model="gemini-4-argon"),
+    _with_key("openai", "OpenAI", "OPENAI_API_KEY", "gpt-6.1-sol"),
+    _with_key("google", "Google Gemini", "GEMINI_API_KEY", "gemini-4-argon"),
     KnownProvider(id="openai-codex", name="OpenAI Codex (ChatGPT)", default_model="gpt-6.1-sol"),
-    KnownProvider(
-        id="github-copilot",
-        name="GitHub Copilot",
-        env=("COPILOT_GITHUB_TOKEN",),
-        default_model="gpt-6.1-sol",
-    ),
-    KnownProvider(id="xai", name="xAI", env=("XAI_API_KEY",), default_model="grok-4.7"),
-    KnownProvider(id="deepseek", name="DeepSeek", env=("DEEPSEEK_API_KEY",), default_model="deepseek-v4-pro"),
-    KnownProvider(
-        id="mistral", name="Mistral", env=("MISTRAL_API_KEY",), default_model="devstral-medium-latest"
-    ),
-    KnownProvider(
-        id="moonshotai", name="Moonshot AI", env=("MOONSHOT_API_KEY",), default_model="kimi-k2.7-code"
-    ),
-    KnownProvider(
-        id="moonshotai-cn",
-        name="Moonshot AI (China)",
-        env=("MOONSHOT_API_KEY",),
-        default_model="kimi-k2.7-code",
-    ),
-    KnownProvider(
-        id="kimi-coding",
-        name="Kimi For Coding",
-        env=("KIMI_API_KEY",),
-        default_model="kimi-for-coding",
-    ),
-    KnownProvider(id="zai", name="Z.ai", env=("ZAI_API_KEY",), default_model="glm-5.3"),
-    KnownProvider(
-        id="zai-coding-cn",
-        name="Z.ai Coding (China)",
-        env=("ZAI_CODING_CN_API_KEY",),
-        default_model="glm-5.3",
-    ),
-    KnownProvider(id="minimax", name="MiniMax", env=("MINIMAX_API_KEY",), default_model="MiniMax-M3"),
-    KnownProvider(
-        id="minimax-cn", name="MiniMax (China)", env=("MINIMAX_CN_API_KEY",), default_model="MiniMax-M3"
-    ),
-    KnownProvider(id="meta", name="Meta", env=("META_API_KEY",), default_model="muse-spark-1.3"),
-    KnownProvider(id="xiaomi", name="Xiaomi", env=("XIAOMI_API_KEY",), default_model="mimo-v2.6-pro"),
+    _with_key("github-copilot", "GitHub Copilot", "COPILOT_GITHUB_TOKEN", "gpt-6.1-sol"),
+    _with_key("xai", "xAI", "XAI_API_KEY", "grok-4.7"),
+    _with_key("deepseek", "DeepSeek", "DEEPSEEK_API_KEY", "deepseek-v4-pro"),
+    _with_key("mistral", "Mistral", "MISTRAL_API_KEY", "devstral-medium-latest"),
+    _with_key("moonshotai", "Moonshot AI", "MOONSHOT_API_KEY", "kimi-k2.7-code"),
+    _with_key("moonshotai-cn", "Moonshot AI (China)", "MOONSHOT_API_KEY", "kimi-k2.7-code"),
+    _with_key("kimi-coding", "Kimi For Coding", "KIMI_API_KEY", "kimi-for-coding"),
+    _with_key("zai", "Z.ai", "ZAI_API_KEY", "glm-5.3"),
+    _with_key("zai-coding-cn", "Z.ai Coding (China)", "ZAI_CODING_CN_API_KEY", "glm-5.3"),
+    _with_key("minimax", "MiniMax", "MINIMAX_API_KEY", "MiniMax-M3"),
+    _with_key("minimax-cn", "MiniMax (China)", "MINIMAX_CN_API_KEY", "MiniMax-M3"),
+    _with_key("meta", "Meta", "META_API_KEY", "muse-spark-1.3"),
+    _with_key("xiaomi", "Xiaomi", "XIAOMI_API_KEY", "mimo-v2.6-pro"),
     *(
-        KnownProvider(
-            id=f"xiaomi-token-plan-{place}",
-            name=f"Xiaomi Token Plan ({place.upper()})",
-            env=(f"XIAOMI_TOKEN_PLAN_{place.upper()}_API_KEY",),
-            default_model="mimo-v2.6-pro",
+        _with_key(
+            f"xiaomi-token-plan-{place}",
+            f"Xiaomi Token Plan ({place.upper()})",
+            f"XIAOMI_TOKEN_PLAN_{place.upper()}_API_KEY",
+            "mimo-v2.6-pro",
         )
         for place in ("cn", "ams", "sgp")
     ),
     *(
-        KnownProvider(
-            id=f"qwen-token-plan{suffix}",
-            name=f"Qwen Token Plan{words}",
-            env=("QWEN_TOKEN_PLAN_CN_API_KEY" if "-cn" in suffix else "QWEN_TOKEN_PLAN_API_KEY",),
-            default_model="qwen3.8-max",
+        _with_key(
+            f"qwen-token-plan{suffix}",
+            f"Qwen Token Plan{words}",
+            "QWEN_TOKEN_PLAN_CN_API_KEY" if "-cn" in suffix else "QWEN_TOKEN_PLAN_API_KEY",
+            "qwen3.8-max",
         )
         for suffix, words in (
             ("", ""),
@@ -94,28 +73,14 @@ _LIST = (
             ("-individual-cn", " (individual, China)"),
         )
     ),
-    KnownProvider(id="ant-ling", name="Ant Ling", env=("ANT_LING_API_KEY",), default_model="Ring-2.6-1T"),
-    KnownProvider(id="groq", name="Groq", env=("GROQ_API_KEY",), default_model="openai/gpt-oss-120b"),
-    KnownProvider(id="cerebras", name="Cerebras", env=("CEREBRAS_API_KEY",), default_model="gpt-oss-120b"),
-    KnownProvider(
-        id="together", name="Together AI", env=("TOGETHER_API_KEY",), default_model="moonshotai/Kimi-K3"
-    ),
-    KnownProvider(
-        id="fireworks",
-        name="Fireworks AI",
-        env=("FIREWORKS_API_KEY",),
-        default_model="accounts/fireworks/models/kimi-k3",
-    ),
-    KnownProvider(id="baseten", name="Baseten", env=("BASETEN_API_KEY",), default_model="zai-org/GLM-5.3"),
-    KnownProvider(
-        id="nvidia",
-        name="NVIDIA NIM",
-        env=("NVIDIA_API_KEY",),
-        default_model="nvidia/nemotron-3.5-super-vl-120b-a12b",
-    ),
-    KnownProvider(
-        id="huggingface", name="Hugging Face", env=("HF_TOKEN",), default_model="moonshotai/Kimi-K2.7-Code"
-    ),
+    _with_key("ant-ling", "Ant Ling", "ANT_LING_API_KEY", "Ring-2.6-1T"),
+    _with_key("groq", "Groq", "GROQ_API_KEY", "openai/gpt-oss-120b"),
+    _with_key("cerebras", "Cerebras", "CEREBRAS_API_KEY", "gpt-oss-120b"),
+    _with_key("together", "Together AI", "TOGETHER_API_KEY", "moonshotai/Kimi-K3"),
+    _with_key("fireworks", "Fireworks AI", "FIREWORKS_API_KEY", "accounts/fireworks/models/kimi-k3"),
+    _with_key("baseten", "Baseten", "BASETEN_API_KEY", "zai-org/GLM-5.3"),
+    _with_key("nvidia", "NVIDIA NIM", "NVIDIA_API_KEY", "nvidia/nemotron-3.5-super-vl-120b-a12b"),
+    _with_key("huggingface", "Hugging Face", "HF_TOKEN", "moonshotai/Kimi-K2.7-Code"),
     KnownProvider(
         id="amazon-bedrock",
         name="Amazon Bedrock",
@@ -147,18 +112,8 @@ _LIST = (
         ),
         default_model="gpt-6.1-sol",
     ),
-    KnownProvider(
-        id="openrouter",
-        name="OpenRouter",
-        env=("OPENROUTER_API_KEY",),
-        default_model="moonshotai/kimi-k2.7-code",
-    ),
-    KnownProvider(
-        id="vercel-ai-gateway",
-        name="Vercel AI Gateway",
-        env=("AI_GATEWAY_API_KEY",),
-        default_model="zai/glm-5.3",
-    ),
+    _with_key("openrouter", "OpenRouter", "OPENROUTER_API_KEY", "moonshotai/kimi-k2.7-code"),
+    _with_key("vercel-ai-gateway", "Vercel AI Gateway", "AI_GATEWAY_API_KEY", "zai/glm-5.3"),
     KnownProvider(
         id="cloudflare-workers-ai",
         name="Cloudflare Workers AI",
@@ -175,13 +130,9 @@ _LIST = (
         required=("CLOUDFLARE_ACCOUNT_ID", "CLOUDFLARE_GATEWAY_ID"),
         default_model="workers-ai/@cf/moonshotai/kimi-k2.7-code",
     ),
-    KnownProvider(
-        id="opencode", name="OpenCode Zen", env=("OPENCODE_API_KEY",), default_model="kimi-k2.7-code"
-    ),
-    KnownProvider(
-        id="opencode-go", name="OpenCode Go", env=("OPENCODE_API_KEY",), default_model="kimi-k3.1-pro"
-    ),
-    KnownProvider(id="radius", name="Radius", env=("RADIUS_API_KEY",), default_model="balanced"),
+    _with_key("opencode", "OpenCode Zen", "OPENCODE_API_KEY", "kimi-k2.7-code"),
+    _with_key("opencode-go", "OpenCode Go", "OPENCODE_API_KEY", "kimi-k3.1-pro"),
+    _with_key("radius", "Radius", "RADIUS_API_KEY", "balanced"),
 )
 
 PROVIDERS: Mapping[str, KnownProvider] = {provider.id: provider for provider in _LIST}

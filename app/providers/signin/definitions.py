@@ -15,7 +15,7 @@ import msgspec
 from app.providers.contract import Credential
 from app.providers.key_values import CredentialError
 from app.providers.signin.device import DeviceCode
-from app.providers.signin.interface import Entry, SignIn, SignInUi, error_text, get, post, post_soon
+from app.providers.signin.interface import Entry, SignIn, SignInUi, error_text, fetched, post, post_soon
 from app.providers.signin.pkce import Callback, Pkce, code_of, first_answer, new_verifier
 
 
@@ -77,7 +77,7 @@ class Copilot(msgspec.Struct, frozen=True, kw_only=True):
         return await asyncio.to_thread(self.refresh, {"type": "oauth", "access": "", "refresh": github})
 
     def refresh(self, entry: Entry) -> Entry:
-        answer = get(self.token_url, headers={"Authorization": f"Bearer {entry['refresh']}"})
+        answer = fetched(self.token_url, headers={"Authorization": f"Bearer {entry['refresh']}"})
         problem = error_text(answer)
         if problem or not answer.get("token"):
             raise CredentialError(f"GitHub gave no Copilot token: {problem or 'its answer holds none'}.")

@@ -64,41 +64,33 @@ def post(
     url: str, data: Mapping[str, Any], *, is_json: bool = False, headers: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """One request of a sign-in and its JSON answer. OAuth errors are answers too: see the `error` field."""
-    return _request("POST", url, data, is_json=is_json, headers=headers)
+    from urllib.parse import urlencode  # noqa: PLC0415  (only a sign-in needs it)
+
+    kind = "application/json" if is_json else "application/x-www-form-urlencoded"
+    body = msgspec.json.encode(data) if is_json else urlencode(data).encode()
+    return fetched(url, headers={"Content-Type": kind, **(headers or {})}, body=body)
 
 
-def get(url: str, *, headers: Mapping[str, str]) -> dict[str, Any]:
-    return _request("GET", url, None, is_json=False, headers=headers)
+async def post_soon(url: str, data: Mapping[str, Any], *, is_json: bool = False) -> dict[str, Any]:
+    return await asyncio.to_thread(post, url, data, is_json=is_json)
 
 
-async def post_soon(
-    url: str, data: Mapping[str, Any], *, is_json: bool = False, headers: Mapping[str, str] | None = None
-) -> dict[str, Any]:
-    return await asyncio.to_thread(post, url, data, is_json=is_json, headers=headers)
-
-
-def _request(
-    method: str,
-    url: str,
-    data: Mapping[str, Any] | None,
-    *,
-    is_json: bool,
-    headers: Mapping[str, str] | None,
-) -> dict[str, Any]:
+def fetched(url: str, *, headers: Mapping[str, str], body: bytes = b"") -> dict[str, Any]:
+    """The answer to a request, which is posted if it has a body."""
     # Only a sign-in needs these.
-    from urllib.parse import urlencode  # noqa: PLC0415
-
     from app.providers.contract import StreamOptions  # noqa: PLC0415
     from app.providers.errors import ProviderError, read_error_body  # noqa: PLC0415
     from app.providers.senders.http import fetch  # noqa: PLC0415
     from app.providers.transport import USER_AGENT, HttpRequest  # noqa: PLC0415
 
-    sent = {"Accept": "application/json", "User-Agent": USER_AGENT, **(headers or {})}
-    body = b""
-    if data is not None:
-        sent["Content-Type"] = "application/json" if is_json else "application/x-www-form-urlencoded"
-        body = msgspec.json.encode(data) if is_json else urlencode(data).encode()
-    request = HttpRequest(base_url=url, path="", body=body, headers=sent, method=method, is_secret=True)
+    request = HttpRequest(
+        base_url=url,
+        path="",
+        body=body,
+        headers={"Accept": "application/json", "User-Agent": USER_AGENT, **headers},
+        method="POST" if body else "GET",
+        is_secret=True,
+    )
     try:
         status, content = asyncio.run(asyncio.wait_for(fetch(request, StreamOptions()), timeout=30.0))
     except (ProviderError, TimeoutError) as problem:
@@ -107,10 +99,7 @@ def _request(
         answer = msgspec.json.decode(content)
     except msgspec.DecodeError:
         answer = None
-    if not isinstance(answer, dict):
-        text, _ = read_error_body(content)
-        raise CredentialError(f"{url} answered with {status}: {text[:200]}")
-    if status >= 400 and "error" not in answer:
+    if not isinstance(answer, dict) or (status >= 400 and "error" not in answer):
         text, _ = read_error_body(content)
         raise CredentialError(f"{url} answered with {status}: {text[:200]}")
     return answer

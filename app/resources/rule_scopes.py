@@ -1,6 +1,7 @@
 """Where in a stream a rule's condition is looked for: `text`, `thinking`, `tool`, `tool:edit(src/**)`."""
 
 import re
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Literal
@@ -27,9 +28,6 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
 
 DEFAULT_SCOPES = (Scope(part="text"), Scope(part="tool"))
 _TOKEN = late(r"(?P<part>text|thinking|toolcall|tool)(?::(?P<tool>[\w.-]+))?(?:\((?P<glob>.*)\))?\Z")
-
-
-_ONE = late(r"\*+|\[!?[^\]]+\]|.", re.DOTALL)
 _MOST_CHOICES = 64
 
 
@@ -85,7 +83,7 @@ def matches_glob(path: str, glob: str) -> bool:
     """`**` crosses folders, `*` does not, `{a,b}` chooses; a glob without a slash is matched against the name."""
     name = path.replace("\\", "/")
     if "/" not in glob:
-        return any(_fits(PurePosixPath(name).name, one) for one in _choices(glob))
+        return any(fnmatchcase(PurePosixPath(name).name, one) for one in _choices(glob))
     # Calls often name absolute paths, globs are written from the project's top: any tail of folders may fit.
     parts = name.split("/")
     return any(_matches(parts, one.split("/")) for one in _choices(glob))
@@ -113,34 +111,5 @@ def _matches(parts: list[str], globs: list[str]) -> bool:
             first = min(reached, default=len(parts) + 1)
             reached = set(range(first, len(parts) + 1))
         else:
-            reached = {at + 1 for at in reached if at < len(parts) and _fits(parts[at], glob)}
+            reached = {at + 1 for at in reached if at < len(parts) and fnmatchcase(parts[at], glob)}
     return len(parts) in reached
-
-
-def _fits(name: str, glob: str) -> bool:
-    """One name, `*` for any part of it, `?` and `[…]` for a character."""
-    wanted = _ONE.findall(glob)
-    at = star = held = 0
-    last = -1
-    while at < len(name):
-        if star < len(wanted) and wanted[star].startswith("*"):
-            last, held, star = star, at, star + 1
-        elif star < len(wanted) and _is_one(name[at], wanted[star]):
-            at, star = at + 1, star + 1
-        elif last >= 0:
-            held, star = held + 1, last + 1
-            at = held
-        else:
-            return False
-    return all(token.startswith("*") for token in wanted[star:])
-
-
-def _is_one(character: str, token: str) -> bool:
-    if len(token) < 3:
-        return token in ("?", character)
-    inside = token[1:-1]
-    is_other = inside.startswith("!")
-    inside = inside[1:] if is_other else inside
-    ranges = [inside[at : at + 3] for at in range(len(inside) - 2) if inside[at + 1] == "-"]
-    is_in = character in inside or any(low <= character <= high for low, _, high in ranges)
-    return is_in != is_other

@@ -59,6 +59,7 @@ DEFERRED = {
     "mcp_types": "the first contact with a server",
     "anyio": "the first contact with a server",
     "certifi": "the first encrypted connection",
+    "jwt": "the first request by a Google service account",
     "jiter": "the first tool call that streams in",
     "yaml": "the first file with front matter",
     "regex": "the first rule with a condition",

@@ -5,10 +5,9 @@ from the environment unasked. Importing an SDK costs half a second and more: `ch
 
 import asyncio
 import weakref
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from importlib import import_module
 from typing import Any
 
 import msgspec
@@ -20,7 +19,6 @@ from app.providers.senders.failures import CONNECT_SECONDS, connection_error
 from app.providers.senders.proxies import proxy_for
 from app.providers.transport import HttpRequest, Send, ServerAnswer
 
-_CLIENTS = {"anthropic": "AsyncAnthropic", "openai": "AsyncOpenAI"}
 _NO_KEY = "none"
 """SDKs insist on a key; the header they make of this one is not sent."""
 _OF_THE_TRANSPORT = frozenset(
@@ -44,10 +42,16 @@ _clients: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, 
 
 def sender_of(library: str) -> Send:
     """Imports the SDK with what its first request needs. Raises `ImportError`."""
-    sdk: Any = import_module(library)
-    import_module(f"{library}.resources")
-    make_client = getattr(sdk, _CLIENTS[library])
+    if library == "anthropic":
+        import anthropic.resources  # noqa: PLC0415  (costs more than a second)
 
+        return _sender(anthropic, anthropic.AsyncAnthropic)
+    import openai.resources  # noqa: PLC0415  (costs most of a second)
+
+    return _sender(openai, openai.AsyncOpenAI)
+
+
+def _sender(sdk: Any, make_client: Callable[..., Any]) -> Send:
     @asynccontextmanager
     async def send(request: HttpRequest, options: StreamOptions) -> AsyncIterator[ServerAnswer]:
         http = await _http_for(sdk, options, request.url)

@@ -17,6 +17,7 @@ from app.providers.merge import INTERVAL
 from app.resources.in_force import InForce
 from app.resources.settings import Settings
 from app.resources.settings_agent import EditWay
+from app.sessions.file import Sync
 from app.values.models import Model
 from tools.edits.modes import EditMode
 from tools.kernel.settings import KernelSettings
@@ -93,6 +94,11 @@ class SessionOptions:
             reserve_tokens=min(reserve, room),
             keep_recent_tokens=chosen.keep_recent_tokens if keep is None else keep,
         )
+
+
+def session_sync(in_force: InForce) -> Sync:
+    """When what is written into a session file is forced onto the disk."""
+    return in_force.settings.sessions.session_sync
 
 
 def shell_settings(

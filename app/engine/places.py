@@ -1,11 +1,13 @@
 """Where sessions begin and continue: which log belongs to what the person asked for."""
 
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
+from app.engine.options import session_sync
 from app.resources.in_force import InForce
-from app.sessions.file import Sync
+from app.sessions.file import AsksSync
 from app.sessions.library import find, is_same_folder, latest, session_folder
 from app.sessions.log import SessionLog
 from tools.files.presence import exists
@@ -37,8 +39,9 @@ class Places(msgspec.Struct, kw_only=True):
         """The root was named by the person: files lie directly in it."""
         return bool(self.in_force.settings.sessions.session_dir)
 
-    def sync(self) -> Sync:
-        return self.in_force.settings.sessions.session_sync
+    @property
+    def sync(self) -> AsksSync:
+        return partial(session_sync, self.in_force)
 
     @property
     def folder(self) -> Path:

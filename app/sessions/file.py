@@ -47,6 +47,7 @@ class SessionFile:
         self._held = b""
         self._is_torn = False
         self._is_dirty = False
+        self._is_new = False
 
     @classmethod
     def open(cls, path: Path, sync: AsksSync) -> "SessionFile":
@@ -74,9 +75,8 @@ class SessionFile:
             path.unlink(missing_ok=True)
             raise
         try:
+            file._is_new = True
             file.append(lines)
-            if sync() != "off":
-                sync_folder(path.parent)
         except SessionWriteError:
             file.close()
             path.unlink(missing_ok=True)
@@ -94,8 +94,9 @@ class SessionFile:
         data = (b"\n" if on_new_line else b"", self._held, *lines)
         try:
             _write_all(self._descriptor, data)
-            if self._sync() == "entry":
-                os.fsync(self._descriptor)
+            sync = self._sync()
+            if sync == "entry":
+                self._force()
         except OSError as problem:
             self._is_torn = True
             self._mend(quietly=True)
@@ -104,7 +105,7 @@ class SessionFile:
             ) from None
         self.size += sum(map(len, data))
         self._held = b""
-        self._is_dirty = self._sync() == "turn"
+        self._is_dirty = sync == "turn"
 
     def cut(self, size: int) -> None:
         """Takes everything behind `size` away. Raises `SessionWriteError`."""
@@ -170,7 +171,7 @@ class SessionFile:
         if not self._is_dirty:
             return
         try:
-            os.fsync(self._descriptor)
+            self._force()
         except OSError as problem:
             raise SessionWriteError(
                 self.path,
@@ -178,6 +179,12 @@ class SessionFile:
                 "Check the disk, export the session.",
             ) from None
         self._is_dirty = False
+
+    def _force(self) -> None:
+        os.fsync(self._descriptor)
+        if self._is_new:
+            sync_folder(self.path.parent)
+            self._is_new = False
 
     def finish(self) -> None:
         try:

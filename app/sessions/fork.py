@@ -126,5 +126,5 @@ def copy_session(source: Path, folder: Path, cwd: Path, *, session_id: str | Non
     )
     path = folder / file_name(header.timestamp, header.id)
     lines = chain.from_iterable(map(encode_line, (header, *reading.entries)))
-    SessionFile.create(path, lines, at_turn_end).close()
+    SessionFile.create(path, lines, at_turn_end).finish()
     return path

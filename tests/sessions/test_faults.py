@@ -131,6 +131,7 @@ def test_the_disk_is_waited_for_as_the_setting_says(
 ) -> None:
     log = SessionLog.create(tmp_path, tmp_path, fsync=lambda: policy)
     log.append(say("hello"))
+    log.end_turn()
     forced: list[int] = []
     monkeypatch.setattr(session_file.os, "fsync", forced.append)
     for number in range(3):
@@ -139,6 +140,23 @@ def test_the_disk_is_waited_for_as_the_setting_says(
     log.end_turn()
     log.end_turn()
     assert len(forced) == of_entries + of_turns
+
+
+@pytest.mark.parametrize(
+    ("policy", "at_once", "at_the_end"), [("entry", 1, 1), ("turn", 0, 1), ("off", 0, 0)]
+)
+def test_the_name_of_a_new_file_is_as_safe_as_what_is_in_it_and_no_sooner(
+    policy: Sync, at_once: int, at_the_end: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    safe: list[Path] = []
+    monkeypatch.setattr(session_file, "sync_folder", safe.append)
+    log = SessionLog.create(tmp_path, tmp_path, fsync=lambda: policy)
+    log.append(say("hello"))
+    assert safe == [tmp_path] * at_once
+    log.end_turn()
+    log.append(answer("and on"))
+    log.end_turn()
+    assert safe == [tmp_path] * at_the_end
 
 
 LIMITED = """

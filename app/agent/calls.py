@@ -150,13 +150,17 @@ class Batch:
 
     async def _run(self, work: _Work, prepared: Prepared) -> ToolResult:
         work.prepared = prepared
-        if len(self._works) > 1 and self._refusal() is None:
-            await self._turn_of(work)
         refusal = self._refusal()
-        if refusal is not None:
-            return refusal
-        work.started = time.monotonic()
-        return await self._way.run(prepared)
+        try:
+            if refusal is None and len(self._works) > 1:
+                await self._turn_of(work)
+                refusal = self._refusal()
+            if refusal is None:
+                work.started = time.monotonic()
+        finally:
+            if work.started is None:  # it will not run
+                prepared.place.leave()
+        return refusal or await self._way.run(prepared)
 
     async def _turn_of(self, work: _Work) -> None:
         self._let_begin()
@@ -182,14 +186,19 @@ class Batch:
         self._settle(work, work.stopped or fault)
 
     def _settle(self, work: _Work, result: ToolResult) -> None:
-        """The first result counts; what comes later, from a tool that was left behind, does not."""
-        if work.prepared is not None:
-            work.prepared.place.leave()
+        """The first result counts; what comes later, from what was left behind, does not."""
         if work.result is None:
             work.result = result
             work.progress = None
             self._inbox.put_nowait(work)
-            self._let_begin()
+            if len(self._works) > 1:
+                self._let_begin()
+
+    def _leave_behind(self, work: _Work, result: ToolResult) -> None:
+        """It has not ended though it was told to: nobody waits for it any longer."""
+        self._settle(work, result)
+        if work.prepared is not None:
+            work.prepared.place.leave()
 
     def _stop(self) -> None:
         self._stop_those(self._works, failure(ABORTED))
@@ -200,7 +209,7 @@ class Batch:
             if work.task is not None and work.result is None and work.stopped is None:
                 work.stopped = result
                 work.task.cancel()
-                loop.call_later(self._ports.unwind_seconds, self._settle, work, result)
+                loop.call_later(self._ports.unwind_seconds, self._leave_behind, work, result)
 
     def _start(self, work: _Work) -> RunEvent:
         return ToolExecutionStart(

@@ -264,7 +264,8 @@ class Runner:
         is_of_answer = isinstance(event, MessageUpdate) or (
             isinstance(event, MessageStart | MessageEnd) and isinstance(event.message, AssistantMessage)
         )
-        self._stop_without_room(event)
+        if isinstance(event, ToolExecutionEnd) or (is_of_answer and isinstance(event, MessageEnd)):
+            self._stop_without_room()
         try:
             if is_of_answer:
                 await self._requests.note(event)
@@ -280,12 +281,9 @@ class Runner:
             if event.tool_results:
                 await self._look_behind_calls()
 
-    def _stop_without_room(self, event: RunEvent) -> None:
+    def _stop_without_room(self) -> None:
         """What was asked for arrives whole, on a full disk too; nothing further is begun."""
-        is_recorded = isinstance(event, ToolExecutionEnd) or (
-            isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage)
-        )
-        if is_recorded and self._conversation.log.unwritten is not None:
+        if self._conversation.log.unwritten is not None:
             self._abort.set()
 
     async def _end_turn(self) -> None:

@@ -263,8 +263,9 @@ class ExtensionApi:
         prompt. `aside`: right behind the results of the present tool batch, in the same request; `call_id` says
         which call it belongs to. Without a run under way it is added, and starts one if `trigger_turn`.
         """
+        session = self._session
         message = CustomMessage(custom_type=custom_type, content=content, display=display, details=details)
-        return await self._session.send(message, deliver_as=deliver_as, trigger=trigger_turn, call_id=call_id)
+        return await session.send(message, deliver_as=deliver_as, trigger=trigger_turn, call_id=call_id)
 
     def interrupt(
         self, custom_type: str, content: str | tuple[Any, ...], *, display: bool = True, details: Any = None

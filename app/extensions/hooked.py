@@ -114,18 +114,17 @@ class Hooked:
             return None
         hook = HOOKS.get(name) or hook_named(name)
         assert hook is not None, name
-        answer, limits = None, self.limits
+        answer = None
         for handler in handlers:
             if not handler.is_active or not handler.extension.is_open or not asks(handler.extension):
                 continue  # taken back, or reloaded, by one of those before
-            answer = await self._ask(hook, handler, limits, payload, answer)
+            answer = await self._ask(hook, handler, payload, answer)
             if hook.stops is not None and hook.stops(answer):
                 break
         return answer
 
-    async def _ask(
-        self, hook: Hook, handler: Registered, limits: HookLimits, payload: Any, so_far: Any
-    ) -> Any:
+    async def _ask(self, hook: Hook, handler: Registered, payload: Any, so_far: Any) -> Any:
+        limits = self._limits()
         seconds = limits.slow_answer if hook.is_slow else limits.answer
         try:
             value = await call(

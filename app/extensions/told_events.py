@@ -1,6 +1,6 @@
 """A session's events told to its extensions: to those who wait for them, and no others.
 
-Where there is no screen that draws for itself, the face is handed what their renderers make.
+Where a program draws for itself, it is handed what their renderers make.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from app.extensions.catalogue import Catalogue
 from app.extensions.hearing import MEANT
 from app.extensions.hooks import SESSION_EVENTS
 from app.extensions.runner import Extensions
-from app.extensions.ui import SilentUi
+from app.extensions.ui import EventUi
 from app.values.entries import CustomEntry
 from app.values.events import CompactionEnd, EntryAppended, Event, MessageEnd
 from app.values.messages import CustomMessage
@@ -41,7 +41,7 @@ class ToldEvents:
 
     @property
     def _shows(self) -> bool:
-        return self._hooked.bound is not None and isinstance(self._hooked.bound.ui, SilentUi)
+        return self._hooked.bound is not None and isinstance(self._hooked.bound.ui, EventUi)
 
     def listen_to(self, session: Session) -> None:
         self._sort()
@@ -71,4 +71,4 @@ class ToldEvents:
         else:
             return
         if shown is not None and shown.view is not None and self._hooked.bound is not None:
-            cast("SilentUi", self._hooked.bound.ui).show_view(target_id, shown.view)
+            cast("EventUi", self._hooked.bound.ui).show_view(target_id, shown.view)

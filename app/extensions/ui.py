@@ -65,9 +65,6 @@ class SilentUi:
 
     def set_widget(self, key: str, content: Any, *, placement: Placement = "above_editor") -> None: ...
 
-    def show_view(self, target_id: str, view: View) -> None:
-        """What an extension's renderer makes of a message or an entry."""
-
     def set_title(self, title: str) -> None: ...
 
     def set_header(self, make: Callable[..., Any] | None) -> None:
@@ -154,6 +151,7 @@ class EventUi(SilentUi):
         self._tell(method="setWidget", extra=extra)
 
     def show_view(self, target_id: str, view: View) -> None:
+        """What an extension's renderer makes of a message or an entry."""
         extra = {"targetId": target_id, "lines": view_text(view).split("\n"), "view": view_data(view)}
         self._tell(method="showView", extra=extra)
 

@@ -167,7 +167,7 @@ def language_of(path: PurePath, source: bytes) -> str | None:
     known = _NAMES.get(name) or _by_suffix(name)
     head = source[:4096]
     if known is None and name.endswith(".txt"):
-        return _cmake(name) or ("log" if len(_LOG_LINE.findall(head)) > 5 else None)
+        return _log(head)
     if known is None or (known == "ini" and head.startswith(b"#!")):
         return _by_first_lines(head) or known or _by_content(head)
     return _refined(known, name, head, source[:65536])
@@ -188,8 +188,8 @@ def _by_suffix(name: str) -> str | None:
     return _SUFFIXES.get(suffix)
 
 
-def _cmake(name: str) -> str | None:
-    return "cmake" if name == "cmakelists.txt" else None
+def _log(head: bytes) -> str | None:
+    return "log" if len(_LOG_LINE.findall(head)) > 5 else None
 
 
 def _refined(known: str, name: str, head: bytes, more: bytes) -> str:
@@ -243,7 +243,7 @@ def _by_content(head: bytes) -> str | None:
             if language == "json" and _is_json_lines(head):
                 return "jsonl"
             return language
-    return "log" if len(_LOG_LINE.findall(head)) > 5 else None
+    return _log(head)
 
 
 def _is_json_lines(head: bytes) -> bool:

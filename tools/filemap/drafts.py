@@ -100,6 +100,14 @@ def owned(drafts: list[FoundSymbol], kinds: Collection[str]) -> list[FoundSymbol
     return drafts
 
 
+def with_methods(drafts: list[FoundSymbol], owners: Collection[str]) -> list[FoundSymbol]:
+    """Functions that stand in one of these are its methods."""
+    for draft in drafts:
+        if draft.kind == "function" and draft.parent >= 0 and drafts[draft.parent].kind in owners:
+            draft.kind = "method"
+    return drafts
+
+
 def with_routes(
     drafts: list[FoundSymbol], rest: bytes, whole: bytes, routes: Iterable[FoundRoute]
 ) -> list[FoundSymbol]:
@@ -128,10 +136,5 @@ def _starts(source: bytes) -> list[int]:
 
 def _innermost(drafts: list[FoundSymbol], row: int) -> int:
     """The smallest symbol that begins before the row and goes on behind it."""
-    best = -1
-    for index, draft in enumerate(drafts):
-        if draft.start_row < row <= draft.end_row and (
-            best < 0 or draft.end_row - draft.start_row <= drafts[best].end_row - drafts[best].start_row
-        ):
-            best = index
-    return best
+    around = (at for at, draft in enumerate(drafts) if draft.start_row < row <= draft.end_row)
+    return min(around, key=lambda at: (drafts[at].end_row - drafts[at].start_row, -at), default=-1)

@@ -13,6 +13,7 @@ from tools.filemap.engine import Outline, outline
 from tools.filemap.language import FoundSymbol, Language
 from tools.filemap.languages.objc import parted
 from tools.filemap.languages.registry import is_described, language_named
+from tools.filemap.scanners.lines import RowCount
 from tools.filemap.scanners.registry import SCANNERS
 from tools.filemap.watch import Deadline, Overtime
 
@@ -111,7 +112,7 @@ def _inside(name: str, source: bytes, watch: Deadline) -> Outline:
 
 def _blocks(source: bytes) -> list[Inner]:
     blocks: list[Inner] = []
-    row, counted, at = 0, 0, 0
+    rows, at = RowCount(source), 0
     while len(blocks) < _MAX_BLOCKS and (opening := _OPENING.search(source, at)) is not None:
         tag = opening["tag"].lower()
         closing = _CLOSING[tag].search(source, opening.end())
@@ -120,11 +121,8 @@ def _blocks(source: bytes) -> list[Inner]:
         start, end = opening.end(), closing.start()
         at = closing.end()
         known = _inner_language(tag, opening["attributes"])
-        if known is None or not source[start:end].strip():
-            continue
-        row += source.count(b"\n", counted, start)
-        counted = start
-        blocks.append(Inner(known, start, end, row))
+        if known is not None and source[start:end].strip():
+            blocks.append(Inner(known, start, end, rows.at(start)))
     return blocks
 
 
@@ -137,15 +135,8 @@ def _inner_language(tag: bytes, attributes: bytes) -> str | None:
 
 def _owner(drafts: list[FoundSymbol], inner: Inner) -> int:
     """The innermost symbol around the block."""
-    best = -1
-    for index, draft in enumerate(drafts):
-        if (
-            draft.start <= inner.start
-            and draft.end_row >= inner.row
-            and (best < 0 or draft.start > drafts[best].start)
-        ):
-            best = index
-    return best
+    around = (at for at, each in enumerate(drafts) if each.start <= inner.start and each.end_row >= inner.row)
+    return max(around, key=lambda at: drafts[at].start, default=-1)
 
 
 def _add(drafts: list[FoundSymbol], inside: list[FoundSymbol], inner: Inner, owner: int) -> None:

@@ -2,9 +2,9 @@
 
 import re
 
-from tools.filemap.drafts import ordered
 from tools.filemap.language import FoundSymbol
-from tools.filemap.scanners.lines import SourceLines
+from tools.filemap.scanners.lines import source_lines
+from tools.filemap.scanners.nesting import Nesting
 from tools.filemap.watch import Deadline, Overtime
 
 _DEFINITION = re.compile(
@@ -52,7 +52,7 @@ def scan(source: bytes, watch: Deadline) -> list[FoundSymbol]:
     is_after_blank, is_code = True, False
     last_row = 0
     try:
-        for row, start, line in SourceLines(source, watch):
+        for row, start, line in source_lines(source, watch):
             text = line.rstrip()
             if text:
                 last_row = row
@@ -73,7 +73,8 @@ def scan(source: bytes, watch: Deadline) -> list[FoundSymbol]:
 
 
 def _indent(text: bytes) -> int:
-    return len(text) - len(text.lstrip()) + text[: len(text) - len(text.lstrip())].count(b"\t") * (_TAB - 1)
+    before = text[: len(text) - len(text.lstrip())]
+    return len(before) + before.count(b"\t") * (_TAB - 1)
 
 
 def _definition(text: bytes, row: int, start: int) -> FoundSymbol | None:
@@ -97,15 +98,10 @@ def _is_prose(match: re.Match[bytes]) -> bool:
 
 def _heading(text: bytes, row: int, start: int) -> FoundSymbol | None:
     match = _HEADING.match(text)
-    name = match["name"] if match is not None else None
-    if name is None and (_CAPITALS.match(text) or _NUMBERED.match(text)):
-        name = text
-    if name is None:
-        label = _LABEL.match(text)
-        name = label["name"] if label is not None else None
-    if name is None:
-        return None
-    return _draft(name, "heading", text, row, start)
+    if match is None and (_CAPITALS.match(text) or _NUMBERED.match(text)):
+        return _draft(text, "heading", text, row, start)
+    match = match or _LABEL.match(text)
+    return _draft(match["name"], "heading", text, row, start) if match is not None else None
 
 
 def _draft(name: bytes, kind: str, text: bytes, row: int, start: int) -> FoundSymbol:
@@ -116,15 +112,8 @@ def _draft(name: bytes, kind: str, text: bytes, row: int, start: int) -> FoundSy
 
 def _nested(found: list[tuple[int, FoundSymbol]], last_row: int) -> list[FoundSymbol]:
     """A symbol reaches to the next one that is not indented deeper."""
-    open_: list[tuple[int, int]] = []
-    drafts = [draft for _, draft in found]
-    for index, (indent, draft) in enumerate(found):
-        while open_ and open_[-1][0] >= indent:
-            drafts[open_.pop()[1]].end_row = max(0, draft.start_row - 1)
-        draft.parent = open_[-1][1] if open_ else -1
-        open_.append((indent, index))
-    for _, index in open_:
-        drafts[index].end_row = last_row
-    for draft in drafts:
-        draft.end_row = max(draft.end_row, draft.start_row)
-    return ordered(drafts)
+    nested = Nesting()
+    for indent, draft in found:
+        nested.open(indent, draft.name, draft.kind, draft.start_row, draft.start, draft.signature)
+    nested.close(0, last_row)
+    return nested.drafts

@@ -41,6 +41,13 @@ class NodePlace:
             link, steps = link[1], steps - 1
         return link[0] if link is not None else ""
 
+    def nearest(self, *types: str) -> str:
+        """Which of these the nearest node around it is that is one of them; empty: there is none."""
+        link = self.chain
+        while link is not None and link[0] not in types:
+            link = link[1]
+        return link[0] if link is not None else ""
+
 
 class Named(NamedTuple):
     """A name with what differs from the rule: another kind, or a name that no single node spells."""
@@ -74,7 +81,7 @@ class FoundSymbol(msgspec.Struct, gc=False):
     """First byte."""
     start_row: int
     end_row: int
-    """Rows count from 0."""
+    """RowCount count from 0."""
     parent: int = -1
     signature: str = ""
     modifiers: tuple[str, ...] = ()
@@ -198,30 +205,52 @@ def first_child(node: Node) -> Node | None:
     return node.named_child(0) if node.named_child_count else None
 
 
-def first_of(*types: str) -> NameRule:
+def last_child(node: Node) -> Node | None:
+    return node.named_child(node.named_child_count - 1) if node.named_child_count else None
+
+
+def child_of(node: Node, *types: str) -> Node | None:
     """The first child of one of these types."""
-    wanted = frozenset(types)
+    return next((child for child in node.named_children if child.type in types), None)
 
-    def rule(node: Node, _place: NodePlace) -> Node | None:
-        return next((child for child in node.named_children if child.type in wanted), None)
 
-    return rule
+def first_of(*types: str) -> NameRule:
+    return lambda node, _place: child_of(node, *types)
 
 
 def fixed(name: str) -> NameRule:
     return lambda _node, _place: name
 
 
+def named_or(other: str) -> NameRule:
+    """What it is called, where it need not have a name."""
+    return lambda node, _place: node.child_by_field_name("name") or other
+
+
+def method_in(*owners: str) -> NameRule:
+    """A function, which is a method where it stands in one of these nodes."""
+
+    def rule(node: Node, place: NodePlace) -> Named | None:
+        name = node.child_by_field_name("name") or child_of(node, "simple_identifier")
+        return Named(name, "method" if place.above() in owners else "function") if name is not None else None
+
+    return rule
+
+
+def name_of_function(node: Node, _place: NodePlace) -> Node | None:
+    """`name = function(…)` in a list."""
+    value = node.child_by_field_name("value")
+    is_function = value is not None and value.type == "function_definition"
+    return node.child_by_field_name("name") if is_function else None
+
+
 def head_line(node: Node, place: NodePlace, limit: int = 80, until: str = "{") -> str:
     """The first line of a node, without what opens its body."""
-    line = (
-        place.text(node).split("\n", 1)[0] if node.end_byte - node.start_byte < 2000 else _prefix(node, place)
-    )
+    line = place.said(node.start_byte, min(node.end_byte, node.start_byte + _LONGEST_LINE)).split("\n", 1)[0]
     return line.split(until, 1)[0].strip()[:limit] if until else line.strip()[:limit]
 
 
-def _prefix(node: Node, place: NodePlace) -> str:
-    return place.source[node.start_byte : node.start_byte + 400].decode("utf-8", "replace").split("\n", 1)[0]
+_LONGEST_LINE = 2000
 
 
 def deep(*types: str) -> NameRule:

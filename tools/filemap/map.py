@@ -7,7 +7,6 @@ import asyncio
 import threading
 import time
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -20,7 +19,7 @@ from tools.filemap.language import FoundSymbol
 from tools.filemap.languages.registry import is_described, language_named
 from tools.filemap.reading import CHANGED, CannotMap, SourceText, lines_in, read_text
 from tools.filemap.scanners.registry import SCANNERS
-from tools.filemap.scanners.result import CUT_SHORT
+from tools.filemap.scanners.result import CUT_SHORT, Scanned
 from tools.filemap.symbols import FileMap, Symbol, find_symbol
 from tools.filemap.watch import Cancel, Cancelled, Deadline, Overtime
 from tools.memory import give_back_memory, without_collector
@@ -46,16 +45,6 @@ _FAILED = "its own outline failed; this one is heuristic"
 _TOO_LARGE = "too large for its grammar; this outline is heuristic"
 _HAS_ERRORS = "syntax errors, or syntax that the parser does not know: symbols near it may be missing"
 _LONG_LINES = "lines of over {:,} bytes are not outlined; search in them with grep"
-
-
-class _Outlined(NamedTuple):
-    drafts: list[FoundSymbol]
-    parser: str
-    title: str
-    imports: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    total_lines: int = 0
-    """Where they are counted otherwise than in the file."""
 
 
 def map_file(
@@ -100,47 +89,36 @@ async def map_file_async(
 
 def _made(path: Path, text: SourceText, deadline_seconds: float, cancel: Cancel, began: float) -> FileMap:
     watch = Deadline(deadline_seconds, cancel)
-    name = language_of(path, text.source)
-    outlined = _outlined(path, text, name, watch, cancel)
-    notes = list(text.notes) + [note for note in outlined.notes if note not in text.notes]
-    if _is_changed(path, text) and CHANGED not in notes:
-        notes.append(CHANGED)
-    total_lines = outlined.total_lines or text.total_lines
-    symbols = symbols_of(outlined.drafts, max(1, total_lines))
-    elapsed = (time.perf_counter() - began) * 1000
+    outlined = _outlined(path, text, language_of(path, text.source), watch, cancel)
+    made = _file_map(str(path), text, outlined, began)
+    if _is_changed(path, text) and CHANGED not in made.notes:
+        made = msgspec.structs.replace(made, notes=(*made.notes, CHANGED))
     if len(text.source) >= _TRIM_FROM:
         give_back_memory()
-    return FileMap(
-        path=str(path),
-        language=outlined.title,
-        parser=outlined.parser,
-        total_lines=total_lines,
-        total_bytes=text.total_bytes,
-        elapsed_ms=round(elapsed, 1),
-        symbols=symbols,
-        imports=outlined.imports,
-        notes=tuple(notes),
-    )
+    return made
 
 
 def map_text(source: bytes, name: str, *, deadline_seconds: float = 2.0) -> FileMap:
     """The map of a text that is called `name` and stands in no file."""
-    path = Path(name)
     lines = lines_in(source)
     text = SourceText(source=source, total_lines=lines, total_bytes=len(source), modified_ns=0, digest="")
     began = time.perf_counter()
-    outlined = _outlined(None, text, language_of(path, source), Deadline(deadline_seconds), None)
-    lines = outlined.total_lines or lines
+    outlined = _outlined(None, text, language_of(Path(name), source), Deadline(deadline_seconds), None)
+    return _file_map(name, text, outlined, began)
+
+
+def _file_map(path: str, text: SourceText, outlined: Scanned, began: float) -> FileMap:
+    total_lines = outlined.total_lines or text.total_lines
     return FileMap(
-        path=name,
+        path=path,
         language=outlined.title,
         parser=outlined.parser,
-        total_lines=lines,
-        total_bytes=len(source),
-        elapsed_ms=round((time.perf_counter() - began) * 1000, 1),
-        symbols=symbols_of(outlined.drafts, max(1, lines)),
+        total_lines=total_lines,
+        total_bytes=text.total_bytes,
+        symbols=symbols_of(outlined.drafts, max(1, total_lines)),
         imports=outlined.imports,
-        notes=outlined.notes,
+        notes=(*text.notes, *(note for note in outlined.notes if note not in text.notes)),
+        elapsed_ms=round((time.perf_counter() - began) * 1000, 1),
     )
 
 
@@ -154,53 +132,46 @@ def _is_changed(path: Path, text: SourceText) -> bool:
 
 def _outlined(
     path: Path | None, text: SourceText, name: str | None, watch: Deadline, cancel: Cancel
-) -> _Outlined:
+) -> Scanned:
     """By the scanner or grammar of the language; else by ctags; else by what lines look like."""
     notes: tuple[str, ...] = ()
     title, found = name or "unknown", None
-    if name is not None:
-        try:
-            found = _by_language(name, text.source, watch)
-        except Overtime:
-            found = None
-            notes = (_TIME_IS_OVER,)
-        except (OSError, MemoryError):
-            raise
-        except Exception:  # noqa: BLE001  (a description that stumbles over an odd file costs its outline, not the read)
-            found = None
-            notes = (_FAILED,)
-        if found is not None:
-            title = found.title
-            if found.drafts or not text.source.strip():
-                return found
-            notes = notes + found.notes
-    last_row = max(0, text.total_lines - 1)
-    if path is not None and found is None and not notes:
-        tagged = ctags.outline(
-            path, last_row, Deadline(min(_FALLBACK_SECONDS, max(0.3, watch.seconds_left)), cancel)
-        )
-        watch_after = Deadline(_FALLBACK_SECONDS, cancel)
-        watch_after.check()
+    try:
+        found = _by_language(name, text.source, watch) if name is not None else None
+    except Overtime:
+        notes = (_TIME_IS_OVER,)
+    except (OSError, MemoryError):
+        raise
+    except Exception:  # noqa: BLE001  (a description that stumbles over an odd file costs its outline, not the read)
+        notes = (_FAILED,)
+    if found is not None:
+        if found.drafts or not text.source.strip():
+            return found
+        title, notes = found.title, found.notes
+    elif path is not None and not notes:
+        seconds = min(_FALLBACK_SECONDS, max(0.3, watch.seconds_left))
+        tagged = ctags.outline(path, max(0, text.total_lines - 1), Deadline(seconds, cancel))
+        Deadline(_FALLBACK_SECONDS, cancel).check()
         if tagged is not None:
-            return _Outlined(tagged[1], "universal-ctags", tagged[0] if name is None else title)
+            language, drafts = tagged
+            return Scanned(drafts, language if name is None else title, parser="universal-ctags")
     drafts = heuristic.scan(text.source, Deadline(_FALLBACK_SECONDS, cancel))
-    return _Outlined(drafts, "heuristic", title, notes=notes)
+    return Scanned(drafts, title, parser="heuristic", notes=notes)
 
 
-def _by_language(name: str, source: bytes, watch: Deadline) -> _Outlined | None:
+def _by_language(name: str, source: bytes, watch: Deadline) -> Scanned | None:
     scanner = SCANNERS.get(name)
     if scanner is not None:
         scanned = scanner.scan(source, watch)
-        title = scanned.title or scanner.title
         drafts = scanned.drafts
         if name == "markdown":
             drafts = with_fenced_code(drafts, source, watch)
-        return _Outlined(drafts, scanned.parser, title, scanned.imports, scanned.notes, scanned.total_lines)
+        return msgspec.structs.replace(scanned, drafts=drafts, title=scanned.title or scanner.title)
     if not is_described(name):
         return None
     language = language_named(name)
     if len(source) > _MAX_PARSED:
-        return _Outlined([], "heuristic", language.title, notes=(_TOO_LARGE,))
+        return Scanned([], language.title, notes=(_TOO_LARGE,))
     notes: list[str] = []
     limit = language.max_line_bytes
     if limit and _has_line_over(source, limit):
@@ -209,7 +180,13 @@ def _by_language(name: str, source: bytes, watch: Deadline) -> _Outlined | None:
     found = outline_with_embedded(language, source, watch)
     if found.has_errors:
         notes.append(_HAS_ERRORS)
-    return _Outlined(ordered(found.drafts), "tree-sitter", language.title, tuple(found.imports), tuple(notes))
+    return Scanned(
+        ordered(found.drafts),
+        language.title,
+        parser="tree-sitter",
+        imports=tuple(found.imports),
+        notes=tuple(notes),
+    )
 
 
 def _has_line_over(source: bytes, limit: int) -> bool:

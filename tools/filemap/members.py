@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from tools.filemap.language import Block, FoundSymbol, Members
+from tools.filemap.scanners.lines import RowCount
 from tools.filemap.watch import Deadline
 from tools.filemap.wording import doc_line
 
@@ -22,12 +23,8 @@ class _Taken:
     def __init__(self, source: bytes) -> None:
         self.source = source
         self.pieces: list[bytes] = []
-        self.kept = self.gone = self._row = self._counted = 0
-
-    def row(self, at: int) -> int:
-        self._row += self.source.count(b"\n", self._counted, at)
-        self._counted = at
-        return self._row
+        self.kept = self.gone = 0
+        self.rows = RowCount(source)
 
     def take(self, start: int, end: int) -> None:
         lines = self.source.count(b"\n", start, end)
@@ -101,7 +98,7 @@ def _block(head: re.Match[bytes], members: Members, taken: _Taken) -> Block | No
         owner = members.whole(head)
         if owner is not None:
             return _whole(owner, head, body, members, taken)
-    row = taken.row(start)
+    row = taken.rows.at(start)
     drafts = _members(body, start - taken.gone, row, members)
     if not drafts:
         return None
@@ -117,17 +114,15 @@ def _whole(
     is_empty = not body or body.isspace()
     if begin < 0 or is_empty == (owner.node_type in members.owners):
         return None
-    first_row, place = taken.row(begin), begin - taken.gone
+    first_row, place = taken.rows.at(begin), begin - taken.gone
     owner.start_row = first_row + taken.source.count(b"\n", begin, head.start())
     owner.start = place + owner.start_row - first_row
+    owner.end_row = owner.start_row + 1 + body.count(b"\n")
     drafts = [owner]
-    if is_empty:
-        owner.end_row = owner.start_row + 1 + body.count(b"\n")
-    else:
+    if not is_empty:
         drafts += _members(body, owner.start + 1, owner.start_row + 1, members)
         if len(drafts) == 1:
             return None
-        owner.end_row = owner.start_row + 1 + body.count(b"\n")
     if comment:
         owner.doc = doc_line(comment[:_LONGEST_DOC].decode("utf-8", "replace"))
     taken.take(begin, head.end() + len(body) + 1)

@@ -9,9 +9,11 @@ from tools.filemap.language import (
     Named,
     NodePlace,
     NodeRule,
+    child_of,
     first_child,
     first_of,
     head_line,
+    last_child,
     words,
 )
 
@@ -118,10 +120,8 @@ _CMAKE = {
 
 
 def _cmake_arguments(node: Node, place: NodePlace) -> list[str]:
-    for child in node.named_children:
-        if child.type == "argument_list":
-            return [place.text(argument) for argument in child.named_children[:4]]
-    return []
+    found = child_of(node, "argument_list")
+    return [place.text(argument) for argument in found.named_children[:4]] if found is not None else []
 
 
 def _cmake_command(node: Node, place: NodePlace) -> list[Named] | None:
@@ -178,19 +178,18 @@ HCL = Language(
 )
 
 
-def _table(node: Node, place: NodePlace) -> Node | None:
-    found = first_of("bare_key", "dotted_key", "quoted_key")(node, place)
-    return found if isinstance(found, Node) else None
+def _key(node: Node) -> Node | None:
+    return child_of(node, "bare_key", "dotted_key", "quoted_key")
 
 
 def _bracketed(node: Node, place: NodePlace) -> list[Named] | None:
-    name = _table(node, place)
+    name = _key(node)
     return [Named(name, "", head_line(node, place, until="#"))] if name is not None else None
 
 
 def _pair(node: Node, place: NodePlace) -> list[Named] | None:
-    name, value = _table(node, place), node.named_child(node.named_child_count - 1)
-    if name is None:
+    name, value = _key(node), last_child(node)
+    if name is None or value is None:
         return None
     shown = place.text(name)
     kind = value.type

@@ -12,6 +12,7 @@ from tools.filemap.language import (
     NodePlace,
     NodeRule,
     first_child,
+    named_or,
     words,
 )
 from tools.filemap.languages.blocks import C_BODIES
@@ -100,12 +101,7 @@ def _field(node: Node, place: NodePlace) -> list[Named] | None:
 
 
 def _declaration(node: Node, place: NodePlace) -> list[Named] | None:
-    link = place.chain
-    while link is not None:
-        if link[0] == "compound_statement":
-            return None
-        link = link[1]
-    return _declared_names(node, place, "variable")
+    return None if place.nearest("compound_statement") else _declared_names(node, place, "variable")
 
 
 def _with_body(node: Node, place: NodePlace) -> list[Named] | None:
@@ -124,15 +120,6 @@ def _typedef(node: Node, place: NodePlace) -> list[Named] | None:
         if name is not None:
             found.append(Named(name))
     return found or None
-
-
-def _namespace(node: Node, place: NodePlace) -> list[Named]:
-    name = node.child_by_field_name("name")
-    return [Named(name if name is not None else "(anonymous)")]
-
-
-def _path(node: Node, place: NodePlace) -> Node | None:
-    return node.child_by_field_name("path")
 
 
 def c_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
@@ -205,7 +192,7 @@ C = Language(
     grammar="c",
     rules=_C_RULES,
     enter=_C_ENTER,
-    imports={"preproc_include": _path},
+    imports={"preproc_include": "path"},
     modifiers=_C_MODIFIERS,
     is_header_whole=True,
     bodies=C_BODIES,
@@ -218,7 +205,7 @@ C = Language(
 _CPP_RULES = {
     **_C_RULES,
     "class_specifier": NodeRule("class", _with_body),
-    "namespace_definition": NodeRule("namespace", _namespace),
+    "namespace_definition": NodeRule("namespace", named_or("(anonymous)")),
     "alias_declaration": NodeRule("type", is_leaf=True),
     "concept_definition": NodeRule("concept", is_leaf=True),
 }
@@ -234,7 +221,7 @@ def _cpp(name: str, title: str, grammar: str, extra: str = "") -> Language:
         rules=_CPP_RULES,
         enter=_CPP_ENTER,
         wrappers=words("template_declaration"),
-        imports={"preproc_include": _path},
+        imports={"preproc_include": "path"},
         modifiers=_CPP_MODIFIERS | words(extra),
         is_header_whole=True,
         bodies=C_BODIES,

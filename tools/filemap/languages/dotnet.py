@@ -13,6 +13,8 @@ from tools.filemap.language import (
     NodeRule,
     first_child,
     fixed,
+    last_child,
+    method_in,
     words,
 )
 from tools.filemap.languages.blocks import CSHARP_BODIES, SWIFT_BODIES
@@ -38,10 +40,6 @@ def _operator(field: str) -> NameRule:
         return f"operator {place.text(what)}" if what is not None else None
 
     return rule
-
-
-def _using(node: Node, place: NodePlace) -> Node | None:
-    return node.named_child(node.named_child_count - 1) if node.named_child_count else None
 
 
 _NAMED = re.compile(rb'<(?:see|paramref|typeparamref)\s+(?:cref|name|langword)="(?:\w:)?([^"]*)"\s*/>')
@@ -89,7 +87,7 @@ CSHARP = Language(
         "compilation_unit declaration_list enum_member_declaration_list preproc_if preproc_else preproc_elif "
         "global_statement"
     ),
-    imports={"using_directive": _using},
+    imports={"using_directive": lambda node, _place: last_child(node)},
     modifiers=words(
         "public private protected internal static abstract sealed virtual override async partial readonly const extern "
         "unsafe new required volatile"
@@ -116,14 +114,6 @@ def _swift_cases(node: Node, place: NodePlace) -> list[Node] | None:
     return [name for name in node.children_by_field_name("name") if name.type == "simple_identifier"] or None
 
 
-def _swift_function(node: Node, place: NodePlace) -> list[Named] | None:
-    name = node.child_by_field_name("name")
-    if name is None:
-        return None
-    inside = place.above() in ("class_body", "enum_class_body", "protocol_body")
-    return [Named(name, "method" if inside else "function")]
-
-
 def _swift_property(node: Node, place: NodePlace) -> list[Node] | None:
     return node.children_by_field_name("name") or None
 
@@ -147,7 +137,9 @@ SWIFT = Language(
     rules={
         "class_declaration": NodeRule("class", _swift_type),
         "protocol_declaration": NodeRule("protocol"),
-        "function_declaration": NodeRule("function", _swift_function, is_leaf=True),
+        "function_declaration": NodeRule(
+            "function", method_in("class_body", "enum_class_body", "protocol_body"), is_leaf=True
+        ),
         "protocol_function_declaration": NodeRule("method", is_leaf=True),
         "init_declaration": NodeRule("constructor", fixed("init"), is_leaf=True),
         "deinit_declaration": NodeRule("method", fixed("deinit"), is_leaf=True),
@@ -160,7 +152,7 @@ SWIFT = Language(
     },
     enter=words("source_file class_body enum_class_body protocol_body statements"),
     comments=words("comment multiline_comment"),
-    imports={"import_declaration": lambda node, _place: node.named_child(node.named_child_count - 1)},
+    imports={"import_declaration": lambda node, _place: last_child(node)},
     modifiers=words(
         "public private fileprivate internal open package static class final override mutating nonmutating lazy weak "
         "required convenience indirect async throws nonisolated dynamic"

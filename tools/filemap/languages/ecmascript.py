@@ -1,6 +1,7 @@
 """JavaScript and TypeScript, with and without JSX."""
 
 import re
+from collections.abc import Callable, Mapping
 
 from tree_sitter import Node
 
@@ -12,6 +13,8 @@ from tools.filemap.language import (
     NodePlace,
     NodeRule,
     Sign,
+    Taken,
+    child_of,
     first_child,
     signs,
     words,
@@ -20,6 +23,7 @@ from tools.filemap.languages.blocks import JS_BODIES
 from tools.filemap.languages.fields import ts_members
 from tools.filemap.languages.routes import script_routes
 from tools.filemap.pieces import SCRIPT
+from tools.filemap.watch import Deadline
 
 _FUNCTIONS = words("function_expression arrow_function generator_function function")
 _OUTER = words(
@@ -53,6 +57,9 @@ def _worth(here: Chain) -> tuple[Sign, ...] | None:
     return _DEFINES if here[0] in _BODIES else None
 
 
+_AROUND_VALUES = words("parenthesized_expression as_expression satisfies_expression type_assertion")
+
+
 def _value_kind(value: Node | None) -> str:
     """Kind of what a value defines, or nothing. Looks through `a = b = function` and casts."""
     while value is not None:
@@ -62,12 +69,7 @@ def _value_kind(value: Node | None) -> str:
             return "class"
         if value.type == "assignment_expression":
             value = value.child_by_field_name("right")
-        elif value.type in (
-            "parenthesized_expression",
-            "as_expression",
-            "satisfies_expression",
-            "type_assertion",
-        ):
+        elif value.type in _AROUND_VALUES:
             value = first_child(value)
         else:
             return ""
@@ -96,8 +98,7 @@ def _is_outside_functions(place: NodePlace) -> bool:
     link = place.chain
     while link is not None:
         if link[0] == "statement_block":
-            above = link[1][0] if link[1] is not None else ""
-            if above not in ("internal_module", "module", "ambient_declaration"):
+            if link[1] is None or link[1][0] not in _NAMESPACES:
                 return False
         elif link[0] not in _OUTER and link[0] not in ("lexical_declaration", "variable_declaration"):
             return False
@@ -170,16 +171,10 @@ def _field(node: Node, place: NodePlace) -> list[Named] | None:
 
 def _named_expression(node: Node, place: NodePlace) -> Node | None:
     """Function expressions that have a name of their own and no other: callbacks, `export default`."""
-    above = place.above()
-    if above in (
-        "variable_declarator",
-        "assignment_expression",
-        "pair",
-        "public_field_definition",
-        "field_definition",
-    ):
-        return None
-    return node.child_by_field_name("name")
+    return None if place.above() in _NAMING else node.child_by_field_name("name")
+
+
+_NAMING = words("variable_declarator assignment_expression pair public_field_definition field_definition")
 
 
 def _default(node: Node, place: NodePlace) -> str | Node | None:
@@ -223,14 +218,9 @@ def _exported(node: Node, place: NodePlace) -> list[Named] | None:
 
 def _type_member(node: Node, place: NodePlace) -> Node | None:
     """Members of interfaces and of types that are nothing but an object; not of types inside a signature."""
-    if place.above() in ("interface_body", "class_body"):
-        return node.child_by_field_name("name")
-    if place.above() in ("object_type",) and place.above(1) in (
-        "type_alias_declaration",
-        "interface_declaration",
-    ):
-        return node.child_by_field_name("name")
-    return None
+    above, owner = place.above(), place.above(1)
+    is_whole = above == "object_type" and owner in ("type_alias_declaration", "interface_declaration")
+    return node.child_by_field_name("name") if is_whole or above in ("interface_body", "class_body") else None
 
 
 def _enum_member(node: Node, place: NodePlace) -> Node | None:
@@ -239,11 +229,7 @@ def _enum_member(node: Node, place: NodePlace) -> Node | None:
 
 def _global(node: Node, place: NodePlace) -> str | None:
     """`declare global { … }`"""
-    return "global" if any(child.type == "statement_block" for child in node.named_children) else None
-
-
-def _source(node: Node, place: NodePlace) -> Node | None:
-    return node.child_by_field_name("source")
+    return "global" if child_of(node, "statement_block") is not None else None
 
 
 _JS_RULES = {
@@ -273,25 +259,6 @@ _JS_ENTER = words(
 _JS_MODIFIERS = words("async static get set export default")
 _TS_MODIFIERS = _JS_MODIFIERS | words("declare abstract public private protected readonly override accessor")
 
-JAVASCRIPT = Language(
-    name="javascript",
-    title="JavaScript",
-    grammar="javascript",
-    rules=_JS_RULES,
-    enter=_JS_ENTER,
-    wrappers=words("export_statement lexical_declaration variable_declaration"),
-    imports={"import_statement": _source},
-    modifiers=_JS_MODIFIERS,
-    worth=_worth,
-    bodies=JS_BODIES,
-    pieces=SCRIPT,
-    max_line_bytes=PACKED,
-    exporting=words("export"),
-    has_decorators=True,
-    between=words("decorator"),
-    routes=script_routes,
-)
-
 _TS_RULES = {
     **{kind: rule for kind, rule in _JS_RULES.items() if kind != "field_definition"},
     "abstract_class_declaration": NodeRule("class"),
@@ -314,19 +281,28 @@ _TS_ENTER = _JS_ENTER | words(
 )
 
 
-def _typescript(name: str, title: str) -> Language:
+def _script(
+    name: str,
+    title: str,
+    grammar: str,
+    rules: Mapping[str, NodeRule],
+    *,
+    enter: frozenset[str],
+    modifiers: frozenset[str],
+    members: Callable[[bytes, Deadline], Taken] | None = None,
+) -> Language:
     return Language(
         name=name,
         title=title,
-        grammar=name,
-        rules=_TS_RULES,
-        enter=_TS_ENTER,
+        grammar=grammar,
+        rules=rules,
+        enter=enter,
         wrappers=words("export_statement ambient_declaration lexical_declaration variable_declaration"),
-        imports={"import_statement": _source},
-        modifiers=_TS_MODIFIERS,
+        imports={"import_statement": "source"},
+        modifiers=modifiers,
         worth=_worth,
         bodies=JS_BODIES,
-        members=ts_members,
+        members=members,
         pieces=SCRIPT,
         max_line_bytes=PACKED,
         exporting=words("export"),
@@ -336,25 +312,17 @@ def _typescript(name: str, title: str) -> Language:
     )
 
 
-TYPESCRIPT = _typescript("typescript", "TypeScript")
-TSX = _typescript("tsx", "TSX")
-JSX = Language(
-    name="jsx",
-    title="JSX",
-    grammar="javascript",
-    rules=_JS_RULES,
-    enter=_JS_ENTER,
-    wrappers=JAVASCRIPT.wrappers,
-    imports=JAVASCRIPT.imports,
-    modifiers=JAVASCRIPT.modifiers,
-    worth=_worth,
-    bodies=JS_BODIES,
-    pieces=SCRIPT,
-    max_line_bytes=PACKED,
-    exporting=JAVASCRIPT.exporting,
-    has_decorators=True,
-    between=words("decorator"),
-    routes=script_routes,
-)
+def _javascript(name: str, title: str) -> Language:
+    return _script(name, title, "javascript", _JS_RULES, enter=_JS_ENTER, modifiers=_JS_MODIFIERS)
 
-LANGUAGES = (JAVASCRIPT, JSX, TYPESCRIPT, TSX)
+
+def _typescript(name: str, title: str) -> Language:
+    return _script(name, title, name, _TS_RULES, enter=_TS_ENTER, modifiers=_TS_MODIFIERS, members=ts_members)
+
+
+LANGUAGES = (
+    _javascript("javascript", "JavaScript"),
+    _javascript("jsx", "JSX"),
+    _typescript("typescript", "TypeScript"),
+    _typescript("tsx", "TSX"),
+)

@@ -12,9 +12,11 @@ from tools.filemap.language import (
     Named,
     NodePlace,
     NodeRule,
+    child_of,
     first_child,
     first_of,
     head_line,
+    last_child,
     words,
 )
 from tools.filemap.languages import clauses
@@ -31,7 +33,7 @@ def _haskell_name(node: Node, place: NodePlace) -> Node | None:
     name = node.child_by_field_name("name")
     if name is not None:
         return name
-    infix = next((child for child in node.named_children if child.type == "infix"), None)
+    infix = child_of(node, "infix")
     return infix.child_by_field_name("operator") if infix is not None else None
 
 
@@ -53,8 +55,13 @@ def _haskell_foreign(node: Node, place: NodePlace) -> Node | None:
     return signature.child_by_field_name("name") if signature is not None else None
 
 
-def _haskell_finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
-    """A type signature and the equations after it are one function; bindings of patterns are none."""
+def _haskell_constructor(node: Node, place: NodePlace) -> Node | None:
+    names = (part.child_by_field_name("name") for part in node.named_children)
+    return next(filter(None, names), None)
+
+
+def _with_signatures(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
+    """A type signature and the equations or the definition below it are one function."""
     joined = merged(drafts, _same_function)
     for draft in joined:
         if draft.kind == "signature":
@@ -77,23 +84,15 @@ HASKELL = Language(
         "bind": NodeRule("function", _haskell_name, is_leaf=True, body="match"),
         "signature": NodeRule("signature", _haskell_signature, is_leaf=True),
         "foreign_import": NodeRule("function", _haskell_foreign, is_leaf=True),
-        "data_constructor": NodeRule("constructor", lambda node, place: _constructor(node), is_leaf=True),
+        "data_constructor": NodeRule("constructor", _haskell_constructor, is_leaf=True),
     },
     enter=words(
         "haskell imports declarations class_declarations instance_declarations data_constructors top_splice"
     ),
     comments=words("comment haddock"),
     imports={"import": "module"},
-    finish=_haskell_finish,
+    finish=_with_signatures,
 )
-
-
-def _constructor(node: Node) -> Node | None:
-    for part in node.named_children:
-        name = part.child_by_field_name("name")
-        if name is not None:
-            return name
-    return None
 
 
 def _ocaml_binding(node: Node, place: NodePlace) -> list[Named] | None:
@@ -110,8 +109,7 @@ def _ocaml_binding(node: Node, place: NodePlace) -> list[Named] | None:
 
 def _ocaml_exception(node: Node, place: NodePlace) -> Node | None:
     inner = first_child(node)
-    found = first_of("constructor_name")(inner, place) if inner is not None else None
-    return found if isinstance(found, Node) else None
+    return child_of(inner, "constructor_name") if inner is not None else None
 
 
 def _ocaml_finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
@@ -178,7 +176,7 @@ def _elixir_call(node: Node, place: NodePlace) -> list[Named] | None:
     kind = _ELIXIR.get(word)
     if not kind:
         return None
-    arguments = next((child for child in node.named_children if child.type == "arguments"), None)
+    arguments = child_of(node, "arguments")
     first = first_child(arguments) if arguments is not None else None
     if word in ("defstruct", "defexception"):
         return [Named(word.removeprefix("def"), kind, head_line(node, place, until=""))]
@@ -269,14 +267,12 @@ def _erlang_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol
             draft.lead_row, draft.doc = spec.start_row, draft.doc or spec.doc
             specs.append(index)
     joined = merged(without(drafts, specs), clauses.same_function(source, clauses.ERLANG))
-    for draft in joined:
-        draft.signature = (
-            draft.signature.split(" ->")[0].rstrip("). ") if draft.kind != "macro" else draft.signature
-        )
-        if draft.signature.count("(") > draft.signature.count(")"):
-            draft.signature += ")"
     exported = _erlang_exports(source)
     for draft in joined:
+        if draft.kind != "macro":
+            draft.signature = draft.signature.split(" ->")[0].rstrip("). ")
+        if draft.signature.count("(") > draft.signature.count(")"):
+            draft.signature += ")"
         if draft.kind == "function" and draft.name in exported:
             draft.modifiers = ("exported",)
     return joined
@@ -333,8 +329,8 @@ def _lisp(node: Node, place: NodePlace) -> list[Named] | None:
     if not kind:
         return None
     name = parts[1]
-    if name.type == "sym_lit" and name.named_child_count:
-        name = name.named_child(name.named_child_count - 1) or name
+    if name.type == "sym_lit":
+        name = last_child(name) or name
     if name.type not in ("sym_name", "sym_lit", "kwd_lit"):
         return None
     shown = place.text(name)
@@ -396,15 +392,6 @@ def _elm_value(node: Node, place: NodePlace) -> Node | None:
     return first_child(left) if left is not None else None
 
 
-def _elm_finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
-    """A type annotation and the definition below it are one."""
-    joined = merged(drafts, _same_function)
-    for draft in joined:
-        if draft.kind == "signature":
-            draft.kind = "function"
-    return joined
-
-
 ELM = Language(
     name="elm",
     title="Elm",
@@ -421,7 +408,7 @@ ELM = Language(
     enter=words("file"),
     comments=words("block_comment line_comment"),
     imports={"import_clause": "moduleName"},
-    finish=_elm_finish,
+    finish=_with_signatures,
 )
 
 LANGUAGES = (

@@ -11,9 +11,12 @@ from tools.filemap.language import (
     NameRule,
     NodePlace,
     NodeRule,
+    child_of,
     first_child,
     first_of,
     fixed,
+    method_in,
+    named_or,
     words,
 )
 from tools.filemap.languages.blocks import JAVA_BODIES, KOTLIN_BODIES, SCALA_BODIES
@@ -21,16 +24,8 @@ from tools.filemap.languages.routes import spring_routes
 
 
 def _declarators(node: Node, place: NodePlace) -> list[Node] | None:
-    found: list[Node] = []
-    for declarator in node.children_by_field_name("declarator"):
-        name = declarator.child_by_field_name("name")
-        if name is not None:
-            found.append(name)
-    return found or None
-
-
-def _java_import(node: Node, place: NodePlace) -> Node | None:
-    return first_child(node)
+    declarators = node.children_by_field_name("declarator")
+    return [name for each in declarators if (name := each.child_by_field_name("name")) is not None] or None
 
 
 JAVA = Language(
@@ -53,7 +48,7 @@ JAVA = Language(
         "enum_constant": NodeRule("enum member"),
     },
     enter=words("program class_body interface_body enum_body enum_body_declarations annotation_type_body"),
-    imports={"import_declaration": _java_import},
+    imports={"import_declaration": lambda node, _place: first_child(node)},
     modifiers=words(
         "public private protected static final abstract synchronized native default sealed transient volatile strictfp"
     ),
@@ -66,34 +61,21 @@ JAVA = Language(
 
 
 def _kotlin_class(node: Node, place: NodePlace) -> list[Named] | None:
-    name = first_of("type_identifier", "simple_identifier")(node, place)
-    if not isinstance(name, Node):
+    name = child_of(node, "type_identifier", "simple_identifier")
+    if name is None:
         return None
     before = place.source[node.start_byte : name.start_byte].decode("utf-8", "replace").split()
     kind = "interface" if "interface" in before else "enum" if "enum" in before else "class"
     return [Named(name, kind)]
 
 
-def _kotlin_function(node: Node, place: NodePlace) -> list[Named] | None:
-    name = first_of("simple_identifier")(node, place)
-    if not isinstance(name, Node):
-        return None
-    return [Named(name, "method" if place.above() in ("class_body", "enum_class_body") else "function")]
-
-
 def _kotlin_property(node: Node, place: NodePlace) -> list[Node] | None:
-    found: list[Node] = []
-    for child in node.named_children:
-        if child.type == "variable_declaration" and child.named_child_count:
-            name = first_child(child)
-            if name is not None:
-                found.append(name)
-    return found or None
+    declared = (child for child in node.named_children if child.type == "variable_declaration")
+    return [name for child in declared if (name := first_child(child)) is not None] or None
 
 
 def _companion(node: Node, place: NodePlace) -> Node | str:
-    name = first_of("type_identifier")(node, place)
-    return name if isinstance(name, Node) else "companion"
+    return child_of(node, "type_identifier") or "companion"
 
 
 def _not_hidden(_draft: FoundSymbol, before: bytes) -> bool:
@@ -108,7 +90,9 @@ KOTLIN = Language(
         "class_declaration": NodeRule("class", _kotlin_class),
         "object_declaration": NodeRule("object", first_of("type_identifier")),
         "companion_object": NodeRule("object", _companion),
-        "function_declaration": NodeRule("function", _kotlin_function, is_leaf=True),
+        "function_declaration": NodeRule(
+            "function", method_in("class_body", "enum_class_body"), is_leaf=True
+        ),
         "property_declaration": NodeRule("property", _kotlin_property, is_leaf=True),
         "type_alias": NodeRule("type", first_of("type_identifier"), is_leaf=True),
         "enum_entry": NodeRule("enum member", first_of("simple_identifier")),
@@ -143,17 +127,7 @@ def _pattern_names(field: str) -> NameRule:
     return rule
 
 
-def _scala_function(node: Node, place: NodePlace) -> list[Named] | None:
-    name = node.child_by_field_name("name")
-    if name is None:
-        return None
-    return [Named(name, "method" if place.above() in ("template_body", "with_template_body") else "function")]
-
-
-def _given(node: Node, place: NodePlace) -> Node | str:
-    return node.child_by_field_name("name") or "given"
-
-
+_SCALA_FUNCTION = NodeRule("function", method_in("template_body", "with_template_body"), is_leaf=True)
 _SCALA_COMMENT = re.compile(rb"[ \t]*(?://|/\*|\*)")
 
 
@@ -186,14 +160,14 @@ SCALA = Language(
         "enum_definition": NodeRule("enum"),
         "simple_enum_case": NodeRule("enum member"),
         "full_enum_case": NodeRule("enum member"),
-        "function_definition": NodeRule("function", _scala_function, is_leaf=True),
-        "function_declaration": NodeRule("function", _scala_function, is_leaf=True),
+        "function_definition": _SCALA_FUNCTION,
+        "function_declaration": _SCALA_FUNCTION,
         "val_definition": NodeRule("constant", _pattern_names("pattern"), is_leaf=True, body="value"),
         "val_declaration": NodeRule("constant", _pattern_names("name"), is_leaf=True),
         "var_definition": NodeRule("variable", _pattern_names("pattern"), is_leaf=True, body="value"),
         "var_declaration": NodeRule("variable", _pattern_names("name"), is_leaf=True),
         "type_definition": NodeRule("type", is_leaf=True),
-        "given_definition": NodeRule("given", _given),
+        "given_definition": NodeRule("given", named_or("given")),
         "extension_definition": NodeRule("extension", _extension),
     },
     enter=words(

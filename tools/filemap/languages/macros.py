@@ -2,7 +2,7 @@
 
 import re
 
-from tools.filemap.scanners.lines import WholeLines
+from tools.filemap.scanners.lines import whole_lines
 from tools.filemap.watch import Deadline
 
 _NAME = rb"_{0,2}[A-Z][A-Z0-9]*_[A-Z0-9_]+"
@@ -116,7 +116,7 @@ def without_macros(source: bytes, watch: Deadline) -> bytes:
     """The source with such macros as spaces."""
     source = _without_opened(_with_braces(_with_whole_branches(source, watch)))
     pieces: list[bytes] = []
-    for _row, _start, block in WholeLines(source, watch):
+    for _row, _start, block in whole_lines(source, watch):
         pieces.append(_covered(block, source) if _CANDIDATE.search(block) else block)
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
@@ -192,7 +192,7 @@ def _with_whole_branches(source: bytes, watch: Deadline) -> bytes:
     """Of `#if … #else … #endif` around a part of a declaration, such as its head, only the first branch."""
     if b"else" not in source and b"elif" not in source:
         return source
-    return b"".join(_BRANCHES.sub(_first_branch, block) for _row, _start, block in WholeLines(source, watch))
+    return b"".join(_BRANCHES.sub(_first_branch, block) for _row, _start, block in whole_lines(source, watch))
 
 
 def _first_branch(match: re.Match[bytes]) -> bytes:

@@ -1,4 +1,4 @@
-"""HTML, Vue, Svelte, CSS and SCSS."""
+"""HTML, Vue, Svelte and CSS. SCSS has a scanner of its own (`scanners.styles`)."""
 
 import re
 
@@ -10,9 +10,11 @@ from tools.filemap.language import (
     Named,
     NodePlace,
     NodeRule,
+    child_of,
     first_child,
     first_of,
     head_line,
+    last_child,
     words,
 )
 from tools.filemap.wording import MAX_SIGNATURE, one_line
@@ -32,25 +34,21 @@ def _start(node: Node) -> Node | None:
 def _attributes(tag: Node, place: NodePlace) -> dict[str, str]:
     found: dict[str, str] = {}
     for part in tag.named_children[1:12]:
-        if part.type == "attribute" and part.named_child_count:
-            name, value = first_child(part), part.named_child(part.named_child_count - 1)
-            if name is not None and value is not name:
+        if part.type == "attribute":
+            name, value = first_child(part), last_child(part)
+            if name is not None and value is not None:
                 found[place.text(name)] = place.text(value).strip("\"'")
     return found
 
 
 def _element(node: Node, place: NodePlace) -> list[Named] | None:
     tag = _start(node)
-    if tag is None or not tag.named_child_count:
+    named = first_child(tag) if tag is not None else None
+    if tag is None or named is None:
         return None
-    named = first_child(tag)
-    name = place.text(named) if named is not None else ""
+    name = place.text(named)
     if name.lower() in _HEADINGS:
-        text = " ".join(
-            place.source[tag.end_byte : min(node.end_byte, tag.end_byte + 300)]
-            .decode("utf-8", "replace")
-            .split()
-        )
+        text = " ".join(place.said(tag.end_byte, min(node.end_byte, tag.end_byte + 300)).split())
         plain = "".join(part.split(">", 1)[-1] for part in text.split("<") if not part.startswith("/h"))
         label = " ".join(plain.split())[:80] or name
         return [Named(label, "heading", f"{name} {label}")]
@@ -80,27 +78,23 @@ def _svelte_block(node: Node, place: NodePlace) -> list[Named]:
     return [Named(line, "block", line)]
 
 
+_RULES = {
+    "element": NodeRule("element", _element),
+    "script_element": _block("script"),
+    "style_element": _block("style"),
+}
 HTML = Language(
     name="html",
     title="HTML",
     grammar="html",
-    rules={
-        "element": NodeRule("element", _element),
-        "script_element": _block("script"),
-        "style_element": _block("style"),
-    },
+    rules=_RULES,
     enter=words("document element"),
 )
 VUE = Language(
     name="vue",
     title="Vue",
     grammar="vue",
-    rules={
-        "template_element": _block("template"),
-        "script_element": _block("script"),
-        "style_element": _block("style"),
-        "element": NodeRule("element", _element),
-    },
+    rules={**_RULES, "template_element": _block("template")},
     enter=words("document element template_element"),
 )
 SVELTE = Language(
@@ -108,9 +102,7 @@ SVELTE = Language(
     title="Svelte",
     grammar="svelte",
     rules={
-        "script_element": _block("script"),
-        "style_element": _block("style"),
-        "element": NodeRule("element", _element),
+        **_RULES,
         "if_statement": NodeRule("block", _svelte_block),
         "each_statement": NodeRule("block", _svelte_block),
         "await_statement": NodeRule("block", _svelte_block),
@@ -121,13 +113,13 @@ SVELTE = Language(
 
 
 def _at_rule(node: Node, place: NodePlace) -> list[Named] | None:
-    if not any(child.type in ("block", "keyframe_block_list") for child in node.named_children):
+    if child_of(node, "block", "keyframe_block_list") is None:
         return None
     line = head_line(node, place, 100).rstrip(";")
     return [Named(line, "", line)]
 
 
-def _scss_variable(node: Node, place: NodePlace) -> Node | None:
+def _css_variable(node: Node, place: NodePlace) -> Node | None:
     name = first_child(node)
     if name is None:
         return None
@@ -136,19 +128,9 @@ def _scss_variable(node: Node, place: NodePlace) -> Node | None:
     return name if is_variable and (place.above() == "stylesheet" or text == b"--") else None
 
 
-def _scss_rule(node: Node, place: NodePlace) -> Node | None:
-    """No rule is what the grammar takes for one after interpolation that it does not know."""
-    found = first_of("selectors")(node, place)
-    return (
-        found
-        if isinstance(found, Node) and b";" not in place.source[found.start_byte : found.end_byte]
-        else None
-    )
-
-
 def _css_rule(node: Node, place: NodePlace) -> list[Named] | None:
     """All before the block: what the grammar does not know of selectors is a part of them too."""
-    block = next((child for child in node.named_children if child.type == "block"), None)
+    block = child_of(node, "block")
     if block is None:
         return None
     text = _COMMENT.sub(b"", place.source[node.start_byte : block.start_byte]).decode("utf-8", "replace")
@@ -156,50 +138,21 @@ def _css_rule(node: Node, place: NodePlace) -> list[Named] | None:
     return [Named(selectors, "", selectors)]
 
 
-_CSS_RULES = {
-    "rule_set": NodeRule("rule", _css_rule),
-    "media_statement": NodeRule("media", _at_rule),
-    "keyframes_statement": NodeRule("keyframes", first_of("keyframes_name")),
-    "supports_statement": NodeRule("supports", _at_rule),
-    "at_rule": NodeRule("at-rule", _at_rule),
-    "declaration": NodeRule("variable", _scss_variable, is_leaf=True),
-}
-
-
-def _imported(node: Node, place: NodePlace) -> str:
-    return head_line(node, place, until=";").split(None, 1)[-1]
-
-
-_IMPORTED = {"import_statement": _imported}
 CSS = Language(
     name="css",
     title="CSS",
     grammar="css",
-    rules=_CSS_RULES,
+    rules={
+        "rule_set": NodeRule("rule", _css_rule),
+        "media_statement": NodeRule("media", _at_rule),
+        "keyframes_statement": NodeRule("keyframes", first_of("keyframes_name")),
+        "supports_statement": NodeRule("supports", _at_rule),
+        "at_rule": NodeRule("at-rule", _at_rule),
+        "declaration": NodeRule("variable", _css_variable, is_leaf=True),
+    },
     enter=words("stylesheet block"),
-    imports=_IMPORTED,
+    imports={"import_statement": lambda node, place: head_line(node, place, until=";").split(None, 1)[-1]},
     max_line_bytes=PACKED,
 )
-SCSS = Language(
-    name="scss",
-    title="SCSS",
-    grammar="scss",
-    rules={
-        **_CSS_RULES,
-        "rule_set": NodeRule("rule", _scss_rule),
-        "mixin_statement": NodeRule("mixin"),
-        "function_statement": NodeRule("function"),
-    },
-    enter=words(
-        "stylesheet block include_statement if_statement if_clause else_clause else_if_clause each_statement "
-        "for_statement while_statement"
-    ),
-    comments=words("comment js_comment"),
-    imports={
-        **_IMPORTED,
-        "use_statement": _imported,
-        "forward_statement": _imported,
-    },
-)
 
-LANGUAGES = (HTML, VUE, SVELTE, CSS, SCSS)
+LANGUAGES = (HTML, VUE, SVELTE, CSS)

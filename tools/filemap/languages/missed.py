@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 
 from tools.filemap.language import FoundSymbol
+from tools.filemap.scanners.lines import RowCount
 
 _ELSEWHERE = re.compile(rb"^=[a-z]\w*.*?(?:^=cut\b|\Z)|^__(?:END|DATA)__\r?\n.*", re.M | re.S)
 
@@ -14,11 +15,10 @@ def missed_functions(head: re.Pattern[bytes]) -> Callable[[list[FoundSymbol], by
     def with_missed(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
         known = {draft.start_row for draft in drafts}
         documents = [match.span() for match in _ELSEWHERE.finditer(source)]
-        row = counted = 0
+        rows = RowCount(source)
         for match in head.finditer(source):
             start = match.start()
-            row += source.count(b"\n", counted, start)
-            counted = start
+            row = rows.at(start)
             if row in known or any(first <= start < last for first, last in documents):
                 continue
             around = _around(drafts, row)

@@ -4,7 +4,7 @@ import re
 
 from tree_sitter import Node
 
-from tools.filemap.language import Language, NodePlace, NodeRule, first_of, head_line, words
+from tools.filemap.language import Language, NodePlace, NodeRule, child_of, first_of, head_line, words
 from tools.filemap.languages.blocks import C_BODIES
 from tools.filemap.languages.cfamily import C
 from tools.filemap.languages.macros import without_macros
@@ -77,8 +77,8 @@ def _property(node: Node, place: NodePlace) -> str | None:
 
 
 def _category(node: Node, place: NodePlace) -> str | None:
-    name = first_of("identifier")(node, place)
-    if not isinstance(name, Node):
+    name = child_of(node, "identifier")
+    if name is None:
         return None
     category = node.child_by_field_name("category")
     return place.text(name) + (f" ({place.text(category)})" if category is not None else "")

@@ -4,7 +4,7 @@ import re
 
 from tree_sitter import Node
 
-from tools.filemap.drafts import without
+from tools.filemap.drafts import with_methods, without
 from tools.filemap.language import Chain, FoundSymbol, Language, NodePlace, NodeRule, Sign, signs, words
 from tools.filemap.languages.defs import without_functions
 from tools.filemap.languages.routes import python_routes
@@ -25,14 +25,8 @@ def _assigned(node: Node, place: NodePlace) -> Node | None:
     left = node.child_by_field_name("left")
     if left is None or left.type != "identifier":
         return None
-    link = place.chain
-    while link is not None:
-        if link[0] == "function_definition":
-            return None
-        if link[0] in ("module", "class_definition"):
-            return left
-        link = link[1]
-    return None
+    around = place.nearest("function_definition", "module", "class_definition")
+    return left if around in ("module", "class_definition") else None
 
 
 def _docstring(source: bytes, body: int) -> str:
@@ -53,15 +47,10 @@ def _is_exported(draft: FoundSymbol, _before: bytes) -> bool:
 
 def _finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
     """Functions of classes are methods; names in capitals are constants; a name assigned again is the same one."""
+    drafts = with_methods(drafts, ("class",))
     seen: set[tuple[int, str]] = set()
     removed: set[int] = set()
-    variables: list[int] = []
-    for index, draft in enumerate(drafts):
-        if draft.kind == "function":
-            if draft.parent >= 0 and drafts[draft.parent].kind == "class":
-                draft.kind = "method"
-        elif draft.kind == "variable":
-            variables.append(index)
+    variables = [index for index, draft in enumerate(drafts) if draft.kind == "variable"]
     for index in sorted(variables, key=lambda index: drafts[index].start):
         draft = drafts[index]
         if (draft.parent, draft.name) in seen:
@@ -69,10 +58,6 @@ def _finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
         seen.add((draft.parent, draft.name))
         draft.kind = "constant" if draft.name.isupper() else "variable"
     return without(drafts, removed)
-
-
-def _from(node: Node, place: NodePlace) -> Node | None:
-    return node.child_by_field_name("module_name")
 
 
 def _imported(node: Node, place: NodePlace) -> list[Node]:
@@ -95,7 +80,7 @@ PYTHON = Language(
     ),
     wrappers=words("decorated_definition"),
     is_wrapper_start=False,
-    imports={"import_statement": _imported, "import_from_statement": _from},
+    imports={"import_statement": _imported, "import_from_statement": "module_name"},
     modifiers=words("async"),
     export_rule=_is_exported,
     has_decorators=True,

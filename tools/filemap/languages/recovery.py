@@ -3,6 +3,7 @@
 import re
 
 from tools.filemap.language import FoundSymbol
+from tools.filemap.scanners.lines import RowCount
 from tools.filemap.watch import Deadline
 
 _HEAD = re.compile(
@@ -27,7 +28,7 @@ _MARK = re.compile(rb"[^\s]")
 def recovered(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """The list with what was missing; whatever stands inside it becomes its child."""
     known = {(draft.start_row, draft.name.split("<")[0].rsplit("::", 1)[-1]) for draft in drafts}
-    rows = _Rows(source)
+    rows = RowCount(source)
     made = 0
     for match in _HEAD.finditer(source):
         row = rows.at(match.start("word"))
@@ -40,14 +41,10 @@ def recovered(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
             continue
         made += 1
         head = " ".join((name + match["rest"].decode("utf-8", "replace")).split())
+        end_row = row + source.count(b"\n", match.start(), end)
         _put(
             drafts,
-            match["word"].decode(),
-            name,
-            head,
-            match.start("word"),
-            row,
-            rows.between(match.start(), end, row),
+            FoundSymbol(name, match["word"].decode(), match.start("word"), row, end_row, signature=head),
         )
     return drafts
 
@@ -69,29 +66,14 @@ def without_surroundings(source: bytes, watch: Deadline) -> bytes:
 
 def namespaces_of_macros(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """`LIB_NAMESPACE_BEGIN(detail)` … `LIB_NAMESPACE_END(detail)` is a namespace, whatever the macros are."""
-    rows = _Rows(source)
+    rows = RowCount(source)
     for match in _BEGIN.finditer(source):
         end = source.find(match["before"] + b"_END(" + match["name"] + b")", match.end())
         if end >= 0:
-            row = rows.at(match.start())
-            name = match["name"].decode()
-            _put(drafts, "namespace", name, name, match.start(), row, rows.between(match.start(), end, row))
+            row, name = rows.at(match.start()), match["name"].decode()
+            end_row = row + source.count(b"\n", match.start(), end)
+            _put(drafts, FoundSymbol(name, "namespace", match.start(), row, end_row, signature=name))
     return drafts
-
-
-class _Rows:
-    """Rows of positions that only grow."""
-
-    def __init__(self, source: bytes) -> None:
-        self._source, self._at, self._row = source, 0, 0
-
-    def at(self, position: int) -> int:
-        self._row += self._source.count(b"\n", self._at, position)
-        self._at = position
-        return self._row
-
-    def between(self, start: int, end: int, row: int) -> int:
-        return row + self._source.count(b"\n", start, end)
 
 
 def _closing(source: bytes, start: int) -> int:
@@ -117,26 +99,15 @@ def _closing(source: bytes, start: int) -> int:
     return -1
 
 
-def _put(
-    drafts: list[FoundSymbol], kind: str, name: str, head: str, start: int, row: int, end_row: int
-) -> None:
+def _put(drafts: list[FoundSymbol], missed: FoundSymbol) -> None:
+    start, end_row = missed.start, missed.end_row
     inside = [draft for draft in drafts if draft.start > start and draft.end_row <= end_row]
     ids = {id(draft) for draft in inside}
-    around = -1
-    for index, draft in enumerate(drafts):
-        if (
-            draft.start <= start
-            and draft.end_row >= end_row
-            and (around < 0 or draft.start >= drafts[around].start)
-        ):
-            around = index
+    around = [at for at, draft in enumerate(drafts) if draft.start <= start and draft.end_row >= end_row]
+    missed.parent = max(around, key=lambda at: (drafts[at].start, at), default=-1)
     for draft in inside:
         if draft.parent < 0 or id(drafts[draft.parent]) not in ids:
             draft.parent = len(drafts)
-            if draft.kind == "function" and kind != "namespace":
+            if draft.kind == "function" and missed.kind != "namespace":
                 draft.kind = "method"
-    drafts.append(
-        FoundSymbol(
-            name=name, kind=kind, start=start, start_row=row, end_row=end_row, parent=around, signature=head
-        )
-    )
+    drafts.append(missed)

@@ -12,6 +12,7 @@ from tools.filemap.language import (
     Named,
     NodePlace,
     NodeRule,
+    child_of,
     deep,
     first_child,
     first_of,
@@ -19,6 +20,7 @@ from tools.filemap.language import (
     head_line,
     words,
 )
+from tools.filemap.scanners.lines import RowCount
 
 PROTO = Language(
     name="proto",
@@ -44,13 +46,12 @@ PROTO = Language(
 
 
 def _graphql_value(node: Node, place: NodePlace) -> Found:
-    return first_of("name")(node, place) if place.above() == "input_fields_definition" else None
+    return child_of(node, "name") if place.above() == "input_fields_definition" else None
 
 
 def _operation(node: Node, place: NodePlace) -> list[Named]:
     line = head_line(node, place)
-    name = first_of("name")(node, place)
-    return [Named(name if isinstance(name, Node) else line or "query", "operation", line)]
+    return [Named(child_of(node, "name") or line or "query", "operation", line)]
 
 
 _GRAPHQL_KINDS = {
@@ -132,14 +133,13 @@ _MODULE_END = re.compile(rb"^[ \t]*end(?:module|interface)\b", re.M)
 def _with_missed_modules(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """After a slip in one module the next ones are found by their first and last lines."""
     known = {draft.start_row: draft for draft in drafts if draft.kind in ("module", "interface")}
-    row = counted = 0
+    rows = RowCount(source)
     for match in _MODULE.finditer(source):
-        row += source.count(b"\n", counted, match.start())
-        counted = match.start()
+        row = rows.at(match.start())
         end = _MODULE_END.search(source, match.end())
         if end is None:
             break
-        end_row = row + source.count(b"\n", counted, end.start())
+        end_row = row + source.count(b"\n", match.start(), end.start())
         name = match["name"].decode()
         draft = next(
             (known[near] for near in (row, row - 1) if near in known and known[near].name == name), None
@@ -182,8 +182,8 @@ VERILOG = Language(
 
 def _label(node: Node, place: NodePlace) -> Node | None:
     """`name :` in front of a statement, without the colon."""
-    found = first_of("label")(node, place)
-    return first_child(found) if isinstance(found, Node) else None
+    found = child_of(node, "label")
+    return first_child(found) if found is not None else None
 
 
 def _process(node: Node, place: NodePlace) -> Found:

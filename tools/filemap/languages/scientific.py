@@ -4,16 +4,19 @@ import re
 
 from tree_sitter import Node
 
-from tools.filemap.drafts import ordered
+from tools.filemap.drafts import ordered, with_methods, without
 from tools.filemap.language import (
     FoundSymbol,
     Language,
     Named,
     NodePlace,
     NodeRule,
+    child_of,
     deep,
     first_child,
     first_of,
+    name_of_function,
+    named_or,
     words,
 )
 from tools.filemap.languages.missed import missed_functions
@@ -62,16 +65,6 @@ def _r_call(node: Node, place: NodePlace) -> list[Named] | None:
     ]
 
 
-def _r_argument(node: Node, place: NodePlace) -> Node | None:
-    """`name = function(…)` in a list of methods."""
-    value = node.child_by_field_name("value")
-    return (
-        node.child_by_field_name("name")
-        if value is not None and value.type == "function_definition"
-        else None
-    )
-
-
 R = Language(
     name="r",
     title="R",
@@ -79,7 +72,7 @@ R = Language(
     rules={
         "binary_operator": NodeRule("function", _r_assignment, value="rhs"),
         "call": NodeRule("method", _r_call),
-        "argument": NodeRule("method", _r_argument, value="value"),
+        "argument": NodeRule("method", name_of_function, value="value"),
     },
     enter=words("program braced_expression function_definition arguments if_statement"),
 )
@@ -172,20 +165,10 @@ def _zig_variable(node: Node, place: NodePlace) -> list[Named] | None:
             return [Named(name, word)]
         if word.encode() + b"(" in text.split(b"=", 1)[-1][:24]:
             return [Named(name, word)]
-    if _is_local(place):
+    if place.nearest("Block", "ContainerDecl") == "Block":  # of a function, and of no container in it
         return None
     before = place.source[max(0, name.start_byte - 6) : name.start_byte]
     return [Named(name, "constant" if before.endswith(b"const ") else "variable")]
-
-
-def _is_local(place: NodePlace) -> bool:
-    """Whether the nearest thing around is a block of statements and no container."""
-    link = place.chain
-    while link is not None and link[0] != "ContainerDecl":
-        if link[0] == "Block":
-            return True
-        link = link[1]
-    return False
 
 
 def _zig_test(node: Node, place: NodePlace) -> str:
@@ -206,7 +189,7 @@ def _zig_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
 
 
 def _zig_function(node: Node, place: NodePlace) -> Node | None:
-    head = next((child for child in node.named_children if child.type == "FnProto"), None)
+    head = child_of(node, "FnProto")
     return head.child_by_field_name("function") if head is not None else None
 
 
@@ -248,12 +231,7 @@ def _dart_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     for draft in drafts:
         if draft.node_type.endswith("_signature"):
             draft.end_row = draft.start_row + _dart_body_rows(source, draft.start)
-        if draft.kind == "function" and draft.parent >= 0 and drafts[draft.parent].kind in _DART_TYPES:
-            draft.kind = "method"
-    return drafts
-
-
-_DART_TYPES = words("class mixin extension enum")
+    return with_methods(drafts, ("class", "mixin", "extension", "enum"))
 
 
 def _dart_body_rows(source: bytes, start: int) -> int:
@@ -294,10 +272,6 @@ def _after_string(source: bytes, at: int, end: int) -> int:
     return end
 
 
-def _extension_name(node: Node, place: NodePlace) -> Node | str:
-    return node.child_by_field_name("name") or "extension"
-
-
 DART = Language(
     name="dart",
     title="Dart",
@@ -305,7 +279,7 @@ DART = Language(
     rules={
         "class_definition": NodeRule("class"),
         "mixin_declaration": NodeRule("mixin", first_of("identifier")),
-        "extension_declaration": NodeRule("extension", _extension_name),
+        "extension_declaration": NodeRule("extension", named_or("extension")),
         "enum_declaration": NodeRule("enum"),
         "enum_constant": NodeRule("enum member", is_leaf=True),
         "type_alias": NodeRule("type", first_of("type_identifier"), is_leaf=True),
@@ -350,21 +324,9 @@ def _bash_alias(node: Node, place: NodePlace) -> list[Named] | None:
 
 def _bash_finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
     """A variable that is set again and again is listed once."""
-    seen: set[str] = set()
-    kept: list[FoundSymbol] = []
-    for draft in drafts:
-        if draft.kind == "variable":
-            if draft.name in seen:
-                draft.kind = ""
-            seen.add(draft.name)
-    place: dict[int, int] = {}
-    for index, draft in enumerate(drafts):
-        if draft.kind:
-            place[index] = len(kept)
-            kept.append(draft)
-    for draft in kept:
-        draft.parent = place.get(draft.parent, -1)
-    return kept
+    variables = [(index, draft.name) for index, draft in enumerate(drafts) if draft.kind == "variable"]
+    first = {name: index for index, name in reversed(variables)}
+    return without(drafts, {index for index, _ in variables}.difference(first.values()))
 
 
 _BASH_HEAD = re.compile(

@@ -10,8 +10,11 @@ from tools.filemap.language import (
     Named,
     NodePlace,
     NodeRule,
+    child_of,
     first_child,
     head_line,
+    last_child,
+    name_of_function,
     words,
 )
 from tools.filemap.languages.blocks import PERL_BODIES, PHP_BODIES
@@ -84,12 +87,8 @@ def _ruby_method(node: Node, place: NodePlace) -> list[Named] | None:
     name = node.child_by_field_name("name")
     if name is None:
         return None
-    link = place.chain
-    while link is not None:
-        if link[0] in ("class", "module", "singleton_class", "do_block"):
-            return [Named(name, "method")]
-        link = link[1]
-    return [Named(name, "function")]
+    owner = place.nearest("class", "module", "singleton_class", "do_block")
+    return [Named(name, "method" if owner else "function")]
 
 
 RUBY = Language(
@@ -120,9 +119,7 @@ def _php_import(node: Node, place: NodePlace) -> list[Node]:
 
 
 def _php_name(node: Node, place: NodePlace) -> Node | None:
-    return node.child_by_field_name("name") or next(
-        (child for child in node.named_children if child.type in ("name", "variable_name")), None
-    )
+    return node.child_by_field_name("name") or child_of(node, "name", "variable_name")
 
 
 PHP = Language(
@@ -156,8 +153,8 @@ PHP = Language(
 def _lua_assigned(node: Node, place: NodePlace) -> list[Named] | None:
     if node.named_child_count < 2:
         return None
-    names, values = first_child(node), node.named_child(node.named_child_count - 1)
-    if names is None or names.end_byte - names.start_byte > 200:
+    names, values = first_child(node), last_child(node)
+    if names is None or values is None or names.end_byte - names.start_byte > 200:
         return None
     value = first_child(values)
     name = first_child(names) or names
@@ -166,15 +163,6 @@ def _lua_assigned(node: Node, place: NodePlace) -> list[Named] | None:
     if place.above() == "chunk" or (place.above() == "variable_declaration" and place.above(1) == "chunk"):
         return [Named(name, "variable")]
     return None
-
-
-def _lua_field(node: Node, place: NodePlace) -> Node | None:
-    value = node.child_by_field_name("value")
-    return (
-        node.child_by_field_name("name")
-        if value is not None and value.type == "function_definition"
-        else None
-    )
 
 
 def _lua_function(node: Node, place: NodePlace) -> list[Named] | None:
@@ -191,7 +179,7 @@ LUA = Language(
     rules={
         "function_declaration": NodeRule("function", _lua_function),
         "assignment_statement": NodeRule("variable", _lua_assigned),
-        "field": NodeRule("method", _lua_field),
+        "field": NodeRule("method", name_of_function),
     },
     enter=words(
         "chunk block variable_declaration do_statement if_statement else_statement elseif_statement expression_list "

@@ -4,7 +4,7 @@ import re
 
 from tree_sitter import Node
 
-from tools.filemap.drafts import owned
+from tools.filemap.drafts import owned, with_methods
 from tools.filemap.language import FoundSymbol, Language, Named, NodePlace, NodeRule, first_of, signs, words
 from tools.filemap.languages.blocks import GO_BODIES, RUST_BODIES
 from tools.filemap.languages.fields import go_members
@@ -116,13 +116,6 @@ def _impl(node: Node, place: NodePlace) -> str | None:
     return (f"{place.text(trait)} for " if trait is not None else "") + place.text(kind)
 
 
-def _rust_finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
-    for draft in drafts:
-        if draft.kind == "function" and draft.parent >= 0 and drafts[draft.parent].kind in ("impl", "trait"):
-            draft.kind = "method"
-    return drafts
-
-
 RUST = Language(
     name="rust",
     title="Rust",
@@ -154,7 +147,7 @@ RUST = Language(
     exporting=words("pub"),
     bodies=RUST_BODIES,
     pieces=BRACES,
-    finish=_rust_finish,
+    finish=lambda drafts, _source: with_methods(drafts, ("impl", "trait")),
 )
 
 LANGUAGES = (GO, RUST)

@@ -10,7 +10,7 @@ import re
 import msgspec
 
 from tools.filemap.language import FoundSymbol
-from tools.filemap.scanners.lines import text_of
+from tools.filemap.scanners.lines import RowCount, text_of
 from tools.filemap.scanners.result import CUT_SHORT, Scanned
 from tools.filemap.watch import Deadline, Overtime
 from tools.filemap.wording import LONGEST_NAME
@@ -93,9 +93,9 @@ def scan(source: bytes, watch: Deadline) -> Scanned:
         if not found.drafts:
             raise
         found.cut_short()
-        return Scanned(drafts=found.drafts, notes=(CUT_SHORT,))
+        return Scanned(found.drafts, notes=(CUT_SHORT,))
     notes = ("it has syntax errors; keys near them may be missing",) if found.has_errors else ()
-    return Scanned(drafts=found.drafts, notes=notes)
+    return Scanned(found.drafts, notes=notes)
 
 
 class _Scan:
@@ -103,8 +103,9 @@ class _Scan:
         self.source, self.watch, self.depth = source, watch, depth
         self.drafts: list[FoundSymbol] = []
         self.has_errors = False
+        self._rows = RowCount(source)
         self._open: list[_Open] = []
-        self._at = self._row = self._counted = self._steps = self._line_end = 0
+        self._at = self._steps = self._line_end = 0
 
     def run(self) -> None:
         """Takes one value after the other; there may be several at the outermost level."""
@@ -167,11 +168,10 @@ class _Scan:
         else:
             self._at = match.end()
             index = self._add(_plain(key), "key", match.start("key"), frame.index)
-            if frame.depth + 1 < self.depth:
-                self._open.append(_Open(_LISTS[mark], index, frame.depth + 1))
-            else:
-                inner = _Open(_LISTS[mark], index, frame.depth + 1, is_shown=False)
-                self._open.append(inner)
+            is_shown = frame.depth + 1 < self.depth
+            inner = _Open(_LISTS[mark], index, frame.depth + 1, is_shown=is_shown)
+            self._open.append(inner)
+            if not is_shown:
                 self._skip_rest(inner)
 
     def _name_item(self, frame: _Open, key: bytes, match: re.Match[bytes]) -> None:
@@ -226,7 +226,7 @@ class _Scan:
                 draft.name = shape
             else:
                 draft.signature = shape
-            draft.end_row = max(draft.start_row, self._row_of(end - 1))
+            draft.end_row = max(draft.start_row, self._rows.at(end - 1))
         if frame.first_item >= 0 and frame.count <= _ITEMS_LISTED and frame.depth + 1 >= self.depth:
             del self.drafts[frame.first_item + 1 : frame.first_end]
         around = self._open[-1] if self._open else None
@@ -326,16 +326,11 @@ class _Scan:
         if self._steps % _CHECK_EVERY == 0:
             self.watch.check()
 
-    def _row_of(self, at: int) -> int:
-        self._row += self.source.count(b"\n", self._counted, at)
-        self._counted = max(at, self._counted)
-        return self._row
-
     def _add(
         self, name: str, kind: str, start: int, parent: int, signature: str = "", end: int | None = None
     ) -> int:
-        row = self._row_of(start)
-        last = self._row_of(end - 1) if end is not None else row
+        row = self._rows.at(start)
+        last = self._rows.at(end - 1) if end is not None else row
         self.drafts.append(FoundSymbol(name, kind, start, row, last, parent, signature))
         return len(self.drafts) - 1
 

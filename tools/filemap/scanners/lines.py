@@ -4,46 +4,47 @@ from collections.abc import Iterator
 
 from tools.filemap.watch import Deadline
 
-BLOCK = 32 * 1024
+_BLOCK = 32 * 1024
 
 
-class WholeLines:
+def whole_lines(source: bytes, watch: Deadline) -> Iterator[tuple[int, int, bytes]]:
     """Pieces of a source that end with a line, each with its first row and first byte."""
-
-    def __init__(self, source: bytes, watch: Deadline, size: int = BLOCK) -> None:
-        self._source, self._watch, self._size = source, watch, size
-
-    def __iter__(self) -> Iterator[tuple[int, int, bytes]]:
-        source, start, row = self._source, 0, 0
-        length = len(source)
-        while start < length:
-            self._watch.check()
-            end = start + self._size
-            if end < length:
-                end = source.find(b"\n", end) + 1 or length
-            block = source[start:end]
-            yield row, start, block
-            row += block.count(b"\n")
-            start = end
+    start = row = 0
+    length = len(source)
+    while start < length:
+        watch.check()
+        end = start + _BLOCK
+        if end < length:
+            end = source.find(b"\n", end) + 1 or length
+        block = source[start:end]
+        yield row, start, block
+        row += block.count(b"\n")
+        start = end
 
 
-class SourceLines:
+def source_lines(source: bytes, watch: Deadline) -> Iterator[tuple[int, int, bytes]]:
     """Row, first byte and text (without its end) of every line."""
+    for row, start, block in whole_lines(source, watch):
+        lines = block.split(b"\n")
+        if block.endswith(b"\n"):
+            lines.pop()
+        for line in lines:
+            yield row, start, line
+            start += len(line) + 1
+            row += 1
 
-    def __init__(self, source: bytes, watch: Deadline) -> None:
-        self._source, self._watch = source, watch
 
-    def __iter__(self) -> Iterator[tuple[int, int, bytes]]:
-        for first, begin, block in WholeLines(self._source, self._watch):
-            start = begin
-            row = first
-            lines = block.split(b"\n")
-            if block.endswith(b"\n"):
-                lines.pop()
-            for line in lines:
-                yield row, start, line
-                start += len(line) + 1
-                row += 1
+class RowCount:
+    """RowCount of places in a source: asked from top to bottom, so that its lines are counted once."""
+
+    def __init__(self, source: bytes) -> None:
+        self._source = source
+        self._row = self._counted = 0
+
+    def at(self, place: int) -> int:
+        self._row += self._source.count(b"\n", self._counted, place)
+        self._counted = max(place, self._counted)
+        return self._row
 
 
 def text_of(line: bytes, limit: int = 200) -> str:

@@ -4,7 +4,8 @@ import re
 from collections import Counter
 
 from tools.filemap.language import FoundSymbol
-from tools.filemap.scanners.lines import SourceLines, text_of
+from tools.filemap.scanners.lines import source_lines, text_of
+from tools.filemap.scanners.nesting import Nesting
 from tools.filemap.scanners.result import Scanned
 from tools.filemap.watch import Deadline
 
@@ -50,8 +51,8 @@ _NAMED_ERRORS = 200
 class _Span:
     """Some lines of a log in a row: their first and last time, their levels."""
 
-    def __init__(self, row: int, start: int, end_row: int) -> None:
-        self.draft = FoundSymbol(name="", kind="span", start=start, start_row=row, end_row=end_row)
+    def __init__(self, draft: FoundSymbol) -> None:
+        self._draft = draft
         self._levels: Counter[bytes] = Counter()
         self._first, self._last = b"", b""
 
@@ -77,9 +78,9 @@ class _Span:
         counts: Counter[str] = Counter()
         for found, count in self._levels.items():
             counts[_word(found)] += count
-        self.draft.signature = ", ".join(f"{count} {word}" for word, count in counts.most_common())
+        self._draft.signature = ", ".join(f"{count} {word}" for word, count in counts.most_common())
         first, last = text_of(self._first), text_of(self._last)
-        self.draft.name = (first if first == last else f"{first} … {last}") or "no times"
+        self._draft.name = (first if first == last else f"{first} … {last}") or "no times"
 
 
 def _word(found: bytes) -> str:
@@ -115,26 +116,24 @@ def scan_log(source: bytes, watch: Deadline) -> Scanned:
     """Spans of equal length with their time and the levels in them; serious lines by themselves inside."""
     total = source.count(b"\n") + (not source.endswith(b"\n"))
     size = max(50, -(-total // _SPANS))
-    drafts: list[FoundSymbol] = []
+    found = Nesting()
     span: _Span | None = None
     trace: _Trace | None = None
-    owner = 0
-    for row, start, line in SourceLines(source, watch):
+    row = 0
+    for row, start, line in source_lines(source, watch):
         if span is None or row % size == 0:
             if span is not None:
                 span.finish()
-            span = _Span(row, start, min(row + size, total) - 1)
-            owner = len(drafts)
-            drafts.append(span.draft)
+            span = _Span(found.open(0, "", "span", row, start))
         word, said = span.add(line)
         if trace is not None:
             trace = trace if trace.goes_on(line, row) else None
-        if word and len(drafts) < _NAMED_ERRORS:
+        if word and len(found.drafts) < _NAMED_ERRORS:
             name = text_of(_COLOUR.sub(b"", said), 110).lstrip(' .,:;|-]!"') or word
-            made = FoundSymbol(name=name, kind=word, start=start, start_row=row, end_row=row, parent=owner)
-            drafts.append(made)
+            made = found.leaf(name, word, row, start)
             if _TRACEBACK in line:
                 trace = _Trace(made, line)
     if span is not None:
         span.finish()
-    return Scanned(drafts=drafts)
+    found.close(0, row)
+    return Scanned(found.drafts)

@@ -4,7 +4,8 @@ import re
 from html import unescape
 
 from tools.filemap.language import FoundSymbol
-from tools.filemap.scanners.lines import SourceLines, text_of
+from tools.filemap.scanners.lines import source_lines, text_of
+from tools.filemap.scanners.nesting import Nesting
 from tools.filemap.scanners.result import Scanned
 from tools.filemap.watch import Deadline
 from tools.filemap.wording import LONGEST_NAME
@@ -24,12 +25,10 @@ _MOST_SAID = 1000
 
 class _State:
     def __init__(self) -> None:
-        self.drafts: list[FoundSymbol] = []
-        self.levels: list[int] = []
-        self.open: list[int] = []
-        """Headings whose section goes on."""
+        self.found = Nesting()
         self.fence = b""
-        self.fence_at = -1
+        self.code: FoundSymbol | None = None
+        """The code that goes on up to such a fence."""
         self.paragraph: tuple[int, int, bytes] | None = None
         """The one line before, when it can become a heading by its underline."""
         self.said: dict[str, str] = {}
@@ -41,49 +40,19 @@ class _State:
         return self.said.get(text, text)
 
     def heading(self, level: int, name: str, row: int, start: int) -> None:
-        self.close(level, row - 1)
-        parent = self.open[-1] if self.open else -1
-        self.open.append(len(self.drafts))
-        self.levels.append(level)
-        self.drafts.append(
-            FoundSymbol(
-                name=self.once(name),
-                kind="heading",
-                start=start,
-                start_row=row,
-                end_row=row,
-                parent=parent,
-                signature=self.once("#" * level + " " + name),
-            )
-        )
+        signature = self.once("#" * level + " " + name)
+        self.found.open(level, self.once(name), "heading", row, start, signature)
 
-    def close(self, level: int, row: int) -> None:
-        while self.open and self.levels[-1] >= level:
-            heading = self.drafts[self.open.pop()]
-            heading.end_row = max(heading.start_row, row)
-            self.levels.pop()
-
-    def code(self, row: int, start: int, mark: bytes, info: bytes) -> None:
-        self.fence = mark
-        self.fence_at = len(self.drafts)
+    def code_begins(self, row: int, start: int, mark: bytes, info: bytes) -> None:
         words = text_of(info, 60).strip("{} ")
-        parent = self.open[-1] if self.open else -1
         name = self.once(words.split()[0].rstrip(",")) if words else "code"
-        self.drafts.append(
-            FoundSymbol(
-                name=name,
-                kind="code",
-                start=start,
-                start_row=row,
-                end_row=row,
-                parent=parent,
-                signature=name if words == name else words,
-            )
-        )
+        self.fence = mark
+        self.code = self.found.leaf(name, "code", row, start, name if words == name else words)
 
     def code_ends(self, row: int) -> None:
-        self.drafts[self.fence_at].end_row = row
-        self.fence = b""
+        if self.code is not None:
+            self.code.end_row = row
+        self.fence, self.code = b"", None
 
 
 def plain(text: str) -> str:
@@ -107,17 +76,14 @@ def scan(source: bytes, watch: Deadline) -> Scanned:
     row = -1
     matter_end = _front_matter(source)
     if matter_end:
-        state.drafts.append(
-            FoundSymbol(name="front matter", kind="metadata", start=0, start_row=0, end_row=matter_end)
-        )
-    for row, start, line in SourceLines(source, watch):
+        state.found.leaf("front matter", "metadata", 0, 0).end_row = matter_end
+    for row, start, line in source_lines(source, watch):
         if matter_end and row <= matter_end:
             continue
         _line(state, row, start, line)
-    if state.fence:
-        state.code_ends(max(0, row))
-    state.close(0, max(0, row))
-    return Scanned(drafts=state.drafts)
+    state.code_ends(row)
+    state.found.close(0, row)
+    return Scanned(state.found.drafts)
 
 
 def _line(state: _State, row: int, start: int, line: bytes) -> None:
@@ -131,7 +97,7 @@ def _line(state: _State, row: int, start: int, line: bytes) -> None:
     if b"```" in line or b"~~~" in line:
         match = _FENCE.match(line)
         if match is not None and not (match[1].startswith(b"`") and b"`" in match[2]):
-            state.code(row, start, match[1], match[2])
+            state.code_begins(row, start, match[1], match[2])
             return
     if head == b"#":
         match = _ATX.match(line)

@@ -14,22 +14,18 @@ class Nesting:
     ) -> FoundSymbol:
         """Begins a symbol; those of its level and deeper end on the row before."""
         self.close(level, row - 1)
-        self._open.append((level, len(self.drafts)))
-        parent = self._open[-2][1] if len(self._open) > 1 else -1
-        return self._add(name, kind, row, start, signature, parent)
+        draft = self.leaf(name, kind, row, start, signature)
+        self._open.append((level, len(self.drafts) - 1))
+        return draft
 
     def leaf(self, name: str, kind: str, row: int, start: int, signature: str = "") -> FoundSymbol:
         """A symbol on its own, inside whatever is open."""
-        return self._add(name, kind, row, start, signature, self._open[-1][1] if self._open else -1)
+        parent = self._open[-1][1] if self._open else -1
+        draft = FoundSymbol(name, kind, start, row, row, parent, signature)
+        self.drafts.append(draft)
+        return draft
 
     def close(self, level: int, row: int) -> None:
         while self._open and self._open[-1][0] >= level:
             draft = self.drafts[self._open.pop()[1]]
             draft.end_row = max(draft.start_row, draft.end_row, row)
-
-    def _add(self, name: str, kind: str, row: int, start: int, signature: str, parent: int) -> FoundSymbol:
-        draft = FoundSymbol(
-            name=name, kind=kind, start=start, start_row=row, end_row=row, parent=parent, signature=signature
-        )
-        self.drafts.append(draft)
-        return draft

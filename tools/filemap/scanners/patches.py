@@ -3,7 +3,7 @@
 import re
 
 from tools.filemap.language import FoundSymbol
-from tools.filemap.scanners.lines import SourceLines, text_of
+from tools.filemap.scanners.lines import source_lines, text_of
 from tools.filemap.scanners.nesting import Nesting
 from tools.filemap.scanners.result import Scanned
 from tools.filemap.watch import Deadline
@@ -24,7 +24,7 @@ def scan_diff(source: bytes, watch: Deadline) -> Scanned:
     counts: dict[int, list[int]] = {}
     old, last_row = b"", 0
     left = [0, 0]
-    for row, start, line in SourceLines(source, watch):
+    for row, start, line in source_lines(source, watch):
         last_row = row
         mark = line[:1]
         if left[0] > 0 or left[1] > 0:
@@ -54,7 +54,7 @@ def scan_diff(source: bytes, watch: Deadline) -> Scanned:
         added = counts.get(id(draft))
         if added is not None:
             draft.signature = f"+{added[0]} -{added[1]}"
-    return Scanned(drafts=found.drafts)
+    return Scanned(found.drafts)
 
 
 def _count(line: bytes, left: list[int], counts: list[int]) -> None:

@@ -5,7 +5,7 @@ from collections import Counter
 import msgspec
 
 from tools.filemap.language import FoundSymbol
-from tools.filemap.scanners.lines import SourceLines, counted
+from tools.filemap.scanners.lines import counted, source_lines
 from tools.filemap.scanners.nesting import Nesting
 from tools.filemap.scanners.result import Scanned
 from tools.filemap.watch import Deadline
@@ -29,7 +29,7 @@ def scan_jsonl(source: bytes, watch: Deadline) -> Scanned:
     keys: dict[str, _Key] = {}
     count = broken = 0
     decode = msgspec.json.decode
-    for row, _start, line in SourceLines(source, watch):
+    for row, _start, line in source_lines(source, watch):
         if not line.strip():
             continue
         count += 1
@@ -42,7 +42,7 @@ def scan_jsonl(source: bytes, watch: Deadline) -> Scanned:
             continue
         _note(keys, record if isinstance(record, dict) else {"(value)": record}, row, 1)
     if not count:
-        return Scanned(drafts=[])
+        return Scanned([])
     seen = min(count, _RECORDS_READ)
     whole = FoundSymbol(
         name=counted(count, "record"),
@@ -55,7 +55,7 @@ def scan_jsonl(source: bytes, watch: Deadline) -> Scanned:
     )
     drafts = [whole]
     _list_keys(drafts, keys, seen - broken, 0)
-    return Scanned(drafts=drafts)
+    return Scanned(drafts)
 
 
 class _Key(msgspec.Struct):
@@ -167,7 +167,7 @@ def _conversation(source: bytes, watch: Deadline) -> Scanned:
     found = Nesting()
     decode = msgspec.json.Decoder(_Entry, strict=False).decode
     row, broken = -1, 0
-    for row, start, line in SourceLines(source, watch):
+    for row, start, line in source_lines(source, watch):
         if not line.strip():
             continue
         try:
@@ -179,7 +179,7 @@ def _conversation(source: bytes, watch: Deadline) -> Scanned:
             _entry(found, entry, row, start)
     found.close(0, max(0, row))
     notes = (f"no entries of a session: {counted(broken, 'line')}",) if broken else ()
-    return Scanned(drafts=found.drafts, title="Agent session", notes=notes)
+    return Scanned(found.drafts, title="Agent session", notes=notes)
 
 
 def _entry(found: Nesting, entry: _Entry, row: int, start: int) -> None:

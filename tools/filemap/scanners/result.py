@@ -1,4 +1,4 @@
-"""What a line scanner gives back, and how it is listed."""
+"""An outline as its scanner or its grammar makes it, and how a line scanner is listed."""
 
 from collections.abc import Callable
 
@@ -10,10 +10,10 @@ from tools.filemap.watch import Deadline
 CUT_SHORT = "the time limit was reached: what comes after the last symbol is not in this map"
 
 
-class Scanned(msgspec.Struct, frozen=True, kw_only=True):
+class Scanned(msgspec.Struct, frozen=True):
     drafts: list[FoundSymbol]
     title: str = ""
-    """When it is more exact than the scanner's own."""
+    """Of the language; a scanner says it when it is more exact than its own."""
     notes: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
     parser: str = "line scanner"

@@ -2,7 +2,7 @@
 
 import re
 
-from tools.filemap.scanners.lines import SourceLines, text_of
+from tools.filemap.scanners.lines import source_lines, text_of
 from tools.filemap.scanners.nesting import Nesting
 from tools.filemap.scanners.result import Scanned
 from tools.filemap.watch import Deadline
@@ -17,7 +17,7 @@ def scan_ini(source: bytes, watch: Deadline) -> Scanned:
     """Sections and their keys. Indented lines under a key continue it."""
     found = Nesting()
     row, has_key, was_continued = -1, False, False
-    for row, start, line in SourceLines(source, watch):
+    for row, start, line in source_lines(source, watch):
         text = line.strip()
         if was_continued:
             was_continued = text.endswith(b"\\")
@@ -40,7 +40,7 @@ def scan_ini(source: bytes, watch: Deadline) -> Scanned:
             has_key = True
             was_continued = text.endswith(b"\\")
     found.close(0, row)
-    return Scanned(drafts=found.drafts)
+    return Scanned(found.drafts)
 
 
 _TEX_LEVELS = {
@@ -70,7 +70,7 @@ def scan_latex(source: bytes, watch: Deadline) -> Scanned:
     """Sections with what stands in them: floats and theorems by label, new commands."""
     found = Nesting()
     last_row, is_verbatim = 0, False
-    for row, start, line in SourceLines(source, watch):
+    for row, start, line in source_lines(source, watch):
         last_row = row
         if b"\\" not in line:
             continue
@@ -84,7 +84,7 @@ def scan_latex(source: bytes, watch: Deadline) -> Scanned:
                 found.close(0, row - 1)
     found.close(0, last_row)
     _fit_environments(found, source)
-    return Scanned(drafts=found.drafts)
+    return Scanned(found.drafts)
 
 
 def _tex_symbol(found: Nesting, match: re.Match[bytes], text: bytes, row: int, start: int) -> bool:
@@ -149,7 +149,7 @@ def scan_rst(source: bytes, watch: Deadline) -> Scanned:
     two: tuple[int, int, bytes] | None = None
     one: tuple[int, int, bytes] | None = None
     last_row = -1
-    for row, start, line in SourceLines(source, watch):
+    for row, start, line in source_lines(source, watch):
         last_row = row
         text = line.rstrip()
         adornment = _RST_ADORNMENT.match(text) if text[:1] in _RST_MARKS else None
@@ -167,7 +167,7 @@ def scan_rst(source: bytes, watch: Deadline) -> Scanned:
             found.leaf(text_of(directive[2], 120), text_of(directive[1].rsplit(b":", 1)[-1]), row, start)
         two, one = one, ((row, start, text) if text else None)
     found.close(0, last_row)
-    return Scanned(drafts=found.drafts)
+    return Scanned(found.drafts)
 
 
 _RST_MARKS = frozenset(bytes([mark]) for mark in b"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
@@ -206,7 +206,7 @@ def scan_asm(source: bytes, watch: Deadline) -> Scanned:
     """Sections, labels and macros. Local labels (`.L1`, `1:`) are left out."""
     found = Nesting()
     last_row = 0
-    for row, start, line in SourceLines(source, watch):
+    for row, start, line in source_lines(source, watch):
         last_row = row
         section = _ASM_SECTION.match(line)
         if section is not None:
@@ -219,4 +219,4 @@ def scan_asm(source: bytes, watch: Deadline) -> Scanned:
         elif label is not None and label[1] and not label[1].startswith((b".L", b"..", b"L_", b".")):
             found.open(1, text_of(label[1]), "label", row, start)
     found.close(0, last_row)
-    return Scanned(drafts=found.drafts)
+    return Scanned(found.drafts)

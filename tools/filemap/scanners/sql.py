@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from sys import intern
 
 from tools.filemap.language import FoundSymbol
-from tools.filemap.scanners.lines import text_of
+from tools.filemap.scanners.lines import RowCount, text_of
 from tools.filemap.scanners.result import Scanned
 from tools.filemap.watch import Deadline
 from tools.filemap.wording import LONGEST_NAME
@@ -65,7 +65,7 @@ class _State:
         self.current = -1
         self.is_routine = False
         self.depth = 0
-        self.row = self.counted = 0
+        self.rows = RowCount(source)
         self.data: dict[str, FoundSymbol] = {}
         self.columns: dict[bytes, tuple[str, str, int]] = {}
 
@@ -73,15 +73,10 @@ class _State:
     def is_open_routine(self) -> bool:
         return self.is_routine and self.current >= 0
 
-    def row_of(self, at: int) -> int:
-        self.row += self.source.count(b"\n", self.counted, at)
-        self.counted = at
-        return self.row
-
     def finish(self, at: int) -> None:
         if self.current >= 0:
             draft = self.drafts[self.current]
-            draft.end_row = max(draft.start_row, self.row_of(at))
+            draft.end_row = max(draft.start_row, self.rows.at(at))
             if draft.kind in ("table", "type"):
                 _columns(self, draft, at)
         self.current, self.depth = -1, 0
@@ -97,7 +92,7 @@ def scan(source: bytes, watch: Deadline) -> Scanned:
         at = match.end()
     if state.current >= 0:
         state.finish(max(at, len(source.rstrip()) if len(source) < 1_000_000 else at))
-    return Scanned(drafts=state.drafts)
+    return Scanned(state.drafts)
 
 
 def _tokens(state: _State, watch: Deadline) -> Iterator[re.Match[bytes]]:
@@ -179,22 +174,18 @@ def _create(state: _State, match: re.Match[bytes]) -> None:
         name = ""
     line_end = source.find(b"\n", match.end())
     head = source[begin : line_end if line_end >= 0 else len(source)]
-    row = state.row_of(begin)
+    row = state.rows.at(begin)
     state.current = len(state.drafts)
     state.is_routine = kind in _ROUTINES
     state.depth = 1 if kind.startswith("package") else 0
     signature = text_of(head, 140).split(" AS $")[0].rstrip(" (;{")
-    state.drafts.append(
-        FoundSymbol(
-            name=name or kind, kind=kind, start=begin, start_row=row, end_row=row, signature=signature
-        )
-    )
+    state.drafts.append(FoundSymbol(name or kind, kind, begin, row, row, signature=signature))
 
 
 def _data(state: _State, match: re.Match[bytes]) -> None:
     """The rows that a dump puts into a table are one symbol."""
     name = _plain(match["into"])
-    row = state.row_of(match.start())
+    row = state.rows.at(match.start())
     known = state.data.get(name)
     if known is None or state.drafts[-1] is not known:
         known = FoundSymbol(name=name, kind="data", start=match.start(), start_row=row, end_row=row)

@@ -117,4 +117,4 @@ def scan_scss(source: bytes, watch: Deadline) -> Scanned:
             watch.check()
         styles.token(match[0], match.start())
     styles.found.close(0, styles.row)
-    return Scanned(drafts=styles.found.drafts, imports=tuple(styles.imports))
+    return Scanned(styles.found.drafts, imports=tuple(styles.imports))

@@ -3,8 +3,8 @@
 import csv
 import re
 
-from tools.filemap.language import FoundSymbol
-from tools.filemap.scanners.lines import SourceLines, counted
+from tools.filemap.scanners.lines import counted, source_lines
+from tools.filemap.scanners.nesting import Nesting
 from tools.filemap.scanners.result import Scanned
 from tools.filemap.watch import Deadline
 
@@ -48,30 +48,21 @@ def _scan_table(source: bytes, watch: Deadline, delimiter: str) -> Scanned:
         lines = text.splitlines()[: _SAMPLED_ROWS + 1]
         rows = [line.split(delimiter)[:_MAX_COLUMNS] for line in lines if line.strip()]
     if not rows:
-        return Scanned(drafts=[])
+        return Scanned([])
     count = _records(source, watch, delimiter if has_quotes else None)
     head_row, has_header = rows[0], _has_header(rows)
     sample = rows[1:] if has_header else rows
-    table = FoundSymbol(
-        name=f"{counted(count - has_header, 'row')} × {counted(len(head_row), 'column')}",
-        kind="table",
-        start=0,
-        start_row=0,
-        end_row=max(0, source.count(b"\n") - source.endswith(b"\n")),
-        signature=f"delimiter {delimiter!r}" + ("" if has_header else ", no header"),
-    )
-    drafts = [table]
+    found = Nesting()
+    size = f"{counted(count - has_header, 'row')} × {counted(len(head_row), 'column')}"
+    found.open(0, size, "table", 0, 0, f"delimiter {delimiter!r}" + ("" if has_header else ", no header"))
     for number, name in enumerate(head_row):
         values = [row[number] for row in sample if number < len(row)]
         example = next((value.strip() for value in values if value.strip()), "")
         shown = " ".join(name.split())[:100] if has_header and name.strip() else f"column {number + 1}"
         said = _csv_type(values) + (f", such as {example[:40]}" if example else "")
-        drafts.append(
-            FoundSymbol(
-                name=shown, kind="column", start=number + 1, start_row=0, end_row=0, parent=0, signature=said
-            )
-        )
-    return Scanned(drafts=drafts)
+        found.leaf(shown, "column", 0, number + 1, said)
+    found.close(0, source.count(b"\n") - source.endswith(b"\n"))
+    return Scanned(found.drafts)
 
 
 def _quoted_rows(text: str, delimiter: str) -> list[list[str]] | None:
@@ -101,9 +92,9 @@ def _has_header(rows: list[list[str]]) -> bool:
 def _records(source: bytes, watch: Deadline, delimiter: str | None) -> int:
     """Lines that are not inside quotes; a quote opens only at the beginning of a cell."""
     if delimiter is None or b'"' not in source:
-        return sum(1 for _, _, line in SourceLines(source, watch) if line.strip())
+        return sum(1 for _, _, line in source_lines(source, watch) if line.strip())
     count, is_open, inner = 0, False, delimiter.encode() + b'"'
-    for _, _, line in SourceLines(source, watch):
+    for _, _, line in source_lines(source, watch):
         if not is_open:
             count += bool(line.strip())
             is_open = (line.startswith(b'"') or inner in line) and line.count(b'"') % 2 == 1

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from tools.filemap.language import FoundSymbol
-from tools.filemap.scanners.lines import text_of
+from tools.filemap.scanners.lines import RowCount, text_of
 from tools.filemap.scanners.result import Scanned
 from tools.filemap.watch import Deadline
 
@@ -27,24 +27,19 @@ _MAX_SYMBOLS = 20_000
 
 class _State:
     def __init__(self, source: bytes, depth: int) -> None:
-        self.source, self.depth = source, depth
+        self.depth = depth
         self.drafts: list[FoundSymbol] = []
         self.open: list[tuple[bytes, int]] = []
-        self.row = self.counted = 0
+        self.rows = RowCount(source)
         self.alike: dict[tuple[int, bytes], list[int]] = {}
         """Unnamed children by parent and tag: how many, and the last one listed."""
 
-    def row_of(self, at: int) -> int:
-        self.row += self.source.count(b"\n", self.counted, at)
-        self.counted = at
-        return self.row
-
     def begin(self, match: re.Match[bytes]) -> None:
         tag, attributes = match["open"], match["attributes"]
-        row = self.row_of(match.start())
+        row = self.rows.at(match.start())
         index = self._listed(tag, attributes, match.start(), row)
         if index >= 0:
-            self.drafts[index].end_row = self.row_of(match.end())
+            self.drafts[index].end_row = self.rows.at(match.end())
         if not attributes.endswith(b"/"):
             self.open.append((tag, index))
 
@@ -57,29 +52,20 @@ class _State:
         name = text_of(naming[2], 80) if naming is not None else ""
         seen = self.alike.setdefault((parent, tag), [0, -1])
         seen[0] += 1
-        if seen[0] > (_ALIKE if not name else 10 * _ALIKE):
-            last = self.drafts[seen[1]]
-            last.doc = f"and {seen[0] - (_ALIKE if not name else 10 * _ALIKE):,} more {text_of(tag, 60)}"
+        more = seen[0] - (10 * _ALIKE if name else _ALIKE)
+        if more > 0:
+            self.drafts[seen[1]].doc = f"and {more:,} more {text_of(tag, 60)}"
             return -1
         seen[1] = len(self.drafts)
-        shown = text_of(tag, 80)
-        self.drafts.append(
-            FoundSymbol(
-                name=f"{shown} {name}" if name else shown,
-                kind="element",
-                start=start,
-                start_row=row,
-                end_row=row,
-                parent=parent,
-            )
-        )
+        shown = f"{text_of(tag, 80)} {name}".rstrip()
+        self.drafts.append(FoundSymbol(shown, "element", start, row, row, parent))
         return seen[1]
 
     def end(self, tag: bytes, at: int) -> None:
         """Closes the nearest element of that tag; what was left open inside ends with it."""
         if not any(name == tag for name, _ in self.open[-50:]):
             return
-        row = self.row_of(at)
+        row = self.rows.at(at)
         while self.open:
             name, index = self.open.pop()
             if index >= 0:
@@ -97,7 +83,7 @@ def scan(source: bytes, watch: Deadline) -> Scanned:
             state.begin(match)
         elif match["close"] is not None:
             state.end(match["close"], match.end())
-    return Scanned(drafts=state.drafts)
+    return Scanned(state.drafts)
 
 
 def _tags(source: bytes, watch: Deadline) -> Iterator[re.Match[bytes]]:

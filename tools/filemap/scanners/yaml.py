@@ -5,7 +5,7 @@ from collections import Counter
 from functools import lru_cache
 
 from tools.filemap.language import FoundSymbol
-from tools.filemap.scanners.lines import WholeLines, text_of
+from tools.filemap.scanners.lines import text_of, whole_lines
 from tools.filemap.scanners.result import Scanned
 from tools.filemap.watch import Deadline
 
@@ -93,7 +93,7 @@ def scan(source: bytes, watch: Deadline) -> Scanned:
     state = _State(source)
     pattern = _pattern(source)
     row = 0
-    for first, begin, block in WholeLines(source, watch):
+    for first, begin, block in whole_lines(source, watch):
         row, counted = first, 0
         for match in pattern.finditer(block):
             row += block.count(b"\n", counted, match.start())
@@ -101,7 +101,7 @@ def scan(source: bytes, watch: Deadline) -> Scanned:
             _take(state, match, row, begin + counted)
     total = source.count(b"\n") + (bool(source) and not source.endswith(b"\n"))
     state.close(-1, total, len(source))
-    return Scanned(drafts=_with_resources(state.drafts, source) if b"apiVersion" in source else state.drafts)
+    return Scanned(_with_resources(state.drafts, source) if b"apiVersion" in source else state.drafts)
 
 
 _SAID = re.compile(rb"[ \t]*(?:- +)*[\w\"'-]+[ \t]*:[ \t]*[\"']?(?P<said>[^\s#\"']{1,200})")

@@ -21,7 +21,7 @@ from app.values.entries import (
     SessionHeader,
     UnknownEntry,
 )
-from app.values.wire import new_id, now_iso
+from app.values.wire import now_iso, unused_id
 
 
 def fork_before(
@@ -98,9 +98,7 @@ def _labels_of(kept: list[Entry], everything: Sequence[Entry]) -> list[Entry]:
     labels: list[Entry] = []
     for label in last.values():
         parent = labels[-1].id if labels else kept[-1].id
-        fresh = new_id()
-        while fresh in ids:
-            fresh = new_id()
+        fresh = unused_id(ids)
         ids.add(fresh)
         labels.append(msgspec.structs.replace(label, id=fresh, parent_id=parent))
     return labels

@@ -137,18 +137,17 @@ def _run(item: ImportItem, set_setting: Callable[[str, Any], None]) -> ImportIte
 def _copy(source: Path, target: Path) -> None:
     """Whole or not at all: what is half copied has another name."""
     target.parent.mkdir(parents=True, exist_ok=True)
+    draft = target.with_name(f".{target.name}.{os.getpid()}.part")
     if source.is_dir():
-        draft = target.with_name(f".{target.name}.{os.getpid()}.part")
         shutil.rmtree(draft, ignore_errors=True)
         shutil.copytree(source, draft, symlinks=True)
     else:
-        draft = target.with_name(f".{target.name}.{os.getpid()}.part")
         shutil.copy2(source, draft)
     draft.rename(target)
 
 
 def _sessions(root: Path, target_root: Path) -> list[ImportItem]:
-    mine = {path.name for entry in session_files(target_root) for path in (Path(entry.path),)}
+    mine = {entry.name for entry in session_files(target_root)}
     items: list[ImportItem] = []
     for entry in session_files(root):
         path = Path(entry.path)

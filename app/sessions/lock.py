@@ -45,35 +45,39 @@ def _try_lock_windows(descriptor: int) -> bool:
 
 def holder_of(descriptor: int) -> int | None:
     """The process that holds the lock, where the system tells."""
+    holders = _holders()
     try:
-        found = os.fstat(descriptor)
-        place = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
-        for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
-            words = line.split()
-            if place in words and "FLOCK" in words:
-                return int(words[words.index(place) - 1])
-    except (OSError, ValueError, AttributeError):
+        return holders.get(_place(os.fstat(descriptor))) if holders else None
+    except OSError:
         return None
-    return None
 
 
 def locked_elsewhere(paths: Iterable[Path]) -> frozenset[Path]:
     """Which of these another process has open for writing, where the system tells. One look for all of them."""
-    try:
-        lines = [line.split() for line in Path("/proc/locks").read_text(encoding="ascii").splitlines()]
-    except (OSError, ValueError):
-        return frozenset()
-    own = str(os.getpid())
-    held = {words[5] for words in lines if len(words) > 5 and words[1] == "FLOCK" and words[4] != own}
+    own = os.getpid()
+    held = {place for place, holder in _holders().items() if holder != own}
     found: list[Path] = []
     for path in paths if held else ():
         try:
             stat = path.stat()
         except OSError:
             continue
-        if f"{os.major(stat.st_dev):02x}:{os.minor(stat.st_dev):02x}:{stat.st_ino}" in held:
+        if _place(stat) in held:
             found.append(path)
     return frozenset(found)
+
+
+def _holders() -> dict[str, int]:
+    """Which process has locked what lies at a place of a disk."""
+    try:
+        lines = [line.split() for line in Path("/proc/locks").read_text(encoding="ascii").splitlines()]
+        return {words[5]: int(words[4]) for words in lines if len(words) > 5 and words[1] == "FLOCK"}
+    except (OSError, ValueError):
+        return {}
+
+
+def _place(found: os.stat_result) -> str:
+    return f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
 
 
 def name_of(descriptor: int) -> Path | None:

@@ -5,7 +5,6 @@ Opening and repairing is `opening`; the file is `keeping`'s and `file`'s busines
 """
 
 import os
-import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -30,7 +29,7 @@ from app.values.entries import (
     UnknownEntry,
 )
 from app.values.messages import AssistantMessage, UserMessage
-from app.values.wire import new_id, now_iso
+from app.values.wire import now_iso, unused_id
 from tools.files.presence import is_dir
 
 
@@ -363,13 +362,7 @@ class SessionLog:
 
 def _placed(entry: Entry, parent_id: str | None, tree: Tree) -> Entry:
     """The entry below its parent, with an id that no other has."""
-    entry_id = entry.id or new_id()
-    for _ in range(100):
-        if entry_id not in tree:
-            break
-        entry_id = new_id()
-    else:
-        entry_id = str(uuid.uuid4())
+    entry_id = entry.id if entry.id and entry.id not in tree else unused_id(tree)
     if isinstance(entry, UnknownEntry):
         return UnknownEntry(raw={**entry.raw, "id": entry_id, "parentId": parent_id})
     if isinstance(entry, MessageEntry) and entry.message.id != entry_id:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.values.wire import new_id, now_iso
+from app.values.wire import now_iso, unused_id
 
 
 def migrate_lines(lines: list[dict[str, Any]], header: dict[str, Any], version: int) -> list[dict[str, Any]]:
@@ -20,7 +20,8 @@ def _to_version_2(lines: list[dict[str, Any]], header: dict[str, Any]) -> list[d
     chained: list[dict[str, Any]] = []
     previous: str | None = None
     for line in lines:
-        entry_id = _fresh(taken)
+        entry_id = unused_id(taken)
+        taken.add(entry_id)
         rest = {
             key: value for key, value in line.items() if key not in ("type", "id", "parentId", "timestamp")
         }
@@ -45,14 +46,6 @@ def _id_at(chained: list[dict[str, Any]], index: Any, default: str) -> str:
     if isinstance(index, int) and 1 <= index <= len(chained):
         return chained[index - 1]["id"]
     return default
-
-
-def _fresh(taken: set[str]) -> str:
-    entry_id = new_id()
-    while entry_id in taken:
-        entry_id = new_id()
-    taken.add(entry_id)
-    return entry_id
 
 
 def _to_version_3(line: dict[str, Any]) -> dict[str, Any]:

@@ -76,9 +76,7 @@ def read_session(path: Path, *, allow_newer: bool = False, each: Takes | None = 
         with path.open("rb", buffering=1 << 20) as file, without_collector():
             return _read(file, path, allow_newer, each)
     except OSError as problem:
-        raise SessionUnreadable(
-            path, f"cannot be read: {reason(problem)}", "Check its permissions."
-        ) from None
+        raise _unreadable(path, problem) from None
 
 
 def read_header(path: Path) -> tuple[SessionHeader, int]:
@@ -89,9 +87,7 @@ def read_header(path: Path) -> tuple[SessionHeader, int]:
             data = _find_header(file, path)[0]
             return _header_value(data, path), file.tell()
     except OSError as problem:
-        raise SessionUnreadable(
-            path, f"cannot be read: {reason(problem)}", "Check its permissions."
-        ) from None
+        raise _unreadable(path, problem) from None
 
 
 def read_without_header(path: Path) -> Reading:
@@ -103,9 +99,7 @@ def read_without_header(path: Path) -> Reading:
         with path.open("rb", buffering=1 << 20) as file:
             _read_lines(file, reading)
     except OSError as problem:
-        raise SessionUnreadable(
-            path, f"cannot be read: {reason(problem)}", "Check its permissions."
-        ) from None
+        raise _unreadable(path, problem) from None
     if all(isinstance(entry, UnknownEntry) for entry in reading.entries):
         raise NotASession(path, "is not a session file", "Nothing in it can be read as one.")
     return reading
@@ -118,9 +112,7 @@ def check_regular(path: Path) -> int:
     except (FileNotFoundError, NotADirectoryError):
         raise SessionNotFound(path, "there is no such session file", "See the list with --resume.") from None
     except OSError as problem:
-        raise SessionUnreadable(
-            path, f"cannot be read: {reason(problem)}", "Check its permissions."
-        ) from None
+        raise _unreadable(path, problem) from None
     except ValueError:
         raise SessionNotFound(None, "that is not a file name", "See the list with --resume.") from None
     if stat.S_ISDIR(found.st_mode):
@@ -128,6 +120,10 @@ def check_regular(path: Path) -> int:
     if not stat.S_ISREG(found.st_mode):
         raise NotASession(path, "is not a regular file", "Name a .jsonl session file.")
     return found.st_size
+
+
+def _unreadable(path: Path, problem: OSError) -> SessionUnreadable:
+    return SessionUnreadable(path, f"cannot be read: {reason(problem)}", "Check its permissions.")
 
 
 def _read(file: BinaryIO, path: Path, allow_newer: bool, each: Takes | None) -> Reading:

@@ -5,20 +5,8 @@ from collections.abc import Sequence
 import msgspec
 
 from app.values.content import ToolCall
-from app.values.entries import (
-    BranchSummaryEntry,
-    CompactionEntry,
-    CustomMessageEntry,
-    Entry,
-    MessageEntry,
-    UsageEntry,
-)
-from app.values.messages import (
-    AssistantMessage,
-    Message,
-    ToolResultMessage,
-    UserMessage,
-)
+from app.values.entries import CustomMessageEntry, Entry, MessageEntry, usage_of
+from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
 from app.values.usage import Usage, total
 
 _BROKEN_OFF = ("error", "aborted")
@@ -35,39 +23,12 @@ class Stats(msgspec.Struct, kw_only=True):
     usage: Usage = Usage()
     last_usage: Usage | None = None
 
-    def add(self, entry: Entry) -> None:
-        if isinstance(entry, MessageEntry):
-            self.add_message(entry.message)
-        elif isinstance(entry, CustomMessageEntry):
-            self.total_messages += 1
-        elif isinstance(entry, CompactionEntry | BranchSummaryEntry | UsageEntry) and entry.usage is not None:
-            self.usage += entry.usage
-
-    def add_message(self, message: Message) -> None:
-        self.total_messages += 1
-        if isinstance(message, AssistantMessage):
-            self.assistant_messages += 1
-            for block in message.content:
-                if type(block) is ToolCall:
-                    self.tool_calls += 1
-            self.usage += message.usage
-            if message.stop_reason not in _BROKEN_OFF:
-                self.last_usage = message.usage
-        elif isinstance(message, ToolResultMessage):
-            self.tool_results += 1
-            if message.usage is not None:
-                self.usage += message.usage
-        elif isinstance(message, UserMessage):
-            self.user_messages += 1
-
     def add_all(self, entries: Sequence[Entry]) -> None:
-        """The same as `add` for one after the other, in fewer steps: a long session has many thousands."""
+        """In few steps for each entry: a long session has many thousands."""
         messages = [entry.message for entry in entries if type(entry) is MessageEntry]
-        for entry in entries if len(messages) < len(entries) else ():
-            if type(entry) is not MessageEntry:
-                self.add(entry)
+        others = [entry for entry in entries if type(entry) is not MessageEntry]
         answers = [message for message in messages if type(message) is AssistantMessage]
-        self.total_messages += len(messages)
+        self.total_messages += len(messages) + sum([type(entry) is CustomMessageEntry for entry in others])
         self.user_messages += sum([type(message) is UserMessage for message in messages])
         self.assistant_messages += len(answers)
         self.tool_results += sum([type(message) is ToolResultMessage for message in messages])
@@ -77,7 +38,7 @@ class Stats(msgspec.Struct, kw_only=True):
             for message in messages
             if type(message) is AssistantMessage or type(message) is ToolResultMessage
         ]
-        self.usage = total((self.usage, *filter(None, spent)))
+        self.usage = total((self.usage, *filter(None, (*map(usage_of, others), *spent))))
         whole = (answer.usage for answer in reversed(answers) if answer.stop_reason not in _BROKEN_OFF)
         self.last_usage = next(whole, self.last_usage)
 

@@ -27,11 +27,11 @@ from app.values.entries import (
     ThinkingLevelChangeEntry,
     UnknownEntry,
     UsageEntry,
+    usage_of,
 )
 from app.values.messages import (
     AssistantMessage,
     BashExecutionMessage,
-    Message,
     ToolResultMessage,
     UserMessage,
 )
@@ -90,21 +90,17 @@ class Digest(msgspec.Struct, kw_only=True):
                 self.texts.extend(texts_of(entry, at))
 
     def _add(self, entry: Entry) -> None:
-        if isinstance(entry, MessageEntry):
-            self.messages += 1
-            self._add_message(entry, entry.message)
-        elif isinstance(entry, SessionInfoEntry):
+        if usage := usage_of(entry):
+            self.cost += usage.cost.total
+        if isinstance(entry, SessionInfoEntry):
             self.name = storable(one_line(entry.name or "")) or None
-        elif isinstance(entry, CompactionEntry | BranchSummaryEntry | UsageEntry) and entry.usage:
-            self.cost += entry.usage.cost.total
-
-    def _add_message(self, entry: Entry, message: Message) -> None:
-        if isinstance(message, AssistantMessage | ToolResultMessage) and message.usage:
-            self.cost += message.usage.cost.total
-        if isinstance(message, UserMessage | AssistantMessage):
-            self.modified = max(self.modified, int(message.timestamp or milliseconds(entry.timestamp)))
-        if isinstance(message, UserMessage) and self.first_prompt is None:
-            self.hear(text_of(message.content))
+        elif isinstance(entry, MessageEntry):
+            self.messages += 1
+            message = entry.message
+            if isinstance(message, UserMessage | AssistantMessage):
+                self.modified = max(self.modified, int(message.timestamp or milliseconds(entry.timestamp)))
+            if isinstance(message, UserMessage) and self.first_prompt is None:
+                self.hear(text_of(message.content))
 
     def hear(self, text: str) -> None:
         """A prompt, in order."""

@@ -12,7 +12,6 @@ import msgspec
 
 from app.values.content import Text, UserContent, text_of
 from app.values.entries import (
-    BranchSummaryEntry,
     CompactionEntry,
     CustomEntry,
     CustomMessageEntry,
@@ -20,9 +19,9 @@ from app.values.entries import (
     LabelEntry,
     MessageEntry,
     SessionInfoEntry,
-    UsageEntry,
+    usage_of,
 )
-from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
+from app.values.messages import ToolResultMessage, UserMessage
 
 LEAF_TYPE = "bayou.leaf"
 """Custom entry whose parent is the place that the person went to; written so that resuming returns there."""
@@ -286,14 +285,11 @@ def stats_of(entries: Iterable[Entry]) -> SubtreeStats:
     for entry in entries:
         count += 1
         if isinstance(entry, MessageEntry):
-            message = entry.message
             messages += 1
-            users += isinstance(message, UserMessage)
-            results += isinstance(message, ToolResultMessage)
-            if isinstance(message, AssistantMessage | ToolResultMessage) and message.usage:
-                cost += message.usage.cost.total
-        elif isinstance(entry, UsageEntry | CompactionEntry | BranchSummaryEntry) and entry.usage:
-            cost += entry.usage.cost.total
+            users += isinstance(entry.message, UserMessage)
+            results += isinstance(entry.message, ToolResultMessage)
+        if usage := usage_of(entry):
+            cost += usage.cost.total
     return SubtreeStats(
         entries=count,
         messages=messages,

@@ -83,12 +83,8 @@ class Used(msgspec.Struct, kw_only=True):
         return 100 * self.cache_read / sent if sent else None
 
     def add(self, other: "Used") -> None:
-        self.answers += other.answers
-        self.input += other.input
-        self.output += other.output
-        self.cache_read += other.cache_read
-        self.cache_write += other.cache_write
-        self.cost += other.cost
+        for name in self.__struct_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
 class UsageTally:

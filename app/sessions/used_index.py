@@ -297,16 +297,9 @@ def _found(db: sqlite3.Connection, root: Path) -> UsageFound:
             session=sessions[key],
             day=day,
             model=model,
-            used=Used(
-                answers=answers,
-                input=sent,
-                output=output,
-                cache_read=cache_read,
-                cache_write=cache_write,
-                cost=cost,
-            ),
+            used=Used(**dict(zip(Used.__struct_fields__, sums, strict=True))),
         )
-        for key, day, model, answers, sent, output, cache_read, cache_write, cost in db.execute(
+        for key, day, model, *sums in db.execute(
             "select session, day, model, answers, input, output, cache_read, cache_write, cost from used"
         )
         if key in sessions

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from app.values.content import UserContent
-from app.values.messages import Message, SystemMessage
+from app.values.messages import AssistantMessage, Message, SystemMessage, ToolResultMessage
 from app.values.usage import Usage
 from app.values.wire import PRIVATE, Wire, new_id, now_iso
 
@@ -134,3 +134,13 @@ Entry = (
     | SessionInfoEntry
     | UnknownEntry
 )
+
+
+def usage_of(entry: Entry) -> Usage | None:
+    """What it says was used."""
+    said = entry.message if isinstance(entry, MessageEntry) else entry
+    if isinstance(
+        said, AssistantMessage | ToolResultMessage | UsageEntry | CompactionEntry | BranchSummaryEntry
+    ):
+        return said.usage
+    return None

@@ -9,7 +9,8 @@ import os
 import random
 import time
 import types
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Container
 from datetime import UTC, datetime
 from itertools import chain, repeat
 from operator import methodcaller
@@ -63,6 +64,15 @@ Plain = Json | msgspec.Struct | tuple[Any, ...] | Beginning[Any]
 
 new_id: Callable[[], str] = _ids.__next__
 """An entry or message id: eight hexadecimal digits. Whoever files it checks for a collision."""
+
+
+def unused_id(taken: Container[str]) -> str:
+    """One that is not among these."""
+    for _ in range(100):
+        found = new_id()
+        if found not in taken:
+            return found
+    return str(uuid.uuid4())
 
 
 def now_ms() -> int:

@@ -296,7 +296,7 @@ class SessionMachine(RuleBasedStateMachine):
     def what_was_used_is_what_all_entries_add_up_to(self) -> None:
         one_by_one = Stats()
         for entry in self.play.session.entries:
-            one_by_one.add(entry)
+            one_by_one.add_all((entry,))
         assert self.play.session.stats == one_by_one
 
     @invariant()

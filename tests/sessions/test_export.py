@@ -111,7 +111,7 @@ def everything_evil() -> SessionLog:
 
 
 def test_nothing_of_the_content_can_run() -> None:
-    page = check_harmless(export_html(everything_evil(), theme="dark"))
+    page = check_harmless(export_html(everything_evil()))
     assert "alert(1)" in "".join(page.text)
 
 
@@ -145,7 +145,7 @@ def test_the_page_has_every_branch_and_shows_the_active_one(tmp_path: Path) -> N
 def test_samples_can_be_exported(name: str, sample: Callable[[str], Path]) -> None:
     log = SessionLog.open(sample(name))
     check_harmless(export_html(log))
-    text = export_markdown(log, with_thinking=True)
+    text = export_markdown(log)
     assert text.startswith("# ") and "## You" in text
 
 

@@ -94,5 +94,5 @@ def test_entries_counted_together_add_up_to_what_each_adds(entries: list[Entry],
     for start in range(0, len(entries), size):
         together.add_all(entries[start : start + size])
     for entry in entries:
-        each.add(entry)
+        each.add_all((entry,))
     assert together == each

@@ -20,16 +20,13 @@ _HERE = Path(__file__).parent
 def export_html(
     log: SessionLog,
     *,
-    theme: str | None = None,
     change: ChangeEntry = as_it_is,
     draw: DrawCard | None = None,
 ) -> str:
-    """`theme`: `light` or `dark`; otherwise the reader's system decides. `draw`: the tools of the session; without
-    them those that come with bayou."""
+    """`draw`: the tools of the session; without them those that come with bayou."""
     style = _own_file("page.css")
     script = _own_file("page.js")
     body = HtmlBody(log, change, draw or drawn_by_own_tools())
-    chosen = f' data-theme="{theme}"' if theme in ("light", "dark") else ""
     title = escape(body.title())
     policy = (
         f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(script)}';"
@@ -37,7 +34,7 @@ def export_html(
     )
     return "\n".join(
         (
-            f'<!DOCTYPE html>\n<html lang="en"{chosen}>\n<head>\n<meta charset="utf-8">',
+            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             '<meta name="referrer" content="no-referrer">',

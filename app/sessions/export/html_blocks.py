@@ -79,7 +79,7 @@ class HtmlCards:
     def block(self, block: Block, *, shows_path: bool = False) -> str:
         match block:
             case TextBlock():
-                return _pre(block.text)
+                return preformatted(block.text)
             case MarkdownBlock():
                 return self._markdown(block.text)
             case FileBlock():
@@ -93,9 +93,9 @@ class HtmlCards:
             case ListBlock():
                 return f"<pre>{_marked(block)}</pre>" + _note(block.note)
             case TreeBlock():
-                return _pre("\n".join(line for root in block.roots for line in _tree_lines(root)))
+                return preformatted("\n".join(line for root in block.roots for line in _tree_lines(root)))
             case MapBlock():
-                return _pre(block.text or "\n".join(_symbols(block)))
+                return preformatted(block.text or "\n".join(_symbols(block)))
             case ImageBlock():
                 return self._image(block.mime_type, block.data) if block.data else ""
             case TableBlock():
@@ -148,7 +148,7 @@ def _lines(card: Card) -> int:
     return sum(_text(block).count("\n") + 1 for block in card.blocks)
 
 
-def _pre(text: str) -> str:
+def preformatted(text: str) -> str:
     return f"<pre>{escape(clean(text))}</pre>"
 
 

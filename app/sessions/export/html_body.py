@@ -1,18 +1,19 @@
 """The parts of the exported page that come from the session: its facts, its rows, its entries."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from html import escape
 from typing import Any, assert_never
 
 from app.agent.outcomes import from_message
-from app.sessions.export.html_blocks import OPEN_CHARACTERS, OPEN_LINES, DrawCard, HtmlCards
+from app.sessions.export.html_blocks import OPEN_CHARACTERS, OPEN_LINES, DrawCard, HtmlCards, preformatted
 from app.sessions.export.html_code import ColouredCode
 from app.sessions.export.html_markdown import HtmlMarkdown
 from app.sessions.export.html_tree import attribute, branch_steps, tree
 from app.sessions.export.text import ChangeEntry, calls_line, clean, pretty
 from app.sessions.log import SessionLog
+from app.sessions.stats import Stats
 from app.sessions.tree import is_leaf_mark
 from app.values.content import Content, Image, Text, Thinking, ToolCall, UnknownContent, text_of
 from app.values.entries import (
@@ -85,7 +86,8 @@ class HtmlBody:
     def facts(self) -> str:
         log = self._log
         stats = log.stats()
-        used = usage_of(self._changed.values())
+        used = Stats()
+        used.add_all([*self._changed.values()])
         models = dict.fromkeys(
             entry.message.model
             for entry in self._changed.values()
@@ -97,7 +99,7 @@ class HtmlBody:
             ("Model" if len(models) == 1 else "Models", escape(clean(", ".join(filter(None, models))))),
             ("Messages", str(stats.messages)),
             ("Branches", str(stats.branches) if stats.branches > 1 else ""),
-            ("Tokens", _used(used)),
+            ("Tokens", _used(used.usage)),
             ("Cost", dollars(stats.cost)),
             ("Id", escape(clean(log.session_id))),
         )
@@ -239,18 +241,6 @@ class HtmlBody:
                 assert_never(block)
 
 
-def usage_of(entries: Iterable[Entry]) -> Usage:
-    """Of all branches, as the cost is."""
-    used = Usage()
-    for entry in entries:
-        said = entry.message if isinstance(entry, MessageEntry) else entry
-        if isinstance(
-            said, AssistantMessage | ToolResultMessage | UsageEntry | CompactionEntry | BranchSummaryEntry
-        ):
-            used += said.usage or Usage()
-    return used
-
-
 def _used(usage: Usage) -> str:
     given = usage.input + usage.cache_read + usage.cache_write
     return f"{tokens(given)} in, {tokens(usage.output)} out" if given or usage.output else ""
@@ -292,11 +282,7 @@ def _folded(name: str, content: str | tuple[Any, ...], *, is_open: bool | None =
         if (lines <= OPEN_LINES and len(text) <= OPEN_CHARACTERS if is_open is None else is_open)
         else ""
     )
-    return f"<details{shown}><summary>{name}, {lines} lines</summary>{_pre(text)}</details>{images}"
-
-
-def _pre(text: str) -> str:
-    return f"<pre>{escape(clean(text))}</pre>"
+    return f"<details{shown}><summary>{name}, {lines} lines</summary>{preformatted(text)}</details>{images}"
 
 
 def _image(image: Image) -> str:

@@ -9,7 +9,7 @@ from app.values.codec import encode
 from app.values.wire import now_iso
 
 
-def export_jsonl(log: SessionLog, leaf_id: str | None = None, *, change: ChangeEntry = as_it_is) -> bytes:
-    """Same id, new timestamp, no parent; the path to the leaf or to another entry, without other branches."""
+def export_jsonl(log: SessionLog, *, change: ChangeEntry = as_it_is) -> bytes:
+    """Same id, new timestamp, no parent; the path to the leaf, without other branches."""
     header = msgspec.structs.replace(log.header, timestamp=now_iso(), parent_session=None)
-    return b"".join(encode(value) + b"\n" for value in (header, *map(change, chained(log.path_to(leaf_id)))))
+    return b"".join(encode(value) + b"\n" for value in (header, *map(change, chained(log.path_to()))))

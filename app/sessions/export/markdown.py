@@ -32,17 +32,11 @@ from app.values.messages import (
 _FENCE = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
 
 
-def export_markdown(
-    log: SessionLog,
-    leaf_id: str | None = None,
-    *,
-    with_thinking: bool = False,
-    change: ChangeEntry = as_it_is,
-) -> str:
+def export_markdown(log: SessionLog, *, change: ChangeEntry = as_it_is) -> str:
     """Prompts, answers, tool calls and their results, in order."""
     parts = [f"# {clean(log.name or 'Session ' + log.session_id)}", _facts(log)]
-    for entry in log.path_to(leaf_id):
-        part = _entry(change(entry), with_thinking)
+    for entry in log.path_to():
+        part = _entry(change(entry))
         if part:
             parts.append(part)
     return "\n\n".join(parts) + "\n"
@@ -57,12 +51,12 @@ def _facts(log: SessionLog) -> str:
     return "\n".join(f"- {name}: {value}" for name, value in facts)
 
 
-def _entry(entry: Entry, with_thinking: bool) -> str:
+def _entry(entry: Entry) -> str:
     match entry:
         case MessageEntry(message=UserMessage(content=content)):
             return f"## You\n\n{_content(content)}"
         case MessageEntry(message=AssistantMessage() as message):
-            return _answer(message, with_thinking)
+            return _answer(message)
         case MessageEntry(message=ToolResultMessage() as message):
             word = "Error" if message.is_error else "Result"
             return f"{word} of `{clean(message.tool_name)}`:\n\n{fenced(_content(message.content))}"
@@ -94,15 +88,12 @@ def _entry(entry: Entry, with_thinking: bool) -> str:
             assert_never(entry)
 
 
-def _answer(message: AssistantMessage, with_thinking: bool) -> str:
+def _answer(message: AssistantMessage) -> str:
     parts = [f"## {clean(message.model) or 'Assistant'}"]
     for block in message.content:
         match block:
             case Text() if block.text.strip():
                 parts.append(clean(block.text))
-            case Thinking() if with_thinking and block.thinking.strip():
-                quoted = "\n".join(f"> {line}" for line in clean(block.thinking).split("\n"))
-                parts.append(quoted)
             case ToolCall():
                 parts.append(f"**{calls_line(block)}**\n\n{fenced(pretty(block.arguments), 'json')}")
             case Text() | Thinking() | UnknownContent():

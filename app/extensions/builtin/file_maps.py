@@ -7,7 +7,7 @@ a map that still holds is named, and of a file that changed only what moved is t
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -112,14 +112,11 @@ class Mapper:
         settings: Mapping[str, Any],
         most: int | None = None,
         page: tuple[int, int] | None = None,
-        given: tuple[str, str] | None = None,
+        given: Callable[[], tuple[str, str] | None] = lambda: None,
     ) -> "Told":
-        """In a thread, and stopped when nobody waits any longer. Raises `OSError`."""
+        """In a thread, with what it takes of the session (`given` looks through all that the model has before it), and
+        stopped when nobody waits any longer. Raises `OSError`."""
         stop = threading.Event()
-        seconds = settings.get("timeLimitMs", 2000) / 1000
-        model = context.model
-        window = model.context_window if model is not None else None
-        folder, cache = context.cwd, context.cache_dir
 
         def make() -> "Told":
             from tools.filemap.cache import shared_cache  # noqa: PLC0415  (parsers; most sessions start without)
@@ -128,14 +125,17 @@ class Mapper:
             from tools.filemap.telling import KnownOutlines, Standing, tell  # noqa: PLC0415  (as above)
 
             self._known = self._known or KnownOutlines()
+            seconds, standing = settings.get("timeLimitMs", 2000) / 1000, given()
+            model, cache = context.model, context.cache_dir
+            window = model.context_window if model is not None else None
             kept = shared_cache(cache / "maps") if cache is not None else None
             outline = map_file(path, deadline_seconds=seconds, cancel=stop.is_set, cache=kept)
             return tell(
-                msgspec.structs.replace(outline, path=_shown(path, folder)),
+                msgspec.structs.replace(outline, path=_shown(path, context.cwd)),
                 path,
                 budget_bytes=budget_for_window(window, most or MAX_BYTES_ASKED, is_asked=most is None),
                 page=page,
-                standing=Standing(map=given[0], latest=given[1]) if given is not None else None,
+                standing=Standing(map=standing[0], latest=standing[1]) if standing is not None else None,
                 known=self._known,
             )
 
@@ -169,7 +169,10 @@ def extension(api: ExtensionApi) -> None:
         page = (wanted.first_line, wanted.last_line)
         async with batch.turn_of(wanted.path):
             share = batch.take(settings.get("maxBytes", 8192))
-            given = standing_map(wanted.path, [*maps_in(context), *batch.sent])
+
+            def given() -> tuple[str, str] | None:
+                return standing_map(wanted.path, [*maps_in(context), *batch.sent])
+
             try:
                 told = await mapper.tell(Path(wanted.path), context, settings, share, page, given)
             except OSError:

@@ -1,9 +1,12 @@
 """The texts within data of that kind, wherever they stand in it."""
 
 from collections.abc import Callable, Collection, Iterator
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import msgspec
+
+_WITHOUT_TEXT: Final = frozenset((int, float, bool, type(None)))
+"""Most of what stands in long lists: the symbols of a map are a thousand numbers."""
 
 
 def texts_of(value: Any, *, names: bool = False) -> Iterator[str]:
@@ -19,7 +22,8 @@ def texts_of(value: Any, *, names: bool = False) -> Iterator[str]:
             if names:
                 waiting += fields
         elif isinstance(one, list | tuple):
-            waiting += reversed(cast("list[Any]", one))
+            rows = cast("list[Any]", one)
+            waiting += [each for each in reversed(rows) if type(each) not in _WITHOUT_TEXT]
         elif isinstance(one, msgspec.Struct):
             waiting.append(msgspec.to_builtins(one))
 

@@ -65,21 +65,12 @@ def configured(
 ) -> ConfiguredServers:
     """Later ones win by name: user, `mcp.json`, `.mcp.json`, `.bayou/mcp.json`, `--mcp-config`, given ones. What the
     person's own file says of a server that it does not define counts last of all. Never raises."""
-    reading = _Merging()
-    for place in places_of(paths, named_file):
-        reading.take_file(place, paths.way_out(place.path) if place.origin == "project" else "")
-    for each in given:
-        reading.take(each.name, dict(each.entry), each.origin)
-    everything = reading.done()
+    places = places_of(paths, named_file)
+    everything = _merged(paths, places, given).done()
     if is_trusted:
         return everything
-    own = _Merging()
-    for place in places_of(paths, named_file):
-        if place.origin != "project":
-            own.take_file(place)
-    for each in given:
-        own.take(each.name, dict(each.entry), each.origin)
-    counting = own.done(is_whole=False)
+    own = [place for place in places if place.origin != "project"]
+    counting = _merged(paths, own, given).done(is_whole=False)
     known = {each.key for each in counting.servers}
     withheld = (each for each in everything.servers if each.origin == "project" and each.key not in known)
     return ConfiguredServers(servers=counting.servers, untrusted=tuple(withheld), problems=counting.problems)
@@ -105,7 +96,7 @@ class _Merging:
         self._wishes: list[tuple[str, dict[str, Any], WrittenServers]] = []
         """What the person's own file says of servers that others define."""
 
-    def take_file(self, place: ServerPlace, way_out: str = "") -> None:
+    def take_file(self, place: ServerPlace, way_out: str) -> None:
         written = read_servers(place.path, way_out=way_out)
         if written.fault:
             self._tell(written, written.fault, line=written.fault_line)
@@ -162,3 +153,12 @@ class _Merging:
     def _tell(self, written: WrittenServers | None, text: str, server: str = "", line: int = 0) -> None:
         file = written.path if written is not None else None
         self._problems.append(ServerProblem(file=file, line=line, server=server, text=text))
+
+
+def _merged(paths: Paths, places: Sequence[ServerPlace], given: Sequence[GivenServer]) -> _Merging:
+    reading = _Merging()
+    for place in places:
+        reading.take_file(place, paths.way_out(place.path) if place.origin == "project" else "")
+    for each in given:
+        reading.take(each.name, dict(each.entry), each.origin)
+    return reading

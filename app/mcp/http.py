@@ -9,8 +9,6 @@ import json
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
-from email.utils import parsedate_to_datetime
-from time import time
 from typing import Any
 
 import httpx2
@@ -23,7 +21,7 @@ from app.mcp.oauth import Clients, StoredAuth, sign_in
 from app.mcp.private_places import refusal
 from app.mcp.process import LINE_BYTES
 from app.mcp.sign_ins import SignIns
-from app.providers.errors import ProviderError
+from app.providers.errors import ProviderError, retry_after_ms
 from app.providers.senders.certificates import bundle_of, trusted
 from app.providers.senders.failures import connection_error
 from app.providers.senders.proxies import proxy_for
@@ -174,7 +172,7 @@ class _Wire(httpx2.AsyncBaseTransport):
             else:
                 if not left or response.status_code not in _PASSING:
                     return await self._checked(request, response)
-                asked = _retry_after(response)
+                asked = (retry_after_ms({"retry-after": response.headers.get("retry-after", "")}) or 0) / 1000
                 await response.aclose()
                 pause = max(pause, asked)
                 if pause > _LONGEST_PAUSE:
@@ -262,15 +260,3 @@ def _can_be_repeated(request: httpx2.Request) -> bool:
         return False
     method = message.get("method", "") if isinstance(message, dict) else ""
     return method in ("initialize", "server/discover") or method.endswith("/list")
-
-
-def _retry_after(response: httpx2.Response) -> float:
-    said = response.headers.get("retry-after", "")
-    try:
-        return float(said)
-    except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(said).timestamp() - time())
-    except (TypeError, ValueError):
-        return 0.0

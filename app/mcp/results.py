@@ -29,127 +29,125 @@ class SortedParts(msgspec.Struct, frozen=True, kw_only=True):
     for_person: tuple[str, ...] = ()
 
 
-def tool_result(
-    answer: Mapping[str, Any], *, server: str, artifacts: Artifacts, reads_images: bool
-) -> ToolResult:
-    """Of `tools/call`. What the server calls an error is one, in its words."""
-    taken = _taken(answer.get("content") or (), server, artifacts, reads_images)
-    structured = answer.get("structuredContent")
-    texts = taken.texts
-    if structured is not None and not texts and not taken.images:
-        texts = (visible(msgspec.json.format(msgspec.json.encode(structured), indent=2).decode()),)
-    text = "\n\n".join(texts)
-    is_error = answer.get("isError") is True
-    if is_error:
-        text = f"{server}: {text or 'it failed and did not say why'}"
-    parts = [*_text_part(text, server, artifacts), *taken.images]
-    if not parts:
-        parts = [TextPart(text="(done; it said nothing)" if not taken.for_person else "(shown to the user)")]
-    details: dict[str, Any] = {"server": server}
-    if taken.for_person:
-        details["forPerson"] = "\n\n".join(taken.for_person)[:50_000]
-    return ToolResult(content=tuple(parts), details=details, is_error=is_error, structured_content=structured)
+class Answers:
+    """Of one server, for one call: long texts and what nobody can show are kept in files beside the session."""
 
+    def __init__(self, server: str, artifacts: Artifacts, *, reads_images: bool) -> None:
+        self._server = server
+        self._artifacts = artifacts
+        self._reads_images = reads_images
 
-def resource_result(
-    answer: Mapping[str, Any], *, server: str, artifacts: Artifacts, reads_images: bool
-) -> ToolResult:
-    """Of `resources/read`."""
-    contents = [{"type": "resource", "resource": one} for one in answer.get("contents") or ()]
-    taken = _taken(contents, server, artifacts, reads_images)
-    text = "\n\n".join(taken.texts)
-    parts = [*_text_part(text, server, artifacts), *taken.images]
-    return ToolResult(content=tuple(parts) or (TextPart(text="(it is empty)"),), details={"server": server})
+    def tool_result(self, answer: Mapping[str, Any]) -> ToolResult:
+        """Of `tools/call`. What the server calls an error is one, in its words."""
+        taken = self._taken(answer.get("content") or ())
+        structured = answer.get("structuredContent")
+        texts = taken.texts
+        if structured is not None and not texts and not taken.images:
+            texts = (visible(msgspec.json.format(msgspec.json.encode(structured), indent=2).decode()),)
+        text = "\n\n".join(texts)
+        is_error = answer.get("isError") is True
+        if is_error:
+            text = f"{self._server}: {text or 'it failed and did not say why'}"
+        parts = [*self._text_part(text), *taken.images]
+        if not parts:
+            parts = [
+                TextPart(text="(done; it said nothing)" if not taken.for_person else "(shown to the user)")
+            ]
+        details: dict[str, Any] = {"server": self._server}
+        if taken.for_person:
+            details["forPerson"] = "\n\n".join(taken.for_person)[:50_000]
+        return ToolResult(
+            content=tuple(parts), details=details, is_error=is_error, structured_content=structured
+        )
 
+    def resource_result(self, answer: Mapping[str, Any]) -> ToolResult:
+        """Of `resources/read`."""
+        contents = [{"type": "resource", "resource": one} for one in answer.get("contents") or ()]
+        taken = self._taken(contents)
+        text = "\n\n".join(taken.texts)
+        parts = [*self._text_part(text), *taken.images]
+        return ToolResult(
+            content=tuple(parts) or (TextPart(text="(it is empty)"),), details={"server": self._server}
+        )
 
-def _text_part(text: str, server: str, artifacts: Artifacts) -> list[TextPart]:
-    if not text:
-        return []
-    cut = truncate_head(text)
-    if not cut.truncated:
-        return [TextPart(text=text)]
-    path = _kept(text.encode("utf-8", "replace"), server, artifacts)
-    note = (
-        f"[{cut.output_lines:,} of {cut.total_lines:,} lines, {format_size(cut.output_bytes)} of "
-        f"{format_size(cut.total_bytes)}. All of it: {path}]"
-    )
-    return [TextPart(text=f"{cut.content}\n\n{note}")]
+    def _text_part(self, text: str) -> list[TextPart]:
+        if not text:
+            return []
+        cut = truncate_head(text)
+        if not cut.truncated:
+            return [TextPart(text=text)]
+        path = self._kept(text.encode("utf-8", "replace"))
+        note = (
+            f"[{cut.output_lines:,} of {cut.total_lines:,} lines, {format_size(cut.output_bytes)} of "
+            f"{format_size(cut.total_bytes)}. All of it: {path}]"
+        )
+        return [TextPart(text=f"{cut.content}\n\n{note}")]
 
+    def _taken(self, content: Sequence[Any]) -> SortedParts:
+        texts: list[str] = []
+        images: list[ImagePart] = []
+        for_person: list[str] = []
+        for block in content:
+            part = self._part(block)
+            audience = (block.get("annotations") or {}).get("audience") or ()
+            if "user" in audience and "assistant" not in audience:
+                for_person.append(part if isinstance(part, str) else f"an image ({part.mime_type})")
+            elif isinstance(part, str):
+                texts.append(part)
+            else:
+                images.append(part)
+        return SortedParts(texts=tuple(texts), images=tuple(images), for_person=tuple(for_person))
 
-def _taken(content: Sequence[Any], server: str, artifacts: Artifacts, reads_images: bool) -> SortedParts:
-    texts: list[str] = []
-    images: list[ImagePart] = []
-    for_person: list[str] = []
-    for block in content:
-        part = _part(block, server, artifacts, reads_images)
-        audience = (block.get("annotations") or {}).get("audience") or ()
-        if "user" in audience and "assistant" not in audience:
-            for_person.append(part if isinstance(part, str) else f"an image ({part.mime_type})")
-        elif isinstance(part, str):
-            texts.append(part)
-        else:
-            images.append(part)
-    return SortedParts(texts=tuple(texts), images=tuple(images), for_person=tuple(for_person))
+    def _part(self, block: Mapping[str, Any]) -> str | ImagePart:
+        match block.get("type"):
+            case "text":
+                return _text(block.get("text"))
+            case "image":
+                return self._image(block)
+            case "audio":
+                return self._bytes(block.get("data"), "audio", _mime(block))
+            case "resource_link":
+                name = one_line(cleaned(block.get("title") or block.get("name"), 200))
+                about = ", ".join(filter(None, (name, _mime(block))))
+                return f"resource: {_uri(block)} ({about}) – read with mcp_resource"
+            case "resource":
+                return self._embedded(block.get("resource") or {})
+            case other:
+                return f"[a part of a kind that is not known here: {one_line(str(other))[:60]}]"
 
+    def _embedded(self, resource: Mapping[str, Any]) -> str | ImagePart:
+        head = f"{_uri(resource)}" + (f" ({_mime(resource)})" if _mime(resource) else "")
+        if isinstance(resource.get("text"), str):
+            return f"{head}:\n{_text(resource['text'])}"
+        if _mime(resource) in _IMAGES:
+            block = {"data": resource.get("blob"), "mimeType": resource.get("mimeType")}
+            return self._image(block)
+        return f"{head}: {self._bytes(resource.get('blob'), 'data', _mime(resource))}"
 
-def _part(block: Mapping[str, Any], server: str, artifacts: Artifacts, reads_images: bool) -> str | ImagePart:
-    match block.get("type"):
-        case "text":
-            return _text(block.get("text"))
-        case "image":
-            return _image(block, server, artifacts, reads_images)
-        case "audio":
-            return _bytes(block.get("data"), "audio", _mime(block), server, artifacts)
-        case "resource_link":
-            name = one_line(cleaned(block.get("title") or block.get("name"), 200))
-            about = ", ".join(filter(None, (name, _mime(block))))
-            return f"resource: {_uri(block)} ({about}) – read with mcp_resource"
-        case "resource":
-            return _embedded(block.get("resource") or {}, server, artifacts, reads_images)
-        case other:
-            return f"[a part of a kind that is not known here: {one_line(str(other))[:60]}]"
+    def _image(self, block: Mapping[str, Any]) -> str | ImagePart:
+        mime, data = _mime(block), block.get("data")
+        if not isinstance(data, str) or _decoded(data) is None:
+            return f"[an image ({mime}) that is no valid base64]"
+        if mime not in _IMAGES or not self._reads_images:
+            why = "" if self._reads_images else "; the model that reads this cannot see images"
+            return self._bytes(data, "an image", mime) + why
+        return ImagePart(data=data, mime_type=mime)
 
+    def _bytes(self, data: Any, what: str, mime: str) -> str:
+        raw = _decoded(data)
+        if raw is None:
+            return f"[{what} ({mime}) that is no valid base64]"
+        return f"[{what}, {mime or 'of no named type'}, {format_size(len(raw))}: {self._kept(raw)}]"
 
-def _embedded(
-    resource: Mapping[str, Any], server: str, artifacts: Artifacts, reads_images: bool
-) -> str | ImagePart:
-    head = f"{_uri(resource)}" + (f" ({_mime(resource)})" if _mime(resource) else "")
-    if isinstance(resource.get("text"), str):
-        return f"{head}:\n{_text(resource['text'])}"
-    if _mime(resource) in _IMAGES:
-        block = {"data": resource.get("blob"), "mimeType": resource.get("mimeType")}
-        return _image(block, server, artifacts, reads_images)
-    return f"{head}: {_bytes(resource.get('blob'), 'data', _mime(resource), server, artifacts)}"
-
-
-def _image(
-    block: Mapping[str, Any], server: str, artifacts: Artifacts, reads_images: bool
-) -> str | ImagePart:
-    mime, data = _mime(block), block.get("data")
-    if not isinstance(data, str) or _decoded(data) is None:
-        return f"[an image ({mime}) that is no valid base64]"
-    if mime not in _IMAGES or not reads_images:
-        why = "" if reads_images else "; the model that reads this cannot see images"
-        return _bytes(data, "an image", mime, server, artifacts) + why
-    return ImagePart(data=data, mime_type=mime)
-
-
-def _bytes(data: Any, what: str, mime: str, server: str, artifacts: Artifacts) -> str:
-    raw = _decoded(data)
-    if raw is None:
-        return f"[{what} ({mime}) that is no valid base64]"
-    return f"[{what}, {mime or 'of no named type'}, {format_size(len(raw))}: {_kept(raw, server, artifacts)}]"
-
-
-def _kept(data: bytes, server: str, artifacts: Artifacts) -> str:
-    try:
-        artifact, descriptor = artifacts.create(f"mcp-{server}")
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data[: artifacts.largest])
-        artifacts.has_ended(artifact)
-    except OSError as problem:
-        return f"it could not be kept: {problem.strerror}"
-    return str(artifact.path)
+    def _kept(self, data: bytes) -> str:
+        try:
+            artifact, descriptor = self._artifacts.create(f"mcp-{self._server}")
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data[: self._artifacts.largest])
+            self._artifacts.has_ended(artifact)
+        except OSError as problem:
+            return f"it could not be kept: {problem.strerror}"
+        return str(artifact.path)
 
 
 def _decoded(data: Any) -> bytes | None:

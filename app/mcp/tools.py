@@ -6,8 +6,8 @@ arguments, whichever way it was come by.
 
 import asyncio
 import difflib
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Awaitable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
 
@@ -24,8 +24,10 @@ from tools.text import one_line, visible
 from tools.workspace import workspace_of
 
 if TYPE_CHECKING:
+    from app.mcp.results import Answers
     from app.mcp.search import Candidate
 
+_Said = TypeVar("_Said")
 SEARCH, CALL, RESOURCE = "mcp_search", "mcp_call", "mcp_resource"
 _FULL, _NAMES, _PAGE = 5, 60, 200
 _FIRST_SECONDS = 15.0
@@ -226,19 +228,8 @@ class McpTools:
             if outer is not None:
                 outer.progress(told)
 
-        from app.mcp.results import tool_result  # noqa: PLC0415  (with the first answer)
-
-        try:
-            answer = await entry.life.call(entry.tool.name, arguments, progressed)
-        except Unable as problem:
-            raise ToolError(visible(str(problem))) from None
-        return await asyncio.to_thread(
-            tool_result,
-            answer,
-            server=entry.server,
-            artifacts=workspace_of(context).artifacts,
-            reads_images=context.model_reads_images,
-        )
+        answer = await _said(entry.life.call(entry.tool.name, arguments, progressed))
+        return await asyncio.to_thread(_answers(entry.server, context).tool_result, answer)
 
     # Resources
 
@@ -262,30 +253,16 @@ class McpTools:
             if context.caller is None:
                 raise ToolError(f"{name} cannot be called here.")
             return await context.caller.call(name, {"uri": arguments.uri})
-        try:
-            if life.manifest is None:
-                await life.link()
-        except Unable as problem:
-            raise ToolError(visible(str(problem))) from None
+        if life.manifest is None:
+            await _said(life.link())
         return text_result(_resource_list(self._hub, arguments))
 
     def _reader(self, life: ServerLife) -> Tool:
         server = life.config.name
 
         async def run(arguments: ResourceAddress, context: ToolContext) -> ToolResult:
-            from app.mcp.results import resource_result  # noqa: PLC0415  (with the first answer)
-
-            try:
-                answer = await life.read(arguments.uri)
-            except Unable as problem:
-                raise ToolError(visible(str(problem))) from None
-            return await asyncio.to_thread(
-                resource_result,
-                answer,
-                server=server,
-                artifacts=workspace_of(context).artifacts,
-                reads_images=context.model_reads_images,
-            )
+            answer = await _said(life.read(arguments.uri))
+            return await asyncio.to_thread(_answers(server, context).resource_result, answer)
 
         return Tool(
             name=_reader_name(server),
@@ -303,6 +280,20 @@ class McpTools:
 def _reader_name(server: str) -> str:
     """A name that no tool of a server can have, under which its rules count."""
     return f"{server_prefix(server)}resources.read"
+
+
+async def _said(asked: Awaitable[_Said]) -> _Said:
+    """What a server answers; why there is no answer, the model is told."""
+    try:
+        return await asked
+    except Unable as problem:
+        raise ToolError(visible(str(problem))) from None
+
+
+def _answers(server: str, context: ToolContext) -> "Answers":
+    from app.mcp.results import Answers  # noqa: PLC0415  (with the first answer)
+
+    return Answers(server, workspace_of(context).artifacts, reads_images=context.model_reads_images)
 
 
 async def _until_background(context: ToolContext, title: str, work: "asyncio.Task[ToolResult]") -> ToolResult:

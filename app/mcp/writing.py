@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from app.mcp.entries import ServerConfig, checked_entry, is_override, server_key
-from app.resources.files import read_text, write_text
+from app.resources.json_files import change_json
 from app.resources.paths import Paths
 from app.resources.server_files import KEY, read_servers, user_servers_file
-from app.values.json_comments import JsonFault, with_value, without_key
+from app.values.json_comments import with_value, without_key
 from app.values.unable import FileFault, Unable
-from tools.files.presence import exists
 
 
 def add_server(file: Path, name: str, entry: Mapping[str, Any]) -> None:
@@ -64,20 +63,7 @@ def _whence(server: ServerConfig) -> str:
 
 
 def _change(file: Path, edit: Callable[[str], str]) -> None:
-    import filelock  # noqa: PLC0415  (most sessions change none of this)
-
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        # Two processes that change different servers at once must both be heard.
-        with filelock.FileLock(f"{file}.lock", timeout=5):
-            text = read_text(file) or "{}\n"
-            changed = edit(text)
-            if changed != text or not exists(file):
-                # What is new may come to hold a token.
-                write_text(file, changed, mode=None if exists(file) else 0o600)
-    except filelock.Timeout:
-        raise Unable(f"{file} is being changed by another process; try again") from None
-    except JsonFault as problem:
-        raise Unable(f"{file}: {problem}. Mend the file first; it was left as it is.") from None
+        change_json(file, edit, new_mode=0o600)  # what is new may come to hold a token
     except OSError as problem:
         raise FileFault(file, f"cannot be written: {problem.strerror or problem}") from None

@@ -8,6 +8,7 @@ person, and how, is the faces': they show `Question.items`.
 import hashlib
 import json
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -87,38 +88,28 @@ def decide(
     """
     question = question_for(paths)
 
-    def decided(
-        is_trusted: bool, reason: Reason, *, needs_answer: bool = False, is_for_all: bool = False
-    ) -> Decision:
-        return Decision(
-            is_trusted=is_trusted,
-            reason=reason,
-            question=question,
-            needs_answer=needs_answer,
-            is_for_all=is_for_all,
-        )
-
+    decided = partial(Decision, question=question)
     if flag is not None:
-        return decided(flag, "flag")
+        return decided(is_trusted=flag, reason="flag")
     if extension_answer != "undecided":
-        return decided(extension_answer == "yes", "extension")
+        return decided(is_trusted=extension_answer == "yes", reason="extension")
     saved = _nearest(paths)
     if saved is not None:
         if not saved.trusted:
-            return decided(False, "saved")
+            return decided(is_trusted=False, reason="saved")
         if saved.fingerprint is None:
-            return decided(True, "saved", is_for_all=True)
+            return decided(is_trusted=True, reason="saved", is_for_all=True)
         if question.is_empty:
-            return decided(False, "nothing-to-trust")
+            return decided(is_trusted=False, reason="nothing-to-trust")
         if _is_covered(paths, question, saved):
-            return decided(True, "saved")
+            return decided(is_trusted=True, reason="saved")
     elif default == "always":
-        return decided(True, "setting", is_for_all=True)
+        return decided(is_trusted=True, reason="setting", is_for_all=True)
     elif question.is_empty:
-        return decided(False, "nothing-to-trust")
+        return decided(is_trusted=False, reason="nothing-to-trust")
     elif default == "never":
-        return decided(False, "setting")
-    return decided(False, "not-asked", needs_answer=can_ask)
+        return decided(is_trusted=False, reason="setting")
+    return decided(is_trusted=False, reason="not-asked", needs_answer=can_ask)
 
 
 def look_again(paths: Paths, decision: Decision) -> Decision:
@@ -164,7 +155,7 @@ def remember(paths: Paths, question: Question, *, is_trusted: bool) -> None:
                 "fingerprint": question.fingerprint,
                 "at": time.strftime("%Y-%m-%d", time.gmtime()),
             }
-            write_text(file, json.dumps(table, indent=2, ensure_ascii=False) + "\n", mode=0o600)
+            _write(file, table)
     except (OSError, filelock.Timeout) as problem:
         raise FileFault(file, f"cannot be written: {problem}") from None
 
@@ -175,7 +166,7 @@ def forget(paths: Paths, folder: Path) -> bool:
     if _key(folder) not in table:
         return False
     del table[_key(folder)]
-    write_text(paths.trust_file, json.dumps(table, indent=2, ensure_ascii=False) + "\n", mode=0o600)
+    _write(paths.trust_file, table)
     return True
 
 
@@ -254,6 +245,10 @@ def _read_to_change(file: Path) -> dict[str, Any]:
     if not isinstance(table, dict):
         raise FileFault(file, "must hold one object: { … }")
     return table
+
+
+def _write(file: Path, table: dict[str, Any]) -> None:
+    write_text(file, json.dumps(table, indent=2, ensure_ascii=False) + "\n", mode=0o600)
 
 
 def _key(folder: Path) -> str:

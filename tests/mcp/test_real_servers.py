@@ -14,7 +14,7 @@ from app.mcp.faults import CallRefused
 from app.mcp.ground import ServerGround
 from app.mcp.manifest import Manifests
 from app.mcp.process import server_variables
-from app.mcp.results import tool_result
+from app.mcp.results import Answers
 from app.mcp.server import ServerLife
 from tests.conftest import OUTSIDE
 from tests.support.npm import why_npm_cannot
@@ -87,7 +87,7 @@ class Bench:
 
 async def made(life: ServerLife, tool: str, **arguments: Any) -> ToolResult:
     answer = await life.call(tool, arguments)
-    return tool_result(answer, server=life.config.name, artifacts=Artifacts(), reads_images=True)
+    return Answers(life.config.name, Artifacts(), reads_images=True).tool_result(answer)
 
 
 @pytest.fixture

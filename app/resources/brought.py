@@ -120,15 +120,12 @@ class _Look:
         file = self._paths.project_settings_file
         try:
             text = read_text(file)
-        except FileFault as problem:
-            yield self._item("settings", file, f"cannot be used: {problem.what}")
+            data = None if text is None else parse(text)
+        except (FileFault, JsonFault) as problem:
+            why = problem.what if isinstance(problem, FileFault) else problem
+            yield self._item("settings", file, f"cannot be used: {why}")
             return
         if text is None:
-            return
-        try:
-            data = parse(text)
-        except JsonFault as problem:
-            yield self._item("settings", file, f"cannot be used: {problem}")
             return
         from app.resources.settings import keys  # noqa: PLC0415  (only a project with settings pays for the table)
 

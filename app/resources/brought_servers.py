@@ -52,7 +52,8 @@ def _told(entry: Any) -> str:
     reads = sorted({name for text in _texts(entry) for name in _READ.findall(text)})
     if reads:
         parts.append(f"reads {', '.join(f'${name}' for name in reads)}")
-    commands = sorted({text for text in _runnable(entry) if text.startswith("!")})
+    runnable = _texts([entry.get(key) for key in ("env", "headers", "url", "oauth")])
+    commands = sorted({text for text in runnable if text.startswith("!")})
     if commands:
         parts.append(f"runs {', '.join(commands)}")
     if entry.get("trustHints"):
@@ -65,29 +66,16 @@ def _way(entry: dict[str, Any]) -> str:
     if command:
         arguments = entry.get("args")
         words = [command, *arguments] if isinstance(arguments, list) else [command]
-        return " ".join(map(_word, words))
+        return shlex.join(map(str, words))  # as it would be typed: two words are not taken for one
     if url:
         return str(url)
     changes = {key: entry[key] for key in ("enabled", "exposure", "tools") if key in entry}
     return f"changes {json.dumps(changes, ensure_ascii=False)}" if changes else "says nothing"
 
 
-def _word(word: Any) -> str:
-    """As it would be typed: two words are not taken for one."""
-    return shlex.quote(str(word))
-
-
-def _runnable(entry: dict[str, Any]) -> Iterator[str]:
-    for key in ("env", "headers", "url", "oauth"):
-        yield from _texts(entry.get(key))
-
-
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from _texts(each)
-    elif isinstance(value, list):
-        for each in value:
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
             yield from _texts(each)

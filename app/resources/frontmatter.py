@@ -1,9 +1,13 @@
-"""The block between two `---` lines that a Markdown file may begin with."""
+"""Markdown files and the block between two `---` lines that they may begin with."""
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from app.resources.files import read_text
+from app.values.unable import FileFault
+from tools.files.presence import is_file
 from tools.patterns import late
 
 _PLAIN_LINE = late(r"([A-Za-z][A-Za-z_-]*): ([A-Za-z](?:(?!: | #)[ -~])*[A-Za-z0-9.!?)])")
@@ -15,6 +19,27 @@ class Frontmatter(msgspec.Struct, frozen=True, kw_only=True):
     body: str = ""
     problem: str = ""
     """What was wrong with the block, in plain words; what could be read of it is in `fields` all the same."""
+
+
+def files_in(folder: Path, suffixes: tuple[str, ...], problems: list[str]) -> list[Path]:
+    """Those that end so, by name; why the folder cannot be looked into is added to `problems`."""
+    try:
+        return sorted(path for path in folder.iterdir() if path.suffix in suffixes and is_file(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as problem:
+        problems.append(f"{folder} cannot be listed: {problem.strerror}")
+        return []
+
+
+def read_document(path: Path, problems: list[str]) -> Frontmatter | None:
+    """None for a file that is gone, or that cannot be read, which is added to `problems`."""
+    try:
+        text = read_text(path)
+    except FileFault as problem:
+        problems.append(str(problem))
+        return None
+    return None if text is None else split_frontmatter(text)
 
 
 def split_frontmatter(text: str) -> Frontmatter:

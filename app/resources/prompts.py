@@ -6,10 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from app.resources.files import read_text
-from app.resources.frontmatter import split_frontmatter
+from app.resources.frontmatter import files_in, read_document
 from app.resources.paths import Paths
-from app.values.unable import FileFault
 from tools.files.presence import is_file
 from tools.patterns import late
 
@@ -48,7 +46,7 @@ def find_prompts(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) -
     found: dict[str, PromptTemplate] = {}
     problems: list[str] = []
     for place in places:
-        for path in _files(place, problems):
+        for path in [place] if is_file(place) else files_in(place, (".md",), problems):
             if problem := paths.way_out(path):
                 problems.append(problem)
                 continue
@@ -63,23 +61,9 @@ def find_prompts(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) -
     return PromptTemplates(templates=tuple(found.values()), problems=tuple(problems))
 
 
-def _files(place: Path, problems: list[str]) -> list[Path]:
-    if is_file(place):
-        return [place]
-    try:
-        return sorted(path for path in place.iterdir() if path.suffix == ".md" and is_file(path))
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as problem:
-        problems.append(f"{place} cannot be listed: {problem.strerror}")
-        return []
-
-
 def _read(path: Path, problems: list[str]) -> PromptTemplate | None:
-    try:
-        document = split_frontmatter(read_text(path) or "")
-    except FileFault as problem:
-        problems.append(str(problem))
+    document = read_document(path, problems)
+    if document is None:
         return None
     if document.problem:
         problems.append(f"{path}: {document.problem}")

@@ -10,13 +10,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.resources.files import read_text
-from app.resources.frontmatter import split_frontmatter
+from app.resources.frontmatter import files_in, read_document
 from app.resources.paths import Paths, between
 from app.resources.rule_patterns import NoEngine, compile_condition
 from app.resources.rule_scopes import Scope, parse_scopes, scopes_of_glob, wrong_with_glob
 from app.resources.system_prompt import RuleLine
-from app.values.unable import FileFault, Unable
+from app.values.unable import Unable
 from tools.files.presence import is_dir, is_file
 
 Source = Literal["native", "cursor", "windsurf", "cline"]
@@ -134,14 +133,7 @@ def _files(source: Source, paths: Paths, is_trusted: bool, problems: list[str]) 
 
 
 def _in_folder(folder: Path, suffixes: tuple[str, ...], problems: list[str]) -> Iterator[tuple[Path, str]]:
-    try:
-        files = sorted(path for path in folder.iterdir() if path.suffix in suffixes and is_file(path))
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except OSError as problem:
-        problems.append(f"{folder} cannot be listed: {problem.strerror}")
-        return
-    for path in files:
+    for path in files_in(folder, suffixes, problems):
         yield path, path.stem
 
 
@@ -159,14 +151,9 @@ def _cline(paths: Paths, problems: list[str]) -> Iterator[tuple[Path, str]]:
 
 def read_rule(path: Path, *, name: str, source: Source, problems: list[str]) -> Rule | None:
     """One file as a rule; what is wrong with it is added to `problems`."""
-    try:
-        text = read_text(path)
-    except FileFault as problem:
-        problems.append(str(problem))
+    document = read_document(path, problems)
+    if document is None:
         return None
-    if text is None:
-        return None
-    document = split_frontmatter(text)
     if document.problem:
         problems.append(f"{path}: {document.problem}")
     fields = document.fields

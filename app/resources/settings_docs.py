@@ -43,10 +43,11 @@ def page() -> str:
     lines = [_INTRODUCTION]
     table = keys()
     for field in msgspec.structs.fields(Settings):
-        lines.append(f"## {_heading(field.name)}\n")
+        own = [key for key in table if key.attributes[0] == field.name]
+        lines.append(f"## {own[0].group}\n")
         lines.append(f"{(field.type.__doc__ or '').strip()}\n")
         lines.append("| Key | Values | Default | Meaning |\n|---|---|---|---|")
-        lines += [_row(key) for key in table if key.attributes[0] == field.name]
+        lines += map(_row, own)
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 
@@ -70,11 +71,6 @@ def schema() -> str:
     if definitions:
         root["$defs"] = definitions
     return json.dumps(root, indent=2, ensure_ascii=False) + "\n"
-
-
-def _heading(name: str) -> str:
-    words = name.replace("_", " ")
-    return words[:1].upper() + words[1:]
 
 
 def _row(key: SettingKey) -> str:

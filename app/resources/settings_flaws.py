@@ -3,13 +3,12 @@
 In a file such a part is passed over and named; nobody can set it from here.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
 from app.resources.settings import SettingKey, SettingRefused, converted
-from app.resources.settings_tools import InterceptorRule
 from tools.running.interceptor import broken
 
 
@@ -19,20 +18,14 @@ class SettingFlaw(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
-def _of_rules(rules: tuple[InterceptorRule, ...]) -> Iterator[SettingFlaw]:
-    for at, rule in enumerate(rules):
+def flaws(key: SettingKey, value: Any) -> Iterator[SettingFlaw]:
+    """`value`: as the settings hold it."""
+    if key.name != "bash.interceptor.rules":
+        return
+    for at, rule in enumerate(value):
         why = broken(rule.pattern)
         if why is not None:
             yield SettingFlaw(at=at, text=f"the pattern of rule {at + 1} cannot be read: {why}")
-
-
-_LOOKS: Final[Mapping[str, Callable[[Any], Iterator[SettingFlaw]]]] = {"bash.interceptor.rules": _of_rules}
-
-
-def flaws(key: SettingKey, value: Any) -> tuple[SettingFlaw, ...]:
-    """`value`: as the settings hold it."""
-    look = _LOOKS.get(key.name)
-    return tuple(look(value)) if look is not None else ()
 
 
 def sound(key: SettingKey, value: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from app.resources.files import read_text
-from app.resources.frontmatter import split_frontmatter
+from app.resources.frontmatter import read_document, split_frontmatter
 from app.resources.paths import Paths, between
 from app.values.unable import FileFault
 from tools.files.presence import is_dir, is_file
@@ -145,10 +145,8 @@ def _skill_files(place: Path) -> Iterator[Path]:
 
 
 def _read(path: Path, problems: list[str]) -> Skill | None:
-    try:
-        document = split_frontmatter(read_text(path) or "")
-    except FileFault as problem:
-        problems.append(str(problem))
+    document = read_document(path, problems)
+    if document is None:
         return None
     reason = _reason(document.fields, document.problem)
     if reason:

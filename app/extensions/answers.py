@@ -21,10 +21,6 @@ def last_answers(payload: Any, so_far: Any, answer: Any) -> Any:
     return msgspec.structs.replace(so_far, **fields)
 
 
-def cancels(payload: Any, so_far: Any, answer: Any) -> Any:
-    return last_answers(payload, so_far, answer)
-
-
 def trust_answers(
     payload: p.ProjectTrust, so_far: p.TrustAnswer | None, answer: p.TrustAnswer
 ) -> p.TrustAnswer:

@@ -236,11 +236,8 @@ class ExtensionApi:
 
     @property
     def _bound(self) -> Bound:
-        bound = self._all.bound
-        if bound is None or not self._extension.is_open:
-            self._extension.require_open()
-            return require_bound(bound)
-        return bound
+        self._extension.require_open()
+        return require_bound(self._all.bound)
 
     @property
     def _session(self) -> Session:

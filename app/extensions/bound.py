@@ -22,10 +22,6 @@ from tools.base import Tool
 from tools.operations import FileOperations, ProcessOperations
 
 
-def _as_it_is(text: str) -> str:
-    return text
-
-
 class Bound(msgspec.Struct, kw_only=True):
     """One session and the face that shows it."""
 
@@ -44,7 +40,7 @@ class Bound(msgspec.Struct, kw_only=True):
     is_trusted: bool = False
     shutdown: Callable[[], None] = lambda: None
     reload: Callable[[], Any] = lambda: None
-    expand: Callable[[str], str] = _as_it_is
+    expand: Callable[[str], str] = str
     """What `/skill:name` or `/template` stands for."""
     file_commands: Callable[[], Sequence[CommandInfo]] = lambda: ()
     """What else `/name` can stand for in a prompt."""

@@ -6,19 +6,16 @@ called with limits; when it fails, the face goes on as if it were not there.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from app.extensions.guard import HookTooSlow, call, call_now
-from app.extensions.hooked import Hooked, in_words
+from app.extensions.hooked import Hooked, in_words, is_cancelled
 from app.extensions.registrations import Command, Completion, Extension, ExtensionFlag, Shortcut
 from app.extensions.views import View, as_view
 from app.values.messages import CustomMessage
 from tools.results import Card, ToolResult
-
-if TYPE_CHECKING:
-    from app.extensions.contexts import CommandContext
 
 COMMAND_SECONDS = 24 * 3600.0
 """A command may run long; it is a person who waits, and Escape ends it."""
@@ -79,25 +76,19 @@ class Catalogue:
     async def run_command(self, name: str, arguments: str) -> bool:
         """False when there is no such command. A failure is reported, not raised."""
         found = self._owner(name, lambda extension: extension.commands)
-        if found is None:
-            return False
-        extension, command = found
-        context = self._context(extension)
-        await self._guarded(extension, f"command /{name}", COMMAND_SECONDS, command.run, arguments, context)
-        return True
-
-    def _context(self, extension: Extension) -> "CommandContext":
-        from app.extensions.contexts import CommandContext  # noqa: PLC0415  (behind the first paint)
-
-        return CommandContext(extension, self._hooked)
+        return await self._run(found, f"command /{name}", arguments)
 
     async def run_shortcut(self, key: str) -> bool:
-        found = self._owner(key, lambda extension: extension.shortcuts)
+        return await self._run(self._owner(key, lambda extension: extension.shortcuts), f"shortcut {key}")
+
+    async def _run(self, found: tuple[Extension, Any] | None, what: str, *arguments: Any) -> bool:
         if found is None:
             return False
-        extension, shortcut = found
-        context = self._context(extension)
-        await self._guarded(extension, f"shortcut {key}", COMMAND_SECONDS, shortcut.run, context)
+        from app.extensions.contexts import CommandContext  # noqa: PLC0415  (behind the first paint)
+
+        extension, registered = found
+        context = CommandContext(extension, self._hooked)
+        await self._guarded(extension, what, COMMAND_SECONDS, registered.run, *arguments, context)
         return True
 
     async def complete_argument(self, name: str, typed: str) -> tuple[Completion, ...]:
@@ -209,8 +200,7 @@ class Catalogue:
         try:
             return await call(function, *arguments, seconds=seconds, block=self._hooked.limits.block)
         except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if task is not None and task.cancelling():
+            if is_cancelled():
                 raise
             self._hooked.report(extension.source.path, what, "it cancelled itself")
         except (Exception, SystemExit) as problem:  # noqa: BLE001  (foreign code: reported with its source)

@@ -47,11 +47,8 @@ class Context:
 
     @property
     def _bound(self) -> Bound:
-        bound = self._hooked.bound
-        if bound is None or not self._extension.is_open:
-            self._extension.require_open()
-            return require_bound(bound)
-        return bound
+        self._extension.require_open()
+        return require_bound(self._hooked.bound)
 
     @property
     def _session(self) -> Session:

@@ -40,11 +40,7 @@ def run(name: str, words: list[str], paths: Paths, *, ask: Ask | None, say: Say,
 
 
 def _install(words: list[str], paths: Paths, ask: Ask | None, say: Say, complain: Say) -> int:
-    return _bring(words[0], paths, ask, say, complain)
-
-
-def _bring(source: str, paths: Paths, ask: Ask | None, say: Say, complain: Say) -> int:
-    staged = stage(paths, source)
+    staged = stage(paths, words[0])
     if staged.is_unchanged:
         discard(staged)
         say(f"{staged.package.name} is up to date.")
@@ -85,7 +81,7 @@ def _update(words: list[str], paths: Paths, ask: Ask | None, say: Say, complain:
     codes = [0]
     for package in packages:
         try:
-            codes.append(_bring(package.source, paths, ask, say, complain))
+            codes.append(_install([package.source], paths, ask, say, complain))
         except BadPackage as problem:
             complain(f"{package.name}: {problem}")
             codes.append(1)

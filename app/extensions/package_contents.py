@@ -1,7 +1,6 @@
 """What a package brings along: extensions, skills, prompts, themes. Looking runs nothing of it."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +48,6 @@ class PackageContents(msgspec.Struct, frozen=True, kw_only=True):
 
 def look_into(folder: Path) -> PackageContents:
     """What the folder declares in `bayou.json`, or holds in the usual places. Raises `BadPackage`."""
-    check_links(folder)
     manifest = folder / MANIFEST
     if is_file(manifest):
         return _declared(folder, manifest)
@@ -69,16 +67,13 @@ def look_into_site(site: Path) -> PackageContents:
     """The entry points of the distributions in a folder that pip has filled."""
     from importlib.metadata import distributions  # noqa: PLC0415  (only for Python packages)
 
-    points: list[EntryPoint] = []
-    for distribution in distributions(path=[str(site)]):
-        points += _points(distribution)
+    points = [
+        EntryPoint(name=point.name, value=point.value)
+        for distribution in distributions(path=[str(site)])
+        for point in distribution.entry_points
+        if point.group == GROUP
+    ]
     return PackageContents(entry_points=tuple(sorted(points, key=lambda point: point.name)))
-
-
-def _points(distribution: Any) -> Iterator[EntryPoint]:
-    for point in distribution.entry_points:
-        if point.group == GROUP:
-            yield EntryPoint(name=point.name, value=point.value)
 
 
 def manifest_of(folder: Path) -> dict[str, Any]:
@@ -107,14 +102,6 @@ def _declared(folder: Path, manifest: Path) -> PackageContents:
                 raise BadPackage(f"{MANIFEST} names {name}, which is not in the package")
         fields[kind] = tuple(names)
     return PackageContents(**fields)  # pyright: ignore[reportArgumentType]  (four of its fields)
-
-
-def check_links(folder: Path) -> None:
-    """A link out of the package would install something else than what was shown."""
-    top = folder.resolve()
-    for path in folder.rglob("*"):
-        if path.is_symlink() and not path.resolve().is_relative_to(top):
-            raise BadPackage(f"{_relative(folder, path)} is a link that leads out of the package")
 
 
 def _python(folder: Path) -> list[Path]:

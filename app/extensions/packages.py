@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal
@@ -289,14 +288,10 @@ def _pip(paths: Paths, source: str, place: Path) -> str:
         require_names(source, match[0], lambda wanted: _run([*asked, "--", *wanted], "pip", {}))
     _run([*base, "install", "--quiet", *_WHEELS, *target, "--", match[0]], "pip", {})
     require_names_of_installed(source, place)
-    versions = {one.metadata["Name"].lower(): one.version for one in _distributions(place)}
-    return versions.get(match["name"].lower(), "")
-
-
-def _distributions(place: Path) -> Sequence[Any]:
     from importlib.metadata import distributions  # noqa: PLC0415  (only for Python packages)
 
-    return tuple(distributions(path=[str(place)]))
+    versions = {one.metadata["Name"].lower(): one.version for one in distributions(path=[str(place)])}
+    return versions.get(match["name"].lower(), "")
 
 
 def _run(command: list[str], program: str, env: dict[str, str]) -> str:

@@ -2,7 +2,7 @@
 
 from app.permits.calls import Call, Judge, answers_help
 from app.permits.letters import Finding, Letter
-from app.permits.programs.verbs import DEEDS, PLAIN_VERBS, nobody_knows, words_of
+from app.permits.programs.verbs import DEEDS, PLAIN_VERBS, letters_of, nobody_knows, words_of
 from app.permits.words import Word
 
 _ABOUT_ITSELF = frozenset({"--version", "--help", "-version", "-help", "-V", "-v", "-h"})
@@ -31,26 +31,17 @@ def by_verb(
     network: str = "",
     grave: str = "",
     through: str = "",
-    valued: str = "",
     has_scripts: bool = False,
 ) -> Judge:
     """`group-verb` goes over `group`, which goes over `-verb`, whatever its group; behind a word of `through` stands
-    another command; `valued`: options with a value; what is in no list is `other`, and where that
+    another command; what is in no list is `other`, and where that
     is X, nobody knows it, unless a project has scripts of its own there (`has_scripts`)."""
-    lists: tuple[tuple[str, Letter], ...] = (
-        (reads, "R"),
-        (edits, "E"),
-        (code, "X"),
-        (network, "N"),
-        (grave, "F"),
-    )
-    known: dict[str, Letter] = {one: letter for text, letter in lists for one in text.split()}
-    with_value = frozenset(valued.split())
+    known = letters_of(reads=reads, edits=edits, code=code, network=network, grave=grave)
     runs = frozenset(through.split())
 
     @answers_help
     def judge(call: Call) -> list[Finding]:
-        words = words_of(call, valued=with_value)
+        words = words_of(call)
         if not words:
             asks = bool(call.words) and all(word.text in _ABOUT_ITSELF for word in call.words)
             letter: Letter = "R" if asks else other if call.words else bare

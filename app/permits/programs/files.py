@@ -15,22 +15,20 @@ from app.permits.calls import (
     written,
 )
 from app.permits.letters import Finding
-from app.permits.options import MAY_BE_OPTION, row, take
+from app.permits.options import MAY_BE_OPTION, Taken, row, take
 from app.permits.paths import file_name
 from app.permits.words import UNKNOWN, Word, literal
 
-_COPY = "t=:target target-directory=:target S= suffix= m= mode= o= g= owner= group= r R a recursive archive T"
-_NO_ROLE = _COPY.replace(":target", "")
+_COPY = "t= target-directory= S= suffix= m= mode= o= g= owner= group= r R a recursive archive T"
 
 
-def _destination(
-    call: Call, operands: "list[Word]", target: "list[Word]"
-) -> "tuple[list[Word], Word | None]":
-    if target:
-        return operands, target[0]
-    if len(operands) < 2:
-        return operands, None
-    return operands[:-1], operands[-1]
+def _from_to(call: Call) -> tuple[Taken, list[Word], Word | None]:
+    """Options, what is taken and where to: the folder that is named, or the last of several."""
+    taken = take(call.words, row(_COPY))
+    named, operands = taken.values("t", "target-directory"), taken.operands
+    if named:
+        return taken, operands, named[0]
+    return (taken, operands, None) if len(operands) < 2 else (taken, operands[:-1], operands[-1])
 
 
 def _written_into(call: Call, sources: "list[Word]", target: Word) -> list[Finding]:
@@ -48,10 +46,9 @@ def _written_into(call: Call, sources: "list[Word]", target: Word) -> list[Findi
 
 @answers_help
 def _copy(call: Call) -> list[Finding]:
-    taken = take(call.words, row(_NO_ROLE))
+    taken, sources, target = _from_to(call)
     if call.name == "install" and taken.has("d", "directory"):
         return [written(call, word) for word in taken.operands] or [Finding("U", "lacks its words")]
-    sources, target = _destination(call, taken.operands, taken.values("t", "target-directory"))
     deeply = taken.has("r", "R", "a", "recursive", "archive")
     found = [call.ground.read(word, deeply=deeply) for word in sources]
     if not taken.is_sure or any(word.may_split for word in taken.operands[-1:]):
@@ -66,8 +63,7 @@ def _copy(call: Call) -> list[Finding]:
 
 @answers_help
 def _move(call: Call) -> list[Finding]:
-    taken = take(call.words, row(_NO_ROLE))
-    sources, target = _destination(call, taken.operands, taken.values("t", "target-directory"))
+    taken, sources, target = _from_to(call)
     found = [call.ground.remove(word, moves=True) for word in sources]
     if not taken.is_sure:
         found.append(Finding("U", "what is moved, only the run will tell"))
@@ -79,8 +75,7 @@ def _move(call: Call) -> list[Finding]:
 
 
 def _link(call: Call) -> list[Finding]:
-    taken = take(call.words, row(_NO_ROLE))
-    sources, target = _destination(call, taken.operands, taken.values("t", "target-directory"))
+    taken, sources, target = _from_to(call)
     is_soft = taken.has("s", "symbolic")
     found = [Finding("E", "makes a link")]
     if target is None:
@@ -193,7 +188,7 @@ def _tar(call: Call) -> list[Finding]:
     if words and re.fullmatch(r"[A-Za-z]+", words[0].text):
         words = _old_style(words)
     options = (
-        "f=:archive file=:archive C= directory= I=:X use-compress-program=:X F=:X info-script=:X "
+        "f= file= C= directory= I=:X use-compress-program=:X F=:X info-script=:X "
         "new-volume-script=:X "
         "checkpoint-action=:X to-command=:X rsh-command=:X rmt-command=:X T=:read files-from=:read X=:read "
         "exclude-from=:read "
@@ -202,7 +197,7 @@ def _tar(call: Call) -> list[Finding]:
         "remove-files:E one-top-level newer= N= owner= group= mode= checkpoint x extract get t list c create "
         "r append u update"
     )
-    taken = take(words, row(options.replace(":archive", "")))
+    taken = take(words, row(options))
     found = judge_options(call, taken)
     found += taken.doubt
     archives, folders = taken.values("f", "file"), taken.values("C", "directory")

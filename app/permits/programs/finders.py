@@ -180,7 +180,7 @@ def _is_recursive(words: Sequence[Word]) -> bool:
 
 def _fd(call: Call) -> list[Finding]:
     options = (
-        "x=:run X=:run exec=:run exec-batch=:run e= extension= t= type= d= max-depth= E= exclude= c= "
+        "x= X= exec= exec-batch= e= extension= t= type= d= max-depth= E= exclude= c= "
         "color= S= size= "
         "base-directory= search-path= changed-within= changed-before= o= owner= j= threads= "
         "ignore-file=:read"
@@ -191,7 +191,7 @@ def _fd(call: Call) -> list[Finding]:
     )
     if at is None:
         joined = any(re.match(r"-\w*[xX]|--exec", word.text) for word in words)
-        taken = take(words, row(options.replace(":run", "")))
+        taken = take(words, row(options))
         roots = taken.operands[1:] or [literal(".")]
         call.output = Feed(names=tuple(f"{root.text}/{DEEP}" for root in roots))
         if joined or not taken.is_sure:

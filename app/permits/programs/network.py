@@ -10,15 +10,15 @@ from app.permits.programs.wrapping import judge_known_part
 from app.permits.words import STAR, UNKNOWN, Word
 
 _CURL = (
-    "o=:fetch output=:fetch output-dir=:write O J T=:read upload-file=:read K=:read config=:read d=:data "
-    "data=:data data-binary=:data "
-    "data-raw= data-urlencode=:data data-ascii=:data json=:data F=:form form=:form b= cookie= c=:write "
+    "o=:fetch output=:fetch output-dir=:write O J T=:read upload-file=:read K=:read config=:read d= "
+    "data= data-binary= "
+    "data-raw= data-urlencode= data-ascii= json= F= form= b= cookie= c=:write "
     "cookie-jar=:write D=:write "
-    "dump-header=:write trace=:write trace-ascii=:write stderr=:write H=:header header=:header X= request= "
+    "dump-header=:write trace=:write trace-ascii=:write stderr=:write H= header= X= request= "
     "u= "
     "user= A= user-agent= e= "
     "referer= m= max-time= connect-timeout= x= proxy= E= cert= key= cacert= capath= resolve= retry= w= "
-    "write-out= url=:url r= range= "
+    "write-out= url= r= range= "
     "C= continue-at= netrc-file= interface= limit-rate= hsts=:write etag-save=:write libcurl=:write proto= "
     "connect-to= alt-svc=:write y= Y= z= "
     "retry-delay= retry-max-time= max-redirs= aws-sigv4= oauth2-bearer= unix-socket= variable="
@@ -50,7 +50,7 @@ def _address(call: Call, word: Word) -> list[Finding]:
 
 @answers_help
 def _curl(call: Call) -> list[Finding]:
-    taken = take(call.words, row(re.sub(r":(data|form|header|url)", "", _CURL)))
+    taken = take(call.words, row(_CURL))
     found = [Finding("N", "curl uses the network"), *judge_options(call, taken)]
     for name, value, _ in taken.options:
         if value is None:
@@ -122,10 +122,7 @@ def _wget(call: Call) -> list[Finding]:
 def _ssh(call: Call) -> list[Finding]:
     taken = take(
         call.words,
-        row(
-            "b= c= D= E=:write e= F=:X I=:X i= J= L= l= m= O= o=:option p= Q= R= S= W= "
-            "w= t T N f v q A X Y".replace(":option", "")
-        ),
+        row("b= c= D= E=:write e= F=:X I=:X i= J= L= l= m= O= o= p= Q= R= S= W= w= t T N f v q A X Y"),
         stops_early=True,
     )
     found = [Finding("N", "ssh reaches another machine"), *judge_options(call, taken)]

@@ -3,10 +3,10 @@
 import re
 
 from app.permits.calls import SAYS_WHAT_IT_IS, Call, Judge, Table, answers_help, table
-from app.permits.letters import Finding
+from app.permits.letters import Finding, Letter
 from app.permits.options import row, take
 from app.permits.programs.by_verb import by_verb
-from app.permits.programs.verbs import words_of
+from app.permits.programs.verbs import DEEDS, letters_of, words_of
 from app.permits.words import Word, literal, names
 
 _GRAVE_VERBS = names(
@@ -91,7 +91,7 @@ _DOCKER_GRAVE = names(
 )
 _AFAR = re.compile(r"^(?:-f|--file=)?(?:oci|https?|git|ssh)://|^git@")
 _DOCKER_RUN = (
-    "v=:mount volume=:mount mount=:mount e= env= p= publish= w= workdir= name= u= user= network= net= "
+    "v= volume= mount= e= env= p= publish= w= workdir= name= u= user= network= net= "
     "entrypoint= env-file= h= hostname= "
     "l= label= m= memory= cpus= pid= ipc= uts= userns= cap-add= cap-drop= device= security-opt= add-host= "
     "platform= pull= restart= "
@@ -155,7 +155,7 @@ def _docker(call: Call) -> list[Finding]:
 def _container(call: Call, verb: str) -> list[Finding]:
     """Whether a container gets the machine."""
     at = next((i for i, word in enumerate(call.words) if word.text == verb), 0)
-    taken = take(call.words[at + 1 :], row(_DOCKER_RUN.replace(":mount", "")), stops_early=True)
+    taken = take(call.words[at + 1 :], row(_DOCKER_RUN), stops_early=True)
     found: list[Finding] = []
     if taken.has("privileged", "device", "cap-add", "volumes-from", "security-opt", "runtime"):
         found.append(Finding("F", "the container gets the machine"))
@@ -235,43 +235,41 @@ _AT_HOME = names(
 """Verbs that mean nobody else, whatever service it is."""
 
 
+_SERVICE_DEEDS: dict[Letter, str] = {**DEEDS, "N": "asks a service", "F": "acts on others"}
+
+
 def service(
-    *, reads: str = "", network: str = "", code: str = "", edits: str = "", other: str = "F", bare: str = "R"
+    *,
+    reads: str = "",
+    network: str = "",
+    code: str = "",
+    edits: str = "",
+    other: Letter = "F",
+    bare: Letter = "R",
 ) -> Judge:
     """Tools for services and clouds, by the first word that says something."""
-    lists = [
-        (frozenset(text.split()), letter)
-        for text, letter in ((reads, "R"), (network, "N"), (edits, "E"), (code, "X"))
-    ]
-    deeds = {
-        "R": "only reads",
-        "N": "asks a service",
-        "E": "changes files inside",
-        "X": "runs other code",
-        "F": "acts on others",
-        "U": "",
-    }
+    known = letters_of(reads=reads, network=network, edits=edits, code=code)
 
     @answers_help
     def judge(call: Call) -> list[Finding]:
         words = words_of(call)
         if not words:
             letter = bare if len(call.words) < 2 else other
-            return [Finding(letter, f"{call.name} {deeds[letter]}")]  # type: ignore[arg-type]
+            return [Finding(letter, f"{call.name} {_SERVICE_DEEDS[letter]}")]
         if not words[0].is_literal:
             return [Finding("U", f"what {call.name} does, only the run will tell")]
         verb = words[0].text
         if verb in ("login", "logout", "whoami", "signup"):
             return [Finding("N", f"{call.name} {verb} asks who one is")]
         pair = f"{verb}-{words[1].text}" if len(words) > 1 else verb
-        for verbs, letter in lists:
-            if verb in verbs or pair in verbs:
-                return [Finding(letter, f"{call.name} {verb} {deeds[letter]}")]  # type: ignore[arg-type]
+        letter = known.get(verb) or known.get(pair)
+        if letter:
+            return [Finding(letter, f"{call.name} {verb} {_SERVICE_DEEDS[letter]}")]
         if _LOOKS_AT.fullmatch(verb):
             return [Finding("N", f"{call.name} {verb} asks a service")]
         if verb in _AT_HOME:
             return [Finding("X", f"{call.name} {verb} runs other code")]
-        return [Finding(other, f"{call.name} {verb} {deeds[other]}")]  # type: ignore[arg-type]
+        return [Finding(other, f"{call.name} {verb} {_SERVICE_DEEDS[other]}")]
 
     return judge
 

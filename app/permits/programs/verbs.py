@@ -82,6 +82,20 @@ DEEDS: dict[Letter, str] = {
 }
 
 
+def letters_of(
+    *, reads: str = "", edits: str = "", code: str = "", network: str = "", grave: str = ""
+) -> dict[str, Letter]:
+    """What the words of these lists do; of one that is in several the strictest counts."""
+    lists: tuple[tuple[str, Letter], ...] = (
+        (reads, "R"),
+        (edits, "E"),
+        (code, "X"),
+        (network, "N"),
+        (grave, "F"),
+    )
+    return {word: letter for text, letter in lists for word in text.split()}
+
+
 def verbs(
     *,
     network: str = "",
@@ -96,37 +110,25 @@ def verbs(
     grave_scripts: bool = False,
 ) -> Judge:
     """A tool whose first word says what it does; what is in no list runs other code."""
-    lists = {
-        name: frozenset(text.split())
-        for name, text in (
-            ("network", network),
-            ("reads", reads),
-            ("edits", edits),
-            ("code", code),
-            ("grave", grave),
-            ("scripts", scripts),
-            ("runs", runs),
-            ("valued", valued),
-        )
-    }
+    known = letters_of(reads=reads, edits=edits, code=code, network=network, grave=grave)
+    with_value, starters, with_script = names(valued), names(runs), names(scripts)
 
     @answers_help
     def judge(call: Call) -> list[Finding]:
-        words = words_of(call, valued=lists["valued"])
+        words = words_of(call, valued=with_value)
         if not words:
             return [bare]
         verb = words[0].text
         if not words[0].is_literal:
             return [Finding("U", f"what {call.name} does, only the run will tell")]
         pair = f"{verb}-{words[1].text}" if len(words) > 1 else verb
-        if verb in lists["runs"]:
+        if verb in starters:
             at = next(i for i, word in enumerate(call.words) if word.text == verb)
             return _through(call, at + 1)
-        for words_said in (pair, verb):
-            for name, letter in _LISTS:
-                if words_said in lists[name]:
-                    return [Finding(letter, f"{call.name} {verb} {DEEDS[letter]}")]
-        if verb in lists["scripts"]:
+        letter = known.get(pair) or known.get(verb)
+        if letter:
+            return [Finding(letter, f"{call.name} {verb} {DEEDS[letter]}")]
+        if verb in with_script:
             return [named_script(words[1] if len(words) > 1 else None, call.name)]
         if grave_scripts:
             return [named_script(words[0], call.name)]
@@ -135,15 +137,6 @@ def verbs(
         return [nobody_knows(call.name, verb)]
 
     return judge
-
-
-_LISTS: tuple[tuple[str, Letter], ...] = (
-    ("grave", "F"),
-    ("network", "N"),
-    ("code", "X"),
-    ("edits", "E"),
-    ("reads", "R"),
-)
 
 
 _RUN_VALUED = names(

@@ -9,6 +9,7 @@ import msgspec
 
 from app.undo.differences import Differences, FileDifference
 from app.undo.disk import LeftAlone, look
+from app.undo.images import shown
 from app.undo.patches import FilePatch, Side, patch_of
 from app.values.unable import Unable
 from tools.git.command import git_command
@@ -74,6 +75,17 @@ class _Asking(msgspec.Struct, frozen=True, kw_only=True):
             )
         return done.stdout
 
+    def named(self, *words: str) -> str | None:
+        """The one object that these words name; None: there is none."""
+        try:
+            return self("rev-parse", "--verify", "--quiet", *words).decode().strip()
+        except GitRefused:
+            return None
+
+    def nothing(self) -> str:
+        """A tree without files."""
+        return self("hash-object", "-t", "tree", os.devnull).decode().strip()
+
 
 def against_git(
     root: Path, *, home: Path, may_ask_git: Callable[[], bool], max_bytes: int, revision: str = ""
@@ -93,7 +105,7 @@ def against_git(
     ask = _Asking(repository=repository, configuration=repository.configuration(home), home=home)
     if revision:
         return _of_revision(ask, revision, root)
-    head = _head(ask)
+    head = ask.named("HEAD^{commit}") or ask.nothing()
     patches = dict(_told(ask(*_DIFF, head)))
     files = [_file(name, one, repository.top, root) for name, one in patches.items()]
     new = [os.fsdecode(name) for name in ask(*_NEW).split(b"\0") if name and not name.endswith(b"/")]
@@ -114,13 +126,9 @@ def against_git(
 
 def _of_revision(ask: _Asking, revision: str, root: Path) -> Differences:
     top = ask.repository.top
-    try:
-        commit = _answer(
-            ask, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
-        )
-        head = _answer(ask, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-    except GitRefused:
-        raise GitRefused(f"There is no branch and no commit {revision} here.") from None
+    commit, head = ask.named("--end-of-options", f"{revision}^{{commit}}"), ask.named("HEAD^{commit}")
+    if commit is None or head is None:
+        raise GitRefused(f"There is no branch and no commit {revision} here.")
     before, after = _stretch(ask, revision, commit, head)
     patches = dict(_told(ask(*_DIFF, before, after)))
     names = {_path(name, top, root): name for name in patches}
@@ -145,38 +153,17 @@ def _of_revision(ask: _Asking, revision: str, root: Path) -> Differences:
 def _stretch(ask: _Asking, revision: str, commit: str, head: str) -> tuple[str, str]:
     """From where the branches parted to the last commit here; of a commit of this branch, that commit alone."""
     try:
-        parted = _answer(ask, "merge-base", commit, head)
+        parted = ask("merge-base", commit, head).decode().strip()
     except GitRefused:
         parted = commit
     is_here = parted == commit
     if not is_here or (_is_branch(ask, revision) and commit != head):
         return parted, head
-    try:
-        return _answer(ask, "rev-parse", "--verify", "--quiet", f"{commit}^"), commit
-    except GitRefused:  # the first one of all
-        return _answer(ask, "hash-object", "-t", "tree", os.devnull), commit
+    return ask.named(f"{commit}^") or ask.nothing(), commit  # nothing: before the first one of all
 
 
 def _is_branch(ask: _Asking, revision: str) -> bool:
-    for place in ("refs/heads", "refs/remotes"):
-        try:
-            ask("rev-parse", "--verify", "--quiet", f"{place}/{revision}")
-        except GitRefused:
-            continue
-        return True
-    return False
-
-
-def _answer(ask: _Asking, *words: str) -> str:
-    return ask(*words).decode().strip()
-
-
-def _head(ask: _Asking) -> str:
-    """The last commit; where there is none, nothing at all."""
-    try:
-        return ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}").decode().strip()
-    except GitRefused:
-        return ask("hash-object", "-t", "tree", os.devnull).decode().strip()
+    return any(ask.named(f"{place}/{revision}") is not None for place in ("refs/heads", "refs/remotes"))
 
 
 def _told(told: bytes) -> Iterator[tuple[str, FilePatch]]:
@@ -212,7 +199,7 @@ def _new(name: str, top: Path, max_bytes: int) -> FilePatch:
         return FilePatch(why=str(problem))
     if found.image is None:
         return FilePatch(why="it is gone by now")
-    return patch_of(_shown(name), None, Side(image=found.image, data=found.data))
+    return patch_of(shown(name), None, Side(image=found.image, data=found.data))
 
 
 def _file(name: str, patch: FilePatch, top: Path, root: Path, *, is_new: bool = False) -> FileDifference:
@@ -238,8 +225,4 @@ def _path(name: str, top: Path, root: Path) -> str:
     """From the session's folder; what lies outside of it by where it is."""
     place = f"{top}/{name}"
     inside = f"{str(root).rstrip('/')}/"
-    return _shown(place[len(inside) :] if place.startswith(inside) else place)
-
-
-def _shown(name: str) -> str:
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return shown(place[len(inside) :] if place.startswith(inside) else place)

@@ -12,9 +12,9 @@ from app.sessions.log import SessionLog
 from app.undo.blobs import Missing
 from app.undo.disk import LeftAlone, look, place_of
 from app.undo.history import changes_of, settled
-from app.undo.images import Change, FileImage, Uncovered, is_same
+from app.undo.images import Change, FileImage, Uncovered, is_same, shown
 from app.undo.patches import FilePatch, Side, patch_of
-from app.undo.plan import HeldContents
+from app.undo.plan import HeldContents, words_of
 from app.undo.recording import Recorder
 from app.undo.turns import Turn, turns_of
 from app.values.entries import Entry
@@ -101,15 +101,11 @@ class Differing:
 
     def of_session(self) -> Differences:
         """From before everything to what the branch left; what was put back is not a change any more."""
-        leaf_id = self._log.leaf_id
-        path = [] if leaf_id is None else settled(self._log.path_to(leaf_id), self._log.children)
-        return self._told("Changed by this session", path, is_now=True)
+        return self._told("Changed by this session", self._path(), is_now=True)
 
     def of_prompt(self, prompt_id: str | None = None) -> Differences:
         """What this prompt did, or the last one that changed any files."""
-        leaf_id = self._log.leaf_id
-        path = [] if leaf_id is None else settled(self._log.path_to(leaf_id), self._log.children)
-        turns = turns_of(path)
+        turns = turns_of(self._path())
         at = _place_among(turns, prompt_id)
         if at is None:
             if prompt_id is not None:
@@ -125,6 +121,10 @@ class Differing:
             newer=turns[at + 1].prompt_id if at + 1 < len(turns) else None,
         )
 
+    def _path(self) -> Sequence[Entry]:
+        leaf_id = self._log.leaf_id
+        return [] if leaf_id is None else settled(self._log.path_to(leaf_id), self._log.children)
+
     def _told(self, title: str, entries: Sequence[Entry], *, is_now: bool) -> Differences:
         """`is_now`: the files are still what these entries left, unless somebody changed them since."""
         contents = self._recorder.contents
@@ -135,7 +135,7 @@ class Differing:
         files: list[FileDifference] = []
         by_path: dict[str, _FileStory] = {}
         for story in stories:
-            path = _shown(story.name)
+            path = shown(story.name)
             by_path[path] = story
             added, removed = self._lines(story) if is_short else _summed(story)
             place, is_other = self._place(story, real, looks=is_now and is_short)
@@ -146,7 +146,7 @@ class Differing:
                     deed=deed_of(story.before, story.after),
                     added=added,
                     removed=removed,
-                    by=_words(story.by),
+                    by=words_of(story.by),
                     why="somebody changed it in between" if story.has_gap else is_other,
                     place=place,
                 )
@@ -220,7 +220,7 @@ def _summed(story: _FileStory) -> tuple[int, int]:
 
 
 def _patch(story: _FileStory, contents: HeldContents) -> FilePatch:
-    return patch_of(_shown(story.name), _side(story.before, contents), _side(story.after, contents))
+    return patch_of(shown(story.name), _side(story.before, contents), _side(story.after, contents))
 
 
 def _side(image: FileImage | None, contents: HeldContents) -> Side | None:
@@ -242,14 +242,3 @@ def deed_of(before: FileImage | None, after: FileImage | None) -> str:
     if before.hash == after.hash:
         return f"mode {before.mode:o} → {after.mode:o}"
     return "changed" if after.kind == "file" else "leads elsewhere"
-
-
-def _words(by: Sequence[str]) -> str:
-    counts: dict[str, int] = {}
-    for one in by:
-        counts[one] = counts.get(one, 0) + 1
-    return ", ".join(one if count == 1 else f"{count} × {one}" for one, count in counts.items())
-
-
-def _shown(name: str) -> str:
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

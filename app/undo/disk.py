@@ -41,6 +41,14 @@ def signature_of(found: os.stat_result) -> Signature:
     return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_mode
 
 
+def signature_at(place: str) -> Signature | None:
+    """None: it is not there, or not to be looked at."""
+    try:
+        return signature_of(os.lstat(place))
+    except OSError:
+        return None
+
+
 def place_of(root: Path, name: str, real: dict[str, str] | None = None) -> str:
     """The absolute path of a recorded name. `root` is a real path; `real`: folders that were asked for before.
 
@@ -129,13 +137,7 @@ def look(place: str, max_bytes: int, *, reads: bool = True) -> FoundName:
 
 
 def _read(place: str) -> tuple[bytes, os.stat_result]:
-    flags = (
-        os.O_RDONLY
-        | getattr(os, "O_CLOEXEC", 0)
-        | getattr(os, "O_NOFOLLOW", 0)
-        | getattr(os, "O_NONBLOCK", 0)
-    )
-    handle = os.open(place, flags)
+    handle = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(handle, "rb", buffering=0) as file:
         found = os.fstat(handle)
         if not stat_module.S_ISREG(found.st_mode):
@@ -145,11 +147,8 @@ def _read(place: str) -> tuple[bytes, os.stat_result]:
 
 def is_untouched(place: str, signature: Signature | None, *, but_for_names: bool = False) -> bool:
     """Whether a name is still what it was when it was looked at. `but_for_names`: the file may have fewer names."""
-    try:
-        now = signature_of(os.lstat(place))
-    except OSError:
-        return signature is None
-    if but_for_names and signature is not None:
+    now = signature_at(place)
+    if but_for_names and now is not None and signature is not None:
         now = (*now[:3], signature[3], now[4])
     return signature == now
 

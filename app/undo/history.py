@@ -12,6 +12,7 @@ from app.undo.blobs import Missing
 from app.undo.images import (
     Change,
     FileImage,
+    FilesData,
     RestoredData,
     Uncovered,
     as_data,
@@ -101,15 +102,21 @@ def changes_of(entry: Entry, load: Load) -> tuple[tuple[Change, ...], tuple[Unco
         return (), (), ""
     data = files or restored
     assert data is not None
+    changes = changes_in(data, load)
+    if changes is not None:
+        return changes, uncovered, label
+    lost = Uncovered(path=f"{data.total} files", why=f"the list of what {label} changed is not kept any more")
+    return (), (*uncovered, lost), label
+
+
+def changes_in(data: FilesData | RestoredData, load: Load) -> tuple[Change, ...] | None:
+    """None: the list is long, and is not kept any more."""
     if data.more is None:
-        return data.changes, uncovered, label
+        return data.changes
     try:
-        return unpacked(load(data.more)), uncovered, label
+        return unpacked(load(data.more))
     except (Missing, msgspec.DecodeError):
-        lost = Uncovered(
-            path=f"{data.total} files", why=f"the list of what {label} changed is not kept any more"
-        )
-        return (), (*uncovered, lost), label
+        return None
 
 
 def journey(back: Sequence[Entry], forth: Sequence[Entry], load: Load) -> Journey:
@@ -250,11 +257,6 @@ def needed_by(entries: Iterable[Entry], load: Load) -> Iterable[str]:
         data = files or restored
         if data is None:
             continue
-        changes = data.changes
         if data.more is not None:
             yield data.more
-            try:
-                changes = unpacked(load(data.more))
-            except (Missing, msgspec.DecodeError):
-                pass
-        yield from hashes_of(changes)
+        yield from hashes_of(changes_in(data, load) or ())

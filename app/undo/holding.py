@@ -5,22 +5,23 @@ import stat as stat_module
 import time
 from collections.abc import Callable, Iterable
 
+import msgspec
+
 from app.undo.blobs import BlobStore, Missing
-from app.undo.disk import LeftAlone, Signature, look, signature_of
-from app.undo.images import FileImage
+from app.undo.disk import LeftAlone, Signature, look, signature_at, signature_of
+from app.undo.images import FileImage, text_in
 from app.undo.scans import YOUNG_SECONDS, Seen
 
 Put = Callable[[bytes, str | None], str]
 """Keeps a content for this session; raises `OSError`."""
 
 
-class Limits:
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Of one scan."""
 
-    def __init__(self, *, file_bytes: int, all_bytes: int, files: int) -> None:
-        self.file_bytes = file_bytes
-        self.all_bytes = all_bytes
-        self.files = files
+    file_bytes: int
+    all_bytes: int
+    files: int
 
 
 class Holder:
@@ -70,7 +71,7 @@ class Holder:
         try:
             looked = look(place, limits.file_bytes)
         except LeftAlone as problem:
-            return Seen(signature=_signature(place), why=str(problem), is_clean_before=is_clean)
+            return Seen(signature=signature_at(place), why=str(problem), is_clean_before=is_clean)
         if looked.image is None or looked.data is None or looked.signature is None:
             return Seen(is_clean_before=is_clean)
         try:
@@ -91,9 +92,8 @@ class Holder:
         if image is None or image.kind == "link":
             return None
         try:
-            data = self._store.get(image.hash)
-            return None if b"\0" in data[:8192] else data.decode("utf-8")
-        except (Missing, UnicodeDecodeError):
+            return text_in(self._store.get(image.hash))
+        except Missing:
             return None
 
     def forget(self) -> None:
@@ -108,13 +108,6 @@ def _too_much(size: int, files: int, total: int, limits: Limits) -> str:
     if total > limits.all_bytes:
         return f"more than {limits.all_bytes >> 20} MB in all"
     return ""
-
-
-def _signature(place: str) -> Signature | None:
-    try:
-        return signature_of(os.lstat(place))
-    except OSError:
-        return None
 
 
 def _of_folder(place: str, stat: os.stat_result) -> Signature:

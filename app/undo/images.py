@@ -73,6 +73,21 @@ class Change(_Said, frozen=True, kw_only=True):
         return self.path if self.raw is None else os.fsdecode(self.raw)
 
 
+def shown(name: str) -> str:
+    """As people read it, whatever its bytes are."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def text_in(data: bytes) -> str | None:
+    """A content as text; None for what is none."""
+    if b"\0" in data[:8192]:
+        return None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
 def named(name: str) -> dict[str, Any]:
     """How a path stands in a change."""
     try:

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from app.undo.images import FileImage, is_same
+from app.undo.images import FileImage, is_same, shown, text_in
 from tools.edits.diffs import diff_texts
 
 MOST_BYTES = 1 << 20
@@ -109,12 +109,7 @@ def _text(side: Side | None) -> str | None:
     if side is None:
         return ""
     data = side.data or b""
-    if len(data) > MOST_BYTES or b"\0" in data[:8192]:
-        return None
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
+    return None if len(data) > MOST_BYTES else text_in(data)
 
 
 def _no_text(before: Side | None, after: Side | None) -> str:
@@ -144,7 +139,9 @@ _ESCAPES = {
 def _quoted(name: str) -> str:
     """As git writes names that a line cannot hold."""
     raw = name.encode("utf-8", "surrogateescape")
-    is_plain = not any(byte < 0x20 or byte == 0x7F or chr(byte) in '"\\' for byte in raw) and _is_text(raw)
+    is_plain = (
+        not any(byte < 0x20 or byte == 0x7F or chr(byte) in '"\\' for byte in raw) and shown(name) == name
+    )
     if is_plain:
         return name
     out = []
@@ -157,11 +154,3 @@ def _quoted(name: str) -> str:
         else:
             out.append(f"\\{byte:03o}")
     return '"' + "".join(out) + '"'
-
-
-def _is_text(raw: bytes) -> bool:
-    try:
-        raw.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -5,7 +5,8 @@ The default keeps what a person did: a file that is not as the session left it i
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -14,7 +15,7 @@ import msgspec
 from app.undo.blobs import BlobStore, Missing
 from app.undo.disk import FoundName, LeftAlone, folding, look, place_of, spelled_below
 from app.undo.history import FileWay, Journey, Leg, Load, Target
-from app.undo.images import Choice, FileImage, is_same
+from app.undo.images import Choice, FileImage, is_same, shown, text_in
 from app.undo.merging import merge
 from app.values.unable import Unable
 from tools.edits.diffs import diff_texts
@@ -177,19 +178,16 @@ def _step(
     freed: frozenset[str],
 ) -> Step:
     """`freed`: folders that are gone by then."""
-    shown = way.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    by = _words(way.by)
+    path, by = shown(way.name), words_of(way.by)
     try:
         place = place_of(root, way.name, real)
         is_there = not is_exact or spelled_below(str(root), way.name) == way.name
         is_there = is_there and not (place in freed and os.path.isdir(place))  # noqa: PTH112  (as above)
         now = look(place, contents.max_bytes) if is_there else FoundName()
     except LeftAlone as problem:
-        return Step(
-            row=Row(path=shown, state="refused", deed="stays", why=str(problem), by=by), name=way.name
-        )
+        return Step(row=Row(path=path, state="refused", deed="stays", why=str(problem), by=by), name=way.name)
     wanted = way.wanted
-    step = Step(row=Row(path=shown, state="ready", deed="", by=by), name=way.name, place=place, now=now)
+    step = Step(row=Row(path=path, state="ready", deed="", by=by), name=way.name, place=place, now=now)
     step = msgspec.structs.replace(step, wanted=wanted, way=way)
     if is_same(now.image, wanted):
         return _said(step, state="same", deed="stays")
@@ -239,12 +237,9 @@ def _deed(now: FileImage | None, wanted: FileImage | None) -> str:
     return "changes" if now.kind == "file" else "becomes a file again"
 
 
-def _words(by: list[str]) -> str:
-    """`write, 2 edits`: who had changed it, each once."""
-    counts: dict[str, int] = {}
-    for one in by:
-        counts[one] = counts.get(one, 0) + 1
-    return ", ".join(one if count == 1 else f"{count} × {one}" for one, count in counts.items())
+def words_of(by: Sequence[str]) -> str:
+    """`write, 2 × edit`: who had changed it, each once."""
+    return ", ".join(one if count == 1 else f"{count} × {one}" for one, count in Counter(by).items())
 
 
 def _with_renames(steps: list[Step]) -> list[Step]:
@@ -294,12 +289,10 @@ def diff_of(step: Step, contents: HeldContents, *, is_merged: bool = False) -> s
 def _texts(step: Step, contents: HeldContents) -> tuple[str, str] | None:
     now = _content(step.now.image, step, contents)
     then = _content(step.wanted, step, contents)
-    if now is None or then is None or b"\0" in now[:8192] or b"\0" in then[:8192]:
+    if now is None or then is None:
         return None
-    try:
-        return now.decode("utf-8"), then.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
+    before, after = text_in(now), text_in(then)
+    return None if before is None or after is None else (before, after)
 
 
 def _content(image: FileImage | None, step: Step, contents: HeldContents) -> bytes | None:
@@ -344,9 +337,4 @@ def _through(text: str | None, now: FileImage, leg: Leg, contents: HeldContents)
 
 
 def _text(data: bytes | None) -> str | None:
-    if data is None or b"\0" in data[:8192] or len(data) > _MOST_DIFFED:
-        return None
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
+    return None if data is None or len(data) > _MOST_DIFFED else text_in(data)

@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -19,6 +20,7 @@ from app.undo.images import (
     joined,
     named,
     packed,
+    shown,
 )
 from app.undo.ledger import Ledger, LedgerLine
 from app.undo.names import other_names
@@ -27,6 +29,8 @@ from app.undo.plan import HeldContents
 from app.undo.watching import Happened
 from tools.base import FileChange
 from tools.files.mutations import Intent
+
+ListData = TypeVar("ListData", FilesData, RestoredData)
 
 
 class _Call(msgspec.Struct, kw_only=True):
@@ -101,7 +105,7 @@ class Recorder:
                 self.keep(intent.data, intent.after_hash)
             mode = before.mode if before is not None else 0o644
             after = FileImage(hash=intent.after_hash, mode=mode, size=len(intent.data))
-        folders = tuple(folder for folder in intent.new_folders if _is_text(folder))
+        folders = tuple(folder for folder in intent.new_folders if shown(folder) == folder)
         return Change(**named(name), before=before, after=after, folders=folders)
 
     def happened(self, change: FileChange) -> list[tuple[str, FileImage | None]]:
@@ -152,23 +156,21 @@ class Recorder:
             head=heads[-1] if heads else None,
             beside=tuple(sorted({one for call in calls for one in call.beside})),
         )
-        return self.shortened(data)
+        return self.shortened_if_kept(data)
 
-    def shortened(self, data: FilesData) -> FilesData:
-        """A long list is a content of its own."""
-        if len(data.changes) <= MOST_INLINE:
-            return data
-        try:
-            more = self.keep(packed(data.changes))
-        except OSError:
-            return data
-        return msgspec.structs.replace(data, changes=(), more=more, count=len(data.changes))
-
-    def shortened_restore(self, data: RestoredData) -> RestoredData:
+    def shortened(self, data: ListData) -> ListData:
+        """A long list is a content of its own. Raises `OSError`."""
         if len(data.changes) <= MOST_INLINE:
             return data
         more = self.keep(packed(data.changes))
         return msgspec.structs.replace(data, changes=(), more=more, count=len(data.changes))
+
+    def shortened_if_kept(self, data: ListData) -> ListData:
+        """A long line is better than none."""
+        try:
+            return self.shortened(data)
+        except OSError:
+            return data
 
     def told(self, key: str) -> None:
         """It is an entry now."""
@@ -183,11 +185,3 @@ class Recorder:
         if not place.startswith(f"{root}/"):
             return place
         return spelled_below(root, place[len(root) + 1 :])
-
-
-def _is_text(path: str) -> bool:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

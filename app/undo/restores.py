@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from app.sessions.log import SessionLog
-from app.undo.blobs import Missing
 from app.undo.disk import place_of
 from app.undo.history import (
     Journey,
     Target,
+    changes_in,
     journey,
     redo_target,
     settled,
@@ -20,7 +20,7 @@ from app.undo.history import (
     title_at,
     undo_target,
 )
-from app.undo.images import CHOICES, Change, Choice, FilesData, RestoredData, Uncovered, restored_of, unpacked
+from app.undo.images import CHOICES, Change, Choice, FilesData, RestoredData, Uncovered, restored_of
 from app.undo.ledger import LedgerLine
 from app.undo.plan import Plan, plan
 from app.undo.recording import Recorder
@@ -126,7 +126,7 @@ class Restores:
                 image for one in wanted for image in (one.image, one.step.now.image) if image is not None
             ]
             self._recorder.need(image.hash for image in images)
-            announced = self._recorder.shortened_restore(data)
+            announced = self._recorder.shortened(data)
             self._recorder.ledger.begin(LedgerLine(kind="restore", id=data.id, restore=announced))
         except OSError as problem:
             raise Unable(
@@ -135,13 +135,7 @@ class Restores:
             ) from None
         done = carry_out(wanted)
         data = msgspec.structs.replace(data, changes=done.changes, kept=(*kept, *done.kept))
-        return self._shortened(data)
-
-    def _shortened(self, data: RestoredData) -> RestoredData:
-        try:
-            return self._recorder.shortened_restore(data)
-        except OSError:
-            return data  # a long line is better than none
+        return self._recorder.shortened_if_kept(data)
 
     # After a crash
 
@@ -189,12 +183,7 @@ class Restores:
             (found := restored_of(entry)) is not None and found.id == data.id for entry in self._log.entries
         ):
             return msgspec.structs.replace(data, changes=(), more=None, count=0)
-        changes = data.changes
-        if data.more is not None:
-            try:
-                changes = unpacked(self._recorder.contents.load(data.more))
-            except (Missing, msgspec.DecodeError):
-                changes = ()
+        changes = changes_in(data, self._recorder.contents.load) or ()
         self._tidy(changes)
         done = how_far(changes, self._place, str(self._recorder.root))
         is_whole = not any(one.why == "bayou ended before it" for one in done.kept)
@@ -207,7 +196,7 @@ class Restores:
             interrupted=not is_whole,
             is_move=data.is_move and self._log.leaf_id == data.target,
         )
-        return self._shortened(told)
+        return self._recorder.shortened_if_kept(told)
 
     def _place(self, name: str) -> str:
         return place_of(self._recorder.root, name)

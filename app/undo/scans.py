@@ -11,7 +11,7 @@ import msgspec
 
 from app.undo.births import born
 from app.undo.disk import Signature, folding
-from app.undo.images import Change, FileImage, Uncovered, is_same, named
+from app.undo.images import Change, FileImage, Uncovered, is_same, named, shown
 from tools.edits.diffs import diff_texts
 
 YOUNG_SECONDS = 0.05
@@ -99,7 +99,7 @@ async def delta(old: Scan, new: Scan, way: ScanWay) -> Delta:
         if isinstance(original, str):
             why = original
         if why:
-            uncovered.append(Uncovered(path=_shown(name), why=why))
+            uncovered.append(Uncovered(path=shown(name), why=why))
             continue
         was = original if isinstance(original, FileImage) else before.image if before is not None else None
         if original is not None and after.image is not None and isinstance(original, FileImage):
@@ -176,7 +176,7 @@ class _MadeFolders:
         while folder and self._is_new(folder):
             found.insert(0, folder)
             folder = folder.rpartition("/")[0]
-        return tuple(one for one in found if _shown(one) == one)
+        return tuple(one for one in found if shown(one) == one)
 
     def _is_new(self, folder: str) -> bool:
         if folder not in self._known:
@@ -205,7 +205,3 @@ def _change(
         removed=removed,
         folders=folders,
     )
-
-
-def _shown(name: str) -> str:
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -1,13 +1,12 @@
 """The question whether a folder is trusted, asked of a program that speaks for a person (RPC)."""
 
 import asyncio
-import uuid
 from collections.abc import Awaitable, Callable
 
 from app.assembly.build import Assembled
+from app.engine.questions import answer_to
 from app.resources.paths import Paths
 from app.resources.trust import Question, question_for, remember
-from app.values.events import QuestionAsked
 from app.values.unable import FileFault
 from tools.text import spelled_out
 
@@ -55,14 +54,8 @@ class TrustAsked:
         question = await asyncio.to_thread(question_for, self._paths)
         if question.is_empty:
             return
-        answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
         options = (LATER, NO) if question.too_much else (LATER, YES, NO)
-        session.publish_now(
-            QuestionAsked(
-                id=str(uuid.uuid4()), method="select", title=_told(question), options=options, answer=answer
-            )
-        )
-        chosen = await answer
+        chosen = await answer_to(session.publish_now, "select", _told(question), options=options)
         if chosen not in (YES, NO) or chosen not in options:
             return
         await session.wait_until_idle()

@@ -4,17 +4,15 @@ A person's face answers with a reply. A program gets a `select` that any client 
 has to type like a person.
 """
 
-import asyncio
-import uuid
 from typing import Any, Literal
 
 import msgspec
 
 from app.engine.options import SessionOptions
+from app.engine.questions import answer_to
 from app.engine.standing import GateStanding
 from app.engine.telling import Telling
 from app.values.approvals import Approval
-from app.values.events import QuestionAsked
 
 ANSWER_SECONDS = 600.0
 """How long a program has for an answer: nothing waits for ever."""
@@ -78,21 +76,8 @@ class Answering:
         return _reply_of(said, approval)
 
     async def _put(self, method: str, title: str, approval: Approval, **more: Any) -> Any:
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        is_program = self._standing.asks == "program"
-        seconds = self._seconds() if is_program else None
-        self._telling.publish_now(
-            QuestionAsked(
-                id=str(uuid.uuid4()),
-                method=method,
-                title=title,
-                timeout=round(seconds * 1000) if seconds is not None else None,
-                approval=approval,
-                answer=answer,
-                **more,
-            )
-        )
-        said = await asyncio.wait_for(answer, seconds)
+        seconds = self._seconds() if self._standing.asks == "program" else None
+        said = await answer_to(self._telling.publish_now, method, title, seconds, approval=approval, **more)
         if said is not None and self._program == "unknown":
             self._program = "ask"
         return said

@@ -53,22 +53,11 @@ class Brancher:
         `before_moving` is awaited when nothing can stop the move any more but it.
         """
         log = self._conversation.log
-        ancestor = log.common_ancestor(log.leaf_id, target_id)
-        leaving = Moving(
-            target_id=target_id,
-            old_leaf_id=log.leaf_id,
-            common_ancestor_id=ancestor,
-            entries=_below(log.path_to(), ancestor),
-            wish=wish,
-        )
-        opinion = await self._hooks.before_move(leaving)
-        if opinion.is_cancelled:
-            raise MoveStopped("Going there was stopped by an extension.")
+        leaving = self._moving(log.leaf_id, target_id, wish)
+        opinion = await self._opinion(leaving, "Going there was stopped by an extension.")
         wish = opinion.changed(wish)
-        written = None
-        if opinion.summary is not None:
-            written = Written(text=opinion.summary, usage=opinion.usage or Usage())
-        elif wish.summarise and leaving.messages:
+        written = _of_extension(opinion)
+        if written is None and wish.summarise and leaving.messages:
             written = await self._write(leaving.entries, wish)
         await before_moving()
         log.move_leaf(target_id)
@@ -82,29 +71,34 @@ class Brancher:
     async def merge(self, leaf_id: str, wish: Wish) -> BranchSummaryEntry:
         """Summarises another branch into the present one, without leaving it."""
         log = self._conversation.log
-        ancestor = log.common_ancestor(log.leaf_id, leaf_id)
-        merging = Moving(
-            target_id=log.leaf_id,
-            old_leaf_id=leaf_id,
-            common_ancestor_id=ancestor,
-            entries=_below(log.path_to(leaf_id), ancestor),
-            wish=wish,
-        )
+        merging = self._moving(leaf_id, log.leaf_id, wish)
         if not merging.messages:
             raise SummaryFailed("That branch holds nothing that is not in this one.")
-        opinion = await self._hooks.before_move(merging)
-        if opinion.is_cancelled:
-            raise MoveStopped("The merge was stopped by an extension.")
+        opinion = await self._opinion(merging, "The merge was stopped by an extension.")
         wish = opinion.changed(wish)
-        if opinion.summary is not None:
-            written = Written(text=opinion.summary, usage=opinion.usage or Usage())
-        else:
-            written = await self._write(merging.entries, wish)
+        written = _of_extension(opinion) or await self._write(merging.entries, wish)
         entry = self._record(merging, written, opinion)
         if wish.label:
             log.set_label(entry.id, wish.label)
         await self._hooks.after_move(merging, entry)
         return entry
+
+    def _moving(self, old_leaf_id: str | None, target_id: str | None, wish: Wish) -> Moving:
+        log = self._conversation.log
+        ancestor = log.common_ancestor(old_leaf_id, target_id)
+        return Moving(
+            target_id=target_id,
+            old_leaf_id=old_leaf_id,
+            common_ancestor_id=ancestor,
+            entries=_below(log.path_to(old_leaf_id), ancestor),
+            wish=wish,
+        )
+
+    async def _opinion(self, move: Moving, refusal: str) -> MoveOpinion:
+        opinion = await self._hooks.before_move(move)
+        if opinion.is_cancelled:
+            raise MoveStopped(refusal)
+        return opinion
 
     async def _write(self, entries: Sequence[Entry], wish: Wish) -> Written:
         with self.underway.begun() as abort:
@@ -144,6 +138,13 @@ class Brancher:
         stored = self._conversation.log.append(entry)
         assert isinstance(stored, BranchSummaryEntry)
         return stored
+
+
+def _of_extension(opinion: MoveOpinion) -> Written | None:
+    """The summary that it brought."""
+    if opinion.summary is None:
+        return None
+    return Written(text=opinion.summary, usage=opinion.usage or Usage())
 
 
 def _below(path: Sequence[Entry], ancestor_id: str | None) -> tuple[Entry, ...]:

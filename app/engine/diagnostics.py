@@ -277,12 +277,8 @@ def _message(end: DiagnosticsEnd) -> CustomMessage:
     more = count - len(rows)
     if more:
         rows.append(f"({more} more are not shown.)")
-    what = "a new problem" if count == 1 else f"{count} new problems"
-    text = (
-        f"Since your changes the checks of this project report {what}, which was not there before:\n"
-        if count == 1
-        else f"Since your changes the checks of this project report {what}, which were not there before:\n"
-    )
+    what = "a new problem, which was" if count == 1 else f"{count} new problems, which were"
+    text = f"Since your changes the checks of this project report {what} not there before:\n"
     text += "\n".join(rows)
     text += "\n\nMend what your changes caused. What is meant to be so may stay; say so then."
     details = {"problems": to_wire(end.problems), "total": count}

@@ -7,9 +7,10 @@ are in `app.undo`, and come into being with the first change.
 import asyncio
 import os
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -19,7 +20,7 @@ from app.engine.telling import Telling
 from app.engine.whereabouts import Whereabouts
 from app.sessions.errors import SessionReadOnly
 from app.sessions.ids import sidecar
-from app.undo.images import FILES, RESTORED, Choice, FilesData, RestoredData, as_data, unpacked
+from app.undo.images import FILES, RESTORED, Change, Choice, FilesData, RestoredData, as_data, unpacked
 from app.undo.ledger import Ledger, LedgerLine
 from app.undo.place import UndoPlace
 from app.values.entries import CustomEntry
@@ -29,7 +30,7 @@ from tools.base import FileChange
 from tools.files.mutations import Intent
 from tools.operations import CommandLine, LocalFiles
 from tools.running.shell import POSIX_SHELLS
-from tools.running.watching import CommandFiles, WatchedCommand
+from tools.running.watching import CommandEnded, CommandFiles
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from app.undo.opened import OpenedUndo
     from app.undo.plan import Plan
     from app.undo.restores import Restores
-    from app.undo.watching import Happened
 
 
 class OfSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,7 +133,7 @@ class Files:
 
     # Commands
 
-    async def _watch_command(self, call_id: str, tool: str, command: CommandLine) -> WatchedCommand | None:
+    async def _watch_command(self, call_id: str, tool: str, command: CommandLine) -> CommandEnded | None:
         if not self._is_on or not self._options.in_force.settings.undo.commands:
             return None
         if not self._workspace.shell().is_persistent and await asyncio.to_thread(self._only_reads, command):
@@ -144,7 +144,7 @@ class Files:
         except OSError:
             pass  # a disk that takes no line takes no contents either, which is told for each
         await opened.watch.begin(call_id)
-        return _Watched(lambda: self._command_ended(opened, call_id, tool))
+        return partial(self._command_ended, opened, call_id, tool)
 
     def _only_reads(self, command: CommandLine) -> bool:
         """As far as its words tell; in a shell that lasts they may mean what an earlier command defined."""
@@ -159,7 +159,7 @@ class Files:
     async def _command_ended(self, opened: "OpenedUndo", call_id: str, tool: str) -> CommandFiles | None:
         happened = await opened.watch.end(call_id)
         opened.recorder.command_ended(call_id, happened)
-        self._tell_changes(opened, call_id, happened)
+        self._tell_changes(happened.changes, opened.recorder.root, call_id, "command")
         self._told_later(call_id, tool)
         if not happened.changes and not happened.uncovered:
             return None
@@ -170,19 +170,23 @@ class Files:
             uncovered=tuple(f"{one.path} ({one.why})" for one in happened.uncovered),
         )
 
-    def _tell_changes(self, opened: "OpenedUndo", call_id: str, happened: "Happened") -> None:
-        for change in happened.changes:
+    def _tell_changes(
+        self, changes: Iterable[Change], root: Path, id: str, by: Literal["command", "restore"]
+    ) -> None:
+        """`id`: of the call, or of the restore."""
+        for change in changes:
+            before, after = change.before, change.after
             self._workspace.mutations.tell(
                 FileChange(
-                    path=_absolute(opened.recorder.root, change.name),
-                    call_id=call_id,
-                    before_hash=change.before.hash if change.before else None,
-                    after_hash=change.after.hash if change.after else None,
-                    mode_before=change.before.mode if change.before else None,
-                    mode_after=change.after.mode if change.after else None,
+                    path=change.name if change.name.startswith("/") else f"{root}/{change.name}",
+                    call_id=id,
+                    before_hash=before.hash if before else None,
+                    after_hash=after.hash if after else None,
+                    mode_before=before.mode if before else None,
+                    mode_after=after.mode if after else None,
                     added=change.added,
                     removed=change.removed,
-                    by="command",
+                    by=by,
                 )
             )
 
@@ -245,24 +249,10 @@ class Files:
 
     def _tell_restored(self, data: RestoredData) -> None:
         assert self._opened is not None
-        root = self._opened.recorder.root
         changes = data.changes if data.more is None else unpacked(self._opened.store.get(data.more))
         for change in changes:
-            before, after = change.before, change.after
-            self._opened.watch.learn(change.name, after)
-            self._workspace.mutations.tell(
-                FileChange(
-                    path=_absolute(root, change.name),
-                    call_id=data.id,
-                    before_hash=before.hash if before else None,
-                    after_hash=after.hash if after else None,
-                    mode_before=before.mode if before else None,
-                    mode_after=after.mode if after else None,
-                    added=change.added,
-                    removed=change.removed,
-                    by="restore",
-                )
-            )
+            self._opened.watch.learn(change.name, change.after)
+        self._tell_changes(changes, self._opened.recorder.root, data.id, "restore")
 
     # Beginning and end
 
@@ -352,14 +342,6 @@ class Files:
         threading.Thread(target=work, daemon=True, name="bayou-collect").start()
 
 
-class _Watched:
-    def __init__(self, end: Callable[[], Awaitable[CommandFiles | None]]) -> None:
-        self._end = end
-
-    async def ended(self) -> CommandFiles | None:
-        return await self._end()
-
-
 def _with_git(place: UndoPlace | None, workspace: Workspace, revision: str, max_bytes: int) -> "Differences":
     from app.undo.against_git import against_git  # noqa: PLC0415  (when somebody looks at it)
 
@@ -369,10 +351,6 @@ def _with_git(place: UndoPlace | None, workspace: Workspace, revision: str, max_
     return against_git(
         root, home=place.home, may_ask_git=place.may_ask_git, max_bytes=max_bytes, revision=revision
     )
-
-
-def _absolute(root: Path, name: str) -> str:
-    return name if name.startswith("/") else f"{root}/{name}"
 
 
 def _told_of(data: FilesData) -> str:

@@ -166,11 +166,16 @@ def _of_models(path: str, text: str) -> Read:
     for provider, entry in _fields(_object(text).get("providers")).items():
         if key := _written_out(_fields(entry).get("apiKey")):
             found.append(KnownValue(f"{provider}-key", key))
-        for name, said in _fields(_fields(entry).get("headers")).items():
-            value = _written_out(said)
-            if value and (name.lower() == "authorization" or looks_secret(name.replace("-", "_"), value)):
-                found.append(KnownValue(f"{provider}-{name}", value.rpartition(" ")[2]))
+        found += _of_headers(provider, _fields(_fields(entry).get("headers")))
     return tuple(found), ()
+
+
+def _of_headers(owner: str, headers: Mapping[str, Any]) -> Iterator[KnownValue]:
+    """Those that sound secret."""
+    for name, said in headers.items():
+        value = _written_out(said)
+        if value and (name.lower() == "authorization" or looks_secret(name.replace("-", "_"), value)):
+            yield KnownValue(f"{owner}-{name}", value.rpartition(" ")[2])
 
 
 def _of_servers(path: str, text: str) -> Read:
@@ -178,10 +183,7 @@ def _of_servers(path: str, text: str) -> Read:
     found: list[KnownValue] = []
     for server, entry in _fields(_edited(text).get("mcpServers")).items():
         said = {**_fields(_fields(entry).get("env")), **_fields(_fields(entry).get("headers"))}
-        for name, each in said.items():
-            value = "" if "${" in str(each) else _written_out(each)
-            if value and (name.lower() == "authorization" or looks_secret(name.replace("-", "_"), value)):
-                found.append(KnownValue(f"{server}-{name}", value.rpartition(" ")[2]))
+        found += _of_headers(server, {name: each for name, each in said.items() if "${" not in str(each)})
         for field, name in (("clientSecret", "client-secret"), ("privateKey", "private-key")):
             if secret := _written_out(_fields(_fields(entry).get("oauth")).get(field)):
                 found.append(KnownValue(f"{server}-{name}", secret))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from app.agent.queues import Queued, Queues
+from app.agent.queues import Queues
 from app.engine.account import Account
 from app.engine.arriving import CallsArriving
 from app.engine.background import JobResults
@@ -27,7 +27,7 @@ from app.engine.files import Files
 from app.engine.first_question import FirstQuestion
 from app.engine.following import Following
 from app.engine.hooks import Hooks
-from app.engine.jobs import Job, JobTable
+from app.engine.jobs import JobTable
 from app.engine.known_secrets import SecretPlaces
 from app.engine.masked_calls import MaskedCalls
 from app.engine.masking import Masking
@@ -112,7 +112,9 @@ class Machinery:
         choice.subscribe(parts.toolbox.changed)
         self.conversation = Conversation(parts.log)
         self.queues = Queues(
-            mode=options.queue_mode, on_change=self._queues_changed, on_removed=self._never_delivered
+            mode=options.queue_mode,
+            on_change=self._queues_changed,
+            on_removed=lambda message: self.deliveries.dropped(message.id),
         )
         self.account = Account(self.conversation)
         self.deliveries = Deliveries()
@@ -146,7 +148,9 @@ class Machinery:
         self.servers = self._mcp_servers(parts)
         self.shell = UserShell(parts.toolbox.workspace, self.conversation, hooks, self.masking, self.telling)
         self.jobs = JobTable(
-            self._job_ended, self.telling.publish_now, is_waited_for=options.ends_with_answer
+            lambda job: self._job_results.tell(job),
+            self.telling.publish_now,
+            is_waited_for=options.ends_with_answer,
         )
         self.files = self._files(parts)
         parts.toolbox.workspace.spawn_hook = self.permits.watching(parts.toolbox.workspace.spawn_hook)
@@ -404,12 +408,6 @@ class Machinery:
     def _queues_changed(self) -> None:
         texts = self.queues.texts
         self.telling.publish_now(QueueUpdate(steering=texts("steering"), follow_up=texts("follow_up")))
-
-    def _never_delivered(self, message: Queued) -> None:
-        self.deliveries.dropped(message.id)
-
-    async def _job_ended(self, job: Job) -> bool:
-        return await self._job_results.tell(job)
 
     def _file_changed(self, change: FileChange) -> None:
         told = FileChanged(

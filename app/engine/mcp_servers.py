@@ -95,7 +95,8 @@ class McpServers:
         """A person wants it otherwise than it was decided in this session."""
         self._is_stale = False
         """Extensions brought or took away some since: looked at when they are needed, so that a reload ends none."""
-        self._problems: tuple[str, ...] = ()
+        self.problems: tuple[str, ...] = ()
+        """What is wrong with the files as they were read last."""
         self._processes: LocalProcesses | None = None
         self._telling_soon: asyncio.TimerHandle | None = None
 
@@ -114,10 +115,12 @@ class McpServers:
             self._use(self._hub)
         return self._hub
 
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """What is wrong with the files as they were read last."""
-        return self._problems
+    def hub_with(self, name: str) -> "Hub":
+        """The same for who names a server. Raises `Unable` where there are none."""
+        hub = self.hub()
+        if hub is None:
+            raise Unable(f'Server "{name}" not found.\nTip: Run /mcp list to see available servers.')
+        return hub
 
     # Beginning
 
@@ -233,9 +236,9 @@ class McpServers:
         found = self._places.find(self._brought)
         told = tuple(str(problem) for problem in found.problems)
         for text in told:
-            if text not in self._problems:
+            if text not in self.problems:
                 self._telling.warn(text)
-        self._problems = told
+        self.problems = told
         servers = [
             msgspec.structs.replace(config, **self._said.get(config.name, {})) for config in found.servers
         ]
@@ -300,9 +303,7 @@ class McpServers:
 
     def say(self, name: str, *, enabled: bool | None = None, exposure: "Exposure | None" = None) -> None:
         """For this session. Raises `Unable`."""
-        hub = self.hub()
-        if hub is None:
-            raise no_server(name)
+        hub = self.hub_with(name)
         name = hub.server(name).config.name
         said = self._said.setdefault(name, {})
         if enabled is not None:
@@ -359,7 +360,3 @@ class McpServers:
             await self._hub.end()
         if self._processes is not None:
             self._processes.close()
-
-
-def no_server(name: str) -> Unable:
-    return Unable(f'Server "{name}" not found.\nTip: Run /mcp list to see available servers.')

@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from app.engine.mcp_servers import McpServers, no_server
+from app.engine.mcp_servers import McpServers
 from app.values.servers import PromptView, ServerView
 from tools.text import one_line
 
 if TYPE_CHECKING:
     from app.engine.server_changes import ServerChanges
     from app.mcp.entries import Exposure
-    from app.mcp.hub import Hub
     from app.mcp.server import ServerLife
 
 
@@ -31,7 +30,7 @@ class McpVerbs:
         return tuple(map(hub.view, hub.servers)) if hub is not None else ()
 
     def server(self, name: str) -> ServerView:
-        return self._hub(name).view(self._life(name))
+        return self._servers.hub_with(name).view(self._life(name))
 
     def begin(self) -> None:
         """Asks those that nobody has asked yet, beside whatever goes on."""
@@ -43,7 +42,7 @@ class McpVerbs:
 
     async def test(self, name: str) -> ServerView:
         """Connects anew and asks everything."""
-        return await self._hub(name).test(name)
+        return await self._servers.hub_with(name).test(name)
 
     async def restart(self, name: str) -> ServerView:
         """Forgets its failures, too; it is connected when it is needed."""
@@ -117,11 +116,5 @@ class McpVerbs:
 
         return ServerChanges(self._servers)
 
-    def _hub(self, name: str) -> "Hub":
-        hub = self._servers.hub()
-        if hub is None:
-            raise no_server(name)
-        return hub
-
     def _life(self, name: str) -> "ServerLife":
-        return self._hub(name).server(name)
+        return self._servers.hub_with(name).server(name)

@@ -18,7 +18,7 @@ from app.engine.conversation import Conversation
 from app.engine.delivery import Deliveries
 from app.engine.diagnostics import Diagnostics
 from app.engine.files import Files
-from app.engine.hooks import Elsewhere, Hooks
+from app.engine.hooks import Hooks
 from app.engine.intake import Refused, Stayed
 from app.engine.jobs import JobTable
 from app.engine.mcp_servers import McpServers
@@ -38,7 +38,6 @@ from app.values.events import SessionReplaced
 from tools.files.artifacts import Artifacts
 
 SwitchReason = Literal["new", "resume", "fork", "tree", "reload"]
-_ELSEWHERE: dict[str, Elsewhere] = {"new": "new", "resume": "resume", "fork": "fork"}
 
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True):
@@ -189,8 +188,8 @@ class Navigation:
     async def open(self, log: SessionLog, reason: SwitchReason, *, stays: bool = False) -> None:
         """A session acts in its own folder, unless somebody who was asked wants it to go on here (`stays`)."""
         self._readiness.require_idle("Switching sessions")
-        elsewhere = _ELSEWHERE.get(reason)
-        if elsewhere is not None and not await self._hooks.may_leave(elsewhere, log.path):
+        is_elsewhere = reason in ("new", "resume", "fork")
+        if is_elsewhere and not await self._hooks.may_leave(reason, log.path):
             log.close()
             raise Stayed("An extension wants to stay in this session.")
         await self._jobs.close(keep_pinned=True)

@@ -4,8 +4,6 @@ That nothing changes is the gate's doing, whose mode is `read-only` meanwhile, f
 run is not declared.
 """
 
-import asyncio
-import uuid
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +12,7 @@ import msgspec
 from app.engine.conversation import Conversation
 from app.engine.permits import Permits
 from app.engine.plan_entries import ENTRY, is_planned
+from app.engine.questions import answer_to
 from app.engine.requests import Requests
 from app.engine.standing import Asked
 from app.engine.telling import Telling
@@ -22,7 +21,7 @@ from app.engine.toolbox import Toolbox
 from app.permits.decide import Mode
 from app.resources.in_force import InForce
 from app.todos.changes import TodoRefused
-from app.values.events import EntryAppended, PlanModeChanged, PlanProposed, QuestionAsked
+from app.values.events import EntryAppended, PlanModeChanged, PlanProposed
 from app.values.todos import items_of, open_items
 from tools.base import Tool
 
@@ -146,7 +145,14 @@ class Planning:
             return PlanOutcome(
                 text="Nobody can accept a plan here. Give the whole plan as your answer, and end."
             )
-        reply = _reply_of(await self._answer_to(title, plan))
+        said = await answer_to(
+            self._telling.publish_now,
+            "select",
+            f"Plan: {title}\n\n{plan}",
+            options=(ACCEPT, STAY),
+            plan=PlanProposed(title=title, plan=plan),
+        )
+        reply = _reply_of(said)
         if not reply.accepts and reply.remark:
             return PlanOutcome(
                 text=f"The user did not accept it yet. Their words: {reply.remark}\nChange it and propose it again."
@@ -155,20 +161,6 @@ class Planning:
             return PlanOutcome(text="The user did not accept it, and stays in plan mode.", ends_run=True)
         self.end()
         return PlanOutcome(text=await self._accepted(title, plan, reply.plan))
-
-    async def _answer_to(self, title: str, plan: str) -> Any:
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._telling.publish_now(
-            QuestionAsked(
-                id=str(uuid.uuid4()),
-                method="select",
-                title=f"Plan: {title}\n\n{plan}",
-                options=(ACCEPT, STAY),
-                plan=PlanProposed(title=title, plan=plan),
-                answer=answer,
-            )
-        )
-        return await answer
 
     async def _accepted(self, title: str, plan: str, changed: str | None) -> str:
         told = f"The user accepted the plan. Carry it out now; permissions are those of mode {self._permits.mode}."

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from app.engine.mcp_servers import McpServers, ServerPlaces, no_server
+from app.engine.mcp_servers import McpServers, ServerPlaces
 from app.mcp.server_values import ServerValues
 from app.mcp.sign_ins import sign_ins_of
 from app.mcp.writing import name_in, remove_server, say_of
@@ -98,7 +98,4 @@ class ServerChanges:
         return f" ({file})"
 
     def _life(self, name: str) -> "ServerLife":
-        hub = self._servers.hub()
-        if hub is None:
-            raise no_server(name)
-        return hub.server(name)
+        return self._servers.hub_with(name).server(name)

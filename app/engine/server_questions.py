@@ -5,15 +5,14 @@ knows. Where nobody is, the server is told no.
 """
 
 import asyncio
-import uuid
 from collections.abc import Mapping
 from typing import Any, cast
 
 from app.engine.answering import ANSWER_SECONDS
+from app.engine.questions import answer_to
 from app.engine.standing import GateStanding
 from app.engine.telling import Telling
 from app.mcp.asking import WARNING, checked_field, content_of, form_of
-from app.values.events import QuestionAsked
 from app.values.forms import AskedForm, FormField
 
 _CANCELLED: dict[str, Any] = {"action": "cancel"}
@@ -99,18 +98,4 @@ class ServerQuestions:
         return False, None
 
     async def _put(self, method: str, title: str, seconds: float | None, **more: Any) -> Any:
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._telling.publish_now(
-            QuestionAsked(
-                id=str(uuid.uuid4()),
-                method=method,
-                title=title,
-                timeout=round(seconds * 1000) if seconds is not None else None,
-                answer=answer,
-                **more,
-            )
-        )
-        try:
-            return await asyncio.wait_for(answer, seconds)
-        finally:
-            answer.cancel()
+        return await answer_to(self._telling.publish_now, method, title, seconds, **more)

@@ -95,7 +95,7 @@ class Evaluation:
         try:
             report = await self._run_all()
         finally:
-            files = await watched.ended() if watched is not None else None
+            files = await watched() if watched is not None else None
         return msgspec.structs.replace(report, files=files)
 
     async def _run_all(self) -> Report:

@@ -18,7 +18,7 @@ from tools.running.process import BoxFailed, pipe
 from tools.running.rolling import OutputSnapshot, RollingOutput
 from tools.running.shell import ShellSettings, SpawnPlan, prefixed, shell_argv
 from tools.running.shellsession import ShellSession
-from tools.running.watching import CommandFiles, WatchedCommand
+from tools.running.watching import CommandEnded, CommandFiles
 from tools.workspace import Workspace
 
 R = TypeVar("R")
@@ -50,7 +50,7 @@ class RunningCommand:
         workspace: Workspace,
         process: RunningProcess,
         output: RollingOutput,
-        watched: WatchedCommand | None = None,
+        watched: CommandEnded | None = None,
         *,
         command: CommandLine,
         seen: Seen,
@@ -144,7 +144,7 @@ class RunningCommand:
         )
         if not has_survivors:
             self._workspace.running.discard(self._process)
-        files = await _surely(asyncio.ensure_future(self._watched.ended())) if self._watched else None
+        files = await _surely(asyncio.ensure_future(self._watched())) if self._watched else None
         return CommandOutcome(
             exit_code=None if is_timed_out or is_aborted else code,
             is_timed_out=is_timed_out,
@@ -214,7 +214,7 @@ async def start_command(
         )
     except BaseException:
         if watched is not None:
-            await watched.ended()
+            await watched()
         raise
 
 
@@ -229,7 +229,7 @@ async def boxed(
 
 async def watch(
     workspace: Workspace, call_id: str | None, tool: str, command: CommandLine
-) -> WatchedCommand | None:
+) -> CommandEnded | None:
     """Nobody watches what cannot write."""
     if workspace.watch_command is None or call_id is None or (command.box and command.box.kind == "read"):
         return None
@@ -239,7 +239,7 @@ async def watch(
 async def _started(
     workspace: Workspace,
     command: CommandLine,
-    watched: WatchedCommand | None,
+    watched: CommandEnded | None,
     *,
     tool: str,
     extra: dict[str, str] | None,

@@ -60,7 +60,7 @@ async def run_in_terminal(
         hands.close()
         view.close()
         if watched is not None:
-            await watched.ended()
+            await watched()
         raise
     finally:
         os.close(slave)

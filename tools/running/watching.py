@@ -1,7 +1,7 @@
 """What commands do to files is found out by whoever set `Workspace.watch_command`; here is what that is."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -21,13 +21,9 @@ class CommandFiles(msgspec.Struct, frozen=True, kw_only=True):
     """What it may have changed and nobody can put back, with the reason: `build/ (what is in it is not held)`."""
 
 
-class WatchedCommand(Protocol):
-    async def ended(self) -> CommandFiles | None:
-        """Asked once, when the command has ended. None: nothing was changed."""
-        ...
-
-
-WatchCommand = Callable[[str, str, CommandLine], Awaitable[WatchedCommand | None]]
+CommandEnded = Callable[[], Awaitable[CommandFiles | None]]
+"""Asked once, when the command has ended. None: nothing was changed."""
+WatchCommand = Callable[[str, str, CommandLine], Awaitable[CommandEnded | None]]
 """Asked before a command starts: the call that it belongs to, the tool, what is run. None: nobody watches."""
 
 

@@ -22,8 +22,9 @@ def texts_of(value: Any, *, names: bool = False) -> Iterator[str]:
             if names:
                 waiting += fields
         elif isinstance(one, list | tuple):
-            rows = cast("list[Any]", one)
-            waiting += [each for each in reversed(rows) if type(each) not in _WITHOUT_TEXT]
+            for each in reversed(cast("list[Any]", one)):
+                if type(each) not in _WITHOUT_TEXT:
+                    waiting.append(each)
         elif isinstance(one, msgspec.Struct):
             waiting.append(msgspec.to_builtins(one))
 

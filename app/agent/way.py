@@ -24,7 +24,7 @@ caller: `app.agent.calls` for those of an answer, `app.engine.nested` for those 
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Protocol
 
@@ -158,7 +158,10 @@ class Way:
 
             gate = partial(self._gate, tool=tool, beside=look)
             for ask in (self._hooks.before_tool, gate):
-                verdict = await _asked(ask(call, shown, self._parent_id))
+                try:
+                    verdict = await ask(call, shown, self._parent_id)
+                except BaseException as problem:  # noqa: BLE001  (foreign code; not even its SystemExit ends the loop)
+                    verdict = _closed(problem)
                 if verdict.is_blocked:
                     return self._masks.progress(_blocked(verdict))  # the words of whoever says no
                 if verdict.arguments is not None:
@@ -251,18 +254,13 @@ class Way:
             return msgspec.structs.replace(result, details=details)
 
 
-async def _asked(question: Coroutine[Any, Any, Verdict]) -> Verdict:
+def _closed(problem: BaseException) -> Verdict:
     """A gate that fails is a closed gate; one that waits (for a person, say) ends with the run."""
-    try:
-        return await question
-    except asyncio.CancelledError as problem:
-        if is_being_cancelled():
-            raise
-        reason = in_words(problem)
-    except BaseException as problem:  # noqa: BLE001  (foreign code; not even its SystemExit ends the loop)
-        reason = in_words(problem)
+    if isinstance(problem, asyncio.CancelledError) and is_being_cancelled():
+        raise problem
     return Verdict(
-        is_blocked=True, reason=f"Tool execution was blocked: the check before it failed: {reason}"
+        is_blocked=True,
+        reason=f"Tool execution was blocked: the check before it failed: {in_words(problem)}",
     )
 
 

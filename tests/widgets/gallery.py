@@ -178,7 +178,8 @@ def on_screen(make: Callable[[], Screen[Any]]) -> Callable[[str], Host]:
 
 
 def editing(editor: PromptEditor) -> None:
-    editor.surface.set_border_state("high", False, RuleWords("bash make test", "12 s", "◐", "esc stops"))
+    editor.surface.show_thinking("high")
+    editor.surface.show_told(RuleWords("bash make test", "12 s", "◐", "esc stops"))
     editor.insert("Look at ")
     editor.attach(
         Attachment(name="shot.png", mime_type="image/png", byte_count=48_000, width=800, height=600)

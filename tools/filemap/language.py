@@ -81,7 +81,7 @@ class FoundSymbol(msgspec.Struct, gc=False):
     """First byte."""
     start_row: int
     end_row: int
-    """RowCount count from 0."""
+    """Rows count from 0."""
     parent: int = -1
     signature: str = ""
     modifiers: tuple[str, ...] = ()

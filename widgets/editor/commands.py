@@ -86,17 +86,11 @@ def transpose_words(model: EditorModel) -> None:
 
 
 def delete_backward(model: EditorModel) -> None:
-    if (on := selected(model)) is not None:
-        model.rub(*on)
-        return
-    model.rub(_left(model), model.cursor)
+    model.rub(*(selected(model) or (_left(model), model.cursor)))
 
 
 def delete_forward(model: EditorModel) -> None:
-    if (on := selected(model)) is not None:
-        model.rub(*on)
-        return
-    model.rub(model.cursor, _right(model))
+    model.rub(*(selected(model) or (model.cursor, _right(model))))
 
 
 def kill_word_backward(model: EditorModel) -> None:

@@ -79,6 +79,7 @@ def boundary_before(line: str, at: int) -> int:
 
 
 def boundary_after(line: str, at: int) -> int:
+    """The end of the character that begins at or spans `at`."""
     if at >= len(line):
         return len(line)
     if line.isascii():
@@ -91,18 +92,7 @@ def boundary_after(line: str, at: int) -> int:
 
 def snap(line: str, at: int) -> int:
     """The first boundary from `at` on."""
-    if at <= 0:
-        return 0
-    if at >= len(line):
-        return len(line)
-    if line.isascii():
-        return at
-    for grapheme in graphemes(line):
-        if grapheme.start >= at:
-            return grapheme.start
-        if grapheme.end > at:
-            return grapheme.end
-    return len(line)
+    return boundary_after(line, at - 1) if at > 0 else 0
 
 
 def measured(line: str, chip_cells: Callable[[str], int]) -> list[Grapheme]:

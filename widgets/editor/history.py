@@ -13,17 +13,13 @@ class History:
     def __init__(self, entries: Iterable[UnsentPrompt] = (), size: int = SIZE) -> None:
         self.size = size
         """How many are kept."""
-        self.entries: list[UnsentPrompt] = []
-        self._at: int | None = None
-        self._unsent = UnsentPrompt()
-        for entry in entries:
-            self.add(entry)
+        self.replace(entries)
 
     def replace(self, entries: Iterable[UnsentPrompt]) -> None:
         """Other prompts, newest last; one begins anew at the newest."""
-        self.entries = []
+        self.entries: list[UnsentPrompt] = []
         self._unsent = UnsentPrompt()
-        self._at = None
+        self._at: int | None = None
         for entry in entries:
             self.add(entry)
 

@@ -42,6 +42,10 @@ def _editing(command: Command, *, needs_text: bool) -> Callable[[PromptKeyboard]
     return lambda keyboard: keyboard.edit(command, needs_text=needs_text)
 
 
+def _selecting(move: Command) -> Callable[[PromptKeyboard], object]:
+    return lambda keyboard: keyboard.select(move)
+
+
 KEYS: KeyTable[PromptKeyboard] = KeyTable(
     Key("tui.input.submit", "enter", "Send", PromptKeyboard.submit),
     Key(
@@ -109,43 +113,33 @@ KEYS: KeyTable[PromptKeyboard] = KeyTable(
         moves=True,
         needs_text_in_line=True,
     ),
-    Key(
-        "tui.editor.selectLeft",
-        "shift+left",
-        "Select to the left",
-        lambda keys: keys.select(commands.move_left),
-    ),
-    Key(
-        "tui.editor.selectRight",
-        "shift+right",
-        "Select to the right",
-        lambda keys: keys.select(commands.move_right),
-    ),
+    Key("tui.editor.selectLeft", "shift+left", "Select to the left", _selecting(commands.move_left)),
+    Key("tui.editor.selectRight", "shift+right", "Select to the right", _selecting(commands.move_right)),
     Key("tui.editor.selectUp", "shift+up", "Select a row up", lambda keys: keys.select(rows=-1)),
     Key("tui.editor.selectDown", "shift+down", "Select a row down", lambda keys: keys.select(rows=1)),
     Key(
         "tui.editor.selectWordLeft",
         "ctrl+shift+left,alt+shift+left",
         "Select a word to the left",
-        lambda keys: keys.select(commands.move_word_left),
+        _selecting(commands.move_word_left),
     ),
     Key(
         "tui.editor.selectWordRight",
         "ctrl+shift+right,alt+shift+right",
         "Select a word to the right",
-        lambda keys: keys.select(commands.move_word_right),
+        _selecting(commands.move_word_right),
     ),
     Key(
         "tui.editor.selectLineStart",
         "shift+home",
         "Select to the line's start",
-        lambda keys: keys.select(commands.move_line_start),
+        _selecting(commands.move_line_start),
     ),
     Key(
         "tui.editor.selectLineEnd",
         "shift+end",
         "Select to the line's end",
-        lambda keys: keys.select(commands.move_line_end),
+        _selecting(commands.move_line_end),
     ),
     TextKey("tui.editor.transpose", "alt+comma", "Swap the characters around the cursor", commands.transpose),
     TextKey(

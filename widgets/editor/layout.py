@@ -4,15 +4,17 @@ Word wrap by character; the last column of the width is kept free for the caret,
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import accumulate
+from operator import attrgetter
 from typing import NamedTuple
 
 from widgets.editor.graphemes import TAB, Grapheme, boundary_before, graphemes, is_chip, width
 
 Span = tuple[int, int]
+_START = attrgetter("start")
 
 
 class LaidRow(NamedTuple):
@@ -60,10 +62,10 @@ def _wrap_slowly(line: str, room: int, chip_cells: Callable[[str], int]) -> list
         elif after_blank > start:
             cut = after_blank
         else:
-            cut = max(first, cells[_index_at(cells, start)].end)
+            cut = max(first, cells[bisect_left(cells, start, key=_START)].end)
         spans.append((start, cut))
         start, column, after_blank = cut, 0, -1
-        index = _index_at(cells, start)
+        index = bisect_left(cells, start, key=_START)
     spans.append((start, len(line)))
     return spans
 
@@ -75,17 +77,6 @@ def _size(grapheme: Grapheme, line: str, column: int, room: int, chip_cells: Cal
     if is_chip(char):
         return min(room, chip_cells(char))
     return grapheme.cells
-
-
-def _index_at(cells: list[Grapheme], start: int) -> int:
-    low, high = 0, len(cells)
-    while low < high:
-        middle = (low + high) // 2
-        if cells[middle].start < start:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 class Layout:

@@ -15,7 +15,7 @@ from textual.widget import Widget
 from widgets import caret
 from widgets.editor.keys import TEXT_KEYS
 from widgets.editor.model import EditorModel
-from widgets.editor.own_keys import do_own_key
+from widgets.editor.own_keys import do_own_key, take
 from widgets.editor.paste import clean
 from widgets.line import Line, cells
 
@@ -81,9 +81,7 @@ class LineInput(Widget, can_focus=True):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         if self.has_focus:
-            column, at = self._scrolled()
-            del column
-            caret.place(self, cells(self.mark) + at, 0)
+            caret.place(self, cells(self.mark) + self._scrolled()[1], 0)
         return super().render_lines(crop)
 
     def _shown(self) -> str:
@@ -103,10 +101,10 @@ class LineInput(Widget, can_focus=True):
         line = Line(self.size.width, self.rich_style)
         line.add(self.mark, self.get_component_rich_style("line-input--mark"))
         text, at = self._scrolled()
-        if not self.model.text:
-            line.add(self.placeholder, self.get_component_rich_style("line-input--placeholder"))
-        else:
+        if self.model.text:
             line.add(text)
+        else:
+            line.add(self.placeholder, self.get_component_rich_style("line-input--placeholder"))
         strip = line.strip()
         if self.has_focus and caret.is_drawn(self):
             place = min(cells(self.mark) + at, self.size.width - 1)
@@ -123,16 +121,14 @@ class LineInput(Widget, can_focus=True):
 
     async def on_key(self, event: events.Key) -> None:
         if event.character is not None and event.is_printable:
-            event.stop()
-            event.prevent_default()
+            take(event)
             self.model.type(clean(event.character))
             self._changed()
         else:
             await do_own_key(self, event)
 
     def on_paste(self, event: events.Paste) -> None:
-        event.stop()
-        event.prevent_default()
+        take(event)
         self.model.insert(" ".join(clean(event.text[:20_000]).split("\n")).strip())
         self._changed()
 

@@ -6,6 +6,12 @@ from textual.widget import Widget
 from widgets.textual_inside import own_bindings
 
 
+def take(event: events.Event) -> None:
+    """It goes nowhere else."""
+    event.stop()
+    event.prevent_default()
+
+
 async def do_own_key(widget: Widget, event: events.Key) -> bool:
     """Does what a key is bound to on this very widget, at once; False: it is not the widget's key.
 
@@ -14,7 +20,6 @@ async def do_own_key(widget: Widget, event: events.Key) -> bool:
     """
     for binding in own_bindings(widget, event.key):
         if not binding.priority and await widget.app.run_action(binding.action, widget):
-            event.stop()
-            event.prevent_default()
+            take(event)
             return True
     return False

@@ -22,7 +22,7 @@ from widgets.editor.images import image_file
 from widgets.editor.keyboard import Popup, PromptKeyboard
 from widgets.editor.keys import KEYS
 from widgets.editor.model import EditorModel
-from widgets.editor.own_keys import do_own_key
+from widgets.editor.own_keys import do_own_key, take
 from widgets.editor.painting import COMPONENTS
 from widgets.editor.paste import (
     CHIP_LINES,
@@ -55,21 +55,17 @@ class PromptEditor(Widget, can_focus=True):
         *,
         placeholder: str = "",
         history: Iterable[UnsentPrompt] = (),
-        history_size: int = 1000,
-        padding_x: int = 0,
-        paste_chip_lines: int = CHIP_LINES,
         id: str | None = None,
-        classes: str | None = None,
     ) -> None:
-        super().__init__(id=id, classes=classes)
+        super().__init__(id=id)
         self.model = EditorModel()
-        self.surface = Surface(self, self.model, placeholder=placeholder, padding_x=padding_x)
-        self.history = History(history, history_size)
+        self.surface = Surface(self, self.model, placeholder=placeholder)
+        self.history = History(history)
         self.keyboard = PromptKeyboard(self)
         self.popup: Popup | None = None
         self.follows_up: Callable[[], bool] = lambda: False
         """While the agent works Alt+Enter means a follow-up and not a new line."""
-        self.paste_chip_lines = paste_chip_lines
+        self.paste_chip_lines = CHIP_LINES
         """A paste with more lines becomes a chip."""
         self._seen_version = self.model.version
 
@@ -197,28 +193,24 @@ class PromptEditor(Widget, can_focus=True):
     async def on_key(self, event: events.Key) -> None:
         character = event.character
         if self.keyboard.vi.hears(event):
-            event.stop()
-            event.prevent_default()
+            take(event)
             return
         if character is not None and event.is_printable:
-            event.stop()
-            event.prevent_default()
+            take(event)
             self.keyboard.write(clean(character))
             return
         if self.keyboard.is_jumping:
             self.keyboard.wait_no_longer()
             self.refresh()
             if event.key == "escape":
-                event.stop()
-                event.prevent_default()
+                take(event)
                 return
         await do_own_key(self, event)
         if self.keyboard.vi.told:
             self.keyboard.vi.show()
 
     async def on_paste(self, event: events.Paste) -> None:
-        event.stop()
-        event.prevent_default()
+        take(event)
         paths = dropped_images(event.text)
         if paths:
             self.run_worker(_attach_dropped(self, paths, event.text), exit_on_error=False)

@@ -12,7 +12,7 @@ from widgets.editor.painting import MARK_CELLS, EditorLook, RuleWords, draw_row,
 
 
 class Surface:
-    def __init__(self, widget: Widget, model: EditorModel, *, placeholder: str, padding_x: int) -> None:
+    def __init__(self, widget: Widget, model: EditorModel, *, placeholder: str) -> None:
         self._widget = widget
         self._model = model
         self.placeholder = placeholder
@@ -20,7 +20,7 @@ class Surface:
         """How much of the screen's height the text may take before it scrolls."""
         self.hint = ""
         """What the editor waits for, in the lower rule."""
-        self._padding_x = padding_x
+        self._padding_x = 0
         self._blinks = False
         self._is_bar = False
         self._layout = Layout()
@@ -28,25 +28,14 @@ class Surface:
         self._goal: int | None = None
         """The cell that moving from row to row goes for."""
         self._thinking = "off"
-        self._is_shell = False
         self._told = RuleWords()
         self._look: EditorLook | None = None
 
     # -- what is told of it --------------------------------------------------------------------------------
 
-    def set_border_state(
-        self,
-        thinking_level: str | None = None,
-        is_shell_mode: bool | None = None,
-        told: RuleWords | None = None,
-    ) -> None:
-        """What the rules tell: the level by their colour, shell mode likewise, what is under way in the upper one."""
-        if thinking_level is not None:
-            self._thinking = thinking_level
-        if is_shell_mode is not None:
-            self._is_shell = is_shell_mode
-        if told is not None:
-            self._told = told
+    def show_thinking(self, level: str) -> None:
+        """The rules tell the level by their colour."""
+        self._thinking = level
         self._widget.refresh()
 
     def show_told(self, told: RuleWords) -> None:
@@ -204,6 +193,6 @@ class Surface:
     def _rule_key(self) -> str:
         if not self._widget.has_focus:
             return "resting"
-        if self._is_shell or self._model.lines[0].startswith(("!", "$ ", "$$ ")):
+        if self._model.lines[0].startswith(("!", "$ ", "$$ ")):
             return "shell"
         return f"thinking-{self._thinking}"

@@ -232,7 +232,7 @@ class StatusLines:
 
     def _show_rule(self) -> None:
         session, surface = self._session, self._editor.surface
-        surface.set_border_state(thinking_level=session.state.thinking)
+        surface.show_thinking(session.state.thinking)
         surface.show_told(self._rule())
         self._keep_beating()
 

@@ -35,7 +35,7 @@ def source_lines(source: bytes, watch: Deadline) -> Iterator[tuple[int, int, byt
 
 
 class RowCount:
-    """RowCount of places in a source: asked from top to bottom, so that its lines are counted once."""
+    """Rows of places in a source: asked from top to bottom, so that its lines are counted once."""
 
     def __init__(self, source: bytes) -> None:
         self._source = source

@@ -18,7 +18,7 @@ _WITH_CHAR = frozenset("rmq@")
 DEEDS = frozenset((*"xXsSDCYpPJ~uiaIAoOvV.", "\x12", "gJ", "gi", "gv"))
 """Commands that are whole by themselves."""
 REGISTERS = frozenset('abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"-_')
-SHORT = {"x": "dl", "X": "dh", "s": "cl", "D": "d$", "C": "c$"}
+SHORT = {"x": "dl", "X": "dh", "s": "cl", "D": "d$", "C": "c$", "S": "cc", "Y": "yy"}
 """What is another way to write an operator and its motion."""
 
 

@@ -21,6 +21,8 @@ Fed = Literal["done", "open", "older", "newer", "record", "play"]
 business of whoever feeds the keys."""
 _SEARCHES = frozenset("/?nN*#")
 _INTO_INSERT = frozenset("iaIAoOCSs") | {"gi"}
+_ON_SELECTION = {**{short: long[0] for short, long in SHORT.items()}, "u": "gu", "U": "gU", "~": "g~"}
+"""Which operator a deed is where something is selected."""
 
 
 class _Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -185,9 +187,10 @@ class ViMode:
                 changes.swap_case(model, said.times)
             case "J" | "gJ":
                 return changes.join(model, row, row + max(1, said.times - 1), has_blank=said.verb == "J")
-            case "i" | "gi":
-                if said.verb == "gi":
-                    model.move_to(self._written_from)
+            case "i":
+                pass
+            case "gi":
+                model.move_to(self._written_from)
             case "a":
                 model.move_to(self._walker.right_of_cursor())
             case "I":
@@ -203,10 +206,7 @@ class ViMode:
 
     def _operate(self, said: Spoken) -> bool:
         """An operator with its motion, or what is short for one."""
-        if said.verb in ("S", "Y"):
-            verb = "c" if said.verb == "S" else "y"
-            said = msgspec.structs.replace(said, verb=verb, motion=verb)
-        elif said.verb in SHORT:
+        if said.verb in SHORT:
             verb, motion = SHORT[said.verb]
             said = msgspec.structs.replace(said, verb=verb, motion=motion)
         on = self._walker.stretch(said)
@@ -301,8 +301,7 @@ class ViMode:
     def _select(self, said: Spoken) -> None:
         model = self._model
         if not said.verb:
-            mark = self._walker.extend(said, model.mark)
-            model.mark = mark
+            model.mark = self._walker.extend(said, model.mark)
         elif said.verb in ("v", "V"):
             mode: Mode = "visual" if said.verb == "v" else "visual line"
             if mode == self.mode:
@@ -326,29 +325,12 @@ class ViMode:
             is_linewise=mode == "visual line" or said.verb in tuple("SYXDC"),
         )
         goes_beyond = max(model.mark or model.cursor, model.cursor)[1] >= len(model.lines[on.end[0]])
-        if (
-            (self._walker.goes_to_ends or goes_beyond)
-            and not on.is_linewise
-            and on.end[0] + 1 < len(model.lines)
-        ):
-            on = Stretch(
-                on.start, (on.end[0] + 1, 0)
-            )  # what goes behind the last character takes the line's end too
+        takes_line_end = self._walker.goes_to_ends or goes_beyond
+        if takes_line_end and not on.is_linewise and on.end[0] + 1 < len(model.lines):
+            on = Stretch(on.start, (on.end[0] + 1, 0))  # behind the last character it is taken too
         if on.is_linewise:
             on = Stretch((on.start[0], 0), (on.end[0], len(model.lines[on.end[0]])), is_linewise=True)
-        verb = {
-            "x": "d",
-            "X": "d",
-            "D": "d",
-            "s": "c",
-            "S": "c",
-            "C": "c",
-            "Y": "y",
-            "u": "gu",
-            "U": "gU",
-            "~": "g~",
-        }
-        said = msgspec.structs.replace(said, verb=verb.get(said.verb, said.verb))
+        said = msgspec.structs.replace(said, verb=_ON_SELECTION.get(said.verb, said.verb))
         self._leave_visual()
         change = _Change(
             said=said,

@@ -48,11 +48,9 @@ class Walker:
             self._model.move_to(target.place)
             if said.motion in _JUMPS:
                 self._model.marks.set("`", at)
-        self._goal = goal if said.motion in ("j", "k", "gj", "gk") else None
-        if said.motion in ("j", "k", "gj", "gk") and goal is None:
-            self._goal = self._from
-        if said.motion == "$":
-            self._goal = _FAR
+        self._goal = _FAR if said.motion == "$" else None
+        if said.motion in ("j", "k", "gj", "gk"):
+            self._goal = self._from if goal is None else goal
         row, column = self._model.cursor
         came = (row, min(column, last_column(self._model.lines[row])))
         return target is not None and (said.motion not in _STEPS or came != at)
@@ -64,24 +62,18 @@ class Walker:
     def extend(self, said: Spoken, mark: Position | None) -> Position | None:
         """In visual mode: moves the cursor, and gives the other end."""
         if len(said.motion) == 2 and said.motion[0] in "ia":
-            on = text_object(
-                self._model.lines,
-                self._model.cursor,
-                said.motion[1],
-                is_around=said.motion[0] == "a",
-                count=said.times,
-            )
+            on = self._object(said)
             if on is None or (on.start == on.end and not on.is_linewise):
                 return mark
             end = places.before(self._model.lines, on.end) if not on.is_linewise else on.end
             self._model.move_to(end or on.end)
-            return (
-                min(mark, on.start)
-                if mark is not None and mark < self._model.cursor and mark != on.start
-                else on.start
-            )
+            return min(mark, on.start) if mark is not None and mark < self._model.cursor else on.start
         self.move(said)
         return mark
+
+    def _object(self, said: Spoken) -> Stretch | None:
+        lines, at, (how, name) = self._model.lines, self._model.cursor, said.motion
+        return text_object(lines, at, name, is_around=how == "a", count=said.times)
 
     def stretch(self, said: Spoken) -> Stretch | None:
         """What an operator takes."""
@@ -92,7 +84,7 @@ class Walker:
                 return None
             return _of_lines(lines, at[0], min(last, len(lines) - 1))
         if len(said.motion) == 2 and said.motion[0] in "ia":
-            return text_object(lines, at, said.motion[1], is_around=said.motion[0] == "a", count=said.times)
+            return self._object(said)
         if said.verb == "c" and said.motion in ("w", "W") and (on := self._changed_word(said)) is not None:
             return on
         target = self._target(said)

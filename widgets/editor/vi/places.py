@@ -3,7 +3,7 @@
 A place is (line, index in the line). An empty line has one; the end of a line is a place for changes only.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from widgets.editor.graphemes import boundary_after, boundary_before, is_chip
@@ -11,6 +11,7 @@ from widgets.editor.model import Position
 from widgets.editor.words import is_word
 
 Lines = Sequence[str]
+Step = Callable[[Lines, Position], Position | None]
 Kind = object
 """What a character counts as; equal ones in a row are a word."""
 BLANK, EMPTY, WORD, OTHER = "blank", "empty", "word", "other"
@@ -76,28 +77,21 @@ def kind_at(lines: Lines, at: Position, *, is_big: bool) -> Kind:
 def next_word(lines: Lines, at: Position, *, is_big: bool) -> Position:
     """The start of the next word or the next empty line; behind the text where there is none."""
     kind = kind_at(lines, at, is_big=is_big)
-    place: Position | None = at
     if kind in (BLANK, EMPTY):
         place = after(lines, at)
     else:
-        while place is not None and place[0] == at[0] and kind_at(lines, place, is_big=is_big) == kind:
-            place = after(lines, place)
-    while place is not None and kind_at(lines, place, is_big=is_big) == BLANK:
-        place = after(lines, place)
+        place = after(lines, run_end(lines, at, is_big=is_big))
+    place = _over(lines, place, after, (BLANK,), is_big=is_big)
     return place if place is not None else (len(lines) - 1, len(lines[-1]))
 
 
 def word_before(lines: Lines, at: Position, *, is_big: bool) -> Position:
-    place = before(lines, at)
-    while place is not None and kind_at(lines, place, is_big=is_big) == BLANK:
-        place = before(lines, place)
+    place = _over(lines, before(lines, at), before, (BLANK,), is_big=is_big)
     return run_start(lines, place, is_big=is_big) if place is not None else (0, 0)
 
 
 def word_end(lines: Lines, at: Position, *, is_big: bool) -> Position:
-    place = after(lines, at)
-    while place is not None and kind_at(lines, place, is_big=is_big) in (BLANK, EMPTY):
-        place = after(lines, place)
+    place = _over(lines, after(lines, at), after, (BLANK, EMPTY), is_big=is_big)
     if place is None:
         return len(lines) - 1, last_column(lines[-1])
     return run_end(lines, place, is_big=is_big)
@@ -110,29 +104,35 @@ def end_before(lines: Lines, at: Position, *, is_big: bool) -> Position:
         place = before(lines, place) if place is not None else None
     elif kind_at(lines, at, is_big=is_big) == EMPTY:
         place = before(lines, at)
-    while place is not None and kind_at(lines, place, is_big=is_big) == BLANK:
-        place = before(lines, place)
-    return place if place is not None else (0, 0)
+    return _over(lines, place, before, (BLANK,), is_big=is_big) or (0, 0)
 
 
 def run_start(lines: Lines, at: Position, *, is_big: bool) -> Position:
     """Where the characters of one kind begin in the line."""
-    kind = kind_at(lines, at, is_big=is_big)
-    while (place := before(lines, at)) is not None and place[0] == at[0]:
-        if kind_at(lines, place, is_big=is_big) != kind:
-            break
-        at = place
-    return at
+    return _run(lines, at, before, is_big=is_big)
 
 
 def run_end(lines: Lines, at: Position, *, is_big: bool) -> Position:
     """The last of the characters of one kind."""
+    return _run(lines, at, after, is_big=is_big)
+
+
+def _run(lines: Lines, at: Position, step: Step, *, is_big: bool) -> Position:
     kind = kind_at(lines, at, is_big=is_big)
-    while (place := after(lines, at)) is not None and place[0] == at[0]:
+    while (place := step(lines, at)) is not None and place[0] == at[0]:
         if kind_at(lines, place, is_big=is_big) != kind:
             break
         at = place
     return at
+
+
+def _over(
+    lines: Lines, place: Position | None, step: Step, kinds: Sequence[Kind], *, is_big: bool
+) -> Position | None:
+    """The first place that is of none of these kinds."""
+    while place is not None and kind_at(lines, place, is_big=is_big) in kinds:
+        place = step(lines, place)
+    return place
 
 
 def times(step: Callable[[Position], Position], at: Position, count: int) -> Position:
@@ -220,28 +220,28 @@ def matching(lines: Lines, at: Position) -> Position | None:
 
 def closing(lines: Lines, at: Position, begin: str, close: str) -> Position | None:
     """The closing bracket from a place on that is not that of another pair."""
-    depth = 0
-    for row in range(at[0], len(lines)):
-        line = lines[row]
-        for column in range(at[1] if row == at[0] else 0, len(line)):
-            if line[column] == begin:
-                depth += 1
-            elif line[column] == close:
-                if not depth:
-                    return row, column
-                depth -= 1
-    return None
+    rows = range(at[0], len(lines))
+    return _unpaired(
+        lines, ((row, range(at[1] if row == at[0] else 0, len(lines[row]))) for row in rows), begin, close
+    )
 
 
 def opening(lines: Lines, at: Position, begin: str, close: str) -> Position | None:
     """The opening bracket before a place that is not that of another pair."""
+    rows = range(at[0], -1, -1)
+    ends = ((row, at[1] if row == at[0] else len(lines[row])) for row in rows)
+    return _unpaired(lines, ((row, range(end - 1, -1, -1)) for row, end in ends), close, begin)
+
+
+def _unpaired(lines: Lines, ways: Iterable[tuple[int, range]], other: str, wanted: str) -> Position | None:
+    """The first bracket on these ways, a row and its columns each, to which none of the others there belongs."""
     depth = 0
-    for row in range(at[0], -1, -1):
+    for row, columns in ways:
         line = lines[row]
-        for column in range((at[1] if row == at[0] else len(line)) - 1, -1, -1):
-            if line[column] == close:
+        for column in columns:
+            if line[column] == other:
                 depth += 1
-            elif line[column] == begin:
+            elif line[column] == wanted:
                 if not depth:
                     return row, column
                 depth -= 1

@@ -182,23 +182,23 @@ class EditorModel:
         self.settle()
 
     def undo(self) -> None:
-        if self._undo:
-            unit = self._undo.pop()
-            for edit in reversed(unit.edits):
-                self._apply(edit.start, end_of(edit.start, edit.inserted), edit.removed)
-            self._redo.append(unit)
-            self._stand_anew(unit.before)
+        if not self._undo:
+            return
+        unit = self._undo.pop()
+        for edit in reversed(unit.edits):
+            self._apply(edit.start, end_of(edit.start, edit.inserted), edit.removed)
+        self._redo.append(unit)
+        self.cursor, self.mark, self._group = unit.before, None, None
+        self.settle()
 
     def redo(self) -> None:
-        if self._redo:
-            unit = self._redo.pop()
-            for edit in unit.edits:
-                self._apply(edit.start, end_of(edit.start, edit.removed), edit.inserted)
-            self._undo.append(unit)
-            self._stand_anew(unit.after)
-
-    def _stand_anew(self, place: Position) -> None:
-        self.cursor, self.mark, self._group = place, None, None
+        if not self._redo:
+            return
+        unit = self._redo.pop()
+        for edit in unit.edits:
+            self._apply(edit.start, end_of(edit.start, edit.removed), edit.inserted)
+        self._undo.append(unit)
+        self.cursor, self.mark, self._group = unit.after, None, None
         self.settle()
 
     # -- moving --------------------------------------------------------------------------------------------

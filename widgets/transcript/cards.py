@@ -1,5 +1,6 @@
 """The blocks of a tool's card as leaves: each kind of result has its own drawing."""
 
+from collections.abc import Callable, Iterable
 from typing import NamedTuple, assert_never
 
 import msgspec
@@ -77,26 +78,38 @@ class FileLeaf(CodeLeaf):
 
     def pieces(self, row: int) -> list[Piece]:
         start, end = self._rows[row]
-        number = self._numbers[row]
-        prefix = self._prefix(row, self._width)
-        label = Piece(f"{number or '':>{self._digits}} ", "dim|code")
+        label = Piece(f"{self._numbers[row] or '':>{self._digits}} ", "dim|code")
         text = self._text_pieces(start, start + len(self.plain[start:end].rstrip(" ")))
-        return [Piece(prefix, self.prefix_key), label, *text] if prefix else [label, *text]
+        return [*self._before(row), label, *text]
 
 
 def preview(card: Card) -> list[Leaf]:
     """The beginning of what a card holds, of output the end: what one wants to see without asking."""
-    leaves: list[Leaf] = []
-    for block in card.blocks[:MOST_PREVIEWED]:
-        drawn = _named(block, _previewed(block), card)
-        if leaves and drawn:
-            drawn[0].blank = max(drawn[0].blank, 1)
-        leaves.extend(drawn)
+    leaves = _drawn(card, card.blocks[:MOST_PREVIEWED], _previewed)
     if (others := len(card.blocks) - MOST_PREVIEWED) > 0:
         leaves.append(Leaf(f"… {others} more below", key="hint", link="toggle"))
+    return opening(leaves)
+
+
+def opening(leaves: list[Leaf]) -> list[Leaf]:
+    """What is left out opens the card, and not a screen of its own."""
     for leaf in leaves:
         if leaf.link == "full":
             leaf.link = "toggle"
+    return leaves
+
+
+def _drawn(card: Card, blocks: Iterable[Block], draw_one: Callable[[Block], list[Leaf]]) -> list[Leaf]:
+    """Blocks of a card with air between them, each with its file above it where changes of several are shown."""
+    names_files = sum(isinstance(block, DiffBlock) for block in card.blocks) > 1
+    leaves: list[Leaf] = []
+    for block in blocks:
+        drawn = draw_one(block)
+        if names_files and isinstance(block, DiffBlock):
+            drawn = [Leaf(clean(block.path), key="path"), *drawn]
+        if leaves and drawn:
+            drawn[0].blank = max(drawn[0].blank, 1)
+        leaves.extend(drawn)
     return leaves
 
 
@@ -128,32 +141,14 @@ def body(
     """The leaves of an opened card, without its header."""
     limit = WHOLE if is_whole else FOUND if is_searched else IN_PLACE
     tail = LIVE if is_running and not is_whole else limit
-    leaves: list[Leaf] = []
-    for block in card.blocks:
-        drawn = _named(block, draw(block, limit, tail), card)
-        if leaves and drawn:
-            drawn[0].blank = max(drawn[0].blank, 1)
-        leaves.extend(drawn)
-    return leaves
-
-
-def _named(block: Block, drawn: list[Leaf], card: Card) -> list[Leaf]:
-    """With its file above it, where changes of several are shown."""
-    if isinstance(block, DiffBlock) and sum(isinstance(other, DiffBlock) for other in card.blocks) > 1:
-        return [Leaf(clean(block.path), key="path"), *drawn]
-    return drawn
+    return _drawn(card, card.blocks, lambda block: draw(block, limit, tail))
 
 
 def without_code(card: Card, lines: int) -> list[Leaf]:
     """What a cell of code shows unopened: each part as it is when open, texts shorter."""
     limit = IN_PLACE._replace(lines=lines)
-    shown = [
-        leaf for part in card.blocks if not isinstance(part, FileBlock) for leaf in draw(part, limit, limit)
-    ]
-    for leaf in shown:
-        if leaf.link == "full":
-            leaf.link = "toggle"
-    return shown
+    parts = (part for part in card.blocks if not isinstance(part, FileBlock))
+    return opening([leaf for part in parts for leaf in draw(part, limit, limit)])
 
 
 def draw(block: Block, limit: Limit, tail: Limit) -> list[Leaf]:

@@ -287,10 +287,8 @@ class Column:
 
     @staticmethod
     def _same_leaf(item: Item, anchor: Anchor) -> Leaf | None:
-        if anchor.leaf is None:
-            return None
-        for leaf in item.leaves or ():
-            if leaf is anchor.leaf:
-                return leaf
-        same = [leaf for leaf in item.leaves or () if leaf.plain == anchor.leaf.plain]
+        leaves = item.leaves or ()
+        if anchor.leaf is None or anchor.leaf in leaves:
+            return anchor.leaf
+        same = [leaf for leaf in leaves if leaf.plain == anchor.leaf.plain]
         return same[0] if len(same) == 1 else None

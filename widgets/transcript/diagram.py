@@ -64,9 +64,7 @@ class DiagramLeaf(CodeLeaf):
     def pieces(self, row: int) -> list[Piece]:
         if not self._picture:
             return super().pieces(row)
-        prefix = self._prefix(row, self._width)
-        line = Piece(self._picture[row], self.key)
-        return [Piece(prefix, self.prefix_key), line] if prefix else [line]
+        return [*self._before(row), Piece(self._picture[row], self.key)]
 
     def natural_width(self) -> int:
         return cells(self.rest) + max((cells(line) for line in self._picture), default=0)

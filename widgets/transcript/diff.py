@@ -3,7 +3,9 @@
 Words and syntax are looked at when a line is painted.
 """
 
+from bisect import bisect_right
 from itertools import pairwise
+from operator import attrgetter
 
 from tools.diff_lines import changed_words, read
 from widgets.transcript.code import windows
@@ -27,9 +29,9 @@ class DiffLeaf(Leaf):
         "lines",
     )
 
-    def __init__(self, diff: str, language: str, *, first: str = "", rest: str = "", blank: int = 0) -> None:
+    def __init__(self, diff: str, language: str) -> None:
         plain, self.lines = read(diff)
-        super().__init__(plain, key="output", first=first, rest=rest, blank=blank)
+        super().__init__(plain, key="output")
         self.language = language
         self._numbers = len(str(max((max(line.old, line.new) for line in self.lines), default=1)))
         self._is_split = False
@@ -92,8 +94,7 @@ class DiffLeaf(Leaf):
 
     def pieces(self, row: int) -> list[Piece]:
         left, left_row, right, right_row = self._drawn[row]
-        prefix = self._prefix(row, self._width)
-        out = [Piece(prefix, self.prefix_key)] if prefix else []
+        out = self._before(row)
         room = self._text_room(self._width)
         if not self._is_split:
             out.extend(self._side(left, left_row, room, is_old=self.lines[left].kind == "-"))
@@ -122,7 +123,7 @@ class DiffLeaf(Leaf):
         return [text, *self._text_pieces(start, end)]
 
     def runs_for(self, start: int, end: int) -> list[Run]:
-        line = self._line_at(start)
+        line = max(0, bisect_right(self.lines, start, key=attrgetter("start")) - 1)
         kind = self.lines[line].kind
         if kind == "@":
             return [(start, end, "dim")]
@@ -132,16 +133,6 @@ class DiffLeaf(Leaf):
             if b > start and a < end
         ]
         return _coloured(start, end, runs, self._words(line), kind)
-
-    def _line_at(self, offset: int) -> int:
-        low, high = 0, len(self.lines) - 1
-        while low < high:
-            middle = (low + high + 1) // 2
-            if self.lines[middle].start <= offset:
-                low = middle
-            else:
-                high = middle - 1
-        return low
 
     def _syntax(self, start: int, end: int) -> list[Run]:
         out: list[Run] = []

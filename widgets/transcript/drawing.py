@@ -134,13 +134,16 @@ def draw_user(block: UserBlock, *, is_whole: bool = False) -> list[Leaf]:
     return leaves
 
 
-def _pieces_of(text: str, size: int = 20_000) -> list[str]:
+_PIECE = 20_000
+
+
+def _pieces_of(text: str) -> list[str]:
     """A long text in parts of bounded size, cut at line ends where there are some."""
     parts: list[str] = []
     at = 0
-    while len(text) - at > size:
-        cut = text.find("\n", at + size, at + 3 * size)
-        cut = cut if cut >= 0 else at + size
+    while len(text) - at > _PIECE:
+        cut = text.find("\n", at + _PIECE, at + 3 * _PIECE)
+        cut = cut if cut >= 0 else at + _PIECE
         parts.append(text[at:cut])
         at = cut + 1 if text[cut] == "\n" else cut
     return [*parts, text[at:]]
@@ -295,10 +298,8 @@ def _end_of_output(block: CustomBlock) -> list[Leaf]:
     limit = cards.IN_PLACE._replace(lines=block.peek)
     parts = [part for part in block.card.blocks if isinstance(part, CommandBlock)]
     text = "\n".join(part.output for part in parts)
-    leaves = cards.output(text, tail=True, limit=limit, is_cut=any(part.is_cut for part in parts))
-    if leaves and leaves[0].link == "full":
-        leaves[0].link = "toggle"
-    return leaves
+    is_cut = any(part.is_cut for part in parts)
+    return cards.opening(cards.output(text, tail=True, limit=limit, is_cut=is_cut))
 
 
 def draw_note(block: NoteBlock) -> list[Leaf]:
@@ -356,20 +357,15 @@ def raw_text(block: Block) -> str:
 
 
 def search_text(block: Block) -> str:
-    """Everything in a block that a person may look for, drawn or not."""
-    match block:
-        case UserBlock():
-            return block.text
-        case NoteBlock():
-            return _noted(block)
-        case ReplyBlock():
-            return "\n".join(part.text for part in block.parts)
-        case CardBlock() | CustomBlock():
-            card = block.card
-            head = f"{card.title} {card.subject} {card.summary}"
-            return "\n".join([head, *filter(None, map(_raw_part, card.blocks))])
-        case _:
-            assert_never(block)
+    """Everything in a block that a person may look for, drawn or not: thoughts and the heads of cards too."""
+    if isinstance(block, ReplyBlock):
+        return "\n".join(part.text for part in block.parts)
+    text = raw_text(block)
+    if isinstance(block, CardBlock | CustomBlock):
+        card = block.card
+        head = f"{card.title} {card.subject} {card.summary}"
+        return f"{head}\n{text}" if text else head
+    return text
 
 
 def _noted(block: NoteBlock) -> str:

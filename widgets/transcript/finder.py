@@ -172,13 +172,10 @@ class Finder:
         row = self._row_of(item, hit.number)
         y = column.heights.top(index) + row
         room = viewport.height
-        if not viewport.top <= y < viewport.top + room - 1:
+        place = viewport.top
+        if not place <= y < place + room - 1:
             place = column.shift(column.heights.top(index), row - room // 3, room)
-            viewport.set_following(place >= column.total - room)
-            viewport.commit(place)
-        else:
-            viewport.set_following(viewport.top >= column.total - room)
-            viewport.commit(viewport.top)
+        viewport.stand_at(place)
 
     def _row_of(self, item: Item, number: int) -> int:
         spans = self._search.spans(item, self._column.expansion)

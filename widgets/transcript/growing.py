@@ -193,14 +193,16 @@ class GrowingParagraph:
         return None
 
     def _read(self, source: str) -> tuple[str, list[Run]]:
-        children = parser().parseInline(source, self._env)[0].children or []
-        return inline(children, self._base)
+        return inline(self._children(source), self._base)
+
+    def _children(self, source: str) -> list[Token]:
+        return parser().parseInline(source, self._env)[0].children or []
 
     def _settle(self) -> None:
         cut = self._cut()
         if not cut:
             return
-        children = parser().parseInline(self._open[:cut], self._env)[0].children or []
+        children = self._children(self._open[:cut])
         if not _is_settled(children, self._open[:cut]):
             return
         plain, runs = inline(children, self._base)
@@ -243,15 +245,13 @@ _UNSURE = late(r"\n(?![^\W\d_])(?!\Z)|\s\n| {2}|\t")
 
 
 class GrowingPlain:
-    """Text that is not Markdown, in leaves of bounded size."""
+    """Text behind the Markdown of a message, in leaves of bounded size."""
 
     is_closed = False
     source = ""
 
-    def __init__(self, base: str, gutter: str, *, is_first: bool = True) -> None:
-        self.leaves: list[Leaf] = [
-            LongText("", key=base, first=gutter, rest=gutter, blank=0 if is_first else 1)
-        ]
+    def __init__(self, base: str, gutter: str) -> None:
+        self.leaves: list[Leaf] = [LongText("", key=base, first=gutter, rest=gutter, blank=1)]
         self._base = base
         self._gutter = gutter
 

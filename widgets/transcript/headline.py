@@ -46,11 +46,10 @@ class Headline(Leaf):
         subject: str,
         figures: list[tuple[str, str]],
         *,
-        is_open: bool = False,
-        is_at_work: bool = False,
-        link: str = "toggle",
+        is_open: bool,
+        is_at_work: bool,
     ) -> None:
-        super().__init__("", link=link)
+        super().__init__("", link="toggle")
         self._glyph = glyph
         self._left = f"{title} " if title and subject else title
         self._subject = subject
@@ -172,12 +171,14 @@ def _coloured(text: str, key: str) -> list[tuple[str, str]]:
     """`+12 −4` in the colours of a diff, keys in that of what one can press."""
     out: list[tuple[str, str]] = []
     at = 0
-    keys = [(start, end) for start, end in pressable(text) if text[start] != "/"]
-    if keys:
-        for start, end in keys:
-            out += [*_coloured(text[at:start], key), (text[start:end], "accent")]
+    for start, end in pressable(text):
+        if text[start] != "/":
+            out += [*_figures(text[at:start], key), (text[start:end], "accent")]
             at = end
-        return [*out, *_coloured(text[at:], key)]
+    return [*out, *_figures(text[at:], key)]
+
+
+def _figures(text: str, key: str) -> list[tuple[str, str]]:
     return [(piece.text, piece.kind or key) for piece in figured(text)]
 
 

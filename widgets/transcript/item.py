@@ -203,10 +203,7 @@ class Item:
     def drop(self) -> None:
         """Forget how the block is drawn."""
         if self.live is None:
-            self.leaves = None
-            self._tops = []
-            self._bases = []
-            self.is_exact = False
+            self.let_go()
             self._measured = None
 
     def lay_out_anew(self) -> None:

@@ -54,16 +54,18 @@ class Keyboard:
 
     def prompt(self, direction: int) -> None:
         """To the previous or next prompt: it comes to stand at the top."""
-        items = self.column.items
+        column, items = self.column, self.column.items
         prompts = [index for index, item in enumerate(items) if isinstance(item.block, UserBlock)]
         y = self.viewport.top
-        tops = {index: self.column.heights.top(index) + items[index].gap for index in prompts}
+        tops = {index: column.heights.top(index) + items[index].gap for index in prompts}
         if direction < 0:
             found = max((index for index in prompts if tops[index] < y), default=None)
         else:
             found = min((index for index in prompts if tops[index] > y), default=None)
         if found is not None:
-            self.viewport.show_at_top(found)
+            column.measure(found)
+            top = column.heights.top(found) + items[found].gap
+            self.viewport.stand_at(column.settle(top, self.viewport.height))
             if self.cursor:
                 self._set_cursor(items[found].block.id)
         elif direction > 0:

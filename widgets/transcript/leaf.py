@@ -53,7 +53,6 @@ class Leaf:
         rest: str = "",
         prefix_key: str = "dim",
         blank: int = 0,
-        hang: int = 0,
         fill: str = "",
         link: str = "",
     ) -> None:
@@ -65,7 +64,7 @@ class Leaf:
         self.prefix_key = prefix_key
         self.blank = blank
         """Empty rows above."""
-        self.hang = hang
+        self.hang = 0
         """Characters of a list marker at the start: further rows are indented below the text behind it."""
         self.fill = fill
         """Style key for the rest of the row; empty for the page."""
@@ -153,11 +152,15 @@ class Leaf:
         limit = max(2, width // 2)
         return prefix if len(prefix) <= limit else prefix[: limit - 1] + " "
 
+    def _before(self, row: int) -> list[Piece]:
+        """The prefix of a row, if it has one."""
+        prefix = self._prefix(row, self._width)
+        return [Piece(prefix, self.prefix_key)] if prefix else []
+
     def pieces(self, row: int) -> list[Piece]:
         """What a row shows, from the left."""
         start, end = self._rows[row]
-        prefix = self._prefix(row, self._width)
-        out = [Piece(prefix, self.prefix_key)] if prefix else []
+        out = self._before(row)
         if row and self.hang and start:
             out.append(Piece(" " * self.hang, self.key))
         out.extend(self._text_pieces(start, start + len(self.plain[start:end].rstrip(" "))))
@@ -260,11 +263,10 @@ class OneLine(Leaf):
         *,
         flexible: int,
         first: str = "",
-        prefix_key: str = "dim",
         blank: int = 0,
         link: str = "",
     ) -> None:
-        super().__init__("", first=first, prefix_key=prefix_key, blank=blank, link=link)
+        super().__init__("", first=first, blank=blank, link=link)
         self._parts = parts
         self.flexible = flexible
         """Which of the parts gives way."""
@@ -275,11 +277,10 @@ class OneLine(Leaf):
         return [(0, len(self.plain))]
 
     def pieces(self, row: int) -> list[Piece]:
-        prefix = self._prefix(row, self._width)
-        room = max(1, self._width - cells(prefix))
+        out = self._before(row)
+        room = self._room(self._width)
         sizes = [cells(text) for text, _ in self._parts]
         spare = room - sum(sizes)
-        out = [Piece(prefix, self.prefix_key)] if prefix else []
         at = 0
         for index, (text, key) in enumerate(self._parts):
             shown = text
@@ -288,12 +289,7 @@ class OneLine(Leaf):
             shown = crop(shown, room)
             room -= cells(shown)
             if shown:
-                exact = shown == text
-                out.append(
-                    Piece(shown, key, at, at + len(text))
-                    if exact
-                    else Piece(shown, key, at, at + len(shown) - 1)
-                )
+                out.append(Piece(shown, key, at, at + len(shown) - (shown != text)))
             at += len(text)
             if room <= 0:
                 break

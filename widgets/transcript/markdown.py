@@ -100,9 +100,7 @@ class RuleLeaf(Leaf):
         return [(0, len(self.plain))]
 
     def pieces(self, row: int) -> list[Piece]:
-        prefix = self._prefix(row, self._width)
-        line = Piece("─" * self._room(self._width), "rule")
-        return [Piece(prefix, self.prefix_key), line] if prefix else [line]
+        return [*self._before(row), Piece("─" * self._room(self._width), "rule")]
 
 
 def inline(children: Sequence[Token], base: str) -> tuple[str, list[Run]]:

@@ -14,20 +14,24 @@ class CopyRequested(Message, namespace="transcript"):
         self.what = what
 
 
-class BranchRequested(Message, namespace="transcript"):
+class OfBlock(Message, namespace="transcript"):
+    """Something that is to be done with a block."""
+
+    def __init__(self, block_id: str) -> None:
+        super().__init__()
+        self.block_id = block_id
+
+
+class BranchRequested(OfBlock, namespace="transcript"):
     """Edit this message, or go on from it, in a new branch."""
 
-    def __init__(self, block_id: str) -> None:
-        super().__init__()
-        self.block_id = block_id
 
-
-class FullScreenRequested(Message, namespace="transcript"):
+class FullScreenRequested(OfBlock, namespace="transcript"):
     """Show the whole of a block on a screen of its own."""
 
-    def __init__(self, block_id: str) -> None:
-        super().__init__()
-        self.block_id = block_id
+
+class RetryRequested(OfBlock, namespace="transcript"):
+    """Ask the model once more."""
 
 
 class SymbolChosen(Message, namespace="transcript"):
@@ -46,12 +50,6 @@ class SymbolsRequested(Message, namespace="transcript"):
     def __init__(self, block: MapBlock) -> None:
         super().__init__()
         self.block = block
-
-
-class RetryRequested(Message, namespace="transcript"):
-    def __init__(self, block_id: str) -> None:
-        super().__init__()
-        self.block_id = block_id
 
 
 class LinkChosen(Message, namespace="transcript"):

@@ -10,6 +10,7 @@ from textual.message import Message
 from textual.selection import Selection
 from textual.widget import Widget
 
+from widgets.editor.own_keys import take
 from widgets.transcript import messages
 from widgets.transcript.blocks import map_in
 from widgets.transcript.column import Column, RowInSight
@@ -56,8 +57,7 @@ class Mouse:
                 self._click(event)
 
     def _wheel(self, event: events.MouseEvent, direction: int) -> None:
-        event.stop()
-        event.prevent_default()
+        take(event)
         row = self._viewport.row_at(event.y)
         if event.shift and row is not None:
             self._keyboard.scroll_sideways(row.item, direction)
@@ -78,8 +78,7 @@ class Mouse:
             self._viewport.repaint()
 
     def _click(self, event: events.Click) -> None:
-        event.prevent_default()
-        event.stop()
+        take(event)
         viewport = self._viewport
         row = viewport.row_at(event.y)
         was_dragged = Offset(event.x, event.y) != self._pressed_at

@@ -89,13 +89,8 @@ def _window(segments: list[Segment], used: int, shift: int, width: int, look: Lo
     return shown
 
 
-def with_edge(strip: Strip, sign: str, style: Style, width: int) -> Strip:
-    """The strip with another first cell."""
-    return Strip([Segment(sign, style), *strip.crop(1, width)], width)
-
-
 def with_start(strip: Strip, text: str, style: Style, width: int) -> Strip:
-    """The strip with a label over its left end."""
+    """The strip with a sign or a label over its left end."""
     return Strip([Segment(text, style), *strip.crop(cells(text), width)], width)
 
 

@@ -16,7 +16,7 @@ from widgets.keys_told import key_told
 from widgets.transcript.column import Column, RowInSight
 from widgets.transcript.look import CurrentLook, Look
 from widgets.transcript.overlay import Overlay
-from widgets.transcript.paint import Mark, paint, paint_marked, with_edge, with_end, with_places, with_start
+from widgets.transcript.paint import Mark, paint, paint_marked, with_end, with_places, with_start
 from widgets.transcript.pointing import offset_in, range_in
 from widgets.transcript.text import crop
 from widgets.transcript.thumbnails import Thumbnails
@@ -149,7 +149,7 @@ class Painter:
             first = strip.text[:1]
             says_state = first not in " │›▸▾·"
             sign, style = (first, "focus-glyph") if says_state else ("▌", "focus")
-            strip = look.finish(with_edge(strip, sign, look.style(style), width))
+            strip = look.finish(with_start(strip, sign, look.style(style), width))
         return strip
 
     def _marks(self, row: RowInSight, selection: Selection | None, look: Look) -> list[Mark]:

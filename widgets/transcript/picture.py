@@ -121,8 +121,7 @@ class PictureLeaf(Leaf):
         first = len(self._rows) - self._cells[1]
         if row < first:
             return super().pieces(row)
-        prefix = self._prefix(row, self._width)
-        out = [Piece(prefix, self.prefix_key)] if prefix else []
+        out = self._before(row)
         drawn = self.drawn
         if drawn is None:
             return out

@@ -86,13 +86,10 @@ def link_at(leaf: Leaf, row: int, x: int) -> Link | None:
 
 def place_at(column: Column, rows: list[RowInSight], x: int, y: int) -> TextPlace:
     """The character under a cell of the viewport; blank rows count for what is below them."""
-    y = max(0, y)
-    below = next((row for row in rows[y:] if row.leaf is not None), None)
-    if below is not None and below.leaf is not None:
-        index = column.index_of(below.item.block.id) or 0
-        is_there = y < len(rows) and rows[y].leaf is not None
-        offset = offset_in(below.leaf, below.row, x if is_there else 0)
-        return TextPlace(index, below.item.base_of(below.leaf) + offset)
+    for distance, (item, leaf, row) in enumerate(rows[max(0, y) :]):
+        if leaf is not None:
+            offset = offset_in(leaf, row, 0 if distance else x)
+            return TextPlace(column.index_of(item.block.id) or 0, item.base_of(leaf) + offset)
     return TextPlace(max(0, len(column) - 1), 1 << 40)
 
 

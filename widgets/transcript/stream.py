@@ -28,7 +28,7 @@ def parse_bounded(source: str, base: str = "text", gutter: str = "") -> list[Lea
     if cut is None:
         return parse(source, base=base, gutter=gutter)
     leaves = parse(source[:cut], base=base, gutter=gutter)
-    plain = GrowingPlain(base, gutter, is_first=False)
+    plain = GrowingPlain(base, gutter)
     plain.feed(source[cut:])
     return leaves + plain.leaves
 
@@ -72,10 +72,6 @@ class MarkdownStream:
             self._parts = ["".join(self._parts)]
         return self._parts[0] if self._parts else ""
 
-    @property
-    def is_empty(self) -> bool:
-        return not self._size
-
     def feed(self, text: str) -> None:
         """More text, already cleaned."""
         if not text:
@@ -88,8 +84,8 @@ class MarkdownStream:
             self._grow(self._growing, text)
         elif self._size > MARKDOWN_LIMIT and (cut := limit(self.source)) is not None:
             self._advance(text[: max(0, cut - before)])
-            self._freeze_all()
-            self._growing = GrowingPlain(self.base, self.gutter, is_first=False)
+            self.finish()
+            self._growing = GrowingPlain(self.base, self.gutter)
             self._grow(self._growing, self.source[max(cut, before) :])
         else:
             self._advance(text)
@@ -123,10 +119,7 @@ class MarkdownStream:
         return ""
 
     def finish(self) -> None:
-        """No more text comes."""
-        self._freeze_all()
-
-    def _freeze_all(self) -> None:
+        """No more Markdown comes."""
         if isinstance(self._growing, GrowingFence):
             self._growing.finish()
         self._growing = None

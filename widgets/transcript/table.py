@@ -25,10 +25,8 @@ class TableLeaf(Leaf):
 
     __slots__ = ("_lines", "_starts", "_widths", "aligns", "rows")
 
-    def __init__(
-        self, rows: list[list[Cell]], aligns: list[str], *, first: str = "", rest: str = "", blank: int = 0
-    ) -> None:
-        super().__init__("", first=first, rest=rest, blank=blank)
+    def __init__(self, rows: list[list[Cell]], aligns: list[str]) -> None:
+        super().__init__("")
         self.rows = rows
         self.aligns = aligns
         self._starts: list[int] = []
@@ -113,8 +111,7 @@ class TableLeaf(Leaf):
 
     def pieces(self, row: int) -> list[Piece]:
         index, line = self._lines[row]
-        prefix = self._prefix(row, self._width)
-        out = [Piece(prefix, self.prefix_key)] if prefix else []
+        out = self._before(row)
         if index == _RULE:
             out.append(Piece("─┼─".join("─" * width for width in self._widths), "rule"))
             return out

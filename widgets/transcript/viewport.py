@@ -192,12 +192,9 @@ class Viewport:
         elif rows > 0:
             self.scroll_to(y, y + rows)
 
-    def show_at_top(self, index: int) -> None:
-        """A block comes to stand at the top, where there is as much below it."""
-        column, height = self._column, self.height
-        column.measure(index)
-        y = column.settle(column.heights.top(index) + column.items[index].gap, height)
-        self.set_following(y >= column.total - height)
+    def stand_at(self, y: int) -> None:
+        """A row, which is exact, comes to stand at the top; at the end that is followed."""
+        self.set_following(y >= self._column.total - self.height)
         self.commit(y)
 
     # -- painting ------------------------------------------------------------------------------------------

@@ -104,13 +104,18 @@ class Digest(msgspec.Struct, kw_only=True):
 
     def hear(self, text: str) -> None:
         """A prompt, in order."""
-        title = storable(" ".join(text[: LONGEST_TITLE * 4].split())[:LONGEST_TITLE])
+        title = called(text)
         if not title:
             return
         if _GREETING.fullmatch(title):
             self.greeting = self.greeting or title
         else:
             self.first_prompt = title
+
+
+def called(text: str) -> str:
+    """What a session is called that begins with this prompt."""
+    return storable(" ".join(text[: LONGEST_TITLE * 4].split())[:LONGEST_TITLE])
 
 
 def title_of(entries: Iterable[Entry]) -> str | None:

@@ -157,6 +157,10 @@ class MainScreen(Screen[None]):
         if not message.is_on:
             self._editor.focus()
 
+    @on(Transcript.PromptsMoved)
+    def _prompts_moved(self, message: Transcript.PromptsMoved) -> None:
+        self._status.prompts_moved(message.prompts)
+
     @on(Transcript.SearchChanged)
     def _search_changed(self, message: Transcript.SearchChanged) -> None:
         self._search_bar.show(message)

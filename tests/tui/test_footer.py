@@ -13,6 +13,7 @@ from app.values.todos import TodoItem, TodoPhase
 from tests.engine.stage import Play
 from tests.tui.stage import make_app, settled
 from widgets.status.footer import StatusFooter
+from widgets.status.header import StatusHeader
 
 
 async def test_segments_are_in_the_wanted_order_and_colour(tmp_path: Path) -> None:
@@ -66,3 +67,23 @@ async def test_it_says_plan_where_the_place_in_the_tree_does(
         await app.settling_until(pilot, lambda: not says_plan())
         await app.session.go_to(planning, Wish())
         await app.settling_until(pilot, says_plan)
+
+
+async def test_the_header_says_the_first_prompt_once_it_has_scrolled_out_of_sight(tmp_path: Path) -> None:
+    app = make_app(tmp_path, say("\n\n".join(f"line {number}" for number in range(40))))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await app.is_ready.wait()
+
+        def title() -> str:
+            return app.query_one(StatusHeader).segments[0].text
+
+        await app.session.prompt("count the boats")
+        await settled(app, pilot)
+        assert title() == "count the boats"
+        app.transcript.keyboard.go_home()
+        await app.settling_until(pilot, lambda: title() == "bayou")
+        app.transcript.keyboard.go_end()
+        await app.settling_until(pilot, lambda: title() == "count the boats")
+        await app.session.rename("Boats")
+        app.transcript.keyboard.go_home()
+        await app.settling_until(pilot, lambda: title() == "Boats")

@@ -35,6 +35,10 @@ MOST_PREVIEWED = 3
 """Parts of a card that are looked into without asking."""
 
 
+MOST_REASON_LINES, MOST_REASON = 3, 400
+"""Of why a call failed, unasked."""
+
+
 class Limit(NamedTuple):
     """How much of a result is drawn; what is left out is said."""
 
@@ -81,6 +85,14 @@ class FileLeaf(CodeLeaf):
         label = Piece(f"{self._numbers[row] or '':>{self._digits}} ", "dim|code")
         text = self._text_pieces(start, start + len(self.plain[start:end].rstrip(" ")))
         return [*self._before(row), label, *text]
+
+
+def reason(card: Card) -> str:
+    """Why a call failed: the beginning of what the tool says of it, where it does not show output."""
+    if any(isinstance(block, CommandBlock) for block in card.blocks):
+        return ""
+    text = next((block.text for block in card.blocks if isinstance(block, TextBlock)), "")
+    return "\n".join(text.strip().split("\n")[:MOST_REASON_LINES])[:MOST_REASON]
 
 
 def preview(card: Card) -> list[Leaf]:

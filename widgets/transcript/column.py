@@ -11,6 +11,7 @@ from itertools import repeat
 from operator import add, floordiv
 from typing import TYPE_CHECKING, NamedTuple
 
+from widgets.transcript.blocks import UserBlock
 from widgets.transcript.extent import Expansion
 from widgets.transcript.heights import Heights
 from widgets.transcript.leaf import Leaf
@@ -292,3 +293,27 @@ class Column:
             return anchor.leaf
         same = [leaf for leaf in leaves if leaf.plain == anchor.leaf.plain]
         return same[0] if len(same) == 1 else None
+
+
+def show_anew(column: Column, index: int) -> None:
+    """A block shows something else: what it takes is another, and the gaps around it may be."""
+    column.refollow(index, is_another=False)
+    column.measure(index)
+    column.refollow(index + 1, is_another=False)
+
+
+def first_row(column: Column, index: int) -> int:
+    """Of a block, below the blank row that may stand above it."""
+    return column.heights.top(index) + column.items[index].gap
+
+
+def prompts_in(column: Column, y: int, height: int) -> tuple[str, ...]:
+    """What the person said that begins in some rows."""
+    heights = column.heights
+    said = (
+        (index, column.items[index].block)
+        for index in range(max(0, heights.find(y)), heights.find(y + height - 1) + 1)
+    )
+    return tuple(
+        block.text for index, block in said if isinstance(block, UserBlock) and first_row(column, index) >= y
+    )

@@ -75,10 +75,6 @@ CUSTOM_GLYPHS = {
 NOTE_GLYPHS = {NoteKind.INFO: "i", NoteKind.SUCCESS: "✓", NoteKind.WARNING: "▲", NoteKind.ERROR: "✗"}
 
 
-MOST_REASON_LINES, MOST_REASON = 3, 400
-"""Of why a call failed, unasked."""
-
-
 def can_expand(block: Block) -> bool:
     match block:
         case ReplyBlock():
@@ -89,6 +85,15 @@ def can_expand(block: Block) -> bool:
             return False
         case _:
             assert_never(block)
+
+
+def shows_lines(block: Block, extent: Extent) -> bool:
+    """Whether a card has more than its line: what it holds, or why it failed."""
+    if not isinstance(block, CardBlock | CustomBlock) or not block.card.blocks:
+        return False
+    if isinstance(block, CustomBlock):
+        return bool(extent) or block.peek > 0
+    return bool(extent) or (block.state is CardState.FAILED and bool(cards.reason(block.card)))
 
 
 def draw(block: Block, extent: Extent, *, is_whole: bool = False) -> list[Leaf]:
@@ -226,7 +231,7 @@ def _failure(failure: ShownFailure | None, key: str = "note-error", mark: str = 
 def draw_card(block: CardBlock, extent: Extent, *, is_whole: bool) -> list[Leaf]:
     state, card = block.state, block.card
     key = f"state-{state}"
-    reason = _reason(card) if state is CardState.FAILED and extent <= Extent.PREVIEW else ""
+    reason = cards.reason(card) if state is CardState.FAILED and extent <= Extent.PREVIEW else ""
     word = "" if state in (CardState.DONE, CardState.RUNNING, CardState.ASKED) else str(state)
     if state is CardState.FAILED and (reason or extent or card.summary not in ("", CardState.FAILED)):
         word = ""  # that it failed is told by why
@@ -254,14 +259,6 @@ def _opened(card: Card, extent: Extent, *, is_running: bool, is_whole: bool) -> 
             return barred(cards.body(card, is_running=is_running, is_whole=is_whole, is_searched=is_searched))
         case _:
             assert_never(extent)
-
-
-def _reason(card: Card) -> str:
-    """Why a call failed: the beginning of what the tool says of it, where it does not show output."""
-    if any(isinstance(block, CommandBlock) for block in card.blocks):
-        return ""
-    text = next((block.text for block in card.blocks if isinstance(block, TextBlock)), "")
-    return "\n".join(text.strip().split("\n")[:MOST_REASON_LINES])[:MOST_REASON]
 
 
 def draw_custom(block: CustomBlock, extent: Extent, *, is_whole: bool) -> list[Leaf]:

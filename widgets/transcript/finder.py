@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from widgets.transcript import messages
-from widgets.transcript.column import Anchor, Column
+from widgets.transcript.column import Anchor, Column, show_anew
 from widgets.transcript.extent import Extent
 from widgets.transcript.scrollbar import Thumb
 from widgets.transcript.search import BadPattern, Hit, Search
@@ -167,8 +167,7 @@ class Finder:
             and hit.number >= len(self._search.spans(item, expansion))
         ):
             item.toggle(expansion, Extent.WHOLE)
-            column.measure(index)
-            column.refollow(index + 1, is_another=False)
+            show_anew(column, index)
         row = self._row_of(item, hit.number)
         y = column.heights.top(index) + row
         room = viewport.height

@@ -7,7 +7,6 @@ from widgets.transcript import cards, drawing, rough
 from widgets.transcript.blocks import (
     Block,
     CardBlock,
-    CardState,
     CustomBlock,
     ReplyBlock,
     ReplyState,
@@ -90,7 +89,7 @@ class Item:
             return
         kinds = CardBlock | CustomBlock
         are_cards = isinstance(self.block, kinds) and isinstance(above.block, kinds)
-        self.gap = int(not are_cards or _shows_lines(above, expansion) or _peeks(self.block))
+        self.gap = int(not are_cards or shows_lines(above, expansion) or shows_lines(self, expansion))
 
     def estimate(self, width: int, expansion: Expansion) -> int:
         """The height, exact if it was measured like this, else guessed; nothing is drawn."""
@@ -278,19 +277,9 @@ def reply_placeholder(block_id: str) -> ReplyBlock:
     return ReplyBlock(id=block_id, state=ReplyState.STREAMING)
 
 
-def _peeks(block: Block) -> bool:
-    return isinstance(block, CustomBlock) and block.peek > 0
-
-
-def _tells_why(block: Block) -> bool:
-    return isinstance(block, CardBlock) and block.state is CardState.FAILED
-
-
-def _shows_lines(item: Item, expansion: Expansion) -> bool:
+def shows_lines(item: Item, expansion: Expansion) -> bool:
     """A card with more than its line wants air around it."""
-    if not isinstance(item.block, CardBlock | CustomBlock) or not item.can_expand:
-        return False
-    return bool(item.extent(expansion)) or _peeks(item.block) or _tells_why(item.block)
+    return drawing.shows_lines(item.block, item.extent(expansion))
 
 
 def copied(item: Item, expansion: Expansion, start: int, end: int) -> str:

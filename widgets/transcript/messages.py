@@ -67,6 +67,14 @@ class NamesRequested(Message, namespace="transcript"):
         self.uses = uses
 
 
+class PromptsMoved(Message, namespace="transcript"):
+    """Other things that the person said begin in sight."""
+
+    def __init__(self, prompts: tuple[str, ...]) -> None:
+        super().__init__()
+        self.prompts = prompts
+
+
 class FocusModeChanged(Message, namespace="transcript"):
     """The keyboard went to the blocks, or wants to go back to where it came from."""
 

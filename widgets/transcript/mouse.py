@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 from widgets.editor.own_keys import take
 from widgets.transcript import messages
-from widgets.transcript.blocks import map_in
+from widgets.transcript.blocks import CardBlock, CustomBlock, map_in
 from widgets.transcript.column import Column, RowInSight
 from widgets.transcript.keyboard import Keyboard
 from widgets.transcript.overlay import Overlay
@@ -98,6 +98,8 @@ class Mouse:
             self._keyboard.go_end()
         elif row.leaf is not None:
             self._act(row, event.x)
+        elif isinstance(row.item.block, CardBlock | CustomBlock) and row.item.extent(self._column.expansion):
+            self._viewport.toggle(row.item)  # its line stood here before it was opened
 
     def _act(self, row: RowInSight, x: int) -> None:
         """What stands at a cell of a row is a link, or does something."""

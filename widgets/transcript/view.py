@@ -50,6 +50,7 @@ class Transcript(ScrollView, can_focus=True):
     RetryRequested = messages.RetryRequested
     LinkChosen = messages.LinkChosen
     NamesRequested = messages.NamesRequested
+    PromptsMoved = messages.PromptsMoved
     FocusModeChanged = messages.FocusModeChanged
     SearchChanged = messages.SearchChanged
 

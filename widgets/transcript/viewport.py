@@ -12,7 +12,8 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 
 from widgets import textual_inside
-from widgets.transcript.column import Anchor, Column, RowInSight
+from widgets.transcript import messages
+from widgets.transcript.column import Anchor, Column, RowInSight, first_row, prompts_in, show_anew
 from widgets.transcript.overlay import Overlay
 from widgets.transcript.scrollbar import Thumb
 
@@ -29,6 +30,8 @@ class Viewport:
         self.is_following = True
         self.new_below = 0
         """Blocks that came since the view left the end."""
+        self.prompts: tuple[str, ...] = ()
+        """What the person said that begins in sight."""
         self._is_setting = False
         self._rows: list[RowInSight] = []
         self._rows_key: tuple[int, int, int] | None = None
@@ -94,7 +97,7 @@ class Viewport:
         else:
             self.commit(self._column.settle(self._column.place_of(anchor), self.height))
 
-    def change(self, item: Item, change: Callable[[], None], *, stays: bool = False) -> None:
+    def change(self, item: Item, change: Callable[[], None]) -> None:
         """Change a block; the view stays where it is, or at the end."""
         index = self._column.index_of(item.block.id)
         if index is None:
@@ -102,20 +105,29 @@ class Viewport:
             return
         if self._column.width <= 0:  # not seen yet
             change()
-            self._column.refollow(index + 1, is_another=False)
+            show_anew(self._column, index)
             return
-        anchor = self._column.anchor(self.top) if stays else self.remember_place()
+        anchor = self.remember_place()
         change()
-        self._column.measure(index)
-        self._column.refollow(index + 1, is_another=False)
+        show_anew(self._column, index)
         self.restore(anchor)
-        if stays:
-            self.set_following(self.top >= self._column.total - self.height)
 
     def toggle(self, item: Item) -> None:
-        """Open or close a block; what is above it does not move."""
-        if item.can_expand:
-            self.change(item, lambda: item.toggle(self._column.expansion), stays=True)
+        """Open or close a block. Its first line stays where it is, under the pointer, wherever there are rows above."""
+        index = self._column.index_of(item.block.id)
+        if not item.can_expand or index is None:
+            return
+        if self._column.width <= 0:
+            self.change(item, lambda: item.toggle(self._column.expansion))
+            return
+        anchor, row = self._column.anchor(self.top), first_row(self._column, index) - self.top
+        item.toggle(self._column.expansion)
+        show_anew(self._column, index)
+        if row < 0:
+            self.restore(anchor)
+        else:
+            self.commit(self._column.settle(max(0, first_row(self._column, index) - row), self.height))
+        self.set_following(self.top >= self._column.total - self.height)
 
     def take_in(self, item: Item) -> None:
         """A block has come at the end."""
@@ -155,6 +167,10 @@ class Viewport:
         self._is_setting = False
         self._thumb.sync()
         self.repaint()
+        prompts = prompts_in(self._column, self.top, self.height)
+        if prompts != self.prompts:
+            self.prompts = prompts
+            widget.post_message(messages.PromptsMoved(prompts))
 
     def tell_total(self) -> None:
         """Below what is in sight something is longer now."""

@@ -8,7 +8,7 @@ import msgspec
 
 from app.engine.session import Session
 from app.resources.settings_display import SegmentLook
-from app.sessions.summary import title_of
+from app.sessions.summary import called, title_of
 from app.values.models import Model
 from app.values.todos import closed_of
 from app.values.usage import dollars
@@ -37,6 +37,8 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """Columns that there are."""
     branch: str = ""
     """The label of the branch of the tree that one is on."""
+    prompts: tuple[str, ...] = ()
+    """What the person said that begins in sight."""
 
 
 def footer(
@@ -232,9 +234,10 @@ _SEGMENTS: dict[str, Callable[[Session, Surroundings], list[Segment]]] = {
 
 
 def header(session: Session, around: Surroundings) -> list[Segment]:
-    """What the session is about; at the right what is particular about it, its branch and what it has cost."""
-    state, model, log = session.state, session.state.model, session.log
-    title = plain(state.name or title_of(log.entries) or "")
+    """What the session is about, where that is not in sight; at the right what is particular about it, its branch and
+    what it has cost."""
+    state, model = session.state, session.state.model
+    title = plain(state.name or _first_prompt(session, around))
     cost = session.stats.usage.cost.total
     segments = [
         Segment(
@@ -259,6 +262,13 @@ def header(session: Session, around: Surroundings) -> list[Segment]:
     segments.append(Segment(id="branch", text=branch, importance=5, is_right=True))
     segments.append(Segment(id="cost", text=dollars(cost) if cost else "", importance=5, is_right=True))
     return segments
+
+
+def _first_prompt(session: Session, around: Surroundings) -> str:
+    """Nothing while it is in sight."""
+    log = session.log
+    title = title_of(log.entries) or ""
+    return "" if any(called(text) == title for text in around.prompts) else title
 
 
 def branch_of(session: Session) -> str:

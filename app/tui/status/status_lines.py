@@ -122,6 +122,7 @@ class StatusLines:
         """Told for a moment instead of what is under way."""
         self._git = ""
         self._branch = ""
+        self._prompts: tuple[str, ...] = ()
         self._extensions: dict[str, Segment] = {}
 
     @property
@@ -187,6 +188,7 @@ class StatusLines:
             host=socket.gethostname().partition(".")[0] if "host" in wanted.segments else "",
             width=self._footer.size.width,
             branch=self._branch,
+            prompts=self._prompts,
         )
         names: tuple[str, ...] = wanted.segments
         if self._header.display:
@@ -194,6 +196,11 @@ class StatusLines:
         own = bars.footer(self._session, around, names, wanted.looks)
         self._footer.show([*own, *(segment for segment in self._extensions.values() if segment.text)])
         self._header.show(bars.header(self._session, around))
+
+    def prompts_moved(self, prompts: tuple[str, ...]) -> None:
+        """Others begin in sight: the header does not say again what stands below it."""
+        self._prompts = prompts
+        self.refresh()
 
     def refresh_all(self) -> None:
         """The border too: model or thinking level may be others."""

@@ -6,10 +6,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
-from tools.results import Card, TextBlock
-from widgets.transcript.blocks import Block, CardBlock, NoteBlock, Prose, ReplyBlock, Thought, UserBlock
-from widgets.transcript.column import Column
-from widgets.transcript.extent import Expansion
+from tools.results import Card, CommandBlock, TextBlock
+from widgets.transcript.blocks import (
+    Block,
+    CardBlock,
+    CardState,
+    NoteBlock,
+    Prose,
+    ReplyBlock,
+    Thought,
+    UserBlock,
+)
+from widgets.transcript.column import Column, show_anew
+from widgets.transcript.extent import Expansion, Extent
 from widgets.transcript.heights import Heights
 from widgets.transcript.item import Item
 from widgets.transcript.leaf import Leaf
@@ -165,6 +174,31 @@ def test_cards_stick_together_and_everything_else_is_parted_by_a_blank_row() -> 
         ]
     )
     assert [item.gap for item in column.items] == [0, 1, 0, 1]
+
+
+def test_a_card_that_shows_lines_has_a_blank_row_above_and_below() -> None:
+    card = Card(title="read", blocks=(TextBlock(text="a line"),))
+    column = column_of([CardBlock(id=name, card=card) for name in "abcd"])
+    assert [item.gap for item in column.items] == [0, 0, 0, 0]
+    column.items[1].toggle(column.expansion, Extent.ALL)
+    show_anew(column, 1)
+    assert [item.gap for item in column.items] == [0, 1, 1, 0]
+    column.items[1].toggle(column.expansion, Extent.CLOSED)
+    show_anew(column, 1)
+    assert [item.gap for item in column.items] == [0, 0, 0, 0]
+
+
+def test_a_card_that_failed_is_parted_only_where_it_says_why() -> None:
+    why = Card(title="read", blocks=(TextBlock(text="It does not exist."),))
+    command = Card(title="bash", summary="exit 2", blocks=(CommandBlock(command="make", output="no"),))
+    column = column_of(
+        [
+            CardBlock(id="a", card=command, state=CardState.FAILED),
+            CardBlock(id="b", card=command, state=CardState.FAILED),
+            CardBlock(id="c", card=why, state=CardState.FAILED),
+        ]
+    )
+    assert [item.gap for item in column.items] == [0, 0, 1]
 
 
 def test_replies_that_only_called_tools_do_not_part_the_cards() -> None:

@@ -151,6 +151,17 @@ async def test_opening_a_card_keeps_its_line_where_it_is() -> None:
         assert transcript.viewport.is_following
 
 
+async def test_a_second_click_at_the_same_place_closes_a_card_that_could_not_keep_its_line_there() -> None:
+    page = Page(lambda transcript: transcript.replace_all(CARDS))
+    async with page.run_test(size=(60, 40)) as pilot:
+        before = lines(page.transcript)
+        row = next(index for index, line in enumerate(before) if "edit app.py" in line)
+        await pilot.click(Transcript, offset=(4, row))
+        assert lines(page.transcript)[row] == "" and "edit app.py" in lines(page.transcript)[row + 1]
+        await pilot.click(Transcript, offset=(9, row))
+        assert lines(page.transcript) == before
+
+
 async def test_resizing_keeps_the_text_under_the_eye() -> None:
     page = Page(lambda transcript: transcript.replace_all(many(80)))
     async with page.run_test(size=SIZE) as pilot:

@@ -9,7 +9,7 @@ from app.providers.contract import Context
 from app.providers.offline import demos
 from app.providers.offline.followups import in_full
 from app.providers.offline.forms import FORMS, greeting, help_text
-from app.providers.offline.plans import PlannedAnswer, PlannedCall, plan, purposes
+from app.providers.offline.plans import PlannedAnswer, PlannedCall, plan, planned, purposes
 from app.providers.offline.remarks import with_offers
 from app.providers.offline.situation import Round, Situation, situation_of
 from app.providers.offline.summaries import is_summary_request, summary
@@ -27,16 +27,9 @@ _ABOUT_TODOS = {
     "the list, `todo done ITEM` closes one: which one is done?",
 }
 _DEMO_TOOLS = (
-    PlannedCall(tool="ls", arguments={}, verb="list", object="`.`"),
-    PlannedCall(
-        tool="bash", arguments={"command": "sleep 1; echo one second later"}, verb="wait", object="a second"
-    ),
-    PlannedCall(
-        tool="read",
-        arguments={"path": "a-file-that-does-not-exist"},
-        verb="read",
-        object="a file that is not there",
-    ),
+    planned("ls", "list", "`.`"),
+    planned("bash", "wait", "a second", command="sleep 1; echo one second later"),
+    planned("read", "read", "a file that is not there", path="a-file-that-does-not-exist"),
 )
 
 
@@ -60,10 +53,7 @@ def answer_to(context: Context) -> Reply:
     if said.answer:
         return Reply(text=_joined(_told(situation), said.answer))
     todo = plan(said.request, situation)
-    progress = _Progress(todo, situation)
-    if not situation.rounds:
-        return _first(todo, situation)
-    return progress.next()
+    return _next(todo, situation) if situation.rounds else _first(todo, situation)
 
 
 def _first(todo: PlannedAnswer, situation: Situation) -> Reply:
@@ -83,80 +73,68 @@ def _first(todo: PlannedAnswer, situation: Situation) -> Reply:
     return Reply(thinking=_thoughts(todo, steps), text=text, steps=steps, error=error)
 
 
-class _Progress:
+def _next(todo: PlannedAnswer, situation: Situation) -> Reply:
     """Where a request of several groups stands, read from what was done for it."""
-
-    def __init__(self, todo: PlannedAnswer, situation: Situation) -> None:
-        self._todo = todo
-        self._situation = situation
-
-    def next(self) -> Reply:
-        rounds = self._situation.rounds
-        groups = self._todo.groups
-        done = len(rounds)
-        last = rounds[-1]
-        if not last:
-            return Reply(text=_told(self._situation) or "I have nothing to add.")
-        if done > 1 and _has_failed(rounds[-2]):
-            return self._offer(last, rounds[-2])  # the last round looked for what the one before did not find
-        if any(_has_failed(earlier) for earlier in rounds[:-1]):
-            return Reply(text=_told(self._situation))  # and this one read it: that is all
-        if _has_failed(last):
-            return self._after_failure(last, groups[done:])
-        if done < len(groups):
-            steps = groups[done]
-            return Reply(
-                thinking=f"{done} of {len(groups)} steps are done; next: {purposes(steps)}.",
-                text=_joined(_told(self._situation), f"Next I will {purposes(steps)}."),
-                steps=steps,
-            )
-        if self._todo.is_overview and done == len(groups):
-            return self._what_it_says(last)
-        return Reply(text=_joined(_told(self._situation), *_found_offers(last)))
-
-    def _what_it_says(self, last: Round) -> Reply:
-        """The folder is known: what in it tells what the project is?"""
-        told = _told(self._situation)
-        names = (name for exchange in last if exchange.call.name == "ls" for name in names_in(exchange))
-        readme = next((name for name in names if name.lower().startswith("readme") and name[-1] != "/"), None)
-        if readme is None or "read" not in self._situation.tools:
-            return Reply(text=_joined(told, "No README says more. `map FILE` shows what is in a file."))
-        step = PlannedCall(tool="read", arguments={"path": readme}, verb="read", object=f"`{readme}`")
+    told = _told(situation)
+    rounds, groups = situation.rounds, todo.groups
+    done, last = len(rounds), rounds[-1]
+    if not last:
+        return Reply(text=told or "I have nothing to add.")
+    if done > 1 and _has_failed(rounds[-2]):
+        return _offer(told, last, rounds[-2])  # the last round looked for what the one before did not find
+    if any(_has_failed(earlier) for earlier in rounds[:-1]):
+        return Reply(text=told)  # and this one read it: that is all
+    if _has_failed(last):
+        return _after_failure(told, situation, groups[done:])
+    if done < len(groups):
+        steps = groups[done]
         return Reply(
-            text=_joined(told, f"I will {purposes((step,))}: it should say what this is."), steps=(step,)
+            thinking=f"{done} of {len(groups)} steps are done; next: {purposes(steps)}.",
+            text=_joined(told, f"Next I will {purposes(steps)}."),
+            steps=steps,
         )
+    if todo.is_overview and done == len(groups):
+        return _what_it_says(told, situation)
+    return Reply(text=_joined(told, *_found_offers(last)))
 
-    def _after_failure(self, last: Round, left: tuple[tuple[PlannedCall, ...], ...]) -> Reply:
-        told = _told(self._situation)
-        dropped = f"I stopped there and did not {purposes(left[0])}." if left else ""
-        names = _missing_names(last)
-        if names and "find" in self._situation.tools:
-            steps = tuple(
-                PlannedCall(
-                    tool="find", arguments={"pattern": f"*{name}*"}, verb="find", object=f"`*{name}*`"
-                )
-                for name in names
-            )
-            return Reply(
-                thinking="A file is not where it was said to be. Perhaps it is elsewhere: I look for its name.",
-                text=_joined(told, dropped, f"I will {purposes(steps)}: perhaps it is somewhere else."),
-                steps=steps,
-            )
-        return Reply(text=_joined(told, dropped, "What shall I do instead?"))
 
-    def _offer(self, last: Round, failed: Round) -> Reply:
-        call = failed[0].call if len(failed) == 1 else None
-        verb = "map" if call is not None and call.arguments.get("map") else "read"
-        files = _found_files(last)
-        told = _told(self._situation)
-        if len(files) == 1 and call is not None and call.name == "read":
-            arguments = {**call.arguments, "path": files[0]}
-            step = PlannedCall(tool="read", arguments=arguments, verb=verb, object=f"`{files[0]}`")
-            return Reply(text=_joined(told, f"That must be it: I will {purposes((step,))}."), steps=(step,))
-        offers = _found_offers(last, verb)
-        if offers:
-            return Reply(text=_joined(told, "Did you mean one of these?", *offers))
-        return Reply(text=_joined(told, "What shall I do instead? `list` shows what is here."))
+def _what_it_says(told: str, situation: Situation) -> Reply:
+    """The folder is known: what in it tells what the project is?"""
+    listed = [exchange for exchange in situation.rounds[-1] if exchange.call.name == "ls"]
+    names = (name for exchange in listed for name in names_in(exchange))
+    readme = next((name for name in names if name.lower().startswith("readme") and name[-1] != "/"), None)
+    if readme is None or "read" not in situation.tools:
+        return Reply(text=_joined(told, "No README says more. `map FILE` shows what is in a file."))
+    step = planned("read", "read", f"`{readme}`", path=readme)
+    return Reply(
+        text=_joined(told, f"I will {purposes((step,))}: it should say what this is."), steps=(step,)
+    )
+
+
+def _after_failure(told: str, situation: Situation, left: tuple[tuple[PlannedCall, ...], ...]) -> Reply:
+    dropped = f"I stopped there and did not {purposes(left[0])}." if left else ""
+    names = _missing_names(situation.rounds[-1])
+    if names and "find" in situation.tools:
+        steps = tuple(planned("find", "find", f"`*{name}*`", pattern=f"*{name}*") for name in names)
+        return Reply(
+            thinking="A file is not where it was said to be. Perhaps it is elsewhere: I look for its name.",
+            text=_joined(told, dropped, f"I will {purposes(steps)}: perhaps it is somewhere else."),
+            steps=steps,
+        )
+    return Reply(text=_joined(told, dropped, "What shall I do instead?"))
+
+
+def _offer(told: str, last: Round, failed: Round) -> Reply:
+    call = failed[0].call if len(failed) == 1 else None
+    verb = "map" if call is not None and call.arguments.get("map") else "read"
+    files = _found_files(last)
+    if len(files) == 1 and call is not None and call.name == "read":
+        step = planned("read", verb, f"`{files[0]}`", **{**call.arguments, "path": files[0]})
+        return Reply(text=_joined(told, f"That must be it: I will {purposes((step,))}."), steps=(step,))
+    offers = _found_offers(last, verb)
+    if offers:
+        return Reply(text=_joined(told, "Did you mean one of these?", *offers))
+    return Reply(text=_joined(told, "What shall I do instead? `list` shows what is here."))
 
 
 def _has_failed(results: Round) -> bool:

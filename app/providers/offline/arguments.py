@@ -150,18 +150,15 @@ def _list(argument: str, quotes: Quotes) -> Iterator[Wish]:
 
 
 def _run(argument: str, quotes: Quotes) -> Iterator[Wish]:
-    # A command that is quoted as a whole loses its quotes; quotes inside one belong to the shell.
-    whole = is_quoted(argument)
-    command = (quotes.put_back(argument) if whole else quotes.put_back_quoted(argument)).strip()
-    if not command or (not whole and _NO_COMMAND.fullmatch(command)):
+    command = quotes.as_meant(argument).strip()
+    if not command or (not is_quoted(argument) and _NO_COMMAND.fullmatch(command)):
         yield Incomplete(verb="run", question="Which command should I run? Say: `run COMMAND`")
         return
     yield RunCommand(command=command)
 
 
 def _python(argument: str, quotes: Quotes) -> Iterator[Wish]:
-    code = quotes.put_back(argument) if is_quoted(argument) else quotes.put_back_quoted(argument)
-    code = code.strip().strip("`")
+    code = quotes.as_meant(argument).strip().strip("`")
     if not code:
         yield Incomplete(verb="python", question="Which code should I run? Say: `python 2+2`")
     elif _PROGRAM.match(code):
@@ -175,8 +172,7 @@ def _write(argument: str, quotes: Quotes) -> Iterator[Wish]:
     if match is None:
         yield Incomplete(verb="write", question="What should the file contain? Say: `write FILE: TEXT`")
         return
-    text = match["text"].strip()
-    body = quotes.put_back(text) if is_quoted(text) else quotes.put_back_quoted(text)
+    body = quotes.as_meant(match["text"].strip())
     yield WriteFile(path=_path(match["path"], quotes), text=body if body.endswith("\n") else body + "\n")
 
 

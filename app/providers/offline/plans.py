@@ -41,6 +41,12 @@ class PlannedCall(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.verb} {self.object}"
 
 
+def planned(tool: str, verb: str, object: str, /, **arguments: object) -> PlannedCall:
+    """An argument that is None was not said."""
+    given = {name: value for name, value in arguments.items() if value is not None}
+    return PlannedCall(tool=tool, arguments=given, verb=verb, object=object)
+
+
 class PlannedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     talk: tuple[Talking, ...] = ()
     """Answered in words."""
@@ -89,47 +95,24 @@ def step_for(wish: Doing) -> PlannedCall:
         case ReadFile():
             return _read(wish)
         case MapFile():
-            return PlannedCall(
-                tool="read", arguments={"path": wish.path, "map": True}, verb="map", object=f"`{wish.path}`"
-            )
+            return planned("read", "map", f"`{wish.path}`", path=wish.path, map=True)
         case FindName():
-            return PlannedCall(
-                tool="find",
-                arguments=_given(pattern=_pattern(wish.name), path=wish.folder),
-                verb="find",
-                object=f"`{wish.name}`",
-            )
+            return planned("find", "find", f"`{wish.name}`", pattern=_pattern(wish.name), path=wish.folder)
         case SearchText():
             return _grep(wish)
         case ListFolder():
-            return PlannedCall(
-                tool="ls", arguments=_given(path=wish.path), verb="list", object=f"`{wish.path or '.'}`"
-            )
+            return planned("ls", "list", f"`{wish.path or '.'}`", path=wish.path)
         case Overview():
-            return PlannedCall(tool="ls", arguments={}, verb="look at", object="what is here")
+            return planned("ls", "look at", "what is here")
         case RunCommand():
-            return PlannedCall(
-                tool="bash", arguments={"command": wish.command}, verb="run", object=f"`{wish.command}`"
-            )
+            return planned("bash", "run", f"`{wish.command}`", command=wish.command)
         case RunPython():
-            return PlannedCall(
-                tool="eval", arguments={"code": wish.code}, verb="run", object=f"`{wish.code}` in Python"
-            )
+            return planned("eval", "run", f"`{wish.code}` in Python", code=wish.code)
         case EditFile():
             edits = [{"oldText": old, "newText": new} for old, new in wish.replacements]
-            return PlannedCall(
-                tool="edit",
-                arguments={"path": wish.path, "edits": edits},
-                verb="change",
-                object=f"`{wish.path}`",
-            )
+            return planned("edit", "change", f"`{wish.path}`", path=wish.path, edits=edits)
         case WriteFile():
-            return PlannedCall(
-                tool="write",
-                arguments={"path": wish.path, "content": wish.text},
-                verb="write",
-                object=f"`{wish.path}`",
-            )
+            return planned("write", "write", f"`{wish.path}`", path=wish.path, content=wish.text)
         case KeepTodos():
             return _todos(wish)
         case _:
@@ -139,49 +122,29 @@ def step_for(wish: Doing) -> PlannedCall:
 def _todos(wish: KeepTodos) -> PlannedCall:
     if wish.op == "add":
         words = _enumerated([f"“{task}”" for task in wish.tasks])
-        return PlannedCall(
-            tool="todo",
-            arguments={"op": "add", "tasks": list(wish.tasks)},
-            verb="put",
-            object=f"{words} on the list of todos",
-        )
+        return planned("todo", "put", f"{words} on the list of todos", op="add", tasks=list(wish.tasks))
     verb = {"view": "look at", "start": "begin", "done": "close", "drop": "drop"}[wish.op]
-    item = f"“{wish.tasks[0]}”" if wish.tasks else "the current todo"
-    return PlannedCall(
-        tool="todo",
-        arguments={"op": wish.op, **({"task": wish.tasks[0]} if wish.tasks else {})},
-        verb=verb,
-        object="the list of todos" if wish.op == "view" else item,
-    )
+    task = wish.tasks[0] if wish.tasks else None
+    item = f"“{task}”" if task is not None else "the current todo"
+    whole = "the list of todos"
+    return planned("todo", verb, whole if wish.op == "view" else item, op=wish.op, task=task)
 
 
 def _read(wish: ReadFile) -> PlannedCall:
     limit = wish.last - wish.first + 1 if wish.first and wish.last else None
-    return PlannedCall(
-        tool="read",
-        arguments=_given(path=wish.path, offset=wish.first, limit=limit, symbol=wish.symbol),
-        verb="read",
-        object=f"`{wish.path}`" if wish.symbol is None else f"`{wish.symbol}` in `{wish.path}`",
-    )
+    what = f"`{wish.path}`" if wish.symbol is None else f"`{wish.symbol}` in `{wish.path}`"
+    return planned("read", "read", what, path=wish.path, offset=wish.first, limit=limit, symbol=wish.symbol)
 
 
 def _grep(wish: SearchText) -> PlannedCall:
     is_glob = wish.where is not None and any(character in wish.where for character in "*?{")
-    arguments = _given(
-        pattern=wish.pattern,
-        path=None if is_glob else wish.where,
-        glob=wish.where if is_glob else None,
-    )
-    return PlannedCall(tool="grep", arguments=arguments, verb="search for", object=f"`{wish.pattern}`")
+    where = {"glob" if is_glob else "path": wish.where}
+    return planned("grep", "search for", f"`{wish.pattern}`", pattern=wish.pattern, **where)
 
 
 def _pattern(name: str) -> str:
     """A part of a name finds every name that contains it."""
     return name if any(character in name for character in "*?[{/.") else f"*{name}*"
-
-
-def _given(**arguments: object) -> dict[str, object]:
-    return {name: value for name, value in arguments.items() if value is not None}
 
 
 def _refusal(step: PlannedCall, tools: dict[str, ToolDeclaration]) -> str:

@@ -33,6 +33,10 @@ class Quotes:
         """`text` as it was, quotation marks included."""
         return _MARK.sub(lambda mark: self._whole[int(mark[1])], text)
 
+    def as_meant(self, text: str) -> str:
+        """A text that is quoted as a whole loses its quotation marks; those inside one belong to it."""
+        return self.put_back(text) if is_quoted(text) else self.put_back_quoted(text)
+
     def _mark(self, match: "re.Match[str]") -> str:
         self._parts.append(next(part for part in match.groups() if part is not None))
         self._whole.append(match[0])

@@ -51,17 +51,21 @@ def fenced(text: str, language: str = "text") -> str:
 
 
 def _in_short(exchange: Exchange) -> str:
-    if exchange.result.is_error and exchange.call.name not in ("bash", "eval"):
+    if _could_not_begin(exchange):
         return f"{_subject(exchange)} failed: {first_line(exchange.text)}"
-    return _SHORT.get(exchange.call.name, _any_short)(exchange)
+    tell_of = _SHORT.get(exchange.call.name)
+    return tell_of(exchange) if tell_of else f"{_subject(exchange)}: {first_line(exchange.text)}"
 
 
 def _in_detail(exchange: Exchange) -> str:
-    short = _in_short(exchange)
-    if exchange.result.is_error and exchange.call.name not in ("bash", "eval"):
-        return short
-    more = _DETAIL.get(exchange.call.name, _no_detail)(exchange)
+    short, tell_more = _in_short(exchange), _DETAIL.get(exchange.call.name)
+    more = tell_more(exchange) if tell_more and not _could_not_begin(exchange) else ""
     return f"{short}\n\n{more}" if more else short
+
+
+def _could_not_begin(exchange: Exchange) -> bool:
+    """A command or a program that fails has run all the same, and what it said is told."""
+    return exchange.result.is_error and exchange.call.name not in ("bash", "eval")
 
 
 def _subject(exchange: Exchange) -> str:
@@ -239,14 +243,6 @@ def _todo_detail(exchange: Exchange) -> str:
     if exchange.text.startswith("All "):
         return exchange.text
     return f"{exchange.text}\n\n`todo done ITEM` closes one, `/todos` opens the list. Which one is done?"
-
-
-def _any_short(exchange: Exchange) -> str:
-    return f"{_subject(exchange)}: {first_line(exchange.text)}"
-
-
-def _no_detail(exchange: Exchange) -> str:
-    return ""
 
 
 def _count(number: int, one: str, many: str = "") -> str:

@@ -155,10 +155,6 @@ class Blocks:
     def opened(self, key: Hashable) -> OpenText | OpenCall | None:
         return self._open.get(key)
 
-    @property
-    def open_keys(self) -> tuple[Hashable, ...]:
-        return tuple(self._open)
-
     def end(self, key: Hashable) -> None:
         opened = self._open.pop(key, None)
         if opened is None:
@@ -176,7 +172,7 @@ class Blocks:
             self._stream.emit(TextEnd(content_index=opened.index, content=block.text))
 
     def end_all(self) -> None:
-        for key in self.open_keys:
+        for key in tuple(self._open):
             self.end(key)
 
     def add_thinking(self, block: Thinking) -> None:

@@ -13,7 +13,7 @@ import msgspec
 from app.providers.errors import ProviderError
 from app.providers.kept import Kept
 from app.providers.merge import INTERVAL, DeltaKind, EventQueue
-from app.providers.watchdog import Watchdog
+from app.providers.watchdog import OnState, Watchdog
 from app.values.content import AssistantContent
 from app.values.messages import AssistantMessage, Message, StopReason, ToolDeclaration
 from app.values.models import Model, ThinkingLevel
@@ -114,7 +114,8 @@ class AssistantStream:
     """One response on its way: iterate over its events, or await `result()`; `cancel()` at any time.
 
     An adapter writes to `draft` and emits. `before_snapshot` lets it keep open blocks in a form that is cheap to
-    grow, and put them into the draft when somebody looks.
+    grow, and put them into the draft when somebody looks. A response that is silent for longer than these seconds ends
+    with an error; zero means no limit.
     """
 
     def __init__(
@@ -125,6 +126,9 @@ class AssistantStream:
         timestamp: int,
         thinking: str | None = None,
         merge_seconds: float = INTERVAL,
+        first_event_seconds: float = 0.0,
+        idle_seconds: float = 0.0,
+        on_state: OnState | None = None,
     ) -> None:
         self.draft = PartialAnswer()
         self.before_snapshot: Callable[[bool], None] | None = None
@@ -138,34 +142,20 @@ class AssistantStream:
         self._final: asyncio.Future[AssistantMessage] = asyncio.get_running_loop().create_future()
         self._task: asyncio.Task[None] | None = None
         self._watchdog: Watchdog | None = None
-        self._on_state: Callable[[str, float], None] | None = None
-        self._limits = (0.0, 0.0)
-
-    def watched(
-        self,
-        *,
-        first_event_seconds: float,
-        idle_seconds: float,
-        on_state: Callable[[str, float], None] | None = None,
-    ) -> "AssistantStream":
-        """Ends the response with an error when it is silent for longer; zero means no limit."""
-        self._limits = (first_event_seconds, idle_seconds)
-        self._on_state = on_state
-        return self
+        if first_event_seconds > 0 or idle_seconds > 0:
+            self._watchdog = Watchdog(
+                first_event_seconds=first_event_seconds,
+                idle_seconds=idle_seconds,
+                on_state=on_state,
+                on_timeout=self._time_out,
+            )
 
     def run(self, produce: Produce) -> "AssistantStream":
         """Starts the adapter's body; returns itself."""
         if self._final.done():
             return self
         self._events.put(StreamStart())
-        first, idle = self._limits
-        if first > 0 or idle > 0:
-            self._watchdog = Watchdog(
-                first_event_seconds=first,
-                idle_seconds=idle,
-                on_state=self._on_state,
-                on_timeout=self._time_out,
-            )
+        if self._watchdog is not None:
             self._watchdog.start()
         self._task = asyncio.get_running_loop().create_task(self._guard(produce))
         return self

@@ -72,7 +72,6 @@ class Registry:
             timestamp=now_ms(),
             thinking=options.thinking,
             merge_seconds=options.merge_seconds,
-        ).watched(
             first_event_seconds=options.first_event_seconds,
             idle_seconds=options.idle_seconds,
             on_state=options.hooks.on_state,
@@ -96,7 +95,8 @@ class Registry:
         if not registrations or registrations[-1].module is None:
             return
         module = import_module(registrations[-1].module)
-        getattr(module, "warm", _nothing)(model)
+        if hasattr(module, "warm"):
+            module.warm(model)
 
     async def close(self) -> None:
         """Closes the connections that were kept for the next request."""
@@ -119,7 +119,3 @@ class Registry:
 
     def _add(self, api: str, registration: _Registration) -> None:
         self._by_api.setdefault(api, []).append(registration)
-
-
-def _nothing(model: Model) -> None:
-    return None

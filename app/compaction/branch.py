@@ -7,6 +7,7 @@ import msgspec
 from app.compaction.budget import estimate_tokens
 from app.compaction.cut import as_edited, message_of
 from app.compaction.files import FileLists, files_of
+from app.sessions.projection import told_by
 from app.values.entries import CompactionEntry, Entry
 from app.values.messages import BranchSummaryMessage, CompactionSummaryMessage, Message, ToolResultMessage
 
@@ -40,7 +41,5 @@ def branch_of(entries: Sequence[Entry], budget_tokens: int) -> Branch:
 
 
 def _message_of(entry: Entry) -> Message | None:
-    if isinstance(entry, CompactionEntry):
-        return CompactionSummaryMessage(id=entry.id, summary=entry.summary, tokens_before=entry.tokens_before)
-    message = message_of(entry)
+    message = told_by(entry) if isinstance(entry, CompactionEntry) else message_of(entry)
     return None if isinstance(message, ToolResultMessage) else message

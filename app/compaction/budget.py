@@ -29,7 +29,6 @@ from app.values.messages import (
     UnknownMessage,
     UserMessage,
 )
-from app.values.usage import Usage
 
 
 class ContextLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,9 +125,6 @@ class ContextMeter:
 def _counted(message: Message) -> int:
     """The whole context as the provider counted it with this answer; 0: it did not."""
     if isinstance(message, AssistantMessage) and message.stop_reason not in ("error", "aborted"):
-        return _total(message.usage)
+        usage = message.usage
+        return usage.total_tokens or usage.input + usage.output + usage.cache_read + usage.cache_write
     return 0
-
-
-def _total(usage: Usage) -> int:
-    return usage.total_tokens or usage.input + usage.output + usage.cache_read + usage.cache_write

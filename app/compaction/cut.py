@@ -4,15 +4,13 @@ Never between a call and its result: a result is no place to cut.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
 from app.compaction.budget import ContextLimits, estimate_tokens
 from app.compaction.files import FileLists, files_of
-from app.sessions.projection import edited, in_call_order
+from app.sessions.projection import edited, in_call_order, told_by
 from app.values.entries import (
-    BranchSummaryEntry,
     CompactionEntry,
     ContextEditEntry,
     CustomEntry,
@@ -95,19 +93,16 @@ def prepare(
         raise CannotCompact("Nothing to compact (session too small)")
     kept = _messages(edited_path[cut:])
     first_kept = edited_path[cut].id
+    carried = previous.details if previous else None
     return Preparation(
         to_summarise=history,
         turn_prefix=prefix,
         kept=kept,
         first_kept_entry_id=first_kept,
         previous_summary=previous.summary if previous else None,
-        files=files_of(_between(path, edited_path[start].id, first_kept), carried=_details(previous)),
+        files=files_of(_between(path, edited_path[start].id, first_kept), carried=carried),
         tokens_before=tokens_before,
     )
-
-
-def _details(previous: CompactionEntry | None) -> Any:
-    return previous.details if previous else None
 
 
 def _between(path: Sequence[Entry], first_id: str, end_id: str) -> Sequence[Entry]:
@@ -140,9 +135,7 @@ def _edited_entry(entry: Entry, edit: ContextEditEntry) -> Entry:
         changed = edited(entry.message, edit)
         return entry if changed is None else msgspec.structs.replace(entry, message=changed)
     if isinstance(entry, CustomMessageEntry):
-        message = edited(
-            CustomMessage(custom_type=entry.custom_type, content=entry.content, display=entry.display), edit
-        )
+        message = edited(CustomMessage(custom_type=entry.custom_type, content=entry.content), edit)
         if isinstance(message, CustomMessage):
             return msgspec.structs.replace(entry, content=message.content)
     return entry
@@ -152,13 +145,7 @@ def message_of(entry: Entry) -> Message | None:
     """The entry as a message of the conversation, if it is part of it."""
     if isinstance(entry, MessageEntry):
         return None if isinstance(entry.message, SystemMessage) else entry.message
-    if isinstance(entry, CustomMessageEntry):
-        return CustomMessage(
-            id=entry.id, custom_type=entry.custom_type, content=entry.content, display=entry.display
-        )
-    if isinstance(entry, BranchSummaryEntry):
-        return BranchSummaryMessage(id=entry.id, summary=entry.summary, from_id=entry.from_id)
-    return None
+    return None if isinstance(entry, CompactionEntry) else told_by(entry)
 
 
 def _messages(entries: Sequence[Entry]) -> tuple[Message, ...]:
@@ -190,11 +177,9 @@ def _cut_point(path: Sequence[Entry], start: int, keep_tokens: int) -> int:
     places = [index for index in _places(path) if index >= start]
     if not places:
         return start
-    after = [index for index in places if index >= reached]
-    if after:
-        return _with_state_before(path, after[0], start)
-    # What must stay is one batch of results too large for the budget: it stays whole, with its calls.
-    return _with_state_before(path, places[-1], start)
+    # One batch of results may be too large for the budget: it stays whole, with its calls.
+    place = next((index for index in places if index >= reached), places[-1])
+    return _with_state_before(path, place, start)
 
 
 def _named_place(path: Sequence[Entry], start: int, entry_id: str) -> int:

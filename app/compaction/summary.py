@@ -90,36 +90,29 @@ async def write_summary(preparation: Preparation, write: Write, instructions: st
     usage = Usage()
     history = preparation.previous_summary or _NO_HISTORY
     if preparation.to_summarise:
-        request = conversation_request(
-            preparation.to_summarise, previous=preparation.previous_summary, instructions=instructions
-        )
+        previous = preparation.previous_summary
+        wanted = _UPDATE if previous else _FIRST
+        request = _request(preparation.to_summarise, wanted, instructions, previous=previous)
         written = await write(request, SHARE)
         history, usage = written.text, usage + written.usage
     if preparation.turn_prefix:
-        written = await write(_request(preparation.turn_prefix, _PREFIX, None, instructions), PREFIX_SHARE)
+        written = await write(_request(preparation.turn_prefix, _PREFIX, instructions), PREFIX_SHARE)
         history, usage = f"{history}{_TURN_HEADING}{written.text}", usage + written.usage
     return Written(text=history.strip() + preparation.files.as_text(), usage=usage)
 
 
-def conversation_request(
-    messages: Sequence[Message], *, previous: str | None = None, instructions: str | None = None
-) -> str:
-    return _request(messages, _UPDATE if previous else _FIRST, previous, instructions)
-
-
 def branch_request(branch: Branch, instructions: str | None = None, *, replace: bool = False) -> str:
     """`replace`: the person's instructions stand instead of ours."""
-    if replace and instructions:
-        return _request(branch.messages, instructions, None, None, left_out=branch.left_out)
-    return _request(branch.messages, _BRANCH, None, instructions, left_out=branch.left_out)
+    wanted, focus = (instructions, None) if replace and instructions else (_BRANCH, instructions)
+    return _request(branch.messages, wanted, focus, left_out=branch.left_out)
 
 
 def _request(
     messages: Sequence[Message],
     wanted: str,
-    previous: str | None,
     instructions: str | None,
     *,
+    previous: str | None = None,
     left_out: int = 0,
 ) -> str:
     told = f"[{left_out} older messages are left out here]\n\n" if left_out else ""

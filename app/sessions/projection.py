@@ -135,24 +135,36 @@ def _other_messages(
 ) -> Iterable[Message]:
     if edit is not None and edit.replacement is None:
         return
-    if isinstance(entry, CompactionEntry) and entry is boundary:
+    if isinstance(entry, CompactionEntry):
+        if entry is not boundary:
+            return
         if entry.system_message is not None:
             yield msgspec.structs.replace(entry.system_message, id=f"{entry.id}:system")
-        yield CompactionSummaryMessage(
+    message = told_by(entry)
+    if message is not None and edit is not None:
+        message = edited(message, edit)
+    if message is not None:
+        yield message
+
+
+def told_by(entry: Entry) -> Message | None:
+    """What an entry that holds no message tells the model."""
+    if isinstance(entry, CompactionEntry):
+        return CompactionSummaryMessage(
             id=entry.id,
             summary=entry.summary,
             tokens_before=entry.tokens_before,
             timestamp=milliseconds(entry.timestamp),
         )
-    elif isinstance(entry, BranchSummaryEntry):
-        yield BranchSummaryMessage(
+    if isinstance(entry, BranchSummaryEntry):
+        return BranchSummaryMessage(
             id=entry.id,
             summary=entry.summary,
             from_id=entry.from_id,
             timestamp=milliseconds(entry.timestamp),
         )
-    elif isinstance(entry, CustomMessageEntry):
-        message: Message | None = CustomMessage(
+    if isinstance(entry, CustomMessageEntry):
+        return CustomMessage(
             id=entry.id,
             custom_type=entry.custom_type,
             content=entry.content,
@@ -160,10 +172,7 @@ def _other_messages(
             details=entry.details,
             timestamp=milliseconds(entry.timestamp),
         )
-        if edit is not None:
-            message = edited(message, edit)
-        if message is not None:
-            yield message
+    return None
 
 
 def edited(message: Message, edit: ContextEditEntry) -> Message | None:

@@ -47,8 +47,8 @@ def changed(phases: Phases, change: TodoChange) -> Phases:
             return _added(phases, change)
         case "start":
             name = _one(phases, change)
-            paused = _each(phases, lambda item: _with(item, "pending") if _is_current(item) else item)
-            return _each(paused, lambda item: _with(item, "in_progress") if item.content == name else item)
+            paused = _marked(phases, lambda item: item.status == "in_progress", "pending")
+            return _marked(paused, lambda item: item.content == name, "in_progress")
         case "done":
             return _closed(phases, change, "completed")
         case "drop":
@@ -56,15 +56,7 @@ def changed(phases: Phases, change: TodoChange) -> Phases:
         case "block":
             name = _one(phases, change)
             why = _text(change.note or "") or "blocked"
-            blocked = _each(
-                phases,
-                lambda item: (
-                    msgspec.structs.replace(item, status="pending", blocked=why)
-                    if item.content == name
-                    else item
-                ),
-            )
-            return _going_on(blocked)
+            return _going_on(_marked(phases, lambda item: item.content == name, "pending", why))
         case _:
             assert_never(change.op)
 
@@ -135,7 +127,7 @@ def _phase_for(phases: Phases, name: str) -> int | None:
 
 def _closed(phases: Phases, change: TodoChange, status: TodoStatus) -> Phases:
     names = {_found(phases, text) for text in change.tasks} or {_one(phases, change)}
-    return _going_on(_each(phases, lambda item: _with(item, status) if item.content in names else item))
+    return _going_on(_marked(phases, lambda item: item.content in names, status))
 
 
 def _one(phases: Phases, change: TodoChange) -> str:
@@ -172,21 +164,18 @@ def _going_on(phases: Phases) -> Phases:
     ready = next((item for item in open_items(phases) if item.blocked is None), None)
     if ready is None:
         return phases
-    return _each(phases, lambda item: _with(item, "in_progress") if item is ready else item)
+    return _marked(phases, lambda item: item is ready, "in_progress")
 
 
-def _each(phases: Phases, make: Callable[[TodoItem], TodoItem]) -> Phases:
-    return tuple(
-        msgspec.structs.replace(phase, tasks=tuple(make(item) for item in phase.tasks)) for phase in phases
-    )
+def _marked(
+    phases: Phases, is_meant: Callable[[TodoItem], bool], status: TodoStatus, blocked: str | None = None
+) -> Phases:
+    """With another status for the items that are meant."""
 
+    def marked(item: TodoItem) -> TodoItem:
+        return msgspec.structs.replace(item, status=status, blocked=blocked) if is_meant(item) else item
 
-def _with(item: TodoItem, status: TodoStatus) -> TodoItem:
-    return msgspec.structs.replace(item, status=status, blocked=None)
-
-
-def _is_current(item: TodoItem) -> bool:
-    return item.status == "in_progress"
+    return tuple(msgspec.structs.replace(phase, tasks=tuple(map(marked, phase.tasks))) for phase in phases)
 
 
 def _checked(text: str, seen: set[str]) -> str:

@@ -63,7 +63,7 @@ def _parse_tolerantly(text: str) -> Any:
     try:
         return json.loads(plain, parse_constant=_refuse_constant)
     except json.JSONDecodeError as problem:
-        raise JsonFault(_in_plain_words(problem.msg), problem.lineno, problem.colno) from None
+        raise JsonFault(_PLAIN_WORDS.get(problem.msg, problem.msg), problem.lineno, problem.colno) from None
     except _BadConstant as problem:
         line, column = line_and_column(plain, max(plain.find(str(problem)), 0))
         raise JsonFault(f"{problem} is not a JSON value", line, column) from None
@@ -163,10 +163,6 @@ _PLAIN_WORDS = {
     "Unterminated string starting at": "this text is never closed with a '\"'",
     "Invalid control character at": "a line break or control character stands inside a text",
 }
-
-
-def _in_plain_words(message: str) -> str:
-    return _PLAIN_WORDS.get(message, message)
 
 
 class _Walk:

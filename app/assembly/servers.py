@@ -30,12 +30,14 @@ def server_places(
     if options.mcp_config and not options.no_mcp and not is_file(Path(options.mcp_config).expanduser()):
         raise UsageError(f"--mcp-config {options.mcp_config}: there is no such file.")
 
-    def are_written() -> bool:
-        """Two folders and one: whoever has no servers pays for three looks."""
-        if options.no_mcp or options.mcp_config:
-            return not options.no_mcp
+    def files() -> tuple[Path, ...]:
+        """The person's, the project's, and two in its folder; or the one that was named."""
+        if options.no_mcp:
+            return ()
+        if options.mcp_config:
+            return (Path(options.mcp_config).expanduser(),)
         own = (paths.agent_dir / "mcp.json", paths.project_dir / "mcp.json")
-        return any(os.path.lexists(path) for path in (*own, *(paths.cwd / name for name in _FILES)))
+        return (*own, *(paths.cwd / name for name in _FILES))
 
     def find(brought: Mapping[str, Mapping[str, Any]]) -> "ConfiguredServers":
         # Sessions without servers begin without it.
@@ -57,7 +59,7 @@ def server_places(
 
     return ServerPlaces(
         paths=paths,
-        are_written=are_written,
+        files=files,
         find=find,
         choice=lambda: tool_choice(options, in_force.settings),
         env=os.environ,

@@ -17,9 +17,9 @@ class FirstQuestion:
         self._options = options
 
     async def asides(self, prompt: str) -> tuple[CustomMessage, ...]:
-        """Once on each branch; nothing where the map is not sure of itself, or is not there yet."""
+        """Once on each branch, where it is wished; nothing where the map is not sure of itself, or is not there yet."""
         wishes = self._options.in_force.settings.repository_maps
-        if wishes.first_question == "off" or not wishes.enabled or not self._is_first():
+        if not wishes.enabled or not self._is_first():
             return ()
         # SQLite and parsers, which most sessions begin without.
         from tools.repomap.first_question import aside_for  # noqa: PLC0415

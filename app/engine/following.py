@@ -1,13 +1,16 @@
-"""Settings while a session runs: those that are set here hold at once, and files that changed are read again."""
+"""Settings while a session runs: those that are set here hold at once, and files that changed are read again. Files in
+which MCP servers may come to be written are looked at with them."""
 
+from app.engine.mcp_servers import McpServers
 from app.engine.telling import Telling
 from app.resources.in_force import InForce
 from app.resources.settings import SettingRefused
 
 
 class Following:
-    def __init__(self, in_force: InForce, telling: Telling) -> None:
+    def __init__(self, in_force: InForce, servers: McpServers, telling: Telling) -> None:
         self._in_force = in_force
+        self._servers = servers
         self._telling = telling
 
     def keep(self, name: str, value: object) -> None:
@@ -19,5 +22,8 @@ class Following:
             self._telling.notify(f"{name} holds for this session only: {problem}", "warning")
 
     def look(self) -> None:
-        for problem in self._in_force.follow():
-            self._telling.notify(str(problem), "warning")
+        if self._in_force.files.are_others():
+            for problem in self._in_force.follow():
+                self._telling.notify(str(problem), "warning")
+        if self._servers.files.are_others():
+            self._servers.follow()

@@ -120,7 +120,6 @@ class Machinery:
         self.deliveries = Deliveries()
         self.telling = Telling(self.conversation, self.account, self.deliveries)
         self.cache = PromptCache(self.account, choice, self.telling.publish_now)
-        self.following = Following(options.in_force, self.telling)
         self.models = Models(choice, self.conversation, self.telling, self.cache)
         self.masking = self._masking(parts)
         self.next_run = NextRun()
@@ -146,6 +145,7 @@ class Machinery:
         self.brancher = self._brancher(parts)
         self._masks = MaskedCalls(self.masking)
         self.servers = self._mcp_servers(parts)
+        self.following = Following(options.in_force, self.servers, self.telling)
         self.shell = UserShell(parts.toolbox.workspace, self.conversation, hooks, self.masking, self.telling)
         self.jobs = JobTable(
             lambda job: self._job_results.tell(job),
@@ -163,9 +163,19 @@ class Machinery:
         self.runner = self._runner(parts)
         self.readiness = Readiness(self.conversation, choice, self.runner, self.compactor, self.brancher)
         self.record = Record(self.conversation, self.telling, self.cache, self.readiness)
-        self.prompts = Prompts(
+        self.prompts = self._prompts(parts)
+        self.repository = RepositoryMaps(parts.toolbox.workspace)
+        self.restoring = Restoring(self.conversation, self.files, self.prompts, self.readiness)
+        self._job_results = JobResults(
+            prompts=self.prompts, deliveries=self.deliveries, options=options, telling=self.telling
+        )
+        self.navigation = self._navigation(parts)
+        parts.toolbox.workspace.mutations.subscribe(self._file_changed)
+
+    def _prompts(self, parts: Parts) -> Prompts:
+        return Prompts(
             queues=self.queues,
-            hooks=hooks,
+            hooks=parts.hooks,
             runner=self.runner,
             compactor=self.compactor,
             readiness=self.readiness,
@@ -175,14 +185,8 @@ class Machinery:
             following=self.following,
             servers=self.servers,
             first_question=FirstQuestion(self.conversation, parts.toolbox.workspace, parts.options),
+            options=parts.options,
         )
-        self.repository = RepositoryMaps(parts.toolbox.workspace)
-        self.restoring = Restoring(self.conversation, self.files, self.prompts, self.readiness)
-        self._job_results = JobResults(
-            prompts=self.prompts, deliveries=self.deliveries, options=options, telling=self.telling
-        )
-        self.navigation = self._navigation(parts)
-        parts.toolbox.workspace.mutations.subscribe(self._file_changed)
 
     def _mcp_servers(self, parts: Parts) -> McpServers:
         return McpServers(

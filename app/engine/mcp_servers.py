@@ -6,7 +6,8 @@ before the first paint. What a server is, and how it is reached, is `app.mcp`'s 
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -24,6 +25,7 @@ from app.resources.paths import Paths
 from app.values.events import EntryAppended
 from app.values.servers import McpServersChange, McpServerState
 from app.values.unable import Unable
+from tools.files.watched import WatchedFiles
 
 if TYPE_CHECKING:
     from app.mcp.config import ConfiguredServers
@@ -48,8 +50,8 @@ class ServerPlaces(msgspec.Struct, frozen=True, kw_only=True):
     """Where servers are found, and what is handed to them."""
 
     paths: Paths
-    are_written: Callable[[], bool]
-    """Whether a file names any; looked at without reading them."""
+    files: Callable[[], Sequence[Path]]
+    """Those that may name some."""
     find: Callable[[Mapping[str, Mapping[str, Any]]], "ConfiguredServers"]
     """Those that the files say, with those that extensions bring."""
     choice: Callable[[], ToolChoice] = ToolChoice
@@ -99,6 +101,10 @@ class McpServers:
         """What is wrong with the files as they were read last."""
         self._processes: LocalProcesses | None = None
         self._telling_soon: asyncio.TimerHandle | None = None
+        self.files = _watched(places)
+        """Those that may come to name some, as long as none does."""
+        self.may_be_there = places is not None and _are_written(places)
+        """Whether a prompt has to ask: files name some, or extensions have brought some."""
 
     @property
     def is_on(self) -> bool:
@@ -109,7 +115,7 @@ class McpServers:
         if not self.is_on:
             return None
         places = self._places
-        if self._hub is None and places is not None and (self._brought or places.are_written()):
+        if self._hub is None and places is not None and (self._brought or _are_written(places)):
             self._make(places)
         elif self._hub is not None and self._is_stale:
             self._use(self._hub)
@@ -146,7 +152,7 @@ class McpServers:
 
     async def meant(self, words: Words) -> Words:
         """With the prompts and resources of servers that they name. Raises `Unable`."""
-        if ":" not in words.text or self._elicit is None or self.hub() is None:
+        if self._elicit is None or self.hub() is None:
             return words
         from app.engine.server_prompts import ServerPrompts  # noqa: PLC0415  (most words name none)
 
@@ -154,16 +160,21 @@ class McpServers:
 
     def follow(self) -> None:
         """Files, trust or extensions have changed: connections of servers that did not change stay."""
-        if self._hub is None:
-            self.hub()
-        elif self._places is not None:
+        if self._places is None:
+            return
+        if self._hub is not None:
             self._use(self._hub)
+            return
+        self.files = _watched(self._places)
+        self.may_be_there = self.may_be_there or _are_written(self._places)
+        self.hub()
 
     def _make(self, places: ServerPlaces) -> None:
         from app.mcp.hub import Hub  # noqa: PLC0415  (most sessions have no servers)
         from app.mcp.tools import SEARCH, McpTools  # noqa: PLC0415  (as above)
 
         hub = Hub(self._ground(places), self._wishes, self._changed)
+        self.may_be_there, self.files = True, WatchedFiles()
         self._hub, self._tools = hub, McpTools(hub)
         for tool in self._tools.own():
             self._toolbox.register(tool, owner=OWNER)
@@ -323,6 +334,7 @@ class McpServers:
             self._brought.pop(name, None)
         else:
             self._brought[name] = entry
+            self.may_be_there = True
         self._is_stale = True
 
     def _changed(self) -> None:
@@ -360,3 +372,15 @@ class McpServers:
             await self._hub.end()
         if self._processes is not None:
             self._processes.close()
+
+
+def _are_written(places: ServerPlaces) -> bool:
+    """Looked at without reading them; links that lead nowhere too."""
+    return any(os.path.lexists(path) for path in places.files())
+
+
+def _watched(places: ServerPlaces | None) -> WatchedFiles:
+    watched = WatchedFiles()
+    for path in places.files() if places is not None else ():
+        watched.note(path)
+    return watched

@@ -15,6 +15,7 @@ from app.engine.intake import Refused, Words
 from app.engine.masking import Masking
 from app.engine.mcp_servers import McpServers
 from app.engine.models import Models
+from app.engine.options import SessionOptions
 from app.engine.readiness import Readiness
 from app.engine.runner import Runner
 from app.engine.telling import Telling
@@ -43,6 +44,7 @@ class Prompts:
         following: Following,
         servers: McpServers,
         first_question: FirstQuestion,
+        options: SessionOptions,
     ) -> None:
         self._queues = queues
         self._hooks = hooks
@@ -57,6 +59,7 @@ class Prompts:
         """The last words in which something was masked, as they were."""
         self._servers = servers
         self._first_question = first_question
+        self._options = options
         self._waking: asyncio.Task[None] | None = None
         self._masking_turn = asyncio.Lock()
         """What was said first stays first, though files are looked at in threads."""
@@ -82,8 +85,10 @@ class Prompts:
                 "Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry."
             )
         self._readiness.require_model()
-        await self._servers.before_prompt()
-        asides = await self._first_question.asides(taken.text)
+        if self._servers.may_be_there:
+            await self._servers.before_prompt()
+        is_first_told = self._options.in_force.settings.repository_maps.first_question != "off"
+        asides = await self._first_question.asides(taken.text) if is_first_told else ()
         companions = [
             *(self._masking.said(one, "an extension") for one in await self._hooks.companions(taken)),
             *(self._masking.said(one, "the map") for one in asides),
@@ -104,7 +109,7 @@ class Prompts:
         if changed is None or not expand:
             return changed
         expanded = msgspec.structs.replace(changed, text=self._hooks.expand(changed.text))
-        return await self._servers.meant(expanded)
+        return await self._servers.meant(expanded) if ":" in expanded.text else expanded
 
     async def _said_of_servers(self, text: str) -> str:
         """Where no page opens: in print mode, over RPC."""

@@ -382,8 +382,10 @@ class Session:
         import_module("app.agent.loop")
         self.sections()
         self._made.masking.look()
-        if self._parts.choice.model is not None:
-            self._parts.registry.warm(self._parts.choice.model)
+        choice = self._parts.choice
+        if choice.model is not None:
+            choice.credentials.prepare(choice.model.provider)
+            self._parts.registry.warm(choice.model)
 
     async def set_model(self, model: Model, source: ModelSource = "set") -> None:
         await self._made.models.use(model, source)

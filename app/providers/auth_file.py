@@ -12,6 +12,7 @@ from app.providers.json_files import place_of, read_object
 from app.values.codec import decode_json, encode_json
 from app.values.unable import FileFault
 from tools.files.replacing import replace
+from tools.files.watched import FollowedFile
 
 LOCK_SECONDS = 60.0
 Entry = dict[str, Any]
@@ -25,16 +26,8 @@ class AuthFile:
         self.fault: str | None = None
         self.tightened: str | None = None
         """That others could read it, and no longer can."""
-        self._entries: dict[str, Entry] = {}
-        self._seen: tuple[int, int, int] | None = None
-
-    def entries(self) -> dict[str, Entry]:
+        self.entries = FollowedFile(self.path, self._read)
         """The stored credentials by provider; none when the file is missing or broken (`fault` says why)."""
-        mark = self._mark()
-        if mark != self._seen:
-            self._seen = mark
-            self._entries, self.fault = self._read()
-        return self._entries
 
     @contextmanager
     def locked(self) -> Iterator[dict[str, Entry]]:
@@ -48,8 +41,8 @@ class AuthFile:
         except Timeout:
             raise FileFault(self.path, "is locked by another process, which does not let go") from None
         try:
-            self._seen = None
-            before = self.entries()
+            self.entries.forget()
+            before = self.entries.now()
             if self.fault is not None:
                 raise FileFault(self.path, f"is broken and is left as it is; mend or remove it. {self.fault}")
             entries = decode_json(encode_json(before))
@@ -65,14 +58,7 @@ class AuthFile:
             replace(self.path, text, mode=0o600)
         except OSError as problem:
             raise FileFault(self.path, f"cannot be written: {problem.strerror or problem}") from None
-        self._seen = None
-
-    def _mark(self) -> tuple[int, int, int] | None:
-        try:
-            found = self.path.stat()
-        except OSError:
-            return None
-        return found.st_mtime_ns, found.st_size, found.st_ino
+        self.entries.forget()
 
     def _tighten(self) -> None:
         """Copied from elsewhere, or made by hand: keys are nobody else's business."""
@@ -81,6 +67,8 @@ class AuthFile:
             if not mode & 0o077 or os.name != "posix":
                 return
             self.path.chmod(mode & 0o700)
+        except FileNotFoundError:
+            return
         except OSError as problem:
             why = problem.strerror
             self.tightened = (
@@ -92,21 +80,22 @@ class AuthFile:
             "If this machine has other users, replace the keys in it."
         )
 
-    def _read(self) -> tuple[dict[str, Entry], str | None]:
+    def _read(self) -> dict[str, Entry]:
         self._tighten()
+        self.fault = None
         try:
             data, text = read_object(self.path)
         except FileFault as problem:
-            return {}, str(problem)
+            self.fault = str(problem)
+            return {}
         entries: dict[str, Entry] = {}
-        fault: str | None = None
         for provider, entry in data.items():
             wrong = _problem_of(entry)
             if wrong is None:
                 entries[provider] = entry
             else:
-                fault = str(FileFault(self.path, f"{provider}: {wrong}", *place_of(text, (provider,))))
-        return entries, fault
+                self.fault = str(FileFault(self.path, f"{provider}: {wrong}", *place_of(text, (provider,))))
+        return entries
 
 
 def _problem_of(entry: Any) -> str | None:

@@ -16,7 +16,7 @@ from app.providers.auth_file import AuthFile, Entry
 from app.providers.contract import Credential
 from app.providers.key_values import CredentialError, KeyValues, can_be_had, masked
 from app.providers.known import PROVIDERS, KnownProvider
-from app.providers.models_file import ModelsFile, load_models_file
+from app.providers.models_file import Access, ModelsFile, load_models_file
 from app.values.unable import FileFault
 
 if TYPE_CHECKING:
@@ -50,11 +50,12 @@ class Credentials:
         self._provided: dict[str, list[_Provided]] = {}
         self._offered: dict[str, list[tuple[str, SignIn]]] = {}
         self._models_file: ModelsFile | None = None
+        self._in_models_file: dict[str, Access] = {}
 
     @property
     def problems(self) -> tuple[str, ...]:
         """What is wrong with auth.json, with its place; its other entries still count."""
-        self._auth.entries()
+        self._auth.entries.now()
         return tuple(problem for problem in (self._auth.tightened, self._auth.fault) if problem)
 
     def use_for_this_run(self, provider: str, key: str) -> None:
@@ -84,6 +85,11 @@ class Credentials:
         for provider, entries in self._provided.items():
             self._provided[provider] = [entry for entry in entries if entry.owner != owner]
 
+    def prepare(self, provider: str) -> None:
+        """Reads what files say of it, so that the first request need not; for a thread."""
+        self._auth.entries.now()
+        self._own_file(provider)
+
     def has(self, provider: str) -> bool:
         """Whether a request could be made. Runs nothing and reads no secret."""
         return self.source(provider) is not None
@@ -92,13 +98,13 @@ class Credentials:
         """Where the credential would come from."""
         if provider in self._for_this_run:
             return "run"
-        entry = self._auth.entries().get(provider)
+        entry = self._auth.entries.now().get(provider)
         if entry is not None:
             return "stored" if entry["type"] == "api_key" else "sign-in"
         provided = self._last_provided(provider)
         if provided is not None and provided.key and can_be_had(provided.key, self._env):
             return "extension"
-        own = self._own_file().key_of(provider)
+        own = self._own_file(provider).key
         if own and can_be_had(own, self._env):
             return "models.json"
         known = PROVIDERS.get(provider)
@@ -129,16 +135,16 @@ class Credentials:
         }
         return Credential(
             key=secret,
-            is_bearer=self._is_bearer(provider),
+            is_bearer=self._own_file(provider).is_bearer,
             headers=await self._headers(provider),
             env=settings,
         )
 
     async def _find(self, provider: str, known: KnownProvider | None) -> Credential | None:
-        is_bearer = self._is_bearer(provider)
+        is_bearer = self._own_file(provider).is_bearer
         if provider in self._for_this_run:
             return Credential(key=self._for_this_run[provider], is_bearer=is_bearer)
-        entry = self._auth.entries().get(provider)
+        entry = self._auth.entries.now().get(provider)
         if entry is not None:
             return await self._of_entry(provider, entry, is_bearer)
         what = f"The key for {provider}"
@@ -146,7 +152,7 @@ class Credentials:
         if provided is not None and provided.key:
             key = await self._values.resolve(provided.key, what=what)
             return Credential(key=key, is_bearer=provided.is_bearer)
-        own = self._own_file().key_of(provider)
+        own = self._own_file(provider).key
         if own:
             return Credential(key=await self._values.resolve(own, what=what), is_bearer=is_bearer)
         if known is not None:
@@ -197,7 +203,7 @@ class Credentials:
     async def refused(self, provider: str, credential: Credential) -> None:
         """A server did not take the token of a sign-in, though by this machine's clock it should last: clocks are set,
         and accounts withdraw tokens. The next request, in whichever process, gets a fresh one."""
-        entry = self._auth.entries().get(provider)
+        entry = self._auth.entries.now().get(provider)
         if entry is None or entry["type"] == "api_key" or entry.get("access") != credential.key:
             return
 
@@ -222,7 +228,7 @@ class Credentials:
 
     def stored(self) -> Mapping[str, str]:
         """Provider → `api_key` or `oauth`."""
-        return {provider: entry["type"] for provider, entry in self._auth.entries().items()}
+        return {provider: entry["type"] for provider, entry in self._auth.entries.now().items()}
 
     async def _change(self, change: Any) -> None:
         try:
@@ -233,7 +239,7 @@ class Credentials:
     async def _headers(self, provider: str) -> dict[str, str]:
         """Headers that models.json or an extension wants with every request of this provider."""
         provided = self._last_provided(provider)
-        wanted = {**self._own_file().headers_of(provider), **(provided.headers if provided else {})}
+        wanted = {**self._own_file(provider).headers, **(provided.headers if provided else {})}
         return {
             name: await self._values.resolve(value, what=f"The header {name} for {provider}")
             for name, value in wanted.items()
@@ -243,13 +249,14 @@ class Credentials:
         entries = self._provided.get(provider)
         return entries[-1] if entries else None
 
-    def _own_file(self) -> ModelsFile:
-        if self._models_file is None:
-            self._models_file = load_models_file(self._agent_dir)
-        return self._models_file
-
-    def _is_bearer(self, provider: str) -> bool:
-        return self._own_file().wants_bearer(provider)
+    def _own_file(self, provider: str) -> Access:
+        """models.json, which is read once."""
+        access = self._in_models_file.get(provider)
+        if access is None:
+            if self._models_file is None:
+                self._models_file = load_models_file(self._agent_dir)
+            access = self._in_models_file[provider] = self._models_file.access_to(provider)
+        return access
 
     def _has_variables(self, known: KnownProvider) -> bool:
         has_key = any(self._env.get(name) for name in (*known.bearer_env, *known.env))
@@ -257,4 +264,5 @@ class Credentials:
 
     def _needs_no_key(self, provider: str) -> bool:
         """A provider of one's own without a key is taken to need none (a server on this machine)."""
-        return provider not in PROVIDERS and self._own_file().is_keyless(provider)
+        own = self._own_file(provider)
+        return provider not in PROVIDERS and own.is_named and own.key is None

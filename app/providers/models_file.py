@@ -33,17 +33,24 @@ class ModelsFile(msgspec.Struct, frozen=True, kw_only=True):
     providers: Mapping[str, dict[str, Any]] = {}
     problems: tuple[str, ...] = ()
 
-    def key_of(self, provider: str) -> str | None:
-        return self.providers.get(provider, {}).get("apiKey") or None
+    def access_to(self, provider: str) -> "Access":
+        said = self.providers.get(provider, {})
+        return Access(
+            key=said.get("apiKey") or None,
+            headers=said.get("headers") or {},
+            is_bearer=bool(said.get("authHeader")),
+            is_named=provider in self.providers,
+        )
 
-    def headers_of(self, provider: str) -> Mapping[str, str]:
-        return self.providers.get(provider, {}).get("headers") or {}
 
-    def wants_bearer(self, provider: str) -> bool:
-        return bool(self.providers.get(provider, {}).get("authHeader"))
+class Access(msgspec.Struct, frozen=True, kw_only=True):
+    """What the file says of one provider's key."""
 
-    def is_keyless(self, provider: str) -> bool:
-        return provider in self.providers and not self.key_of(provider)
+    key: str | None
+    headers: Mapping[str, str]
+    is_bearer: bool
+    is_named: bool
+    """The file has the provider, be it without a key."""
 
 
 def load_models_file(agent_dir: Path) -> ModelsFile:

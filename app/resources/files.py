@@ -49,15 +49,3 @@ def write_text(path: Path, text: str, *, mode: int | None = None) -> None:
         replace(path, text.encode("utf-8", "surrogatepass"), mode=mode)
     except OSError as problem:
         raise FileFault(path, f"cannot be written: {problem.strerror or problem}") from None
-
-
-Stamp = tuple[int, int, int] | None
-
-
-def stamp(path: Path) -> Stamp:
-    """Changes whenever the file does: when it was written last, its size, which file it is; None: there is none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino

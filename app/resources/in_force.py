@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.resources.files import Stamp, stamp
 from app.resources.paths import Paths
 from app.resources.settings import (
     SettingKey,
@@ -23,6 +22,7 @@ from app.resources.settings import (
 )
 from app.resources.settings_flaws import sound
 from app.resources.settings_reading import Layer, SettingsProblem, read_layer
+from tools.files.watched import WatchedFiles
 
 Origin = Literal["session", "flags", "project", "global"]
 ORDER: tuple[Origin, ...] = ("session", "flags", "project", "global")
@@ -47,7 +47,9 @@ class InForce:
         self._layers["flags"] = Layer(values=given)
         self._flaws: dict[Origin, tuple[SettingsProblem, ...]] = {}
         """What is wrong with each file as it was read last."""
-        self._stamps: dict[Origin, Stamp] = {}
+        self.files = WatchedFiles()
+        """Those that were read, and count."""
+        self._project_file: Path | None = None
         self._followers: list[Follower] = []
         self._spelled: dict[str, Any] | None = None
         self._read(self._files())
@@ -118,7 +120,8 @@ class InForce:
         self._is_trusted = is_trusted
         if not is_trusted:
             self._layers["project"] = Layer()
-            self._stamps.pop("project", None)
+            if self._project_file is not None:
+                self.files.forget(self._project_file)
             self._flaws.pop("project", None)
             self._settle()
             return ()
@@ -127,10 +130,10 @@ class InForce:
     def follow(self) -> tuple[SettingsProblem, ...]:
         """Reads the files that have changed. Returns what is wrong with them; their sound values count."""
         places = self._places
-        changed: list[Origin] = [one for one in self._files() if stamp(places[one]) != self._stamps.get(one)]
+        changed: list[Origin] = [one for one in self._files() if self.files.is_other(places[one])]
         if "project" in changed and not self.project_counts():
             changed.remove("project")  # what was read when it counted stays
-            self._stamps["project"] = stamp(places["project"])
+            self.files.note(places["project"])
         return self._read(tuple(changed)) if changed else ()
 
     def without_project(self) -> Settings:
@@ -155,7 +158,9 @@ class InForce:
         places = self._places
         for origin in reversed(origins):
             file = places[origin]
-            self._stamps[origin] = stamp(file)  # before, so that a change meanwhile is seen the next time
+            self.files.note(file)
+            if origin == "project":
+                self._project_file = file
             layer, problems = read_layer(file, is_project=origin == "project")
             found.extend((origin, problem) for problem in problems)
             if layer is not None:  # else what was read before stays

@@ -9,9 +9,10 @@ from typing import Literal
 
 import msgspec
 
-from app.resources.files import Stamp, stamp, way_out
+from app.resources.files import way_out
 from app.resources.paths import Paths, styles_dir
 from tools.files.presence import exists, is_file
+from tools.files.watched import Stamp, stamp
 
 Source = Literal["built-in", "user", "project", "settings"]
 SUFFIXES = (".json", ".tcss")

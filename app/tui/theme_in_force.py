@@ -11,10 +11,10 @@ from textual.filter import ANSIToTruecolor, LineFilter, Monochrome, NoColor
 from textual.theme import Theme
 
 from app.assembly.build import Assembled
-from app.resources.files import Stamp
 from app.resources.themes import ThemeFile, Themes
 from app.tui.kept_rules import load_rules, save_rules
 from tools.files.regular import read_regular
+from tools.files.watched import Stamp
 from widgets import textual_inside
 from widgets.textual_inside import PageSheet
 from widgets.themes import ThemeProblem, read_tcss_theme, read_theme, textual_theme

@@ -103,6 +103,31 @@ async def test_a_session_without_servers_has_no_tools_for_them(desk: Desk):
     assert "mcp_servers" not in session.sections()
 
 
+async def test_servers_that_are_written_meanwhile_are_there_with_the_next_prompt(desk: Desk):
+    desk.open()
+    await desk.say(say("none"))
+    assert "mcp_call" not in desk.session.active_tools()
+    desk.configure(small={})
+    await desk.say(say("some"))
+    assert "mcp_call" in desk.session.active_tools()
+
+
+@pytest.mark.parametrize("place", [".mcp.json", ".bayou/mcp.json"])
+async def test_servers_that_come_to_a_project_meanwhile_are_told_with_the_next_prompt(desk: Desk, place: str):
+    desk.options = Options(approve=True)
+    desk.open()
+    await desk.say(say("none"))
+    file = desk.paths.cwd / place
+    file.parent.mkdir(exist_ok=True)
+    file.write_text('{"mcpServers": {"small": {"command": "python"}}}')
+    await desk.say(say("some"))
+    assert any(
+        "What this folder brings along has changed" in event.text
+        for event in desk.events
+        if isinstance(event, Notice)
+    )
+
+
 async def test_the_window_of_fifty_tools_is_a_few_hundred_tokens(desk: Desk):
     desk.configure(**{f"server{number}": {} for number in range(5)})
     await desk.known()

@@ -85,8 +85,9 @@ class Layers(RuleBasedStateMachine):
         self._write(origin, in_file(values))
         self.said[origin] = values
         self.is_whole[origin] = True
-        problems = self.in_force.follow()
         is_read = origin == "global" or self.is_trusted
+        assert self.in_force.files.are_others() is is_read
+        problems = self.in_force.follow()
         assert all(problem.kind == "ignored" for problem in problems) and (is_read or not problems)
 
     @rule(
@@ -172,6 +173,10 @@ class Layers(RuleBasedStateMachine):
             else:
                 expected = said[0] if said else key.default
             assert plain(value_at(self.in_force.settings, key)) == plain(expected), name
+
+    @invariant()
+    def what_was_read_is_what_is_there(self) -> None:
+        assert not self.in_force.files.are_others()
 
     @invariant()
     def everybody_was_told(self) -> None:

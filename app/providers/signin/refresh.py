@@ -17,7 +17,7 @@ _EARLY_MS = 60_000
 async def fresh_credential(provider: str, sign_ins: Mapping[str, SignIn], auth: AuthFile) -> Credential:
     """The stored sign-in as a credential, refreshed when it is about to end. Raises `CredentialError`."""
     sign_in = sign_ins.get(provider)
-    entry = auth.entries().get(provider)
+    entry = auth.entries.now().get(provider)
     if entry is None:
         raise CredentialError(f"Nobody is signed in with {provider}. Use /login {provider}.")
     if sign_in is None:

@@ -7,10 +7,10 @@ from typing import Any
 from textual.app import App
 from textual.events import Key
 
-from app.resources.files import Stamp, stamp
 from app.tui.handed import TellPerson
 from app.tui.keys.action_table import ActionTable
 from app.tui.keys.keymap import KeyMap, read_keymap
+from tools.files.watched import Stamp, stamp
 from widgets.chords import Chords
 from widgets.editor.line_input import LineInput
 from widgets.editor.prompt import PromptEditor

@@ -1,0 +1,83 @@
+"""Files that others write are known to be others, whatever happens to them."""
+
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from tools.files.watched import FollowedFile, WatchedFiles
+
+names = st.sampled_from(("one", "two", "three"))
+
+
+class Watching(RuleBasedStateMachine):
+    """Beside what is held, what is worked out from the files anew."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = TemporaryDirectory()
+        self.reads = 0
+        self.watched = WatchedFiles()
+        self.noted: dict[str, str | None] = {}
+        self.followed = {name: FollowedFile(self.path(name), self.reader(name)) for name in ("one", "two")}
+        self.number = 0
+
+    def path(self, name: str) -> Path:
+        return Path(self.folder.name, name)
+
+    def text(self, name: str) -> str | None:
+        return self.path(name).read_text() if self.path(name).exists() else None
+
+    def reader(self, name: str):
+        def read() -> str | None:
+            self.reads += 1
+            return self.text(name)
+
+        return read
+
+    def teardown(self) -> None:
+        self.folder.cleanup()
+
+    @rule(name=names, is_same_size=st.booleans())
+    def write(self, name: str, is_same_size: bool) -> None:
+        self.number += 1
+        self.path(name).write_text(f"{self.number:05}" if is_same_size else "x" * self.number)
+        os.utime(self.path(name), ns=(self.number * 10**9, self.number * 10**9))
+
+    @rule(name=names)
+    def remove(self, name: str) -> None:
+        self.path(name).unlink(missing_ok=True)
+
+    @rule(name=names)
+    def note(self, name: str) -> None:
+        self.watched.note(self.path(name))
+        self.noted[name] = self.text(name)
+
+    @rule(name=names)
+    def leave(self, name: str) -> None:
+        self.watched.forget(self.path(name))
+        self.noted.pop(name, None)
+
+    @rule()
+    def forget_what_was_read(self) -> None:
+        self.followed["two"].forget()
+
+    @invariant()
+    def others_are_known_as_others(self) -> None:
+        others = {name for name, text in self.noted.items() if self.text(name) != text}
+        assert self.watched.are_others() is bool(others)
+        assert {name for name in self.noted if self.watched.is_other(self.path(name))} == others
+
+    @invariant()
+    def what_is_said_is_what_is_there_and_read_no_more_often_than_it_changed(self) -> None:
+        for name, file in self.followed.items():
+            assert file.now() == self.text(name)
+        before = self.reads
+        assert [file.now() for file in self.followed.values()] and self.reads == before
+
+
+TestWatching = Watching.TestCase
+TestWatching.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)

@@ -1,0 +1,58 @@
+"""Files that others may write, too: whether they are still what was read of them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Generic, TypeVar
+
+Said = TypeVar("Said")
+Stamp = tuple[int, int, int] | None
+
+
+def stamp(path: Path) -> Stamp:
+    """Changes whenever the file does: when it was written last, its size, which file it is; None: there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+class WatchedFiles:
+    """Those that somebody goes by. A look at all of them is one question to the system for each."""
+
+    def __init__(self) -> None:
+        self._seen: dict[Path, Stamp] = {}
+
+    def note(self, path: Path) -> None:
+        """As it is now. Whoever reads it says so before, so that a change meanwhile is seen the next time."""
+        self._seen[path] = stamp(path)
+
+    def forget(self, path: Path) -> None:
+        self._seen.pop(path, None)
+
+    def is_other(self, path: Path) -> bool:
+        """One that nobody has noted is, if it is there."""
+        return stamp(path) != self._seen.get(path)
+
+    def are_others(self) -> bool:
+        """Whether any of them is another than it was."""
+        return any([stamp(path) != seen for path, seen in self._seen.items()])
+
+
+class FollowedFile(Generic[Said]):
+    """What one file says, read again when it is another."""
+
+    def __init__(self, path: Path, read: Callable[[], Said]) -> None:
+        self._path = path
+        self._read = read
+        self._last: tuple[Stamp, Said] | None = None
+
+    def now(self) -> Said:
+        found = stamp(self._path)  # before it is read: a change meanwhile is seen the next time
+        if self._last is None or self._last[0] != found:
+            self._last = found, self._read()
+        return self._last[1]
+
+    def forget(self) -> None:
+        """It is read the next time, whatever it seems."""
+        self._last = None

@@ -43,18 +43,19 @@ def prompts(play: Play) -> list[str]:
 async def test_a_prompt_that_comes_while_another_is_being_prepared_is_queued_and_not_lost(
     tmp_path: Path,
 ) -> None:
-    go_on = asyncio.Event()
+    go_on, may_answer = asyncio.Event(), asyncio.Event()
 
     class Slow(Hooks):
         async def companions(self, words: Words) -> Sequence[CustomMessage]:
             await go_on.wait()
             return ()
 
-    play = Play(tmp_path, say("one"), say("two"), hooks=Slow())
+    play = Play(tmp_path, say("one", gate=may_answer), say("two"), hooks=Slow())
     both = [asyncio.ensure_future(play.session.prompt(text)) for text in ("a", "b")]
     await asyncio.sleep(0)
     go_on.set()
     assert sorted(await asyncio.gather(*both)) == ["queued", "started"]
+    may_answer.set()
     await play.session.wait_until_idle()
     assert prompts(play) == ["a", "b"]
 

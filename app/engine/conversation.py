@@ -14,6 +14,7 @@ from app.engine.active_skills import ActiveSkills
 from app.sessions.log import SessionLog
 from app.sessions.partial import PartialFile, left_behind
 from app.sessions.projection import milliseconds, project
+from app.values.content import Text
 from app.values.entries import (
     CompactionEntry,
     ContextEditEntry,
@@ -22,6 +23,7 @@ from app.values.entries import (
     Entry,
     MessageEntry,
     ModelChangeEntry,
+    SessionHeader,
     SessionInfoEntry,
     ThinkingLevelChangeEntry,
 )
@@ -33,7 +35,9 @@ from app.values.messages import (
     ToolDeclaration,
     ToolName,
     ToolResultMessage,
+    UserMessage,
 )
+from app.values.wire import prepare
 
 PROMPT_ORDER = (
     "preamble",
@@ -150,6 +154,10 @@ class Conversation:
         self.said = [message for message in self.messages if not isinstance(message, SystemMessage)]
         self.said_ids = [message.id for message in self.said]
         self.stretch = object()
+
+    def warm_up(self) -> None:
+        """How the first lines of a session are spelled is found out; for a thread."""
+        prepare(SessionHeader, MessageEntry, SystemMessage, ToolDeclaration, UserMessage, Text)
 
     @property
     def standing(self) -> dict[str, str]:

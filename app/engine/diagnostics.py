@@ -16,9 +16,9 @@ from app.engine.changed_texts import ChangedTexts, stands
 from app.engine.files import Files
 from app.engine.hooks import Hooks
 from app.engine.masking import Masking
-from app.engine.next_run import NextRun
 from app.engine.options import SessionOptions
 from app.engine.permits import Permits
+from app.engine.runs import NextRun
 from app.engine.standing import GateStanding
 from app.engine.telling import Telling
 from app.resources.settings_tools import DiagnosticSettings

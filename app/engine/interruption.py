@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from app.engine.conversation import Conversation
-from app.engine.next_run import NextRun
 from app.engine.requests import Requests
+from app.engine.runs import NextRun
 from app.engine.telling import Telling
 from app.values.events import AnswerInterrupted, EntryAppended
 from app.values.messages import AssistantMessage, CustomMessage

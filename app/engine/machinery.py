@@ -35,7 +35,6 @@ from app.engine.mcp_servers import Elicit, McpServers, ServerPlaces
 from app.engine.models import Models
 from app.engine.navigation import Navigation
 from app.engine.nested import NestedCalls
-from app.engine.next_run import NextRun
 from app.engine.options import SessionOptions
 from app.engine.own_cells import OwnCells
 from app.engine.pending import Pending
@@ -49,6 +48,7 @@ from app.engine.repository_maps import RepositoryMaps
 from app.engine.requests import Requests, Sections
 from app.engine.restoring import Restoring
 from app.engine.runner import Runner
+from app.engine.runs import NextRun
 from app.engine.shell import UserShell
 from app.engine.standing import GateStanding
 from app.engine.summariser import Summariser

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from app.engine.conversation import Conversation
-from app.engine.next_run import NextRun
+from app.engine.runs import NextRun
 from app.engine.telling import Telling
 from app.engine.toolbox import Toolbox
 from app.todos.telling import asks_something

@@ -16,7 +16,6 @@ from app.agent.ports import Ports
 from app.agent.queues import Aside, Queues
 from app.agent.watching import CallWatch
 from app.agent.way import Gate, Masks
-from app.engine.begun import Begun
 from app.engine.compactor import Compactor
 from app.engine.conversation import Conversation
 from app.engine.diagnostics import Diagnostics
@@ -24,11 +23,11 @@ from app.engine.files import Files
 from app.engine.following import Following
 from app.engine.hooks import Hooks
 from app.engine.interruption import Interruption
-from app.engine.next_run import NextRun
 from app.engine.options import SessionOptions
 from app.engine.pending import Pending
 from app.engine.requests import Requests
 from app.engine.retry import Countdown
+from app.engine.runs import Begun, NextRun
 from app.engine.shell import UserShell
 from app.engine.telling import Telling
 from app.engine.todos import Todos

@@ -377,10 +377,12 @@ class Session:
         return self._parts.choice.is_available(model)
 
     def warm_up(self) -> None:
-        """Loads the tools, makes what the first request says in front, looks for what is to be masked in it, and loads
-        what requests to the chosen model need; may take a while, so call it in a thread."""
+        """Loads the tools, makes what the first request says in front, looks for what is to be masked in it and how it
+        is written down, and reads and loads what requests to the chosen model need; may take a while, so call it in
+        a thread."""
         import_module("app.agent.loop")
         self.sections()
+        self._made.conversation.warm_up()
         self._made.masking.look()
         choice = self._parts.choice
         if choice.model is not None:

@@ -11,8 +11,8 @@ import msgspec
 
 from app.engine.conversation import Conversation
 from app.engine.masking import Masking
-from app.engine.next_run import NextRun
 from app.engine.options import SessionOptions
+from app.engine.runs import NextRun
 from app.engine.telling import Telling
 from app.sessions.log import SessionLog
 from app.todos.changes import TodoChange, TodoRefused, changed, normalised

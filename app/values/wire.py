@@ -137,6 +137,12 @@ def _plan(cls: type[msgspec.Struct]) -> _Plan:
     return plan
 
 
+def prepare(*kinds: type[msgspec.Struct]) -> None:
+    """Finds out how values of these kinds are spelled, which the first of each has to wait for otherwise."""
+    for kind in kinds:
+        _plan(kind)
+
+
 def _make_plan(cls: type[msgspec.Struct]) -> _Plan:
     infos = msgspec.structs.fields(cls)
     fields = tuple(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.engine.conversation import Declared, prompt_text
-from app.engine.next_run import NextRun
+from app.engine.runs import NextRun
 from app.providers.scripted import say
 from app.values.messages import SystemMessage, ToolDeclaration, ToolName
 from tests.agent.stage import echo

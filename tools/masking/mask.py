@@ -81,7 +81,7 @@ class Mask:
             (one.name, one.value.encode("utf-8", "replace").decode("latin-1") if as_bytes else one.value)
             for one in dict.fromkeys(named)
         )
-        self._longest = max((len(one.text) for some in self._heads.values() for one in some), default=0)
+        _literals()  # made here, where a thread makes the mask, and not with the first text
 
     def _know(self, one: KnownValue, *, as_bytes: bool) -> None:
         if one.value in self._names or not is_telling(one.value):

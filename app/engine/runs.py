@@ -1,7 +1,7 @@
-"""What of a run has begun and not ended, as its listeners know it: so that whatever ends the run early, everything
-that was begun is ended."""
+"""Where runs of the agent begin and end: what begins anew with the next one, and what of one has begun and not ended,
+as its listeners know it, so that whatever ends the run early, everything that was begun is ended."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import assert_never
 
 import msgspec
@@ -22,6 +22,23 @@ from app.values.events import (
     TurnStart,
 )
 from app.values.messages import AssistantMessage, Message, ToolResultMessage
+
+
+class NextRun:
+    """Who keeps something for one run says so when there is something to keep, and is called once, when the next
+    begins; who has nothing is not asked."""
+
+    def __init__(self) -> None:
+        self._deeds: dict[Callable[[], None], None] = {}
+
+    def calls(self, deed: Callable[[], None]) -> None:
+        """From any thread; the same one is called once."""
+        self._deeds[deed] = None
+
+    def begin(self) -> None:
+        deeds, self._deeds = self._deeds, {}
+        for deed in deeds:
+            deed()
 
 
 class Begun:

@@ -145,7 +145,7 @@ class Boxes:
         )
 
     def decided(self, call_id: str, decision: CallDecision, mode: Mode) -> None:
-        """The gate has let this call run, in that mode."""
+        """The gate has let this call run, in that mode. From any thread."""
         for part in decision.verdict.parts:
             if part.letter == "F" and part.words and len(part.words) == 2 and part.words[0] in _ON_FILES:
                 self._granted.add(os.path.realpath(part.words[1]))
@@ -153,7 +153,7 @@ class Boxes:
 
     def remember(self, call_id: str, leave: Leave) -> None:
         while len(self._leaves) >= _REMEMBERED:
-            self._leaves.pop(next(iter(self._leaves)))
+            self._leaves.pop(next(iter(self._leaves)), None)
         self._leaves[call_id] = leave
 
     def _leave(self, decision: CallDecision, mode: Mode) -> Leave:

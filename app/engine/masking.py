@@ -120,14 +120,14 @@ class Masking:
     def value(self, value: Any, where: str) -> Any:
         """All texts in data of that kind, names included. Where there is no secret in all of it, it stays as it is."""
         mask = self.mask()
-        if mask is None or value is None or _has_none(mask, texts_of(value, names=True)):
+        if mask is None or value is None or mask.finds_nothing(texts_of(value, names=True)):
             return value
         return with_texts(value, lambda text: self.text(text, where))
 
     def said(self, message: M, where: str) -> M:
         """What somebody says to the model."""
         mask = self.mask()
-        if mask is None or _has_none(mask, _texts_in(message)):
+        if mask is None or mask.finds_nothing(_texts_in(message)):
             return message
         if isinstance(message, BashExecutionMessage):
             return msgspec.structs.replace(
@@ -183,12 +183,6 @@ def _texts_in(message: UserMessage | CustomMessage | BashExecutionMessage) -> li
     content = message.content
     said = [content] if isinstance(content, str) else [one.text for one in content if isinstance(one, Text)]
     return [*said, *texts_of(message.details, names=True)] if isinstance(message, CustomMessage) else said
-
-
-def _has_none(mask: Mask, texts: Iterable[str]) -> bool:
-    """One look at all of them. Where something shows, a mark too, each is looked at by itself."""
-    together = "\n".join(texts)
-    return BEGINNING not in together and not mask.spans(together)
 
 
 def _key(agent_dir: Path | None) -> bytes:

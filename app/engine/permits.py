@@ -189,12 +189,11 @@ class Permits:
         while True:
             now = arguments if changed is None else changed
             looked_at = await asyncio.to_thread(self._look, call, now, tool, beside)
-            decision, rules, mode = looked_at.decision, looked_at.rules, looked_at.mode
+            decision, rules = looked_at.decision, looked_at.rules
             self._warn_once(*map(str, rules.problems))
             self._warn_once(*(f"No allow rule of the {one}'s counts." for one in rules.left_out))
             if decision.outcome == "run":
                 self._note(call, decision, "run", looked_at.by, is_silent=looked_at.is_by_mode_alone)
-                self.boxes.decided(call.id, decision, mode)
                 return Verdict(arguments=changed)
             if decision.outcome == "refuse":
                 return self._refused(call, decision, f"This was refused by {looked_at.by}")
@@ -214,7 +213,7 @@ class Permits:
             if not reply.allows:
                 return self._refused(call, decision, "The user said no", reply.reason, by="person")
             self._definitions.allowed(tool)
-            self.boxes.decided(call.id, decision, mode)
+            self.boxes.decided(call.id, decision, looked_at.mode)
             self._note(call, decision, "run", "person")
             return Verdict(arguments=changed)
 
@@ -225,6 +224,7 @@ class Permits:
         judged = self._judging.judged(call.name, arguments, tool)
         if judged.decision.outcome == "run":
             self._definitions.allowed(tool, judged.decision)
+            self.boxes.decided(call.id, judged.decision, judged.mode)
             beside()
         return judged
 

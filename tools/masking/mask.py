@@ -119,6 +119,11 @@ class Mask:
         out.append(text[at:])
         return Masked("".join(out), tuple(found.items()))
 
+    def finds_nothing(self, texts: Iterable[str]) -> bool:
+        """One look at all of them. Where something shows, a mark too, each is to be looked at by itself."""
+        together = "\n".join(texts)
+        return BEGINNING not in together and not self.spans(together)
+
     def spans(self, text: str, *, is_within_key: bool = False) -> list[SecretSpan]:
         """Where secrets stand, in no order; they may overlap."""
         if "\x1b" not in text:

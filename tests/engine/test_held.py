@@ -1,17 +1,23 @@
 """What a request says is held, and worked out anew when somebody says that it is otherwise, and no more often."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.engine.conversation import Declared, prompt_text
+from app.engine.hooks import Hooks
 from app.engine.runs import NextRun
+from app.providers.contract import AssistantStream, Context, StreamOptions
+from app.providers.kept import Kept
 from app.providers.scripted import say
-from app.values.messages import SystemMessage, ToolDeclaration, ToolName
+from app.values.messages import Message, SystemMessage, ToolDeclaration, ToolName
+from app.values.models import Model
 from tests.agent.stage import echo
 from tests.engine.stage import Play
+from tests.support.sessions import parts_of
 from tools.base import Tool
 
 
@@ -72,6 +78,38 @@ def test_who_kept_something_for_a_run_is_called_once_when_the_next_begins() -> N
     next_run.begin()
     next_run.begin()
     assert called == ["forgotten"]
+
+
+class _Changing(Hooks):
+    changes = False
+
+    async def change_messages(self, messages: Sequence[Message]) -> Sequence[Message]:
+        return tuple(messages) if self.changes else messages
+
+
+async def test_what_is_kept_between_requests_is_of_the_stretch_that_each_belongs_to(tmp_path: Path) -> None:
+    hooks = _Changing()
+    play = Play(tmp_path, *[say("ok")] * 5, hooks=hooks)
+    kept: list[tuple[Kept | None, object]] = []
+    conversation, really = parts_of(play.session).conversation, play.registry.stream
+
+    def noting(model: Model, context: Context, options: StreamOptions, **more: Any) -> AssistantStream:
+        kept.append((options.kept, conversation.stretch))
+        return really(model, context, options, **more)
+
+    play.registry.stream = noting
+    await play.prompt("a")
+    await play.prompt("b")
+    await play.session.edit_context(play.session.messages[1].id, None)
+    await play.prompt("c")
+    hooks.changes = True
+    await play.prompt("d")
+    hooks.changes = False
+    await play.prompt("e")
+    stretches = [(one.stretch if one is not None else "nothing", now) for one, now in kept]
+    assert [stretch is now for stretch, now in stretches] == [True, True, True, False, True]
+    assert stretches[3][0] is None and stretches[0][1] is not stretches[2][1]
+    assert kept[0][0] is kept[1][0]
 
 
 _NAMES = st.sampled_from(("preamble", "cwd", "tools", "zoo", "attic"))

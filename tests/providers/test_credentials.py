@@ -52,6 +52,18 @@ async def test_the_order_of_places(tmp_path: Path):
     assert await key_of(Credentials(tmp_path, env), "openai") == "from-models"
 
 
+async def test_what_another_process_stores_or_takes_away_counts_with_the_next_request(tmp_path: Path):
+    here, elsewhere = Credentials(tmp_path, {}), Credentials(tmp_path, {})
+    here.prepare("openai")
+    assert await key_of(here, "openai") is None
+    await elsewhere.store_key("openai", "stored")
+    assert (here.source("openai"), await key_of(here, "openai")) == ("stored", "stored")
+    await elsewhere.store_key("openai", "another")
+    assert await key_of(here, "openai") == "another"
+    (tmp_path / "auth.json").unlink()
+    assert (here.source("openai"), await key_of(here, "openai")) == (None, None)
+
+
 async def test_no_key_no_credential(tmp_path: Path):
     credentials = Credentials(tmp_path, {})
     assert not credentials.has("openai") and await credentials.resolve("openai") is None

@@ -12,14 +12,14 @@ from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow
 from widgets.lists.tree_rows import TreeEntry
 from widgets.screens.catalogue import ThemeScreen
-from widgets.screens.context import ContextLine, ContextScreen, ContextView
+from widgets.screens.context import ContextScreen, ContextView
 from widgets.screens.dialogs import ConfirmScreen, QuestionScreen
 from widgets.screens.differences import DiffFile, DiffScreen, DiffView
 from widgets.screens.form import FilledField, FormScreen
 from widgets.screens.jobs import JobRow, JobsScreen
 from widgets.screens.models import LevelScreen, ModelScreen, ScopeScreen
 from widgets.screens.pages import PageScreen
-from widgets.screens.pending import PendingRow, PendingScreen
+from widgets.screens.pending import PendingScreen
 from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import Preview, preview_of
 from widgets.screens.servers import ServerRow, ServersScreen
@@ -120,14 +120,14 @@ ACTING: dict[str, Callable[[], PickerScreen]] = {
             reserve=0,
             total="",
             window=1000,
-            lines=(ContextLine(id="a", title="a", amount="1", percent="1"),),
+            rows=(ListRow(id="a", title="a"),),
         )
     ),
     "usage": lambda: UsageScreen(
         UsageView(title="Usage by day", rows=(UsageRow(id="a", title="a", amount=1),))
     ),
     "jobs": lambda: JobsScreen([JobRow(id="1", title="make")]),
-    "staged changes": lambda: PendingScreen([PendingRow(id="1", label="a change")]),
+    "staged changes": lambda: PendingScreen([ListRow(id="1", title="a change")], lambda row: preview_of("")),
     "MCP servers": lambda: ServersScreen([ServerRow(name="docs", standing="ready")]),
     "forms": lambda: FormScreen("docs asks", "", [FilledField(id="1", title="name")]),
     "sessions": lambda: SessionsScreen([SessionRow(id="a", title="one", is_here=True)]),

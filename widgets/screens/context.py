@@ -25,19 +25,6 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
     tone: Tone
 
 
-class ContextLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of the table. Only large results can be taken out and put back."""
-
-    id: str
-    title: str
-    amount: str
-    percent: str
-    count: str = ""
-    heading: str = ""
-    """Begins a part of the table."""
-    is_dropped: bool = False
-
-
 class ContextView(msgspec.Struct, frozen=True, kw_only=True):
     shares: tuple[Share, ...]
     window: int
@@ -46,7 +33,8 @@ class ContextView(msgspec.Struct, frozen=True, kw_only=True):
     """`84k of 200k tokens · 42%`."""
     advice: str = ""
     """What a compaction would free."""
-    lines: tuple[ContextLine, ...]
+    rows: tuple[ListRow, ...]
+    """The table. Only large results can be taken out and put back."""
 
 
 class ContextBar(Widget):
@@ -138,7 +126,7 @@ class ContextScreen(PickerScreen):
         self._view = view
         super().__init__(
             "Context",
-            _rows(view),
+            view.rows,
             order="given",
             choose="read it",
             current=current,
@@ -151,25 +139,7 @@ class ContextScreen(PickerScreen):
     def show_context(self, view: ContextView, note: str = "") -> None:
         self._view = view
         self.query_one(ContextBar).show(view)
-        self.show_rows(_rows(view), note=note)
+        self.show_rows(view.rows, note=note)
 
     def compose_above(self) -> ComposeResult:
         yield ContextBar(self._view, id="bar")
-
-
-def _rows(view: ContextView) -> list[ListRow]:
-    rows: list[ListRow] = []
-    for line in view.lines:
-        if line.heading:
-            rows.append(ListRow(id=f"heading:{line.heading}", title=line.heading, is_heading=True))
-        rows.append(
-            ListRow(
-                id=line.id,
-                title=line.title,
-                right=f"{line.count:>5}  {line.amount:>6}  {line.percent:>6}".lstrip(),
-                right_tone="muted",
-                detail="dropped" if line.is_dropped else "",
-                tone="dim" if line.is_dropped else "text",
-            )
-        )
-    return rows

@@ -1,27 +1,17 @@
 """Changes that wait for an answer: what each would do, applied or discarded by a key."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-import msgspec
 from textual.binding import BindingType
 
 from widgets.lists.rows import ListRow
 from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
-from widgets.screens.preview import PreviewPart, PreviewText
-
-
-class PendingRow(msgspec.Struct, frozen=True, kw_only=True):
-    id: str
-    label: str
-    source: str = ""
-    """Who made them."""
-    files: tuple[str, ...] = ()
-    """Each with what is added and removed."""
+from widgets.screens.preview import PreviewText
 
 
 class PendingScreen(PickerScreen):
-    """Enter opens what would be written; `show_waiting` keeps the list as it stands."""
+    """Enter opens what would be written."""
 
     ACTIONS = (
         PickerAction(id="app.pending.apply", keys="ctrl+s", label="apply", closes=False, importance=8),
@@ -29,30 +19,13 @@ class PendingScreen(PickerScreen):
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
 
-    def __init__(self, waiting: Sequence[PendingRow]) -> None:
-        self._waiting = {one.id: one for one in waiting}
+    def __init__(self, rows: Sequence[ListRow], files: Callable[[ListRow], PreviewText]) -> None:
+        """`files`: what would be changed, each with what is added and removed."""
         super().__init__(
             "Staged changes",
-            _rows(waiting),
+            rows,
             order="given",
             choose="see what would be written",
             empty="nothing waits any more",
-            preview=self._files,
+            preview=files,
         )
-
-    def show_waiting(self, waiting: Sequence[PendingRow]) -> None:
-        self._waiting = {one.id: one for one in waiting}
-        self.show_rows(_rows(waiting))
-
-    def _files(self, row: ListRow) -> PreviewText:
-        one = self._waiting.get(row.id)
-        text = (
-            "\n".join(one.files)
-            if one is not None and one.files
-            else "no files: what applying does is its own"
-        )
-        return PreviewText(parts=(PreviewPart(text=text, tone="muted"),))
-
-
-def _rows(waiting: Sequence[PendingRow]) -> list[ListRow]:
-    return [ListRow(id=one.id, title=one.label, detail=one.source, right=one.id) for one in waiting]

@@ -58,10 +58,10 @@ class ApprovalAsked(msgspec.Struct, frozen=True, kw_only=True):
     tool: str
     text: str
     """The whole command, or which file."""
-    parts: tuple[ApprovalPart, ...]
-    does: str
-    why: str
-    mode: str
+    parts: tuple[ApprovalPart, ...] = ()
+    does: str = ""
+    why: str = ""
+    mode: str = ""
     number: int = 1
     of: int = 1
     floor_word: str | None = None

@@ -17,6 +17,14 @@ TodoState = Literal["pending", "current", "done", "dropped", "blocked"]
 MOST_ROWS = 5
 """With the head."""
 GLYPHS: dict[TodoState, str] = {"pending": "○", "current": "◐", "done": "✓", "dropped": "–", "blocked": "‖"}
+TONES: dict[TodoState, Literal["text", "accent", "dim", "warning"]] = {
+    "pending": "text",
+    "current": "accent",
+    "done": "dim",
+    "dropped": "dim",
+    "blocked": "warning",
+}
+"""Of an item in a list."""
 
 
 class TodoRow(msgspec.Struct, frozen=True, kw_only=True):

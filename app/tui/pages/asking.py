@@ -1,13 +1,21 @@
-"""Small questions: one of a list, a line of text. What opens a screen is handed in; None, when there was no answer."""
+"""What several pages ask and show: one of a list, a line of text, a card to be read. What opens a screen is handed in;
+None, when there was no answer."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from app.tui.handed import AskPerson
+from app.tui.handed import AskPerson, OnRequest
+from tools.results import Card
 from widgets.lists.rows import ListRow
+from widgets.screens.block import BlockScreen
 from widgets.screens.dialogs import InputScreen, QuestionScreen
 from widgets.screens.models import LevelScreen
 from widgets.screens.picker import Picked, PickerScreen
+from widgets.transcript.blocks import CardBlock
+
+LOOK_SECONDS = 0.5
+"""Between two looks at what an open list shows."""
 
 
 async def pick(ask: AskPerson, title: str, rows: Sequence[ListRow], **options: Any) -> Picked | None:
@@ -38,3 +46,27 @@ async def ask_text(
     """A secret is never drawn."""
     screen = InputScreen(title, text, placeholder=placeholder, prefill=prefill, is_secret=is_secret)
     return await ask(screen)
+
+
+async def ask_live(
+    ask: AskPerson, screen: PickerScreen, look: Callable[[], None], on_request: OnRequest
+) -> Picked | None:
+    """A list that is looked at again and again while it is open."""
+
+    async def follow() -> None:
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            if screen.is_there:
+                look()
+
+    following = asyncio.ensure_future(follow())
+    try:
+        return await ask(screen, on_request=on_request)
+    finally:
+        following.cancel()
+
+
+async def read_card(ask: AskPerson, title: str, card: Card) -> None:
+    """All of a card, on a screen of its own."""
+    block = CardBlock(id="card", card=card)
+    await ask(BlockScreen(title, lambda: block))

@@ -14,15 +14,14 @@ from app.engine.contents import (
 from app.engine.session import Session
 from app.engine.summariser import SummaryFailed
 from app.tui.handed import AskPerson, KeyTold, TellPerson, UnderWay, Write
+from app.tui.pages.asking import read_card
 from tools.amounts import share, tokens
 from tools.results import Card, TextBlock
 from widgets.lists.rows import ListRow, Tone
-from widgets.screens.block import BlockScreen
-from widgets.screens.context import ContextLine, ContextScreen, ContextView, Share
+from widgets.screens.context import ContextScreen, ContextView, Share
 from widgets.screens.dialogs import TextScreen
 from widgets.screens.picker import Picked
 from widgets.screens.preview import PreviewText, preview_of
-from widgets.transcript.blocks import CardBlock
 
 _GROUPS: dict[Group, tuple[str, Tone]] = {
     "prompt": ("prompt", "dim"),
@@ -69,8 +68,7 @@ class ContextPage:
                 return await self.preview()
             current = picked.row.id
             card = Card(title=picked.row.title, blocks=(TextBlock(text=self._text(current)),))
-            block = CardBlock(id=f"context:{current}", card=card)
-            await self._ask(BlockScreen("In full", lambda block=block: block))
+            await read_card(self._ask, "In full", card)
 
     async def _drop(self, request: ContextScreen.ActionRequested) -> None:
         """Takes the large result of the row out of the context, or puts it back."""
@@ -159,7 +157,7 @@ def context_view(contents: Contents) -> ContextView:
         advice=f"/compact would free about {tokens(contents.freed)}"
         if contents.freed
         else "nothing to compact yet",
-        lines=(*_parts(contents, whole), *_large(contents, whole)),
+        rows=(*_parts(contents, whole), *_large(contents, whole)),
     )
 
 
@@ -167,36 +165,42 @@ def _part_id(part: Part) -> str:
     return f"{part.group}:{part.title}"
 
 
-def _parts(contents: Contents, whole: int) -> list[ContextLine]:
-    lines: list[ContextLine] = []
+def _parts(contents: Contents, whole: int) -> list[ListRow]:
+    rows: list[ListRow] = []
     last: Group | None = None
     for part in contents.parts:
-        lines.append(
-            ContextLine(
-                id=_part_id(part),
-                title=part.title,
-                amount=tokens(part.tokens),
-                percent=_percent(part.tokens, whole),
-                count=f"{part.count:,}" if part.count > 1 else "",
-                heading="" if part.group == last else _GROUPS[part.group][0].capitalize(),
-            )
-        )
+        if part.group != last:
+            rows.append(_heading(_GROUPS[part.group][0].capitalize()))
         last = part.group
-    return lines
+        count = f"{part.count:,}" if part.count > 1 else ""
+        figures = _figures(part.tokens, whole, count)
+        rows.append(ListRow(id=_part_id(part), title=part.title, right=figures, right_tone="muted"))
+    return rows
 
 
-def _large(contents: Contents, whole: int) -> list[ContextLine]:
-    return [
-        ContextLine(
+def _large(contents: Contents, whole: int) -> list[ListRow]:
+    rows = [_heading("Large results")] if contents.large else []
+    rows += [
+        ListRow(
             id=f"{_LARGE}{large.entry_id}",
             title=large.title,
-            amount=tokens(large.tokens),
-            percent=_percent(large.tokens, whole),
-            heading="" if number else "Large results",
-            is_dropped=large.is_dropped,
+            right=_figures(large.tokens, whole),
+            right_tone="muted",
+            detail="dropped" if large.is_dropped else "",
+            tone="dim" if large.is_dropped else "text",
         )
-        for number, large in enumerate(contents.large)
+        for large in contents.large
     ]
+    return rows
+
+
+def _heading(title: str) -> ListRow:
+    return ListRow(id=f"heading:{title}", title=title, is_heading=True)
+
+
+def _figures(count_of_tokens: int, whole: int, count: str = "") -> str:
+    amount, percent = tokens(count_of_tokens), _percent(count_of_tokens, whole)
+    return f"{count:>5}  {amount:>6}  {percent:>6}".lstrip()
 
 
 def _percent(tokens: int, whole: int) -> str:

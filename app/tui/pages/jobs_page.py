@@ -1,22 +1,17 @@
 """`/jobs`, `/kill`, `/pin`: what runs in the background, with the end of its output."""
 
-import asyncio
-
 import msgspec
 
 from app.engine.jobs import Job
 from app.engine.session import Session
 from app.tui.handed import AskPerson, Copy, TellPerson
+from app.tui.pages.asking import ask_live
 from app.tui.pages.entry_texts import age
 from app.values.wire import now_ms
 from tools.results import Card, TextBlock
 from widgets.screens.block import BlockScreen
 from widgets.screens.jobs import JobRow, JobsScreen
-from widgets.screens.picker import Picked
 from widgets.transcript.blocks import CardBlock, CardState
-
-JOBS_SECONDS = 0.5
-"""Between two looks at the jobs, while their panel is open."""
 
 
 class JobsPage(msgspec.Struct, frozen=True):
@@ -34,20 +29,11 @@ class JobsPage(msgspec.Struct, frozen=True):
             self.say(f"No job has run in the background.{puts_there}")
             return
         screen = JobsScreen(self._rows())
-        keeping = asyncio.ensure_future(self._keep_live(screen))
-        try:
-            picked: Picked | None = await self.ask(screen, on_request=self._requested)
-        finally:
-            keeping.cancel()
+        look = lambda: screen.show_jobs(self._rows())  # noqa: E731
+        picked = await ask_live(self.ask, screen, look, self._requested)
         if picked is not None:
             job = self.session.job(picked.row.id)
             await self.ask(BlockScreen("Job", lambda: job_block(job)))
-
-    async def _keep_live(self, screen: JobsScreen) -> None:
-        while True:
-            await asyncio.sleep(JOBS_SECONDS)
-            if screen.is_there:
-                screen.show_jobs(self._rows())
 
     def _requested(self, request: JobsScreen.ActionRequested) -> None:
         screen, row = request.screen, request.row

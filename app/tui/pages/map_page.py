@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from app.engine.repository_maps import RepositoryMaps
 from app.tui.handed import AskPerson, Copy, TellPerson, Write
+from app.tui.pages.asking import read_card
 from app.tui.pages.map_rows import MapPlace, Shown, ending, found_rows, names_below, tree_rows
 from tools.filemap.symbols import Symbol
 from tools.results import Card, FileBlock
 from tools.text import one_line, visible
 from widgets.completion.files import reference
 from widgets.lists.rows import ListRow
-from widgets.screens.block import BlockScreen
 from widgets.screens.picker import Picked
 from widgets.screens.preview import PreviewText, preview_of
 from widgets.screens.repository import MapScreen, PlacesScreen
-from widgets.transcript.blocks import CardBlock, NoteKind
+from widgets.transcript.blocks import NoteKind
 
 if TYPE_CHECKING:
     from tools.repomap.of_session import MatchedFile
@@ -320,8 +320,7 @@ class MapPage:
             subject=f"{visible(path)}:{symbol.start_line}",
             blocks=(FileBlock(path=path, text=text, first_line=first, note=note),),
         )
-        block = CardBlock(id=f"definition:{path}:{first}", card=card)
-        await self._ask(BlockScreen("Definition" if not around else "Use", lambda: block))
+        await read_card(self._ask, "Definition" if not around else "Use", card)
 
 
 def _counted(count: int, thing: str) -> str:

@@ -1,7 +1,7 @@
 """`/mcp`: the servers of the session, what each offers and costs, and what can be done with one."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -9,7 +9,7 @@ import msgspec
 from app.engine.mcp_verbs import McpVerbs
 from app.engine.server_words import offers, said_of_servers, tested
 from app.tui.handed import AskPerson, TellPerson
-from app.tui.pages.asking import pick
+from app.tui.pages.asking import ask_live, pick
 from app.tui.pages.login_page import LoginUi
 from app.values.events import QuestionAsked
 from app.values.servers import ServerView, ToolExposure, ToolView
@@ -23,7 +23,6 @@ from widgets.screens.servers import ServerRow, ServersScreen
 from widgets.transcript.blocks import NoteKind
 
 _EXPOSURES: tuple[ToolExposure, ...] = ("auto", "direct", "search", "hidden")
-_LOOK_SECONDS = 0.5
 _NEEDS_SOMEBODY = ("sign-in", "failed", "error", "untrusted")
 _SHOWN_LINES = 20
 
@@ -50,11 +49,8 @@ class McpPage(msgspec.Struct, frozen=True):
                 self.say(await said_of_servers(self.verbs, "list"))
                 return
             screen = ServersScreen(self._rows(), current=current)
-            looking = asyncio.ensure_future(self._keep_live(screen))
-            try:
-                picked: Picked | None = await self.ask(screen, on_request=self._requested)
-            finally:
-                looking.cancel()
+            look = partial(self._show, screen)
+            picked = await ask_live(self.ask, screen, look, self._requested)
             if picked is None:
                 return
             current = picked.row.id
@@ -134,11 +130,8 @@ class McpPage(msgspec.Struct, frozen=True):
         if screen.is_there:
             screen.show_servers(self._rows(), note)
 
-    async def _keep_live(self, screen: ServersScreen) -> None:
-        while True:
-            await asyncio.sleep(_LOOK_SECONDS)
-            if screen.is_there:
-                screen.show_servers(self._rows())
+    def _show(self, screen: ServersScreen) -> None:
+        screen.show_servers(self._rows())
 
     async def _tools(self, name: str) -> None:
         """One server's tools, with what each costs."""

@@ -10,17 +10,16 @@ import msgspec
 
 from app.engine.own_shell_verbs import OwnShellVerbs
 from app.tui.handed import AskPerson
+from app.tui.pages.asking import read_card
 from app.values.unable import Unable
 from tools.amounts import age, counted
 from tools.results import Card, TextBlock
 from tools.running.own_shell import ShellSnapshot
 from tools.text import one_line, visible
 from widgets.lists.rows import ListRow
-from widgets.screens.block import BlockScreen
 from widgets.screens.own_shell import AGAIN, OwnShellScreen
 from widgets.screens.picker import Picked, PickerScreen
 from widgets.screens.preview import PreviewPart, PreviewText
-from widgets.transcript.blocks import CardBlock
 
 
 class OwnShellPage(msgspec.Struct, frozen=True):
@@ -69,8 +68,7 @@ class OwnShellPage(msgspec.Struct, frozen=True):
             if picked is None:
                 return
             current = picked.row.id
-            block = CardBlock(id=current, card=_card(found, picked.row))
-            await self.ask(BlockScreen(picked.row.title, lambda block=block: block))
+            await read_card(self.ask, picked.row.title, _card(found, picked.row))
 
     async def _answer(self, request: PickerScreen.ActionRequested) -> None:
         if request.action == AGAIN.id:
@@ -139,4 +137,4 @@ def _shown(found: ShellSnapshot | None, row: ListRow) -> PreviewText:
 
 
 def _card(found: ShellSnapshot | None, row: ListRow) -> Card:
-    return Card(title=row.title, subject="", blocks=(TextBlock(text=_definition(found, row)),))
+    return Card(title=row.title, blocks=(TextBlock(text=_definition(found, row)),))

@@ -4,16 +4,18 @@ import msgspec
 
 from app.engine.session import Session
 from app.tui.handed import AskPerson, TellPerson
+from app.tui.pages.asking import read_card
 from app.values.events import Event
 from app.values.pending import PendingChanged
 from app.values.unable import Unable
 from tools.edits.pending import Answer, StagedAction
 from tools.results import Card, DiffBlock, TextBlock
 from tools.text import one_line, visible
-from widgets.screens.block import BlockScreen
-from widgets.screens.pending import PendingRow, PendingScreen
+from widgets.lists.rows import ListRow
+from widgets.screens.pending import PendingScreen
 from widgets.screens.picker import Picked
-from widgets.transcript.blocks import CardBlock, CardState, NoteKind
+from widgets.screens.preview import PreviewPart, PreviewText
+from widgets.transcript.blocks import NoteKind
 
 _MOST_SHOWN = 50
 _ANSWERS: dict[str, Answer] = {"app.pending.apply": "apply", "app.pending.discard": "discard"}
@@ -34,17 +36,17 @@ class PendingPage(msgspec.Struct, frozen=True):
             picked = await self._picked()
             if picked is None:
                 return
-            found = next((one for one in self.session.pending if one.id == picked.row.id), None)
+            found = self._waiting(picked.row.id)
             if found is not None:
-                await self.ask(BlockScreen(one_line(found.label), lambda found=found: staged_block(found)))
+                await read_card(self.ask, one_line(found.label), staged_card(found))
 
     async def _picked(self) -> Picked | None:
         """The list follows what others stage and answer while it is open."""
-        screen = PendingScreen(self._rows())
+        screen = PendingScreen(self._rows(), self._files)
 
         def follow(event: Event) -> None:
             if isinstance(event, PendingChanged) and screen.is_there:
-                screen.show_waiting(self._rows())
+                screen.show_rows(self._rows())
 
         leave = self.session.subscribe(follow)
         try:
@@ -61,23 +63,28 @@ class PendingPage(msgspec.Struct, frozen=True):
             self.say(one_line(resolved.text), NoteKind.INFO if resolved.is_done else NoteKind.WARNING)
         except Unable as problem:
             self.say(str(problem), NoteKind.WARNING)
-        screen.show_waiting(self._rows())
+        screen.show_rows(self._rows())
 
-    def _rows(self) -> list[PendingRow]:
+    def _rows(self) -> list[ListRow]:
         return [
-            PendingRow(
-                id=one.id,
-                label=one_line(one.label),
-                source=one_line(one.source_tool),
-                files=tuple(
-                    f"{one_line(file.shown)}  +{file.diff.added} -{file.diff.removed}" for file in one.files
-                ),
-            )
+            ListRow(id=one.id, title=one_line(one.label), detail=one_line(one.source_tool), right=one.id)
             for one in self.session.pending
         ]
 
+    def _files(self, row: ListRow) -> PreviewText:
+        staged = self._waiting(row.id)
+        files = [
+            f"{one_line(file.shown)}  +{file.diff.added} -{file.diff.removed}"
+            for file in (staged.files if staged is not None else ())
+        ]
+        text = "\n".join(files) or "no files: what applying does is its own"
+        return PreviewText(parts=(PreviewPart(text=text, tone="muted"),))
 
-def staged_block(staged: StagedAction) -> CardBlock:
+    def _waiting(self, staged_id: str) -> StagedAction | None:
+        return next((one for one in self.session.pending if one.id == staged_id), None)
+
+
+def staged_card(staged: StagedAction) -> Card:
     """What would be written, as cards show changes."""
     blocks = [
         DiffBlock(
@@ -89,12 +96,8 @@ def staged_block(staged: StagedAction) -> CardBlock:
         for file in staged.files[:_MOST_SHOWN]
     ]
     nothing = TextBlock(text="It changes no files by itself; what applying does is up to who staged it.")
-    return CardBlock(
-        id=staged.id,
-        card=Card(
-            title=one_line(staged.source_tool),
-            subject=one_line(staged.label),
-            blocks=(*blocks,) or (nothing,),
-        ),
-        state=CardState.DONE,
+    return Card(
+        title=one_line(staged.source_tool),
+        subject=one_line(staged.label),
+        blocks=(*blocks,) or (nothing,),
     )

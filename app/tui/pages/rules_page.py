@@ -9,13 +9,12 @@ from app.resources.paths import Paths
 from app.resources.rules import Bucket, Rule, Rules, find_rules
 from app.resources.settings_agent import RuleSettings
 from app.tui.handed import AskPerson, TellPerson
+from app.tui.pages.asking import read_card
 from app.tui.status.bars import short_path
 from tools.results import Card, MarkdownBlock, TextBlock
 from widgets.lists.rows import ListRow
-from widgets.screens.block import BlockScreen
 from widgets.screens.picker import Picked, PickerScreen
 from widgets.screens.preview import PreviewPart, PreviewText
-from widgets.transcript.blocks import CardBlock
 
 _BUCKETS: tuple[tuple[Bucket, str], ...] = (
     ("always", "In every prompt"),
@@ -62,8 +61,7 @@ class RulesPage(msgspec.Struct, frozen=True):
             if picked is None or rule is None:
                 return
             current = picked.row.id
-            block = CardBlock(id=current, card=_card(rule, paths))
-            await self.ask(BlockScreen(f"Rule {rule.name}", lambda block=block: block))
+            await read_card(self.ask, f"Rule {rule.name}", _card(rule, paths))
 
 
 def _rows(rules: Rules, by_id: dict[str, Rule], settings: RuleSettings, paths: Paths) -> list[ListRow]:

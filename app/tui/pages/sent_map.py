@@ -9,12 +9,12 @@ import msgspec
 from app.engine.permission_verbs import PermissionVerbs
 from app.engine.repository_maps import FOLDER_MAP, RepositoryMaps
 from app.tui.handed import AskPerson, TellPerson
+from app.tui.pages.asking import read_card
 from app.values.messages import CustomMessage
 from tools.base import ToolError
 from tools.results import Card, TextBlock
 from tools.text import visible
-from widgets.screens.block import BlockScreen
-from widgets.transcript.blocks import CardBlock, NoteKind
+from widgets.transcript.blocks import NoteKind
 
 
 class SentMap(msgspec.Struct, frozen=True):
@@ -57,8 +57,7 @@ class SentMap(msgspec.Struct, frozen=True):
             subject=visible(name),
             blocks=(TextBlock(text=note), TextBlock(text=visible(text))),
         )
-        block = CardBlock(id=f"outline:{path}", card=card)
-        await self.ask(BlockScreen("Outline", lambda: block))
+        await read_card(self.ask, "Outline", card)
 
     def _named(self, path: str) -> Path:
         return self.cwd() / Path(path).expanduser()

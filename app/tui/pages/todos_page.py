@@ -1,7 +1,5 @@
 """`/todos`: the list to be changed by hand. What was changed counts at Enter, as a whole, and the agent is told."""
 
-from collections.abc import Sequence
-
 import msgspec
 
 from app.engine.session import Session
@@ -9,8 +7,10 @@ from app.todos.changes import TodoChange, TodoRefused, changed, normalised
 from app.tui.handed import AskPerson, TellPerson
 from app.tui.status.todo_list import state_of
 from app.values.todos import Phases, TodoItem, TodoStatus, closed_of, items_of
+from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import InputScreen
-from widgets.screens.todos import TodoEntry, TodosScreen
+from widgets.screens.todos import TodosScreen
+from widgets.status.todos import GLYPHS, TONES
 from widgets.transcript.blocks import NoteKind
 
 _NEXT: dict[TodoStatus, TodoStatus] = {
@@ -32,7 +32,7 @@ class TodosPage:
 
     async def open(self) -> None:
         before = self._draft = self._session.todos
-        screen = TodosScreen(_entries(before), _counted(before))
+        screen = TodosScreen(_rows(before), _counted(before))
         picked = await self._ask(screen, on_request=self._requested)
         if picked is None or self._draft == before:
             return
@@ -65,7 +65,7 @@ class TodosPage:
         except TodoRefused as problem:
             note = str(problem)
         current = row.id if row is not None else ""
-        screen.show_entries(_entries(self._draft), current=current, note=note or _counted(self._draft))
+        screen.show_rows(_rows(self._draft), current=current, note=note or _counted(self._draft))
 
     async def _add(self, item: TodoItem | None) -> None:
         """Into the phase of the row that is current."""
@@ -96,15 +96,23 @@ class TodosPage:
         )
 
 
-def _entries(phases: Phases) -> Sequence[TodoEntry]:
-    found: list[TodoEntry] = []
+def _rows(phases: Phases) -> list[ListRow]:
+    rows: list[ListRow] = []
     for phase in phases:
-        found.append(TodoEntry(id=f"phase {phase.id}", text=phase.name))
-        found += [
-            TodoEntry(id=item.id, text=item.content, state=state_of(item), waits_for=item.blocked or "")
-            for item in phase.tasks
-        ]
-    return found
+        rows.append(ListRow(id=f"phase {phase.id}", title=phase.name, is_heading=True))
+        rows += map(_row, phase.tasks)
+    return rows
+
+
+def _row(item: TodoItem) -> ListRow:
+    state = state_of(item)
+    return ListRow(
+        id=item.id,
+        title=item.content,
+        prefix=f"{GLYPHS[state]} ",
+        tone=TONES[state],
+        detail=f"waits for: {item.blocked}" if item.blocked else "",
+    )
 
 
 def _counted(phases: Phases) -> str:

@@ -18,7 +18,7 @@ from tools.files.paths import resolve
 from tools.results import Card, DiffBlock, TextBlock
 from widgets.editor.prompt import PromptEditor
 from widgets.status.approval import ApprovalAsked, ApprovalBar, ApprovalKeys, ApprovalPart, ApprovalRule
-from widgets.transcript.blocks import CardBlock, NoteKind
+from widgets.transcript.blocks import NoteKind
 
 _ASKER = "An extension"
 _STAGED: Final = "staged"
@@ -51,12 +51,8 @@ class Approvals:
         self._told = told
         self._key_told = key_told
         self._open: list[QuestionAsked] = []
-        self._staged: dict[str, tuple[int, CardBlock]] = {}
+        self._staged: dict[str, tuple[int, Card]] = {}
         """Of questions about changes that wait: how many do, and all of these."""
-
-    @property
-    def is_asking(self) -> bool:
-        return bool(self._open)
 
     @property
     def _first(self) -> QuestionAsked | None:
@@ -64,12 +60,9 @@ class Approvals:
         return next((one for one in self._open if one.method != _STAGED), next(iter(self._open), None))
 
     def note(self, event: Event) -> None:
-        if not isinstance(event, QuestionAsked) or event.approval is None or event.answer is None:
-            return
-        self._open.append(event)
-        event.answer.add_done_callback(lambda _: self._answered(event))
-        self._show()
-        self._told(event.title or "")
+        if isinstance(event, QuestionAsked) and event.approval is not None and event.answer is not None:
+            self._begin(event)
+            self._told(event.title or "")
 
     async def ask(
         self,
@@ -91,23 +84,24 @@ class Approvals:
             options=tuple(options),
             answer=answer,
         )
-        self._open.append(event)
-        answer.add_done_callback(lambda _: self._answered(event))
-        self._show()
+        self._begin(event)
         self._told(title)
         return await answer
 
     def ask_about_staged(
-        self, tool: str, text: str, *, of: int, whole: CardBlock
+        self, tool: str, text: str, *, of: int, whole: Card
     ) -> "asyncio.Future[ApprovalReply]":
         """Changes that wait. Cancelled when they do no longer."""
         answer: asyncio.Future[ApprovalReply] = asyncio.get_running_loop().create_future()
         event = QuestionAsked(id=str(uuid.uuid4()), method=_STAGED, title=tool, message=text, answer=answer)
         self._staged[event.id] = (of, whole)
-        self._open.append(event)
-        answer.add_done_callback(lambda _: self._answered(event))
-        self._show()
+        self._begin(event)
         return answer
+
+    def _begin(self, event: QuestionAsked) -> None:
+        self._open.append(event)
+        event.answer.add_done_callback(lambda _: self._answered(event))
+        self._show()
 
     def _answered(self, event: QuestionAsked) -> None:
         """By whomever, or taken back by an abort."""
@@ -135,10 +129,12 @@ class Approvals:
 
     def _shown(self, event: QuestionAsked) -> ApprovalAsked:
         if event.method == _STAGED:
-            return _about_staged(event, self._staged[event.id][0])
-        if event.approval is None:
+            of, _ = self._staged[event.id]
+            tool, text = event.title or "", event.message or ""
+            return ApprovalAsked(id=event.id, tool=tool, text=text, of=of, kind=_STAGED)
+        approval = event.approval
+        if approval is None:
             return _other(event)
-        approval = _of(event)
         command = approval.arguments.get("command")
         return ApprovalAsked(
             id=event.id,
@@ -178,36 +174,27 @@ class Approvals:
         event = self._first
         if event is None:
             return
-        from widgets.screens.block import BlockScreen  # noqa: PLC0415  (a screen that few questions open)
+        from app.tui.pages.asking import read_card  # noqa: PLC0415  (a screen that few questions open)
 
         if event.method == _STAGED:
-            block = self._staged[event.id][1]
-            await self._ask(BlockScreen(event.title or "", lambda: block))
-            return
-        if event.approval is None:
-            card = Card(title="asks", blocks=(TextBlock(text=_told_whole(event)),))
-            asking = CardBlock(id=event.id, card=card)
-            await self._ask(BlockScreen(_ASKER, lambda: asking))
-            return
-        approval = event.approval
-        block = CardBlock(
-            id=approval.tool_call_id, card=await asyncio.to_thread(_whole, approval, self._cwd())
-        )
-        await self._ask(BlockScreen(f"{approval.tool_name} wants to run", lambda: block))
+            title, card = event.title or "", self._staged[event.id][1]
+        elif event.approval is None:
+            title, card = _ASKER, Card(title="asks", blocks=(TextBlock(text=_told_whole(event)),))
+        else:
+            title = f"{event.approval.tool_name} wants to run"
+            card = await asyncio.to_thread(_whole, event.approval, self._cwd())
+        await read_card(self._ask, title, card)
 
     def cycle_mode(self) -> None:
         """The next mode, for this session."""
         now = self._permits.mode
-        self.set_mode(MODES[(MODES.index(now) + 1) % len(MODES)])
-
-    def set_mode(self, mode: Any) -> None:
-        self._permits.set_mode(mode)
+        self._permits.set_mode(MODES[(MODES.index(now) + 1) % len(MODES)])
         self._say(f"Permissions: {self._permits.mode}.")
 
     # Answers
 
     def answered(self, message: ApprovalBar.Answered) -> None:
-        event = self._question(message.id)
+        event = next((one for one in self._open if one.id == message.id), None)
         if event is None:
             return
         if event.approval is None and event.method != _STAGED:
@@ -230,11 +217,11 @@ class Approvals:
     async def edit(self) -> None:
         """The call as the person would have it; it is judged anew."""
         event = self._first
-        if event is None or event.approval is None:
+        approval = event.approval if event is not None else None
+        if event is None or approval is None:
             return
         from widgets.screens.dialogs import TextScreen  # noqa: PLC0415  (a screen that few questions open)
 
-        approval = _of(event)
         command = approval.arguments.get("command")
         is_command = isinstance(command, str)
         prefill = command if is_command else json.dumps(approval.arguments, indent=2, ensure_ascii=False)
@@ -251,27 +238,10 @@ class Approvals:
         if isinstance(changed, dict) and changed != approval.arguments and event in self._open:
             self._reply(event, ApprovalReply(allows=True, arguments=changed))
 
-    def _question(self, id: str) -> QuestionAsked | None:
-        return next((one for one in self._open if one.id == id), None)
-
     def _reply(self, event: QuestionAsked, reply: ApprovalReply) -> None:
         answer: asyncio.Future[Any] = event.answer
         if not answer.done():
             answer.set_result(reply)
-
-
-def _about_staged(event: QuestionAsked, of: int) -> ApprovalAsked:
-    return ApprovalAsked(
-        id=event.id,
-        tool=event.title or "",
-        text=event.message or "",
-        parts=(),
-        does="",
-        why="",
-        mode="",
-        of=of,
-        kind=_STAGED,
-    )
 
 
 def _other(event: QuestionAsked) -> ApprovalAsked:
@@ -281,10 +251,6 @@ def _other(event: QuestionAsked) -> ApprovalAsked:
         id=event.id,
         tool=_ASKER,
         text=f"{event.title or ''}\n{event.message or ''}".strip(),
-        parts=(),
-        does="",
-        why="",
-        mode="",
         kind=kind,
         options=event.options or (),
     )
@@ -379,8 +345,3 @@ def _text_of(file: Path) -> str:
 
 def _does(letter: str) -> str:
     return MEANING.get(letter, letter)  # type: ignore[call-overload]
-
-
-def _of(event: QuestionAsked) -> Approval:
-    assert event.approval is not None
-    return event.approval

@@ -59,7 +59,7 @@ class StagedQuestions:
 
     def _ask(self, staged: StagedAction, count: int) -> None:
         # A page that few sessions open.
-        from app.tui.pages.pending_page import staged_block  # noqa: PLC0415
+        from app.tui.pages.pending_page import staged_card  # noqa: PLC0415
 
         files = [
             f"{one_line(file.shown)}  +{file.diff.added} {MINUS}{file.diff.removed}" for file in staged.files
@@ -71,7 +71,7 @@ class StagedQuestions:
             one_line(staged.source_tool),
             "\n".join((one_line(staged.label), *files)),
             of=count,
-            whole=staged_block(staged),
+            whole=staged_card(staged),
         )
         self._answer.add_done_callback(lambda answer: self._answered(staged.id, answer))
 

@@ -14,7 +14,7 @@ from app.values.todos import closed_of
 from app.values.unable import Unable
 from tools.amounts import MINUS, changed_files
 from widgets.status.side import SidePanel, SideRow, SideSection, SideTone
-from widgets.status.todos import GLYPHS
+from widgets.status.todos import GLYPHS, TONES
 
 if TYPE_CHECKING:
     from app.undo.differences import Differences, FileDifference
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 LEAST_WIDTH = 120
 """Below, the transcript needs the columns itself."""
 NOTHING = "No changed files, todos or jobs."
-_TONES: dict[str, SideTone] = {"current": "accent", "done": "dim", "dropped": "dim", "blocked": "warning"}
 _JOBS: dict[str, tuple[str, SideTone]] = {"running": ("●", "accent"), "done": ("✓", "success")}
 
 
@@ -138,7 +137,7 @@ def _todos(session: Session) -> SideSection | None:
         for item in phase.tasks:
             state = state_of(item)
             at = len(rows) if state == "current" else at
-            rows.append(SideRow(text=item.content, mark=GLYPHS[state], tone=_TONES.get(state, "text")))
+            rows.append(SideRow(text=item.content, mark=GLYPHS[state], tone=TONES[state]))
     return SideSection(title="Todos", note=f"{closed}/{total}", rows=tuple(rows), at=at)
 
 

@@ -87,8 +87,7 @@ def _json_line(answer: MapAnswer) -> str:
         "indexed": answer.state.indexed,
         "missing": answer.state.missing,
     }
-    text = msgspec.json.encode(_sayable(told)).decode()
-    return text
+    return msgspec.json.encode(_sayable(told)).decode()
 
 
 def _sayable(value: Any) -> Any:

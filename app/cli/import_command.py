@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from app.assembly.options import UsageError
+from app.cli.agreeing import agreed
 from app.cli.folder import current_folder
 from app.resources.paths import Paths
 from app.resources.settings_file import SettingRefused, set_value
@@ -75,6 +76,4 @@ def _agreed(count: int) -> bool:
     if not sys.stdin.isatty():
         sys.stdout.write("Nothing was copied. Run it again with --yes to agree.\n")
         return False
-    sys.stdout.write(f"Copy these {count}? [y/N] ")
-    sys.stdout.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return agreed(f"Copy these {count}?")

@@ -8,6 +8,7 @@ from pathlib import Path
 from app.assembly.opened import settings_of
 from app.assembly.options import Options, UsageError
 from app.assembly.server_options import servers_for
+from app.cli.agreeing import agreed
 from app.cli.folder import current_folder
 from app.cli.mcp_words import CONTACTS, USAGE, added_server
 from app.mcp.config import ConfiguredServers
@@ -157,7 +158,7 @@ class _Servers:
         if not new:
             _say("There is nothing to take over.")
             return 0
-        if "--yes" not in flags and not _agreed(f"Take over {len(new)} into {file}?"):
+        if "--yes" not in flags and not agreed(f"Take over {len(new)} into {file}?"):
             return 1
         for each in new:
             add_server(file, each.name, each.entry)
@@ -210,12 +211,6 @@ def _one_name(verb: str, words: list[str]) -> str:
     if len(words) != 1 or words[0].startswith("-"):
         raise UsageError(f"Server name required. Usage: bayou mcp {verb} NAME")
     return words[0]
-
-
-def _agreed(question: str) -> bool:
-    sys.stdout.write(f"{question} [y/N] ")
-    sys.stdout.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _say(text: str) -> None:

@@ -8,16 +8,14 @@ from pathlib import Path
 
 import msgspec
 
-from app.assembly.opened import flags
-from app.assembly.options import Options, UsageError
+from app.assembly.options import UsageError
 from app.cli.folder import current_folder
+from app.cli.rules_here import rules_here
 from app.engine.box_words import in_lines
 from app.engine.boxes import Boxes
 from app.engine.options import SessionOptions, shell_settings
 from app.engine.whereabouts import Whereabouts
-from app.resources.in_force import InForce
 from app.resources.paths import Paths
-from app.resources.trust import decide
 from tools.base import ToolError
 from tools.box.policy import Box, covering
 from tools.files.paths import absolute
@@ -50,9 +48,7 @@ def run(words: list[str]) -> int:
 def _boxes() -> tuple[Boxes, Workspace]:
     """Of a session at the full screen in this folder."""
     paths = Paths.from_env(os.environ, current_folder())
-    in_force = InForce(paths, flags=flags(Options()))
-    trust = decide(paths, default=in_force.settings.interaction.default_project_trust)
-    in_force.trust(trust.is_trusted)
+    in_force = rules_here(paths).in_force
     for problem in in_force.problems:
         sys.stderr.write(f"bayou: {problem}\n")
     workspace = Workspace(paths.cwd, shell=lambda: shell_settings(in_force))

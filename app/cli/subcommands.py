@@ -7,12 +7,6 @@ from collections.abc import Callable
 Subcommand = Callable[[list[str]], int]
 
 
-def _map(words: list[str]) -> int:
-    from app.cli.map_command import run  # noqa: PLC0415
-
-    return run(words)
-
-
 def _auth(words: list[str]) -> int:
     from app.assembly.options import Options  # noqa: PLC0415
     from app.assembly.providers import bring_providers  # noqa: PLC0415
@@ -34,62 +28,26 @@ def _auth(words: list[str]) -> int:
     )
 
 
-def _import_pi(words: list[str]) -> int:
-    from app.cli.import_command import run  # noqa: PLC0415
+def _of(module: str) -> Subcommand:
+    """One that is a module of its own, imported when it is asked for."""
 
-    return run(words)
+    def run(words: list[str]) -> int:
+        from importlib import import_module  # noqa: PLC0415  (a start that is no command does without)
 
+        return import_module(f"app.cli.{module}").run(words)
 
-def _mcp(words: list[str]) -> int:
-    from app.cli.mcp_command import run  # noqa: PLC0415
-
-    return run(words)
-
-
-def _undo(words: list[str]) -> int:
-    from app.cli.undo_command import run  # noqa: PLC0415
-
-    return run(words)
-
-
-def _permissions(words: list[str]) -> int:
-    from app.cli.permissions_command import run  # noqa: PLC0415
-
-    return run(words)
-
-
-def _sandbox(words: list[str]) -> int:
-    from app.cli.sandbox_command import run  # noqa: PLC0415
-
-    return run(words)
-
-
-def _secrets(words: list[str]) -> int:
-    from app.cli.secrets_command import run  # noqa: PLC0415
-
-    return run(words)
-
-
-def _export(words: list[str]) -> int:
-    from app.cli.export import run  # noqa: PLC0415
-
-    return run(words)
-
-
-def _usage(words: list[str]) -> int:
-    from app.cli.usage_command import run  # noqa: PLC0415
-
-    return run(words)
+    return run
 
 
 def _packages(name: str) -> Subcommand:
     def run(words: list[str]) -> int:
+        from app.cli.agreeing import agreed  # noqa: PLC0415
         from app.cli.folder import current_folder  # noqa: PLC0415
         from app.extensions.package_commands import run as run_command  # noqa: PLC0415
         from app.resources.paths import Paths  # noqa: PLC0415
 
         paths = Paths.from_env(os.environ, current_folder())
-        ask = _ask if sys.stdin.isatty() else None
+        ask = agreed if sys.stdin.isatty() else None
         return run_command(name, words, paths, ask=ask, say=_say, complain=_complain)
 
     return run
@@ -97,19 +55,19 @@ def _packages(name: str) -> Subcommand:
 
 SUBCOMMANDS: dict[str, Subcommand] = {
     "auth": _auth,
-    "export": _export,
-    "import-pi": _import_pi,
+    "export": _of("export"),
+    "import-pi": _of("import_command"),
     "install": _packages("install"),
     "list": _packages("list"),
-    "map": _map,
-    "mcp": _mcp,
-    "permissions": _permissions,
+    "map": _of("map_command"),
+    "mcp": _of("mcp_command"),
+    "permissions": _of("permissions_command"),
     "remove": _packages("remove"),
-    "sandbox": _sandbox,
-    "secrets": _secrets,
-    "undo": _undo,
+    "sandbox": _of("sandbox_command"),
+    "secrets": _of("secrets_command"),
+    "undo": _of("undo_command"),
     "update": _packages("update"),
-    "usage": _usage,
+    "usage": _of("usage_command"),
 }
 HELP = {
     "auth": "login|logout|check PROVIDER: keys and accounts",
@@ -127,12 +85,6 @@ HELP = {
     "update": "[NAME]: bring packages up to date",
     "usage": "[--by day|model|project|session] [--days N] [--json]: tokens, cost and cache hits of all sessions",
 }
-
-
-def _ask(question: str) -> bool:
-    sys.stdout.write(f"{question} [y/N] ")
-    sys.stdout.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _say(text: str) -> None:

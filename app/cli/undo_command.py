@@ -3,18 +3,18 @@
 import json
 import os
 import sys
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from app.assembly.options import UsageError
 from app.cli.folder import current_folder
+from app.engine.places import Places
 from app.engine.restoring import FILES_PUT_BACK, told
 from app.resources.in_force import InForce
 from app.resources.paths import Paths
 from app.sessions.errors import SessionError
-from app.sessions.library import find, latest, session_folder
+from app.sessions.library import find, latest
 from app.sessions.log import SessionLog
 from app.undo.images import RESTORED, Choice, RestoredData, as_data, unpacked
 from app.undo.opened import OpenedUndo, opened
@@ -73,12 +73,11 @@ def run(words: list[str]) -> int:
 
 def _do(asked: _Asked, paths: Paths) -> int:
     in_force = InForce(paths)
-    named = in_force.settings.sessions.session_dir
-    root = Path(named).expanduser() if named else paths.sessions_dir
+    places = Places(own=paths.sessions_dir, cwd=paths.cwd, in_force=in_force)
     if asked.session is not None:
-        file = find(asked.session, root, paths.cwd)
+        file = find(asked.session, places.root, paths.cwd)
     else:
-        file = latest(root if named else session_folder(root, paths.cwd), paths.cwd)
+        file = latest(places.folder, paths.cwd)
         if file is None:
             raise Unable("There is no session of this folder. Name one: bayou undo SESSION.")
     log = SessionLog.open(file, read_only=not asked.yes)

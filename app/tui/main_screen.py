@@ -13,7 +13,7 @@ from app.tui.keys.key_texts import KeyTexts
 from app.tui.prompt.approvals import Approvals
 from app.tui.prompt.queued_messages import QueuedMessages
 from app.tui.prompt.remembered import Remembered
-from app.tui.prompt.sending import Sending, While
+from app.tui.prompt.sending import Sending
 from app.tui.prompt.unsent import Unsent
 from app.tui.status.side_lists import SideLists
 from app.tui.status.status_lines import StatusLines
@@ -88,14 +88,9 @@ class MainScreen(Screen[None]):
     # The editor
 
     @on(PromptEditor.Submitted)
-    def _submitted(self, message: PromptEditor.Submitted) -> None:
-        self._send(message, "steer")
-
     @on(PromptEditor.FollowUp)
-    def _followed_up(self, message: PromptEditor.FollowUp) -> None:
-        self._send(message, "follow_up")
-
-    def _send(self, message: PromptEditor.Submitted | PromptEditor.FollowUp, how: While) -> None:
+    def _send(self, message: PromptEditor.Submitted | PromptEditor.FollowUp) -> None:
+        how = "follow_up" if isinstance(message, PromptEditor.FollowUp) else "steer"
         self._remembered.add_prompt(message.draft)
         self._transcript.viewport.follow()
         self._spawn(self._sending.send(message.draft, message.text, message.attachments, how))
@@ -120,10 +115,6 @@ class MainScreen(Screen[None]):
     def _move_queued(self, message: QueueView.MoveRequested) -> None:
         self._queued.move(message.row_id, message.delta)
 
-    @on(QueueView.Left)
-    def _leave_queue(self) -> None:
-        self._editor.focus()
-
     # A question in the bar
 
     @on(ApprovalBar.Answered)
@@ -139,7 +130,8 @@ class MainScreen(Screen[None]):
         self._spawn(self._approvals.edit())
 
     @on(ApprovalBar.Left)
-    def _approval_left(self) -> None:
+    @on(QueueView.Left)
+    def _back_to_the_editor(self) -> None:
         self._editor.focus()
 
     # The keyboard at the transcript, and the search in it

@@ -70,22 +70,6 @@ async def _compact(pages: "Pages", argument: str) -> None:
         await pages.context.compact(instructions or None)
 
 
-async def _init(pages: "Pages", argument: str) -> None:
-    await pages.command("init_context")
-
-
-async def _review(pages: "Pages", argument: str) -> None:
-    await pages.command("review", what=argument)
-
-
-async def _plan(pages: "Pages", argument: str) -> None:
-    await pages.plans.toggle(argument)
-
-
-async def _jobs(pages: "Pages", argument: str) -> None:
-    await pages.jobs.open(pages.action_table.key_of("app.tools.background"))
-
-
 async def _map(pages: "Pages", argument: str) -> None:
     path = argument.removeprefix("@").strip("\"'")
     if not path:
@@ -148,8 +132,13 @@ COMMANDS: tuple[SlashCommand, ...] = (
         help="rules of the project and your own: why each is in force",
         run=lambda pages, _: pages.rules.open(),
     ),
-    SlashCommand(name="init", verb="init_context", run=_init),
-    SlashCommand(name="review", hint="[branch|commit]", verb="review", run=_review),
+    SlashCommand(name="init", verb="init_context", run=lambda pages, _: pages.command("init_context")),
+    SlashCommand(
+        name="review",
+        hint="[branch|commit]",
+        verb="review",
+        run=lambda pages, text: pages.command("review", what=text),
+    ),
     SlashCommand(
         name="btw",
         hint="question",
@@ -162,7 +151,12 @@ COMMANDS: tuple[SlashCommand, ...] = (
         help="a new session with what its goal needs of this one",
         run=lambda pages, text: pages.beside.hand_over(text),
     ),
-    SlashCommand(name="plan", hint="[prompt]", verb="set_plan_mode", run=_plan),
+    SlashCommand(
+        name="plan",
+        hint="[prompt]",
+        verb="set_plan_mode",
+        run=lambda pages, text: pages.plans.toggle(text),
+    ),
     SlashCommand(
         name="todos",
         help="what is to be done: states, texts, new items",
@@ -181,7 +175,11 @@ COMMANDS: tuple[SlashCommand, ...] = (
         help="the map of the repository, or of a file or folder",
         run=_map,
     ),
-    SlashCommand(name="jobs", verb="list_jobs", run=_jobs),
+    SlashCommand(
+        name="jobs",
+        verb="list_jobs",
+        run=lambda pages, _: pages.jobs.open(pages.action_table.key_of("app.tools.background")),
+    ),
     SlashCommand(
         name="mcp",
         hint="[list | test | enable | disable | restart | login | logout | logs | remove] [name]",

@@ -33,6 +33,12 @@ def age(seconds: float) -> str:
     return "now"
 
 
+def ago(seconds: float) -> str:
+    """`5 m ago`, or `now`."""
+    told = age(seconds)
+    return told if told == "now" else f"{told} ago"
+
+
 def tokens(count: int) -> str:
     """`950`, `1.2k`, `12k`, `1.5M`."""
     for size, unit in ((1_000_000, "M"), (1_000, "k")):

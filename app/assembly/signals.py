@@ -4,6 +4,9 @@ import asyncio
 import signal
 from collections.abc import Callable, Iterable
 
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+"""Those that bayou ends in an orderly way on."""
+
 
 def hear_signals(numbers: Iterable[int], act: Callable[[int], None]) -> None:
     """`act` on the running loop when one of them comes, until that loop is closed.

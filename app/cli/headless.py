@@ -5,7 +5,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 from app.assembly.asking import TrustAsked
@@ -14,7 +14,7 @@ from app.assembly.ending import close_quietly
 from app.assembly.extending import extend
 from app.assembly.inputs import FirstInput, read_input, read_piped
 from app.assembly.options import Options
-from app.assembly.signals import hear_signals
+from app.assembly.signals import ENDING, hear_signals
 from app.assembly.summary import summary
 from app.assembly.trusting import unasked
 from app.engine.session import Session
@@ -165,9 +165,5 @@ def _stop_on_signals() -> "asyncio.Future[int]":
             os._exit(128 + number)  # a second signal means now
         stopped.set_result(number)
 
-    hear_signals(_signals(), stop)
+    hear_signals(ENDING, stop)
     return stopped
-
-
-def _signals() -> Sequence[int]:
-    return (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)

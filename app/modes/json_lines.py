@@ -3,8 +3,6 @@ as it grows and whole.
 """
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any
 
 from app.engine.intake import Refused
 from app.engine.session import Session
@@ -24,7 +22,7 @@ from app.modes.endings import (
 )
 from app.modes.output import LineWriter, claim_stdout
 from app.modes.told_once import without_repeats
-from app.modes.wire_events import EventLines, forward
+from app.modes.wire_events import EventLines
 from app.values.codec import encode
 from app.values.events import AgentSettled
 
@@ -41,9 +39,9 @@ async def run_json(
     lines = EventLines(writer.put_pieces, merge=merge, shape=without_repeats)
     log = session.log
     writer.put(encode(log.header))
-    leave = forward(session, lines.tell, writer)
+    leave = session.subscribe(lines.tell, pace=writer.room)  # who reads slowly slows the session
     try:
-        code = await _until_gone(writer, _converse(session, prepare, next_step))
+        code = await writer.while_read(_converse(session, prepare, next_step))
     except asyncio.CancelledError:
         # The session is being closed beside us; how it settled is still told.
         stalled = asyncio.ensure_future(writer.give_up_when_stalled(LAST_WORDS))
@@ -55,7 +53,7 @@ async def run_json(
     finally:
         leave()
     _end(lines)
-    if await writer.flush(READER_PATIENCE):
+    if await writer.flush(READER_PATIENCE) and code is not None:
         return code
     return fail(writer.failure) if writer.failure else 1
 
@@ -77,18 +75,6 @@ async def _converse(session: Session, prepare: Prepare, next_step: NextStep) -> 
         return 0  # a command that asked no model
     problem = problem_of(session.last_answer, next_step)
     return fail(problem) if problem else unwritten(session)
-
-
-async def _until_gone(writer: LineWriter, work: Coroutine[Any, Any, int]) -> int:
-    """The work's result; 1 as soon as nobody reads any more (`| head`)."""
-    working = asyncio.ensure_future(work)
-    gone = asyncio.ensure_future(writer.broken.wait())
-    try:
-        await asyncio.wait({working, gone}, return_when=asyncio.FIRST_COMPLETED)
-        return await working if working.done() else 1
-    finally:
-        working.cancel()
-        gone.cancel()
 
 
 def _end(lines: EventLines) -> None:

@@ -8,8 +8,10 @@ import os
 import select
 import sys
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
+from typing import Any, TypeVar
 
+T = TypeVar("T")
 _WAITING_LIMIT = 1024 * 1024
 _SLICE = 4096
 """A pipe or socket that can be written to takes so much without making us wait."""
@@ -98,6 +100,17 @@ class LineWriter:
         finally:
             watch.cancel()
         return not self.is_broken
+
+    async def while_read(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """What comes of the work; None as soon as nobody reads any more (`| head`)."""
+        working = asyncio.ensure_future(work)
+        gone = asyncio.ensure_future(self.broken.wait())
+        try:
+            await asyncio.wait({working, gone}, return_when=asyncio.FIRST_COMPLETED)
+            return await working if working.done() else None
+        finally:
+            working.cancel()
+            gone.cancel()
 
     async def give_up_when_stalled(self, patience: float) -> None:
         """Gives the reader up once lines wait and it takes nothing for so long."""

@@ -4,9 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 
-from app.engine.session import Session
 from app.engine.telling import joined_deltas
-from app.modes.output import LineWriter
 from app.values.codec import encode_line
 from app.values.events import AgentSettled, AgentStart, Event, MessageUpdate
 
@@ -63,11 +61,3 @@ class EventLines:
 
     def _send(self, event: Event) -> None:
         self._write(encode_line(self._shape(event)))
-
-
-def forward(session: Session, tell: Callable[[Event], None], writer: LineWriter) -> Callable[[], None]:
-    """Tells every event at once, in order with what else is written; a full writer slows the session.
-
-    Returns how to stop.
-    """
-    return session.subscribe(tell, pace=writer.room)

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import shutil
-import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -25,7 +24,7 @@ from app.assembly.crash import EXIT_CRASHED, Crash, report_crash, tell_of_crash
 from app.assembly.ending import close_quietly
 from app.assembly.inputs import FirstInput, read_input
 from app.assembly.options import Options, UsageError
-from app.assembly.signals import hear_signals
+from app.assembly.signals import ENDING, hear_signals
 from app.resources.paths import Paths, styles_dir
 from app.sessions.errors import SessionError
 from app.tui import theme_in_force
@@ -96,7 +95,7 @@ def run_tui(options: Options, paths: Paths, held: HeldTerminal) -> int:
 
 
 async def _run(app: BayouApp, *, mouse: bool) -> int:
-    hear_signals((signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT), partial(_end_on_signal, app))
+    hear_signals(ENDING, partial(_end_on_signal, app))
     try:
         code = await app.run_async(mouse=mouse)
     finally:

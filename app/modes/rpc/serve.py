@@ -17,7 +17,7 @@ from app.modes.output import LineWriter, claim_stdin, claim_stdout
 from app.modes.rpc.host_tools import HostTools, set_host_tools
 from app.modes.rpc.lines import TooLong, read_lines
 from app.modes.rpc.questions import Questions
-from app.modes.wire_events import EventLines, forward
+from app.modes.wire_events import EventLines
 from app.values.codec import decode_json, encode_json
 from app.values.unable import Unable
 
@@ -62,7 +62,8 @@ class Server:
         self._questions = Questions()
         self._host_tools = HostTools(session, self._put)
         self._tasks: set[asyncio.Task[None]] = set()
-        self._unsubscribe = forward(session, self._tell, writer)
+        self._unsubscribe = session.subscribe(self._tell, pace=writer.room)
+        """Everything is told in order with what else is written; who reads slowly slows the session."""
 
     async def serve(self, descriptor: int) -> None:
         """Until the input ends, or nobody reads the output any more."""
@@ -71,15 +72,7 @@ class Server:
             async for line in read_lines(descriptor):
                 self.take(line)
 
-        reading = asyncio.ensure_future(read())
-        gone = asyncio.ensure_future(self._writer.broken.wait())
-        try:
-            await asyncio.wait({reading, gone}, return_when=asyncio.FIRST_COMPLETED)
-            if reading.done():
-                reading.result()
-        finally:
-            reading.cancel()
-            gone.cancel()
+        await self._writer.while_read(read())
 
     def take(self, line: bytes | TooLong) -> None:
         """Begins to carry out a line."""

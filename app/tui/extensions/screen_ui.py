@@ -38,9 +38,6 @@ class AsksBeside(Protocol):
     ) -> Any: ...
 
 
-_KINDS = {"info": NoteKind.INFO, "warning": NoteKind.WARNING, "error": NoteKind.ERROR}
-
-
 class ScreenUi:
     """Questions are screens, notes stand in the transcript, states in the footer."""
 
@@ -153,7 +150,7 @@ class ScreenUi:
             self._editor.focus()
 
     def notify(self, text: str, level: Level = "info") -> None:
-        self._say(text, _KINDS[level])
+        self._say(text, NoteKind(level))
 
     def set_status(self, key: str, text: str | None) -> None:
         self._status.show_extension(Segment(id=f"extension-{key}", text=text or "", importance=3))

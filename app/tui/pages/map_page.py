@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from app.engine.repository_maps import RepositoryMaps
 from app.tui.handed import AskPerson, Copy, TellPerson, Write
 from app.tui.pages.asking import read_card
-from app.tui.pages.map_rows import MapPlace, Shown, ending, found_rows, names_below, tree_rows
+from app.tui.pages.map_rows import MapPlace, Shown, ending, found_rows, lines_of, names_below, tree_rows
+from tools.amounts import counted
 from tools.filemap.symbols import Symbol
 from tools.results import Card, FileBlock
 from tools.text import one_line, visible
@@ -237,7 +238,7 @@ class MapPage:
                 id=place.id,
                 title=f"{one.symbol.kind} {one.name}",
                 detail=ending(place.path),
-                right=_span(one.symbol),
+                right=lines_of(one.symbol),
                 words=place.path,
             )
             for place, (_, one) in zip(places, found, strict=True)
@@ -248,7 +249,7 @@ class MapPage:
             await self._see(places[0].path, found[0][1].symbol)
         else:
             known = {place.id: place for place in places}
-            await self._among(f"{name}: {_counted(len(rows), 'definition')}, by name", rows, known)
+            await self._among(f"{name}: {counted(len(rows), 'definition')}, by name", rows, known)
 
     async def uses(self, name: str) -> None:
         found = await self._maps.uses(name)
@@ -269,7 +270,7 @@ class MapPage:
                     words=use.path,
                 )
             )
-        await self._among(f"{name}: {_counted(len(rows), 'use')}, by name", rows, places)
+        await self._among(f"{name}: {counted(len(rows), 'use')}, by name", rows, places)
 
     async def _among(self, title: str, rows: Sequence[ListRow], places: dict[str, MapPlace]) -> None:
         """A list of places, to which one comes back from looking at one."""
@@ -321,12 +322,3 @@ class MapPage:
             blocks=(FileBlock(path=path, text=text, first_line=first, note=note),),
         )
         await read_card(self._ask, "Definition" if not around else "Use", card)
-
-
-def _counted(count: int, thing: str) -> str:
-    return f"1 {thing}" if count == 1 else f"{count:,} {thing}s"
-
-
-def _span(symbol: Symbol) -> str:
-    first, last = symbol.start_line, symbol.end_line
-    return f"{first}" if first == last else f"{first}-{last}"

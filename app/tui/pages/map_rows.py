@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from tools.amounts import counted
 from tools.filemap.symbols import Symbol
 from widgets.screens.repository import PlaceRow
 
@@ -36,11 +37,7 @@ class MapPlace(msgspec.Struct, frozen=True):
     @property
     def at(self) -> str:
         """Path and lines."""
-        symbol = self.symbol
-        if symbol is None:
-            return self.path
-        first, last = symbol.start_line, symbol.end_line
-        return f"{self.path}:{first}" if first == last else f"{self.path}:{first}-{last}"
+        return f"{self.path}:{lines_of(self.symbol)}" if self.symbol else self.path
 
 
 Shown = tuple[MapPlace, PlaceRow]
@@ -78,7 +75,7 @@ def _inside(
             id=below,
             title=f"{name}/",
             depth=depth,
-            detail=_counted(after - at),
+            detail=counted(after - at, "file"),
             is_open=is_open,
             is_folder=True,
         )
@@ -131,11 +128,10 @@ def ending(path: str) -> str:
     return f"…/{shown}" if folders else shown
 
 
-def _symbol_row(place: MapPlace, symbol: Symbol, depth: int) -> PlaceRow:
+def lines_of(symbol: Symbol) -> str:
     first, last = symbol.start_line, symbol.end_line
-    right = f"{first}" if first == last else f"{first}-{last}"
-    return PlaceRow(id=place.id, title=symbol.name, kind=symbol.kind, depth=depth, right=right)
+    return f"{first}" if first == last else f"{first}-{last}"
 
 
-def _counted(count: int) -> str:
-    return "1 file" if count == 1 else f"{count:,} files"
+def _symbol_row(place: MapPlace, symbol: Symbol, depth: int) -> PlaceRow:
+    return PlaceRow(id=place.id, title=symbol.name, kind=symbol.kind, depth=depth, right=lines_of(symbol))

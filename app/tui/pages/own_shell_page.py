@@ -12,7 +12,7 @@ from app.engine.own_shell_verbs import OwnShellVerbs
 from app.tui.handed import AskPerson
 from app.tui.pages.asking import read_card
 from app.values.unable import Unable
-from tools.amounts import age, counted
+from tools.amounts import ago, counted
 from tools.results import Card, TextBlock
 from tools.running.own_shell import ShellSnapshot
 from tools.text import one_line, visible
@@ -42,8 +42,7 @@ class OwnShellPage(msgspec.Struct, frozen=True):
             counted(len(found.functions), "function"),
             counted(len(found.options), "option"),
         ]
-        when = age(self.now() - found.taken)
-        of = f"Taken from {found.shell}{' now' if when == 'now' else f' {when} ago'}"
+        of = f"Taken from {found.shell} {ago(self.now() - found.taken)}"
         return f"{of}: {', '.join(has)}." if found.file else f"{of}: nothing."
 
     async def open(self) -> None:
@@ -83,10 +82,7 @@ class OwnShellPage(msgspec.Struct, frozen=True):
             return self.verbs.view(), str(problem)
 
     def _note(self, found: ShellSnapshot | None) -> str:
-        if found is None:
-            return ""
-        when = age(self.now() - found.taken)
-        return f"{found.shell}, taken {'now' if when == 'now' else f'{when} ago'}"
+        return f"{found.shell}, taken {ago(self.now() - found.taken)}" if found is not None else ""
 
 
 def _rows(found: ShellSnapshot | None) -> list[ListRow]:

@@ -24,6 +24,7 @@ from app.tui.status.bars import short_path
 from app.values.unable import Unable
 from app.values.usage import dollars
 from app.values.wire import now_ms
+from tools.amounts import ago
 from widgets.lists.rows import ListRow
 from widgets.screens.picker import Picked
 from widgets.screens.preview import PreviewPart, PreviewText
@@ -311,17 +312,11 @@ def _count(summary: SessionSummary) -> str:
     return f"{summary.message_count} message{'s' if summary.message_count != 1 else ''}{cost}"
 
 
-def _ago(then: int, now: int) -> str:
-    told = age(then, now)
-    return told if told == "now" else f"{told} ago"
-
-
 def _head(summary: SessionSummary, home: Path) -> PreviewText:
-    now = now_ms()
-    begun, last = f"begun {_ago(summary.created, now)}", f"last {_ago(summary.modified, now)}"
+    created, modified = (ago((now_ms() - then) / 1000) for then in (summary.created, summary.modified))
     facts = (
         f"{short_path(Path(summary.cwd), home)}",
-        " · ".join(filter(None, (_count(summary), begun, last))),
+        " · ".join(filter(None, (_count(summary), f"begun {created}", f"last {modified}"))),
     )
     return PreviewText(
         title=one_line(summary.title, 200),

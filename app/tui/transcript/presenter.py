@@ -99,8 +99,6 @@ from widgets.transcript.blocks import (
 )
 from widgets.transcript.view import Transcript
 
-_NOTE_KINDS = {"info": NoteKind.INFO, "warning": NoteKind.WARNING, "error": NoteKind.ERROR}
-
 
 class Presenter:
     """Shows one session in one transcript. What is not the transcript's goes to `on_other`."""
@@ -234,7 +232,7 @@ class Presenter:
 
     def _show_notice(self, event: Notice | ExtensionError) -> None:
         if isinstance(event, Notice):
-            self.note(event.text, _NOTE_KINDS[event.level], next_step=self.offers.get(event.about or "", ""))
+            self.note(event.text, NoteKind(event.level), next_step=self.offers.get(event.about or "", ""))
         else:
             self.note(f"{event.extension_path} ({event.event}): {event.error}", NoteKind.ERROR)
 

@@ -33,6 +33,7 @@ def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     # On a busy machine a picture takes long enough for the model to be told silent.
     monkeypatch.setattr("app.engine.requests.Requests._on_state", lambda self, state, seconds: None)
     monkeypatch.setattr("app.tui.pages.sessions_page.age", lambda then, now: "2 h")
+    monkeypatch.setattr("app.tui.pages.sessions_page.ago", lambda seconds: "2 h ago")
     monkeypatch.setattr("app.tui.pages.jobs_page.age", lambda then, now: "3 m")
 
 

@@ -207,7 +207,7 @@ async def test_the_shell_of_ones_own(
 ) -> None:
     """What commands have of a person's shell, behind its setting."""
     monkeypatch.setattr(OwnShellVerbs, "view", lambda self: SHELL)
-    monkeypatch.setattr("app.tui.pages.own_shell_page.age", lambda seconds: "3 m")
+    monkeypatch.setattr("app.tui.pages.own_shell_page.ago", lambda seconds: "3 m ago")
     app = screen.app(theme=photographs.theme, script=Scripted([]))
     async with photographs.of(app) as tour:
         await tour.say("/settings")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from msgspec.structs import replace
 from textual.app import App
 from textual.events import Paste
 from textual.pilot import Pilot
@@ -274,11 +275,13 @@ async def test_models_and_thinking_go_round(tmp_path: Path, monkeypatch: pytest.
         asked.append(value)
 
     async with page(tmp_path) as (app, pilot):
-        monkeypatch.setattr(app.pages.models, "cycle", note)
-        monkeypatch.setattr(app.pages.models, "cycle_level", note)
-        monkeypatch.setattr(app.pages.context, "preview", note)
-        monkeypatch.setattr(app.pages.run, "_copy", lambda text, what: asked.append((text, what)))
-        monkeypatch.setattr(app.pages.queued, "take_back", lambda: asked.append("taken back"))
+        pages = app.pages
+        run = replace(pages.run, copy=lambda text, what: asked.append((text, what)))
+        monkeypatch.setattr(pages, "run", run)
+        monkeypatch.setattr(type(pages.models), "cycle", staticmethod(note))
+        monkeypatch.setattr(type(pages.models), "cycle_level", staticmethod(note))
+        monkeypatch.setattr(type(pages.context), "preview", staticmethod(note))
+        monkeypatch.setattr(type(pages.queued), "take_back", staticmethod(lambda: asked.append("taken back")))
         told = {
             "app.model.cycleForward": 1,
             "app.model.cycleBackward": -1,

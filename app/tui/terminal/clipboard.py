@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from textual.app import App
 
 from app.tui.handed import OwnProgram, Spawn
@@ -21,29 +20,38 @@ def say_briefly(app: App[Any], text: str) -> None:
     app.notify(text, markup=False, timeout=SHOWN_SECONDS)
 
 
-class Clipboard(msgspec.Struct, frozen=True):
+class Clipboard:
     """The clipboard as one application reaches it."""
 
-    write: Callable[[], Callable[[str], None] | None]
-    """What writes to the terminal, if there is one."""
-    notify: Callable[[str], None]
-    spawn: Spawn
-    fallback: Path
-    """A file for when there is no clipboard."""
-    env: Mapping[str, str]
-    own_program: OwnProgram
+    def __init__(
+        self,
+        write: Callable[[], Callable[[str], None] | None],
+        notify: Callable[[str], None],
+        spawn: Spawn,
+        *,
+        fallback: Path,
+        env: Mapping[str, str],
+        own_program: OwnProgram,
+    ) -> None:
+        """`write`: what writes to the terminal, if there is one; `fallback`: a file for when there is no clipboard."""
+        self._write = write
+        self._notify = notify
+        self._spawn = spawn
+        self._fallback = fallback
+        self._env = env
+        self._own_program = own_program
 
     def copy(self, text: str, what: str) -> None:
         """A native tool may take its time, so it runs beside the event loop."""
-        self.spawn(self._copy(text, what))
+        self._spawn(self._copy(text, what))
 
     async def _copy(self, text: str, what: str) -> None:
         copied = await asyncio.to_thread(
             clipboard.copy,
             text,
-            self.write(),
-            fallback=self.fallback,
-            env=self.env,
-            find=self.own_program,
+            self._write(),
+            fallback=self._fallback,
+            env=self._env,
+            find=self._own_program,
         )
-        self.notify(f"{copied.text}: {what}")
+        self._notify(f"{copied.text}: {what}")

@@ -137,10 +137,17 @@ def assemble(
             hooks=hooks,
             enter=ground.enter,
             secrets=SecretPlaces(agent_dir=paths.agent_dir, home=paths.home, env=env),
-            undo=_undo_place(paths, project),
+            undo=UndoPlace(
+                store=paths.agent_dir / "blobs", home=paths.home, may_ask_git=project.seems_to_count
+            ),
             servers=server_places(paths, project, in_force, options),
             standing=_standing(paths, project, can_ask, ends_with_answer),
-            options=_session_options(options, in_force, can_ask, ends_with_answer),
+            options=SessionOptions(
+                in_force,
+                merges_deltas=not options.no_merge_deltas,
+                is_read_along=can_ask,
+                ends_with_answer=ends_with_answer,
+            ),
         )
     )
     project.tell = ground.tell = partial(session.notify, level="warning")
@@ -219,17 +226,6 @@ def _standing(
     )
 
 
-def _session_options(
-    options: Options, in_force: InForce, can_ask: bool, ends_with_answer: bool
-) -> SessionOptions:
-    return SessionOptions(
-        in_force,
-        merges_deltas=not options.no_merge_deltas,
-        is_read_along=can_ask,
-        ends_with_answer=ends_with_answer,
-    )
-
-
 def asked_of(options: Options) -> Asked:
     return Asked(is_safe=options.safe, only_named=options.no_extensions, named=options.extension)
 
@@ -280,10 +276,6 @@ def _workspace(
 def _is_harmless(project: TrustInProject) -> bool:
     """Its person trusts it, or it has nothing to be trusted."""
     return project.decision.is_trusted or project.decision.question.is_empty
-
-
-def _undo_place(paths: Paths, project: TrustInProject) -> UndoPlace:
-    return UndoPlace(store=paths.agent_dir / "blobs", home=paths.home, may_ask_git=project.seems_to_count)
 
 
 def _prompt_choice(options: Options, trust: Decision, chosen: Chosen) -> PromptChoice:

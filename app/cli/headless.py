@@ -27,7 +27,6 @@ from app.values.events import Event, ToolExecutionEnd
 from app.values.messages import AssistantMessage
 
 _LONG_SECONDS = 5.0
-_MODES: dict[str, Mode] = {"print": "print", "json": "json", "rpc": "rpc"}
 
 NO_MODEL = (
     "No model is connected: the offline guide answers, which is no language model. "
@@ -35,7 +34,7 @@ NO_MODEL = (
 )
 
 
-async def run_headless(options: Options, paths: Paths, face: str) -> int:
+async def run_headless(options: Options, paths: Paths, face: Mode) -> int:
     stood_in = paths.cwd
     try:
         assembled = assemble(options, paths, ends_with_answer=face != "rpc")
@@ -87,7 +86,7 @@ def _collect_later(session: Session) -> None:
 
 
 async def _work(
-    options: Options, paths: Paths, assembled: Assembled, face: str, read: Callable[[Options], FirstInput]
+    options: Options, paths: Paths, assembled: Assembled, face: Mode, read: Callable[[Options], FirstInput]
 ) -> int:
     session = assembled.session
     given: FirstInput | None = None
@@ -95,7 +94,7 @@ async def _work(
     async def prepare() -> FirstInput:
         """After the face listens, so that what extensions ask at their start is heard."""
         ui = EventUi(session.publish_now) if face == "rpc" else SilentUi(session.publish_now, face)
-        extended = await extend(assembled, options, paths, mode=_MODES[face], ui=ui, shutdown=_stop_soon)
+        extended = await extend(assembled, options, paths, mode=face, ui=ui, shutdown=_stop_soon)
         if (left_out := unasked(assembled.trust)) is not None:
             tell(left_out)
         if options.verbose:
@@ -125,7 +124,7 @@ async def _work(
     return code
 
 
-async def _run(options: Options, assembled: Assembled, face: str, prepare: Prepare) -> int:
+async def _run(options: Options, assembled: Assembled, face: Mode, prepare: Prepare) -> int:
     """What has an end."""
     session = assembled.session
     if face == "json":

@@ -27,31 +27,6 @@ from widgets.transcript.blocks import NoteKind
 if TYPE_CHECKING:
     from app.resources.trust import Question
     from app.tui.app import BayouApp
-    from app.tui.pages.beside_page import BesidePage
-    from app.tui.pages.block_page import BlockPage
-    from app.tui.pages.context_page import ContextPage
-    from app.tui.pages.diff_page import DiffPage
-    from app.tui.pages.files_page import FilesPage
-    from app.tui.pages.jobs_page import JobsPage
-    from app.tui.pages.kernel_page import KernelPage
-    from app.tui.pages.keys_page import KeysPage
-    from app.tui.pages.login_page import LoginPage
-    from app.tui.pages.map_page import MapPage
-    from app.tui.pages.mcp_page import McpPage
-    from app.tui.pages.model_page import ModelPage
-    from app.tui.pages.notes_page import NotesPage
-    from app.tui.pages.pending_page import PendingPage
-    from app.tui.pages.permissions_page import PermissionsPage
-    from app.tui.pages.plans_page import PlansPage
-    from app.tui.pages.resuming import Resuming
-    from app.tui.pages.rules_page import RulesPage
-    from app.tui.pages.secrets_page import SecretsPage
-    from app.tui.pages.sent_map import SentMap
-    from app.tui.pages.sessions_page import SessionsPage
-    from app.tui.pages.settings_page import SettingsPage, ThemePage
-    from app.tui.pages.todos_page import TodosPage
-    from app.tui.pages.tree_page import TreePage
-    from app.tui.pages.usage_page import UsagePage
 
 
 class Pages:
@@ -126,7 +101,7 @@ class Pages:
     # The pages
 
     @cached_property
-    def models(self) -> "ModelPage":
+    def models(self):
         from app.tui.pages.model_page import ModelPage, look_up
 
         app, choice = self._app, self._app.models
@@ -147,7 +122,7 @@ class Pages:
         )
 
     @cached_property
-    def login(self) -> "LoginPage":
+    def login(self):
         from app.providers.contract import StreamOptions
         from app.providers.signin.checking import KeyChecker
         from app.tui.pages.login_page import LoginPage
@@ -162,7 +137,7 @@ class Pages:
         return LoginPage(models.credentials, lambda: models.catalogue.providers, self._ask, self._say, check)
 
     @cached_property
-    def resuming(self) -> "Resuming":
+    def resuming(self):
         from app.tui.pages.resuming import Resuming
 
         app = self._app
@@ -176,7 +151,7 @@ class Pages:
         )
 
     @cached_property
-    def sessions(self) -> "SessionsPage":
+    def sessions(self):
         from app.tui.pages.sessions_page import SessionsPage
 
         app = self._app
@@ -195,25 +170,25 @@ class Pages:
         )
 
     @cached_property
-    def kernel(self) -> "KernelPage":
+    def kernel(self):
         from app.tui.pages.kernel_page import KernelPage
 
         return KernelPage(self._session.cells, self._ask, self._say, lambda: self._session.cwd)
 
     @cached_property
-    def files(self) -> "FilesPage":
+    def files(self):
         from app.tui.pages.files_page import FilesPage
 
         return FilesPage(self._session, self._ask, self._say)
 
     @cached_property
-    def diff(self) -> "DiffPage":
+    def diff(self):
         from app.tui.pages.diff_page import DiffPage
 
         return DiffPage(self._session, self._ask, self._copy, edit=self._edit)
 
     @cached_property
-    def tree(self) -> "TreePage":
+    def tree(self):
         from app.tui.pages.tree_page import TreePage
 
         return TreePage(
@@ -229,7 +204,7 @@ class Pages:
         )
 
     @cached_property
-    def context(self) -> "ContextPage":
+    def context(self):
         from app.tui.pages.context_page import ContextPage
 
         return ContextPage(
@@ -237,45 +212,45 @@ class Pages:
         )
 
     @cached_property
-    def usage(self) -> "UsagePage":
+    def usage(self):
         from app.tui.pages.usage_page import UsagePage
 
         app = self._app
         return UsagePage(app.assembled.places, self._paths.cache_dir, self._ask, home=app.home)
 
     @cached_property
-    def jobs(self) -> "JobsPage":
+    def jobs(self):
         from app.tui.pages.jobs_page import JobsPage
 
         return JobsPage(self._session, self._ask, self._say, self._copy)
 
     @cached_property
-    def pending(self) -> "PendingPage":
+    def pending(self):
         from app.tui.pages.pending_page import PendingPage
 
         return PendingPage(self._session, self._ask, self._say)
 
     @cached_property
-    def todos(self) -> "TodosPage":
+    def todos(self):
         from app.tui.pages.todos_page import TodosPage
 
         return TodosPage(self._session, self._ask, self._say)
 
     @cached_property
-    def beside(self) -> "BesidePage":
+    def beside(self):
         from app.tui.pages.beside_page import BesidePage
 
         return BesidePage(self._session, self._ask, self._say)
 
     @cached_property
-    def notes(self) -> "NotesPage":
+    def notes(self):
         from app.tui.pages.notes_page import NotesPage
 
         prompt = self._app.assembled.prompt
         return NotesPage(lambda: prompt.paths, self._ask, self._say, reload=prompt.reload)
 
     @cached_property
-    def rules(self) -> "RulesPage":
+    def rules(self):
         from app.tui.pages.rules_page import RulesPage
 
         assembled = self._app.assembled
@@ -288,7 +263,7 @@ class Pages:
         )
 
     @cached_property
-    def plans(self) -> "PlansPage":
+    def plans(self):
         from app.tui.pages.plans_page import PlansPage
 
         return PlansPage(
@@ -296,7 +271,7 @@ class Pages:
         )
 
     @cached_property
-    def mcp(self) -> "McpPage":
+    def mcp(self):
         from app.tui.pages.mcp_page import McpPage
 
         app, servers = self._app, self._session.mcp
@@ -304,19 +279,19 @@ class Pages:
         return McpPage(servers, self._ask, self._say, told, edit=self._edit, spawn=spawn, clock=app.clock)
 
     @cached_property
-    def permissions(self) -> "PermissionsPage":
+    def permissions(self):
         from app.tui.pages.permissions_page import PermissionsPage
 
         return PermissionsPage(self._session.permissions, self._ask, self._say, self.settings.keep)
 
     @cached_property
-    def secrets(self) -> "SecretsPage":
+    def secrets(self):
         from app.tui.pages.secrets_page import SecretsPage
 
         return SecretsPage(self._session.secrets, self._ask, self._say)
 
     @cached_property
-    def blocks(self) -> "BlockPage":
+    def blocks(self):
         from app.tui.extensions.overlay import show_widget_of
         from app.tui.pages.block_page import BlockPage
 
@@ -331,7 +306,7 @@ class Pages:
         )
 
     @cached_property
-    def map(self) -> "MapPage":
+    def map(self):
         from app.tui.pages.map_page import MapPage
 
         return MapPage(
@@ -345,7 +320,7 @@ class Pages:
         )
 
     @cached_property
-    def sent_map(self) -> "SentMap":
+    def sent_map(self):
         from app.tui.pages.sent_map import SentMap
 
         return SentMap(
@@ -366,7 +341,7 @@ class Pages:
         self._app.tasks.spawn(self._session.send(message, deliver_as="steer"))
 
     @cached_property
-    def keys(self) -> "KeysPage":
+    def keys(self):
         from app.tui.keys.doing import do_action
         from app.tui.pages.keys_page import KeysPage
 
@@ -375,7 +350,7 @@ class Pages:
         return KeysPage(self.action_table, self._ask, self._write, file=own.file, read_again=own.read, do=do)
 
     @cached_property
-    def settings(self) -> "SettingsPage":
+    def settings(self):
         from app.tui.pages.own_shell_page import OwnShellPage
         from app.tui.pages.settings_page import SettingsPage
 
@@ -383,7 +358,7 @@ class Pages:
         return SettingsPage(self._app.assembled.in_force, self._ask, {"bash.ownShell": own_shell})
 
     @cached_property
-    def themes(self) -> "ThemePage":
+    def themes(self):
         from app.tui.pages.settings_page import ThemePage
 
         return ThemePage(self._app.look, self._ask, self.settings.keep)

@@ -91,16 +91,7 @@ class FileCompletions(msgspec.Struct, frozen=True):
     async def _of_symbols(self, path: str, name: str, start: int, end: int) -> Completions:
         assert self.symbols is not None
         found = ranked(name, list(await self.symbols(path)), lambda row: row.name, 200)
-        items = tuple(
-            Suggestion(
-                text=reference(f"{path}:{row.name}"),
-                label=row.name,
-                detail=row.kind,
-                right=f"line {row.first_line}" if row.first_line else "",
-                kind="symbol",
-            )
-            for row, _ in found
-        )
+        items = tuple(_symbol(path, row, row.kind) for row, _ in found)
         return Completions(start=start, end=end, items=items, query=name)
 
     def _of_all(self, rows: Sequence[tuple[str, SymbolRow]], name: str, start: int, end: int) -> Completions:
@@ -111,17 +102,18 @@ class FileCompletions(msgspec.Struct, frozen=True):
         found = sorted(
             rows, key=lambda one: (not one[1].name.lower().startswith(wanted), one[0] not in marks)
         )
-        items = tuple(
-            Suggestion(
-                text=reference(f"{path}:{row.name}"),
-                label=row.name,
-                detail=f"{row.kind}  {path}",
-                right=f"line {row.first_line}" if row.first_line else "",
-                kind="symbol",
-            )
-            for path, row in found
-        )
+        items = tuple(_symbol(path, row, f"{row.kind}  {path}") for path, row in found)
         return Completions(start=start, end=end, items=items, query=name)
+
+
+def _symbol(path: str, row: SymbolRow, detail: str) -> Suggestion:
+    return Suggestion(
+        text=reference(f"{path}:{row.name}"),
+        label=row.name,
+        detail=detail,
+        right=f"line {row.first_line}" if row.first_line else "",
+        kind="symbol",
+    )
 
 
 def _suggestion(hit: FoundFile) -> Suggestion:

@@ -91,21 +91,41 @@ class WholeBlock(Transcript):
         return KEYS.do(id, self.keyboard) if id in KEYS else super().action_do(id)
 
 
-class BlockScreen(SheetScreen[None]):
+class SearchedScreen(SheetScreen[None]):
+    """A sheet with a transcript of its own, which is searched like the page's."""
+
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+f,slash,f3", "search", "Search", show=False, id="tui.altScreen.search"),
     ]
 
-    def __init__(self, title: str, current: Callable[[], Block | None]) -> None:
+    def __init__(self, transcript: WholeBlock) -> None:
         super().__init__(classes="full-height")
+        self.transcript = transcript
+        self.search_bar = SearchBar(transcript, id="search")
+
+    def action_search(self) -> None:
+        self.search_bar.open()
+
+    @on(Transcript.SearchChanged)
+    def _search_changed(self, message: Transcript.SearchChanged) -> None:
+        message.stop()
+        self.search_bar.show(message)
+
+    @on(SearchBar.Left)
+    def _search_left(self, message: SearchBar.Left) -> None:
+        message.stop()
+        self.transcript.focus()
+
+
+class BlockScreen(SearchedScreen):
+    def __init__(self, title: str, current: Callable[[], Block | None]) -> None:
         self._heading = title
         self._current = current
         """What is to be shown, as it is now; None when it is gone."""
         shown = current()
         assert shown is not None
         self._shown = shown
-        self.transcript = WholeBlock(shown)
-        self.search_bar = SearchBar(self.transcript, id="search")
+        super().__init__(WholeBlock(shown))
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
@@ -139,19 +159,6 @@ class BlockScreen(SheetScreen[None]):
         if is_going_on(block):
             cost = time.thread_time() - began
             self.set_timer(max(REFRESH, SHARE * cost), self._look_again)
-
-    def action_search(self) -> None:
-        self.search_bar.open()
-
-    @on(Transcript.SearchChanged)
-    def _search_changed(self, message: Transcript.SearchChanged) -> None:
-        message.stop()
-        self.search_bar.show(message)
-
-    @on(SearchBar.Left)
-    def _search_left(self, message: SearchBar.Left) -> None:
-        message.stop()
-        self.transcript.focus()
 
     @on(Transcript.FocusModeChanged)
     def _focus_changed(self, message: Message) -> None:

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import msgspec
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.message import Message
 
@@ -18,13 +18,11 @@ from widgets.line import cells
 from widgets.lists.filtering import Shown
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import Badge, ListRow, Tone
-from widgets.screens.block import WholeBlock, WholeKeyboard
+from widgets.screens.block import SearchedScreen, WholeBlock, WholeKeyboard
 from widgets.screens.parts import KeyHint, KeyHints, RuleTitle
 from widgets.screens.requests import ScreenRequest
-from widgets.textual_inside import SheetScreen
 from widgets.transcript.blocks import Block, NoteBlock
 from widgets.transcript.diff import DiffLeaf, line_at
-from widgets.transcript.searchbar import SearchBar
 from widgets.transcript.text import crop
 from widgets.transcript.view import Transcript
 
@@ -73,11 +71,8 @@ class DiffKeyboard(WholeKeyboard):
             super().page(direction)
 
 
-class DiffScreen(SheetScreen[None]):
+class DiffScreen(SearchedScreen):
     AUTO_FOCUS: ClassVar[str | None] = "Transcript"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+f,slash,f3", "search", "Search", show=False, id="tui.altScreen.search"),
-    ]
 
     class ActionRequested(ScreenRequest):
         """Another file is wanted, other differences, an editor, a copy. `path`: the file that is shown; may be none."""
@@ -89,11 +84,9 @@ class DiffScreen(SheetScreen[None]):
             self.path = path
 
     def __init__(self, view: DiffView) -> None:
-        super().__init__(classes="full-height")
+        super().__init__(FileDiff(NoteBlock(id="nothing", text="" if view.files else view.empty)))
         self.view = view
         self.files = RowList(_rows(view), empty=view.empty, title_cells=_title_cells(view), id="files")
-        self.transcript = FileDiff(NoteBlock(id="nothing", text="" if view.files else view.empty))
-        self.search_bar = SearchBar(self.transcript, id="search")
         self._between = RuleTitle(id="between")
         self._shown = ""
         self._note = ""
@@ -195,9 +188,6 @@ class DiffScreen(SheetScreen[None]):
         at = f"{self.files.index + 1} of {count}" if count else ""
         return " · ".join(word for word in (self._note, self.view.note, at) if word)
 
-    def action_search(self) -> None:
-        self.search_bar.open()
-
     @on(RowList.Moved)
     def _moved(self, message: RowList.Moved) -> None:
         message.stop()
@@ -205,16 +195,6 @@ class DiffScreen(SheetScreen[None]):
         self._tell()
         if message.row is not None:
             self.ask("file")
-
-    @on(Transcript.SearchChanged)
-    def _search_changed(self, message: Transcript.SearchChanged) -> None:
-        message.stop()
-        self.search_bar.show(message)
-
-    @on(SearchBar.Left)
-    def _search_left(self, message: SearchBar.Left) -> None:
-        message.stop()
-        self.transcript.focus()
 
     @on(Transcript.FocusModeChanged)
     @on(Transcript.BranchRequested)

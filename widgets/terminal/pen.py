@@ -2,6 +2,7 @@
 
 import copy
 from functools import lru_cache
+from typing import Any
 
 from rich.color import Color
 from rich.style import Style
@@ -93,15 +94,5 @@ def _extended(given: list[int]) -> tuple[Color | None, int]:
 def _style(color: Color | None, background: Color | None, attributes: frozenset[str]) -> Style | None:
     if color is None and background is None and not attributes:
         return None
-    return Style(
-        color=color,
-        bgcolor=background,
-        bold="bold" in attributes or None,
-        dim="dim" in attributes or None,
-        italic="italic" in attributes or None,
-        underline="underline" in attributes or None,
-        blink="blink" in attributes or None,
-        reverse="reverse" in attributes or None,
-        conceal="conceal" in attributes or None,
-        strike="strike" in attributes or None,
-    )
+    on: dict[str, Any] = dict.fromkeys(attributes, True)
+    return Style(color=color, bgcolor=background, **on)

@@ -2,10 +2,11 @@
 
 from app.tui.keys.keymap import KeyPlace, place
 from widgets.lists.row_list import RowList
+from widgets.screens.block import SearchedScreen
 from widgets.screens.catalogue import ThemeScreen
 from widgets.screens.context import ContextScreen
 from widgets.screens.dialogs import ConfirmScreen, QuestionScreen
-from widgets.screens.differences import DiffScreen, FileDiff
+from widgets.screens.differences import FileDiff
 from widgets.screens.form import FormScreen
 from widgets.screens.jobs import JobsScreen
 from widgets.screens.models import LevelScreen, ModelScreen, ScopeScreen
@@ -35,7 +36,7 @@ SCREENS: tuple[KeyPlace, ...] = (
     place("themes", ThemeScreen.BINDINGS),
     place("the context window", ContextScreen.BINDINGS),
     place("usage", UsageScreen.BINDINGS),
-    place("what changed in files", FileDiff.BINDINGS, DiffScreen.BINDINGS),
+    place("what changed in files", FileDiff.BINDINGS, SearchedScreen.BINDINGS),
     place("jobs", JobsScreen.BINDINGS),
     place("staged changes", PendingScreen.BINDINGS),
     place("MCP servers", ServersScreen.BINDINGS),

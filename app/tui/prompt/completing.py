@@ -28,6 +28,7 @@ from widgets.editor.prompt import PromptEditor
 
 if TYPE_CHECKING:
     from app.assembly.extending import Extended
+    from tools.filemap.symbols import Symbol
 
 _MODELS_SHOWN = 200
 ExtendedNow = Callable[[], "Extended | None"]
@@ -65,20 +66,11 @@ def popup_for(
             outline = await map_file_async(cwd() / path)
         except OSError:
             return ()
-        return [
-            SymbolRow(name=symbol.name, kind=symbol.kind, first_line=symbol.start_line)
-            for symbol in outline.symbols
-        ]
+        return [_symbol_row(symbol) for symbol in outline.symbols]
 
     async def everywhere(name: str) -> AsyncIterator[Sequence[tuple[str, SymbolRow]]]:
         async for _ in maps.as_it_grows():
-            yield [
-                (
-                    path,
-                    SymbolRow(name=one.symbol.name, kind=one.symbol.kind, first_line=one.symbol.start_line),
-                )
-                for path, one in await maps.symbols_like(name)
-            ]
+            yield [(path, _symbol_row(one.symbol)) for path, one in await maps.symbols_like(name)]
 
     def commands() -> list[CommandRow]:
         known = {**arguments, **_extension_arguments(extended()), **prompt_arguments(servers)}
@@ -93,6 +85,10 @@ def popup_for(
         _ExtensionCompletions(extended),
     )
     return CompletionPopup(editor, sources, most_rows=most_rows, on_chosen=mention, id="completion")
+
+
+def _symbol_row(symbol: Symbol) -> SymbolRow:
+    return SymbolRow(name=symbol.name, kind=symbol.kind, first_line=symbol.start_line)
 
 
 def _command_rows(

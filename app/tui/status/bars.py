@@ -110,10 +110,6 @@ def _cache_write(session: Session, around: Surroundings) -> list[Segment]:
     return [Segment(id="cacheWrite", text=f"cache ↓{tokens(count)}" if count else "", importance=1)]
 
 
-def _cache_hit(session: Session, around: Surroundings) -> list[Segment]:
-    return [Segment(id="cacheHit", text=_hit(session), importance=2)]
-
-
 def _cost(session: Session, around: Surroundings) -> list[Segment]:
     total = session.stats.usage.cost.total
     return [Segment(id="cost", text=dollars(total) if total else "", importance=5)]
@@ -130,18 +126,10 @@ def _jobs(session: Session, around: Surroundings) -> list[Segment]:
     return [Segment(id="jobs", text=text, tone="accent", importance=7)]
 
 
-def _time(session: Session, around: Surroundings) -> list[Segment]:
-    return [Segment(id="time", text=around.now, tone="dim", importance=1)]
-
-
 def _todos(session: Session, around: Surroundings) -> list[Segment]:
     closed, total = closed_of(session.todos)
     text = f"{closed}/{total} done" if closed < total else ""
     return [Segment(id="todos", text=text, tone="accent", importance=6)]
-
-
-def _host(session: Session, around: Surroundings) -> list[Segment]:
-    return [Segment(id="host", text=around.host, importance=4)]
 
 
 def _session_id(session: Session, around: Surroundings) -> list[Segment]:
@@ -149,18 +137,10 @@ def _session_id(session: Session, around: Surroundings) -> list[Segment]:
     return [Segment(id="sessionId", text=whole, short=whole[-8:], tone="dim", importance=1)]
 
 
-def _retry(session: Session, around: Surroundings) -> list[Segment]:
-    return [Segment(id="retry", text=around.retry, tone="warning", importance=8)]
-
-
 def _indexing(session: Session, around: Surroundings) -> list[Segment]:
     """While the map of the repository takes its time."""
     done = around.indexing
     return [Segment(id="indexing", text=f"indexing {done[0]:,}/{done[1]:,}" if done else "", importance=3)]
-
-
-def _watchdog(session: Session, around: Surroundings) -> list[Segment]:
-    return [Segment(id="watchdog", text=around.silence, tone="warning", importance=8)]
 
 
 def _context(session: Session, around: Surroundings) -> list[Segment]:
@@ -215,7 +195,7 @@ _SEGMENTS: dict[str, Callable[[Session, Surroundings], list[Segment]]] = {
     "tokens": _tokens,
     "cacheRead": _cache_read,
     "cacheWrite": _cache_write,
-    "cacheHit": _cache_hit,
+    "cacheHit": lambda session, _: [Segment(id="cacheHit", text=_hit(session), importance=2)],
     "cost": _cost,
     "context": _context,
     "permissions": _permissions,
@@ -223,12 +203,12 @@ _SEGMENTS: dict[str, Callable[[Session, Surroundings], list[Segment]]] = {
     "thinking": _thinking,
     "queue": _queue,
     "jobs": _jobs,
-    "time": _time,
-    "retry": _retry,
-    "watchdog": _watchdog,
+    "time": lambda _, around: [Segment(id="time", text=around.now, tone="dim", importance=1)],
+    "retry": lambda _, around: [Segment(id="retry", text=around.retry, tone="warning", importance=8)],
+    "watchdog": lambda _, around: [Segment(id="watchdog", text=around.silence, tone="warning", importance=8)],
     "indexing": _indexing,
     "todos": _todos,
-    "host": _host,
+    "host": lambda _, around: [Segment(id="host", text=around.host, importance=4)],
     "sessionId": _session_id,
 }
 

@@ -6,7 +6,9 @@ What went wrong is told by the message itself; what kind of failure it is, by `p
 import math
 import time
 from collections.abc import Mapping
-from typing import Protocol, assert_never
+from typing import assert_never
+
+import msgspec
 
 from app.engine.choice import ModelChoice
 from app.providers.classify import Failure, classify
@@ -27,23 +29,23 @@ _NOT_REACHED = late(
 )
 
 
-class Ways(Protocol):
-    """How one face does what helps. Each is the beginning of a sentence; empty: this face has no such way."""
+class Ways(msgspec.Struct, frozen=True, kw_only=True):
+    """How one face does what helps. Each is the beginning of a sentence."""
 
-    def log_in(self, provider: str) -> str: ...
-    def choose_model(self) -> str: ...
-    def look_at_window(self) -> str: ...
+    log_in: str
+    """The provider stands behind it."""
+    choose_model: str
+    look_at_window: str
 
 
-class NextSteps:
-    def __init__(self, choice: ModelChoice, ways: Ways, env: Mapping[str, str]) -> None:
-        self._choice = choice
-        self._ways = ways
-        self._env = env
+class NextSteps(msgspec.Struct, frozen=True):
+    choice: ModelChoice
+    ways: Ways
+    env: Mapping[str, str]
 
     def of(self, message: AssistantMessage) -> str:
         """Nothing where what went wrong says all that there is to say."""
-        failure = classify(message, self._choice.model)
+        failure = classify(message, self.choice.model)
         text, provider = message.error_message or "", message.provider
         match failure.kind:
             case "none" | "aborted":
@@ -51,7 +53,7 @@ class NextSteps:
             case "auth":
                 return self._about_key(provider)
             case "overflow":
-                return _sentences(self._ways.look_at_window(), self._model("a model with a larger window"))
+                return _sentences(self.ways.look_at_window, self._model("a model with a larger window"))
             case "rate_limit" | "quota":
                 return self._about_limit(failure, message)
             case "network":
@@ -68,16 +70,15 @@ class NextSteps:
                 assert_never(failure.kind)
 
     def _model(self, which: str) -> str:
-        way = self._ways.choose_model()
-        return f"{way} {which}" if way else ""
+        return f"{self.ways.choose_model} {which}"
 
     def _about_key(self, provider: str) -> str:
-        credentials = self._choice.credentials
+        credentials = self.choice.credentials
         source = credentials.source(provider)
-        way = self._ways.log_in(provider)
+        way = f"{self.ways.log_in} {provider}"
         if source is None:
             return _sentences(f"There is no key for {provider} now", f"{way} gives one")
-        origin = key_origin(source, key_variable(provider, self._env))
+        origin = key_origin(source, key_variable(provider, self.env))
         if source == "run":
             return _sentences(
                 f"The key is {origin}: start with another", self._model("a model of another provider")
@@ -91,7 +92,7 @@ class NextSteps:
         if (failure.retry_after_ms or 0) >= _LONG_MS:
             return _sentences(f"{message.provider} is free again {when(free)}", other)
         if failure.kind == "quota":
-            way = self._ways.log_in(message.provider)
+            way = f"{self.ways.log_in} {message.provider}"
             return _sentences(
                 f"Waiting does not help: {message.provider} wants to be paid",
                 other,

@@ -20,7 +20,7 @@ from app.assembly.trusting import unasked
 from app.engine.session import Session
 from app.extensions.ports import Mode
 from app.extensions.ui import EventUi, SilentUi
-from app.modes.endings import NO_PROMPT, Prepare, WaysOnCommandLine, fail, tell
+from app.modes.endings import NO_PROMPT, Prepare, fail, tell
 from app.resources.paths import Paths
 from app.sessions.errors import SessionError
 from app.values.events import Event, ToolExecutionEnd
@@ -146,9 +146,14 @@ def _is_guide_by_default(options: Options, assembled: Assembled) -> bool:
 
 
 def _next_step(assembled: Assembled, message: AssistantMessage) -> str:
-    from app.assembly.next_steps import NextSteps  # noqa: PLC0415  (with the first answer that fails)
+    from app.assembly.next_steps import NextSteps, Ways  # noqa: PLC0415  (with the first answer that fails)
 
-    return NextSteps(assembled.choice, WaysOnCommandLine(), os.environ).of(message)
+    ways = Ways(
+        log_in="bayou auth login",
+        choose_model="--model chooses",
+        look_at_window="Ask with less before it: a shorter prompt, fewer files, or a session of its own",
+    )
+    return NextSteps(assembled.choice, ways, os.environ).of(message)
 
 
 def _stop_soon() -> None:

@@ -53,19 +53,6 @@ NextStep = Callable[[AssistantMessage], str]
 NO_STEP: NextStep = lambda _: ""  # noqa: E731  (as much a constant as a function)
 
 
-class WaysOnCommandLine:
-    """What helps there."""
-
-    def log_in(self, provider: str) -> str:
-        return f"bayou auth login {provider}"
-
-    def choose_model(self) -> str:
-        return "--model chooses"
-
-    def look_at_window(self) -> str:
-        return "Ask with less before it: a shorter prompt, fewer files, or a session of its own"
-
-
 def problem_of(message: AssistantMessage | None, next_step: NextStep = NO_STEP) -> str | None:
     """Why an answer does not count as one."""
     if message is None:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events, on
 from textual.app import App, ComposeResult
@@ -367,7 +367,7 @@ class BayouApp(App[int]):
     # What is asked for on any screen
 
     @on(ScreenRequest)
-    def _asked_in_a_screen(self, request: ScreenRequest) -> None:
+    def _asked_in_a_screen(self, request: ScreenRequest[Any]) -> None:
         self.screens.requested(request)
 
     @on(Transcript.BranchRequested)

@@ -14,12 +14,13 @@ from textual.screen import Screen
 from app.tui.keys.leaving import StopOrLeave
 from app.tui.keys.run_keys import RunKeys
 from app.tui.prompt.approvals import Approvals
-from app.tui.prompt.from_elsewhere import editor_wanted, open_elsewhere
+from app.tui.prompt.from_elsewhere import editor_wanted
 from app.tui.prompt.queued_messages import QueuedMessages
 from app.tui.prompt.staged import StagedQuestions
 from app.tui.slash import command_of
 from app.tui.terminal.suspending import suspend
 from app.values.messages import CustomMessage
+from widgets.terminal_manners import editor_command, open_externally
 from widgets.transcript.blocks import NoteKind
 
 # ruff: noqa: PLC0415
@@ -82,7 +83,8 @@ class Pages:
 
     def _edit(self, path: Path, line: int = 1) -> str:
         app = self._app
-        return open_elsewhere(app, path, line, wanted=editor_wanted(app.assembled), env=app.program_env)
+        program = editor_command(editor_wanted(app.assembled), app.program_env)
+        return open_externally(app, path, line, program, app.program_env)
 
     def _under_way(self, text: str) -> None:
         if not text:

@@ -40,9 +40,9 @@ class Screens:
             if self._app.screen_stack[-1:] == [screen]:  # whoever asked waits no longer
                 self._app.pop_screen()
 
-    def requested(self, request: ScreenRequest) -> None:
+    def requested(self, request: ScreenRequest[Any]) -> None:
         """To whoever opened the screen."""
-        asker = self._askers.get(request.opened)
+        asker = self._askers.get(request.screen)
         answer = asker(request) if asker is not None else None
         if answer is not None:
             self._tasks.choose(answer)

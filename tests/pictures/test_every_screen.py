@@ -32,9 +32,9 @@ def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"{place}.time_of_day", lambda stamp: "09:30")
     # On a busy machine a picture takes long enough for the model to be told silent.
     monkeypatch.setattr("app.engine.requests.Requests._on_state", lambda self, state, seconds: None)
-    monkeypatch.setattr("app.tui.pages.sessions_page.age", lambda then, now: "2 h")
+    monkeypatch.setattr("app.tui.pages.sessions_page.age", lambda seconds: "2 h")
     monkeypatch.setattr("app.tui.pages.sessions_page.ago", lambda seconds: "2 h ago")
-    monkeypatch.setattr("app.tui.pages.jobs_page.age", lambda then, now: "3 m")
+    monkeypatch.setattr("app.tui.pages.jobs_page.age", lambda seconds: "3 m")
 
 
 async def test_the_editor(screen: Screen, photographs: Photographs) -> None:

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+import msgspec
+
 ImageProtocol = Literal["kitty", "placements", "iterm2", "sixel", "blocks"]
 """`kitty`: by cells that stand for an image; `placements`: the same protocol where there are no such cells."""
 Pixels = tuple[tuple[str, ...], ...]
@@ -11,28 +13,27 @@ MOST_DATA = 24_000_000
 TOO_LARGE = "too large to be shown"
 
 
-class DrawnImage:
+class DrawnImage(msgspec.Struct, eq=False):
     """Half blocks, and above them or in their place what the terminal draws."""
 
-    def __init__(self, pixels: Pixels, key: tuple[object, ...], columns: int, rows: int) -> None:
-        self.pixels = pixels
-        self.key = key
-        self.columns = columns
-        self.rows = rows
-        self.memory = 0
-        self.token = 0
-        """By which its cells are found on the screen, so that it is drawn over them; 0: it is not."""
-        self.number = 0
-        """kitty's, of what it holds."""
-        self.colour = 0
-        """Of the cells that stand for it."""
-        self.has_cells = False
-        self.sequence = ""
-        """Draws it at the cursor, where it is sent each time."""
-        self.is_refused = False
-        """The terminal could not show it: the half blocks do."""
-        self.is_stale = False
-        """The terminal does not hold it any more: it has to be asked for again."""
+    pixels: Pixels
+    key: tuple[object, ...]
+    columns: int
+    rows: int
+    memory: int = 0
+    token: int = 0
+    """By which its cells are found on the screen, so that it is drawn over them; 0: it is not."""
+    number: int = 0
+    """kitty's, of what it holds."""
+    colour: int = 0
+    """Of the cells that stand for it."""
+    has_cells: bool = False
+    sequence: str = ""
+    """Draws it at the cursor, where it is sent each time."""
+    is_refused: bool = False
+    """The terminal could not show it: the half blocks do."""
+    is_stale: bool = False
+    """The terminal does not hold it any more: it has to be asked for again."""
 
     @property
     def is_over_cells(self) -> bool:

@@ -125,9 +125,6 @@ class EntryTree:
                 entry, own, parent, is_branch = below[0], rest, index, False
         return found
 
-    def rows(self, lines: Sequence[TreeLine], *, shows_time: bool = False) -> "TreeRows":
-        return TreeRows(self, lines, shows_time=shows_time)
-
     def row(self, line: TreeLine, *, shows_time: bool = False) -> ListRow:
         entry = self._told(line.entry)
         mark = "• " if entry.id in self.path else "  "

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import ClassVar, TypeVar
 
+import msgspec
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -119,7 +120,7 @@ class QuestionScreen(DialogScreen[ListRow | None]):
 
     def compose_question(self) -> ComposeResult:
         rows = [
-            Shown(_numbered(number, row) if len(self.answers) < 10 else row)
+            Shown(msgspec.structs.replace(row, prefix=f"{number} ") if len(self.answers) < 10 else row)
             for number, row in enumerate(self.answers, 1)
         ]
         titles = [cells(row.row.title) for row in rows if row.row.detail]
@@ -306,9 +307,3 @@ class TextScreen(DialogScreen[str | None]):
 
     def on_prompt_editor_changed(self, event: PromptEditor.Changed) -> None:
         event.stop()
-
-
-def _numbered(number: int, row: ListRow) -> ListRow:
-    return ListRow(
-        id=row.id, title=row.title, prefix=f"{number} ", detail=row.detail, badges=row.badges, tone=row.tone
-    )

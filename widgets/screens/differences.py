@@ -74,12 +74,11 @@ class DiffKeyboard(WholeKeyboard):
 class DiffScreen(SearchedScreen):
     AUTO_FOCUS: ClassVar[str | None] = "Transcript"
 
-    class ActionRequested(ScreenRequest):
+    class ActionRequested(ScreenRequest["DiffScreen"]):
         """Another file is wanted, other differences, an editor, a copy. `path`: the file that is shown; may be none."""
 
         def __init__(self, screen: "DiffScreen", action: DiffAction, path: str) -> None:
             super().__init__(screen)
-            self.screen = screen
             self.action: DiffAction = action
             self.path = path
 

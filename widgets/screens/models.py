@@ -126,7 +126,10 @@ class ScopeScreen(PickerScreen):
         """Those that are marked first, in their order."""
         rest = [row for row in self._all.values() if row.id not in self.chosen]
         marked = [self._all[key] for key in self.chosen if key in self._all]
-        return [_marked(row, True) for row in marked] + [_marked(row, False) for row in rest]
+        return [
+            *(msgspec.structs.replace(row, is_checked=True) for row in marked),
+            *(msgspec.structs.replace(row, tone="muted", is_checked=False) for row in rest),
+        ]
 
     def action_choose(self) -> None:
         if self.row is not None:
@@ -167,16 +170,3 @@ class ScopeScreen(PickerScreen):
         self.show_rows(
             self._ordered(), note=f"{len(keys)} marked" if keys else "none marked: all are gone through"
         )
-
-
-def _marked(row: ListRow, is_marked: bool) -> ListRow:
-    return ListRow(
-        id=row.id,
-        title=row.title,
-        detail=row.detail,
-        right=row.right,
-        badges=row.badges,
-        tone=row.tone if is_marked else "muted",
-        is_checked=is_marked,
-        words=row.words,
-    )

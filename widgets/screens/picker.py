@@ -87,12 +87,11 @@ class PickerScreen(SheetScreen[Picked | None]):
         Binding("f1", "all_keys", "All keys of this list", show=False, id="tui.select.keys"),
     ]
 
-    class ActionRequested(ScreenRequest):
+    class ActionRequested(ScreenRequest["PickerScreen"]):
         """An action that does not close the picker; answer with `show_rows`."""
 
         def __init__(self, screen: "PickerScreen", action: str, row: ListRow | None) -> None:
             super().__init__(screen)
-            self.screen = screen
             self.action = action
             self.row = row
 

@@ -60,20 +60,18 @@ class MapScreen(PickerScreen):
     ]
     IS_ALIGNED = False
 
-    class Asked(ScreenRequest):
+    class Asked(ScreenRequest["MapScreen"]):
         """Other words were typed: answer with `show_places`."""
 
         def __init__(self, screen: "MapScreen", query: str) -> None:
             super().__init__(screen)
-            self.screen = screen
             self.query = query
 
-    class Folded(ScreenRequest):
+    class Folded(ScreenRequest["MapScreen"]):
         """What is in the row is to be shown, or no longer: answer with `show_places`."""
 
         def __init__(self, screen: "MapScreen", row: ListRow, *, is_open: bool) -> None:
             super().__init__(screen)
-            self.screen = screen
             self.row = row
             self.is_open = is_open
 

@@ -15,7 +15,15 @@ from widgets.editor.line_input import LineInput
 from widgets.fuzzy import Query
 from widgets.keys_told import key_told
 from widgets.lists.row_list import RowList
-from widgets.lists.tree_rows import FILTER_NAMES, FILTERS, EntryTree, TreeEntry, TreeFilter, TreeLine
+from widgets.lists.tree_rows import (
+    FILTER_NAMES,
+    FILTERS,
+    EntryTree,
+    TreeEntry,
+    TreeFilter,
+    TreeLine,
+    TreeRows,
+)
 from widgets.screens.pages import show_all_keys
 from widgets.screens.parts import Body, KeyHint, KeyHints, RuleTitle, Sheet
 from widgets.screens.picker import WIDE
@@ -94,12 +102,11 @@ class TreeScreen(SheetScreen[None]):
         _key("app.tree.filter.all", "ctrl+a", "filter('all')", "Everything"),
     ]
 
-    class ActionRequested(ScreenRequest):
+    class ActionRequested(ScreenRequest["TreeScreen"]):
         """Go, fork, clone, merge, files, label, copy, compare. The tree stays until whoever is asked takes it away."""
 
         def __init__(self, screen: "TreeScreen", action: str, entry_id: str, other_id: str = "") -> None:
             super().__init__(screen)
-            self.screen = screen
             self.action = action
             self.entry_id = entry_id
             self.other_id = other_id
@@ -169,7 +176,7 @@ class TreeScreen(SheetScreen[None]):
         query = self.query_one("#filter", LineInput).text
         keep = keep or self.entry_id
         self._lines = self.tree_of.lines(self.filter, query, self._folded)
-        rows = self.tree_of.rows(self._lines, shows_time=self._shows_time)
+        rows = TreeRows(self.tree_of, self._lines, shows_time=self._shows_time)
         self.query_one(RowList).show_unseen(rows, self._nearest(keep), query=query)
         self._tell()
 

@@ -80,12 +80,11 @@ class SessionsScreen(PickerScreen):
     )  # fmt: skip
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
 
-    class Searched(ScreenRequest):
+    class Searched(ScreenRequest["SessionsScreen"]):
         """Other words: answer with `show_found`, which sessions say them."""
 
         def __init__(self, screen: "SessionsScreen", query: str) -> None:
             super().__init__(screen)
-            self.screen = screen
             self.query = query
 
     def __init__(

@@ -52,21 +52,19 @@ class SettingsScreen(PickerScreen):
         Binding("ctrl+o", "look", "What came of it", show=False, id="app.settings.look", priority=True),
     ]
 
-    class Changed(ScreenRequest):
+    class Changed(ScreenRequest["SettingsScreen"]):
         """Another value was chosen; save it and answer with `show_settings`. None means the default again."""
 
         def __init__(self, screen: "SettingsScreen", key: str, value: str | None) -> None:
             super().__init__(screen)
-            self.screen = screen
             self.key = key
             self.value = value
 
-    class Looked(ScreenRequest):
+    class Looked(ScreenRequest["SettingsScreen"]):
         """What came of a setting is to be shown."""
 
         def __init__(self, screen: "SettingsScreen", key: str) -> None:
             super().__init__(screen)
-            self.screen = screen
             self.key = key
 
     def __init__(

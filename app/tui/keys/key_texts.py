@@ -65,30 +65,19 @@ class KeyTexts(msgspec.Struct):
         return " · ".join(f"{key} {does}" for key, does in named if key)
 
 
-class WaysOnPage:
-    """What helps when an answer failed, by the keys of the page."""
-
-    def __init__(self, key_of: KeyOf) -> None:
-        self._key_of = key_of
-
-    def log_in(self, provider: str) -> str:
-        return f"/login {provider}"
-
-    def choose_model(self) -> str:
-        return f"{self._key_of('app.model.select') or '/model'} chooses"
-
-    def look_at_window(self) -> str:
-        return "/context shows what fills the window and takes single messages out, /compact makes room"
-
-
 def next_steps(
     choice: ModelChoice, key_of: KeyOf, env: Mapping[str, str]
 ) -> Callable[[AssistantMessage], str]:
     """What helps where an answer failed, told for this page."""
 
     def step(message: AssistantMessage) -> str:
-        from app.assembly.next_steps import NextSteps  # noqa: PLC0415  (with the first answer that fails)
+        from app.assembly.next_steps import NextSteps, Ways  # noqa: PLC0415  (with the first answer that fails)
 
-        return NextSteps(choice, WaysOnPage(key_of), env).of(message)
+        ways = Ways(
+            log_in="/login",
+            choose_model=f"{key_of('app.model.select') or '/model'} chooses",
+            look_at_window="/context shows what fills the window and takes single messages out, /compact makes room",
+        )
+        return NextSteps(choice, ways, env).of(message)
 
     return step

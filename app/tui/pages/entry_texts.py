@@ -32,7 +32,6 @@ from app.values.messages import (
     UnknownMessage,
     UserMessage,
 )
-from tools import amounts
 from tools.amounts import tokens
 from widgets.lists.rows import ListRow
 from widgets.lists.tree_rows import time_of_day
@@ -105,11 +104,6 @@ def one_line(text: str, limit: int = 160) -> str:
     if len(line) <= limit and len(head) < len(text):
         line = " ".join(text.split())  # mostly blanks so far
     return line if len(line) <= limit else line[: limit - 1] + "…"
-
-
-def age(then_ms: int, now_ms: int) -> str:
-    """`5 m`, `3 h`, `2 d`."""
-    return amounts.age((now_ms - then_ms) / 1000)
 
 
 def entry_text(entry: Entry) -> str:

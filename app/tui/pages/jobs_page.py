@@ -6,8 +6,7 @@ from app.engine.jobs import Job
 from app.engine.session import Session
 from app.tui.handed import AskPerson, Copy, TellPerson
 from app.tui.pages.asking import ask_live
-from app.tui.pages.entry_texts import age
-from app.values.wire import now_ms
+from tools.amounts import age
 from tools.results import Card, TextBlock
 from widgets.screens.block import BlockScreen
 from widgets.screens.jobs import JobRow, JobsScreen
@@ -61,13 +60,12 @@ class JobsPage(msgspec.Struct, frozen=True):
         self.say(f"{job.id} {goes_on}.")
 
     def _rows(self) -> list[JobRow]:
-        now = now_ms()
         return [
             JobRow(
                 id=job.id,
                 title=job.title,
                 state="running" if job.state == "running" else "failed" if job.state == "failed" else "done",
-                age=age(round(now - job.seconds * 1000), now),
+                age=age(job.seconds),
                 note=_note(job),
                 tail=job.result.text[-2000:] if job.result is not None else job.tail(),
             )

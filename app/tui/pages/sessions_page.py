@@ -6,6 +6,9 @@ The list with search, names, the trash, and a look into a session beforehand.
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from app.engine.commands.places import clone_from
 from app.engine.commands.places import fork as fork_session
@@ -19,12 +22,12 @@ from app.sessions.log import SessionLog
 from app.sessions.trash import delete_session, in_trash, undo_delete
 from app.tui.handed import AskPerson, KeyTold, Spawn, TellPerson, Write
 from app.tui.pages.asking import ask_text, pick
-from app.tui.pages.entry_texts import age, entry_title, one_line, prompt_rows
+from app.tui.pages.entry_texts import entry_title, one_line, prompt_rows
 from app.tui.status.bars import short_path
 from app.values.unable import Unable
 from app.values.usage import dollars
 from app.values.wire import now_ms
-from tools.amounts import ago
+from tools.amounts import age, ago
 from widgets.lists.rows import ListRow
 from widgets.screens.picker import Picked
 from widgets.screens.preview import PreviewPart, PreviewText
@@ -38,44 +41,30 @@ MOST_FOUND = 200
 LAST_SAID = 12
 
 
-class SessionsPage:
+class SessionsPage(msgspec.Struct):
     """The sessions of one person."""
 
-    def __init__(
-        self,
-        session: Session,
-        places: Places,
-        ask: AskPerson,
-        say: TellPerson,
-        write: Write,
-        key_told: KeyTold,
-        *,
-        go_on: Callable[[Path], Awaitable[None]],
-        bring_in: Callable[[Path], Awaitable[bool]],
-        read_texts: Callable[[], None],
-        spawn: Spawn,
-        home: Path,
-    ) -> None:
-        """`go_on` opens a session file in this session, `bring_in` a copy of one; `read_texts` makes all that was said
-        searchable."""
-        self._session = session
-        self._places = places
-        self._ask = ask
-        self._say = say
-        self._write = write
-        self._key_told = key_told
-        self._go_on = go_on
-        self._bring_in = bring_in
-        self._read_texts = read_texts
-        self._spawn = spawn
-        self._home = home
-        self.has_shown = asyncio.Event()
-        """The list, at least once."""
-        self._screen: SessionsScreen | None = None
-        """The list that was opened last."""
-        self._summaries: dict[str, SessionSummary] = {}
-        self._told: dict[str, PreviewText] = {}
-        self._searching: asyncio.Task[None] | None = None
+    session: Session
+    places: Places
+    ask: AskPerson
+    say: TellPerson
+    write: Write
+    key_told: KeyTold
+    go_on: Callable[[Path], Awaitable[None]]
+    """Opens a session file in this session."""
+    bring_in: Callable[[Path], Awaitable[bool]]
+    """A copy of one."""
+    read_texts: Callable[[], None]
+    """Makes all that was said searchable."""
+    spawn: Spawn
+    home: Path
+    has_shown: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
+    """The list, at least once."""
+    _screen: SessionsScreen | None = None
+    """The list that was opened last."""
+    _summaries: dict[str, SessionSummary] = {}
+    _told: dict[str, PreviewText] = {}
+    _searching: asyncio.Task[None] | None = None
 
     async def open(self, is_ready: asyncio.Event | None = None) -> None:
         """`is_ready`: the list may be shown before, and what is chosen waits."""
@@ -83,20 +72,20 @@ class SessionsPage:
         is_whole = not rows
         rows = rows or await self._rows()
         if not rows:
-            self._say("There is no session to go on with yet.")
+            self.say("There is no session to go on with yet.")
             return
         self._screen = screen = SessionsScreen(rows, preview=self._preview)
         screen.call_after_refresh(self._shown, screen, is_whole)
-        picked: Picked | None = await self._ask(screen, on_request=self._requested)
-        if picked is None or picked.row.id == str(self._session.state.file):
+        picked: Picked | None = await self.ask(screen, on_request=self._requested)
+        if picked is None or picked.row.id == str(self.session.state.file):
             return
         if is_ready is not None:
             await is_ready.wait()
-        await self._go_on(Path(picked.row.id))
+        await self.go_on(Path(picked.row.id))
 
     async def new(self) -> None:
-        await self._session.abort()
-        await self._session.open(self._places.new(), "new")
+        await self.session.abort()
+        await self.session.open(self.places.new(), "new")
 
     async def import_file(self, name: str) -> None:
         """`/import FILE`."""
@@ -105,33 +94,33 @@ class SessionsPage:
                 "Which file? /import FILE copies a session file (.jsonl) in and goes on with it; "
                 "sessions of pi come with `bayou import-pi`."
             )
-        if await self._bring_in(self._places.named(name)):
-            self._say(f"Copied in and opened: {self._session.state.file}")
+        if await self.bring_in(self.places.named(name)):
+            self.say(f"Copied in and opened: {self.session.state.file}")
 
     async def clone(self) -> None:
-        if await clone_from(self._session, self._session.state.leaf_id):
-            self._say(f"This is a copy now: {self._session.state.file}")
+        if await clone_from(self.session, self.session.state.leaf_id):
+            self.say(f"This is a copy now: {self.session.state.file}")
 
     async def rename(self, name: str) -> None:
         """`/name NAME`; without one it is told."""
         if name:
-            await self._session.rename(name)
-        self._say(f"Session name: {self._session.state.name or '(none)'}")
+            await self.session.rename(name)
+        self.say(f"Session name: {self.session.state.name or '(none)'}")
 
     async def export(self, name: str) -> None:
         """`/export FILE`."""
-        target = self._session.cwd / name if name else None
+        target = self.session.cwd / name if name else None
         try:
-            written = await asyncio.to_thread(self._session.export, target)
+            written = await asyncio.to_thread(self.session.export, target)
         except OSError as problem:
             raise Unable(f"{problem.filename or name}: {problem.strerror or problem}") from None
-        self._say(f"Written: {written}")
+        self.say(f"Written: {written}")
 
     async def tell_counts(self) -> None:
         """`/session`."""
-        state, stats = self._session.state, self._session.stats
+        state, stats = self.session.state, self.session.stats
         usage = stats.usage
-        self._say(
+        self.say(
             "\n".join(
                 (
                     f"File: {state.file or '(not kept)'}",
@@ -146,16 +135,16 @@ class SessionsPage:
 
     async def fork(self) -> None:
         """A new session that ends before one of this one's prompts."""
-        rows = prompt_rows(self._session.log)
+        rows = prompt_rows(self.session.log)
         if not rows:
-            self._say("There is no prompt to fork from yet.")
+            self.say("There is no prompt to fork from yet.")
             return
-        picked = await pick(self._ask, "Fork from", rows, order="given")
+        picked = await pick(self.ask, "Fork from", rows, order="given")
         if picked is not None:
-            data = await fork_session(self._session, picked.row.id)
-            self._write(data.get("text") or "")
+            data = await fork_session(self.session, picked.row.id)
+            self.write(data.get("text") or "")
 
-    def _requested(self, request: ScreenRequest) -> Awaitable[None] | None:
+    def _requested(self, request: ScreenRequest[Any]) -> Awaitable[None] | None:
         match request:
             case SessionsScreen.Searched():
                 self._search(request.screen, request.query)
@@ -178,7 +167,7 @@ class SessionsPage:
             note = str(problem).removeprefix(
                 f"{row.id}: " if row is not None else ""
             )  # there is one line for it, and below the list the whole of it
-            self._say(str(problem), NoteKind.ERROR)
+            self.say(str(problem), NoteKind.ERROR)
         screen.show_sessions(await self._rows(), note)
 
     def _search(self, screen: SessionsScreen, query: str) -> None:
@@ -190,7 +179,7 @@ class SessionsPage:
 
         async def look() -> None:
             await asyncio.sleep(PAUSE_SECONDS)
-            root = self._places.root
+            root = self.places.root
             hits, unread = await asyncio.to_thread(search_now, root, query, limit=MOST_FOUND)
             found: dict[str, str] = {}
             for hit in hits:
@@ -203,46 +192,46 @@ class SessionsPage:
 
     async def _first_rows(self) -> list[SessionRow]:
         """The newest of this folder: those that are seen first, however many there are."""
-        places = self._places
+        places = self.places
         return await self._listed(await asyncio.to_thread(newest_sessions, places.root, places.cwd))
 
     def _shown(self, screen: SessionsScreen, is_whole: bool) -> None:
         """Nobody waits any more."""
         self.has_shown.set()
         if is_whole:
-            self._read_texts()
+            self.read_texts()
         else:
-            self._spawn(self._show_all(screen))
+            self.spawn(self._show_all(screen))
 
     async def _show_all(self, screen: SessionsScreen) -> None:
         first = len(self._summaries)
-        found = await asyncio.to_thread(list_sessions, self._places.root, self._places.cwd)
+        found = await asyncio.to_thread(list_sessions, self.places.root, self.places.cwd)
         if screen.is_there and len(found) >= first:  # fewer: another process is reading them just now
             screen.show_sessions(await self._listed(found))
-        self._read_texts()
+        self.read_texts()
 
     async def _rows(self) -> list[SessionRow]:
-        places = self._places
+        places = self.places
         return await self._listed(await asyncio.to_thread(list_sessions, places.root, places.cwd))
 
     async def _listed(self, found: list[SessionSummary]) -> list[SessionRow]:
         elsewhere = await asyncio.to_thread(locked_elsewhere, [one.path for one in found])
         self._summaries = {str(one.path): one for one in found}
-        now, here = now_ms(), str(self._places.cwd)
+        now, here = now_ms(), str(self.places.cwd)
         recency = {one.path: -place for place, one in enumerate(found)}
         return [
             SessionRow(
                 id=str(one.path),
                 title=one_line(one.title, 120),
-                age=age(one.modified, now),
-                folder=short_path(Path(one.cwd), self._home),
+                age=age((now - one.modified) / 1000),
+                folder=short_path(Path(one.cwd), self.home),
                 count=_count(one),
                 begins=one_line(one.first_prompt or "", 120) if one.name else "",
                 depth=thread.depth,
                 recency=recency[one.path],
                 is_here=one.cwd == here,
                 is_named=bool(one.name),
-                is_open=one.path == self._session.state.file,
+                is_open=one.path == self.session.state.file,
                 is_elsewhere=one.path in elsewhere,
                 words=one_line(one.first_prompt or "", 300),
             )
@@ -251,15 +240,15 @@ class SessionsPage:
         ]
 
     async def _delete(self, path: Path, title: str) -> str:
-        if path == self._session.state.file:
+        if path == self.session.state.file:
             return "this one is open: /new first, then delete it"
-        await asyncio.to_thread(delete_session, path, self._places.root)
-        key = self._key_told("app.session.undelete", "ctrl+z")
+        await asyncio.to_thread(delete_session, path, self.places.root)
+        key = self.key_told("app.session.undelete", "ctrl+z")
         return f"{key} brings it back: {one_line(title, 30)}" if key else f"deleted: {one_line(title, 30)}"
 
     async def _undelete(self) -> str:
         """The session that was deleted last, be it in an earlier run."""
-        trash = await asyncio.to_thread(in_trash, self._places.root)
+        trash = await asyncio.to_thread(in_trash, self.places.root)
         if not trash:
             return "the trash is empty"
         path = await asyncio.to_thread(undo_delete, trash[0])
@@ -269,11 +258,11 @@ class SessionsPage:
 
     async def _rename(self, path: Path) -> str:
         summary = self._summaries[str(path)]
-        name = await ask_text(self._ask, "Name of the session", prefill=summary.name or "")
+        name = await ask_text(self.ask, "Name of the session", prefill=summary.name or "")
         if name is None:
             return ""
-        if path == self._session.state.file:
-            await self._session.rename(name)
+        if path == self.session.state.file:
+            await self.session.rename(name)
         else:
             await asyncio.to_thread(rename_session, path, name.strip() or None)
         return "renamed" if name.strip() else "its name is gone"
@@ -285,8 +274,8 @@ class SessionsPage:
             return PreviewText()
         told = self._told.get(row.id)
         if told is None:
-            self._spawn(self._read_last(row.id, summary))
-            told = _head(summary, self._home)
+            self.spawn(self._read_last(row.id, summary))
+            told = _head(summary, self.home)
         return told
 
     async def _read_last(self, row_id: str, summary: SessionSummary) -> None:
@@ -295,7 +284,7 @@ class SessionsPage:
         if screen is None or screen.row is None or screen.row.id != row_id:
             return
         last = await asyncio.to_thread(_last_said, summary.path)
-        head = _head(summary, self._home)
+        head = _head(summary, self.home)
         said = [PreviewPart(text=""), PreviewPart(text="The end of it", is_heading=True)]
         parts = [PreviewPart(text=text) for text in last]
         self._told[row_id] = PreviewText(

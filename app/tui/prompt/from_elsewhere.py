@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
@@ -12,7 +11,7 @@ from app.tui.handed import AskPerson, OwnProgram, TellPerson
 from widgets import clipboard
 from widgets.editor.chips import UnsentPrompt
 from widgets.editor.prompt import PromptEditor
-from widgets.terminal_manners import edit_externally, editor_command, open_externally
+from widgets.terminal_manners import edit_externally, editor_command
 
 if TYPE_CHECKING:
     from widgets.screens.picker import Picked
@@ -59,8 +58,3 @@ def edit_elsewhere(
         say(problem)
     else:
         editor.set_text(edited.rstrip("\n"))
-
-
-def open_elsewhere(app: App[Any], path: Path, line: int, *, wanted: str, env: Mapping[str, str]) -> str:
-    """A file in the person's own editor, as `edit_elsewhere`; what went wrong, or nothing."""
-    return open_externally(app, path, line, editor_command(wanted, env), env)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widgets.lists.tree_rows import FILTERS, EntryTree, TreeEntry
+from widgets.lists.tree_rows import FILTERS, EntryTree, TreeEntry, TreeRows
 
 
 def chain(*pairs: tuple[str, str | None], kind: str = "assistant") -> list[TreeEntry]:
@@ -27,7 +27,7 @@ def test_only_forks_are_indented() -> None:
 def test_the_path_to_where_one_stands_is_marked() -> None:
     tree = EntryTree(FORKED, "a2")
     assert tree.path == {"u1", "a1", "u2", "a2"}
-    rows = tree.rows(tree.lines())
+    rows = TreeRows(tree, tree.lines(), shows_time=False)
     assert "← here" in [badge.text for badge in rows[3].row.badges]
 
 

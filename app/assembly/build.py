@@ -142,12 +142,7 @@ def assemble(
             ),
             servers=server_places(paths, project, in_force, options),
             standing=_standing(paths, project, can_ask, ends_with_answer),
-            options=SessionOptions(
-                in_force,
-                merges_deltas=not options.no_merge_deltas,
-                is_read_along=can_ask,
-                ends_with_answer=ends_with_answer,
-            ),
+            options=_session_options(options, in_force, can_ask, ends_with_answer),
         )
     )
     project.tell = ground.tell = partial(session.notify, level="warning")
@@ -223,6 +218,17 @@ def _standing(
         counts_now=project.counts_now,
         has_nothing=lambda: project.decision.reason == "nothing-to-trust",
         is_accepted=lambda: is_accepted(project.decision),
+    )
+
+
+def _session_options(
+    options: Options, in_force: InForce, can_ask: bool, ends_with_answer: bool
+) -> SessionOptions:
+    return SessionOptions(
+        in_force,
+        merges_deltas=not options.no_merge_deltas,
+        is_read_along=can_ask,
+        ends_with_answer=ends_with_answer,
     )
 
 

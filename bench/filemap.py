@@ -18,9 +18,10 @@ from statistics import median
 from tree_sitter import Parser
 
 from bench.table import Row
+from tools.filemap.cache import MapCache
 from tools.filemap.detection import language_of
 from tools.filemap.languages.registry import is_described, language_named
-from tools.filemap.map import MapCache, map_file
+from tools.filemap.map import map_file
 from tools.filemap.parsing import grammar_of
 from tools.filemap.render import render_map
 

@@ -10,8 +10,9 @@ from app.assembly.options import UsageError
 from app.cli.folder import current_folder
 from app.resources.paths import Paths
 from tools.filemap.cache import shared_cache
+from tools.filemap.cli import map_json_line
 from tools.filemap.map import map_file
-from tools.filemap.render import LEVELS, map_json_line, render_map
+from tools.filemap.render import LEVELS, render_map
 
 _USAGE = f"""\
 bayou map FILE… [--json] [--level LEVEL]

@@ -11,10 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tools.filemap import map as mapping
+from tools.filemap.cli import map_json_line
 from tools.filemap.languages.registry import language_names
-from tools.filemap.map import Cancelled, CannotMap, map_file, map_file_async, map_text
-from tools.filemap.render import LEVELS, MAX_MAP_BYTES, map_json_line, render_map
+from tools.filemap.map import map_file, map_file_async, map_text
+from tools.filemap.reading import CannotMap
+from tools.filemap.render import LEVELS, MAX_MAP_BYTES, render_map
 from tools.filemap.scanners.registry import SCANNERS
+from tools.filemap.watch import Cancelled
 
 CODE_SUFFIXES = (
     "py js jsx ts tsx go rs c h cpp cu m java kt scala cs swift rb php lua pl r jl hs ml mli ex erl clj elm"

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tools.filemap import map as mapping
-from tools.filemap.map import MapCache, map_file
+from tools.filemap.cache import MapCache
+from tools.filemap.map import map_file
 
 
 @pytest.fixture

@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from tools.filemap.map import find_symbol, map_text
-from tools.filemap.render import map_json_line, render_map
-from tools.filemap.symbols import FileMap
+from tools.filemap.cli import map_json_line
+from tools.filemap.map import map_text
+from tools.filemap.render import render_map
+from tools.filemap.symbols import FileMap, find_symbol
 
 
 def told(source: str, file: str) -> list[str]:

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tools.filemap.cli import map_json_line
 from tools.filemap.map import map_text
 from tools.filemap.render import (
     LEVELS,
     MAX_MAP_BYTES,
     budget_for_window,
-    map_json_line,
     render_map,
 )
 from tools.filemap.symbols import FileMap, Symbol

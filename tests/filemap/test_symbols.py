@@ -2,7 +2,8 @@
 
 import pytest
 
-from tools.filemap.map import find_symbol, map_text
+from tools.filemap.map import map_text
+from tools.filemap.symbols import find_symbol
 
 PYTHON = map_text(
     b"class Parser:\n    def parse(self): ...\n    class Error: ...\n\n"

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from tools.filemap.bodies import without_bodies
 from tools.filemap.drafts import with_routes
-from tools.filemap.language import FoundSymbol, Language
+from tools.filemap.language import FoundSymbol, Language, shift
 from tools.filemap.members import with_members
 from tools.filemap.parsing import parse
 from tools.filemap.pieces import SourcePiece, pieces_of
@@ -61,8 +61,9 @@ class _InPieces:
         """Symbols whose head is said again, by where they begin."""
 
     def run(self) -> None:
+        whole = SourcePiece(0, len(self._source), 0, (), ())
         if self._language.pieces is None:
-            pieces = [SourcePiece(0, len(self._source), 0, (), ())]
+            pieces = [whole]
         else:
             pieces = pieces_of(self._prepared, self._language.pieces, self._watch)
         first = 0
@@ -75,8 +76,7 @@ class _InPieces:
                 walk, has_errors = self._walked(piece)
             if has_errors and len(pieces) > 1:
                 # The errors are the text's own: what they reach to can be told in the whole alone.
-                pieces = [SourcePiece(0, len(self._source), 0, (), ())]
-                first = 0
+                pieces, first = [whole], 0
                 self.drafts.clear()
                 self.imports.clear()
                 continue
@@ -120,16 +120,12 @@ class _InPieces:
         for draft in walk.drafts:
             if draft.parent >= 0:
                 draft.parent = place[draft.parent]
-            draft.end_row += rows
             known = self._said_before(draft, piece) if draft.start < length else None
+            shift(draft, bytes_, rows)
             if known is not None:
                 drafts[known].end_row = max(drafts[known].end_row, draft.end_row)
                 place.append(known)
                 continue
-            draft.start += bytes_
-            draft.start_row += rows
-            if draft.lead_row >= 0:
-                draft.lead_row += rows
             if piece.after and any(head.start <= draft.start < head.end for head in piece.after):
                 self._containers[draft.start, draft.name] = len(drafts)
             place.append(len(drafts))

@@ -92,6 +92,15 @@ class FoundSymbol(msgspec.Struct, gc=False):
     node_type: str = ""
 
 
+def shift(draft: FoundSymbol, start: int, rows: int) -> None:
+    """So many bytes and rows further down."""
+    draft.start += start
+    draft.start_row += rows
+    draft.end_row += rows
+    if draft.lead_row >= 0:
+        draft.lead_row += rows
+
+
 class FoundRoute(msgspec.Struct, frozen=True):
     """A place in the text that ties a path to what answers it."""
 

@@ -20,20 +20,9 @@ from tools.filemap.languages.registry import is_described, language_named
 from tools.filemap.reading import CHANGED, CannotMap, SourceText, lines_in, read_text
 from tools.filemap.scanners.registry import SCANNERS
 from tools.filemap.scanners.result import CUT_SHORT, Scanned
-from tools.filemap.symbols import FileMap, Symbol, find_symbol
-from tools.filemap.watch import Cancel, Cancelled, Deadline, Overtime
+from tools.filemap.symbols import FileMap, Symbol
+from tools.filemap.watch import Cancel, Deadline, Overtime
 from tools.memory import give_back_memory, without_collector
-
-__all__ = [
-    "Cancelled",
-    "CannotMap",
-    "FileMap",
-    "MapCache",
-    "find_symbol",
-    "map_file",
-    "map_file_async",
-    "map_text",
-]
 
 _READ_SECONDS = 30.0
 _FALLBACK_SECONDS = 1.0

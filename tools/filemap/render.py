@@ -4,13 +4,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tools.filemap.cli import map_json_line
 from tools.filemap.ranked import choose
 from tools.filemap.scanners.lines import counted
 from tools.filemap.symbol_lines import SHORTEST_LINE, MapLine, SymbolTree, size
 from tools.filemap.symbols import FileMap
-
-__all__ = ["LEVELS", "MAX_MAP_BYTES", "RenderedMap", "budget_for_window", "map_json_line", "render_map"]
 
 LEVELS = ("full", "compact", "minimal", "outline", "ranked")
 MAX_MAP_BYTES = 100 * 1024

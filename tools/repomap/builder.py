@@ -2,7 +2,6 @@
 
 import os
 import selectors
-import subprocess
 import sys
 import threading
 import time
@@ -15,7 +14,7 @@ from tools.repomap.building import CannotIndex, IndexBusy, IndexedFolder, IndexP
 from tools.repomap.hidden import HiddenFiles
 from tools.repomap.nearness import learn
 from tools.repomap.way import RightOfWay
-from tools.repomap.worker import receive, send, start
+from tools.repomap.worker import end, receive, send, start
 
 _NICE = 10
 _TOLD_SECONDS = 0.25
@@ -90,13 +89,7 @@ class IndexBuilder:
 
     def close(self) -> None:
         """Ends it; what it has committed stays."""
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.close()
-            self._process.wait(1.0)
-        except (OSError, subprocess.TimeoutExpired):
-            self._process.kill()
-            self._process.wait()
+        end(self._process)
 
     def _listen(self) -> None:
         assert self._process.stdout is not None

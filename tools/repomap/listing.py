@@ -1,10 +1,11 @@
 """The files of a folder as ripgrep lists them: without ignored ones, without `.git`, nothing followed."""
 
+import contextlib
 import os
 import selectors
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 from tools.running.own_programs import find_own_program
@@ -34,23 +35,37 @@ def list_files(
     return [path for path in _listed(root, most, is_stopped) if not hides(path)]
 
 
-def _listed(root: Path, most: int, is_stopped: Callable[[], bool]) -> list[str]:
+@contextlib.contextmanager
+def searching(root: Path, *words: str) -> Generator["subprocess.Popen[bytes] | None"]:
+    """A ripgrep at work there, which is ended with the block; None: there is none to start."""
     program = bundled_ripgrep() or find_own_program("rg", outside=root)
     if program is None:
-        return _walked(root, most)
-    # Links are not followed unless asked for.
-    listing = subprocess.Popen(
-        [program, *ALWAYS, "--files", "--null"],
+        yield None
+        return
+    process = subprocess.Popen(
+        [program, *ALWAYS, *words],
         cwd=root,
         env=own_variables(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
+    assert process.stdout is not None
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.stdout.close()
+        process.wait()
+
+
+def _listed(root: Path, most: int, is_stopped: Callable[[], bool]) -> list[str]:
     found: list[str] = []
     rest = b""
-    assert listing.stdout is not None
-    try:
+    # Links are not followed unless asked for.
+    with searching(root, "--files", "--null") as listing:
+        if listing is None or listing.stdout is None:
+            return _walked(root, most)
         with selectors.DefaultSelector() as waiting:
             waiting.register(listing.stdout, selectors.EVENT_READ)
             while len(found) <= most and not is_stopped():
@@ -61,10 +76,6 @@ def _listed(root: Path, most: int, is_stopped: Callable[[], bool]) -> list[str]:
                     break
                 *paths, rest = (rest + piece).split(b"\0")
                 found += [os.fsdecode(path) for path in paths]
-    finally:
-        listing.kill()
-        listing.stdout.close()
-        listing.wait()
     return sorted(found[: most + 1])
 
 

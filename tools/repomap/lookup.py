@@ -1,6 +1,5 @@
 """Where a name is defined, and where it is used: by name, never claimed to be precise."""
 
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -10,13 +9,10 @@ import msgspec
 
 from tools.filemap.symbols import Symbol
 from tools.repomap.kinds import WEIGHTS, Kind
-from tools.repomap.listing import is_below
+from tools.repomap.listing import is_below, searching
 from tools.repomap.outlining import is_secret
 from tools.repomap.packing import KeptOutline
 from tools.repomap.store import IndexedFile, IndexStore, last_part, owners_said
-from tools.running.own_programs import find_own_program
-from tools.running.withheld import own_variables
-from tools.searching.ripgrep import ALWAYS, bundled_ripgrep
 
 _MOST_DEFINITIONS = 400
 _MOST_HITS = 2000
@@ -70,6 +66,7 @@ def definitions(
 ) -> tuple[list[Definition], int]:
     """The nearest first, and how many there are. `Owner.name` asks for the one that belongs to it."""
     *owners, last = [part for part in _plain(name).split(".") if part]
+    wanted = [part.lower() for part in owners]
     found: list[tuple[tuple[object, ...], Definition]] = []
     outlines: dict[int, tuple[IndexedFile, KeptOutline] | None] = {}
     for id, _ in store.named(last, _MOST_DEFINITIONS):
@@ -85,13 +82,9 @@ def definitions(
             if last.lower() not in (symbol.name.lower(), last_part(symbol.name).lower()):
                 continue
             above = [*owners_of(outline.symbols, symbol), *owners_said(symbol.name)]
-            if owners and [part.lower() for part in above[-len(owners) :]] != [
-                part.lower() for part in owners
-            ]:
+            if wanted and [part.lower() for part in above[-len(wanted) :]] != wanted:
                 continue
-            definition = Definition(
-                file.path, symbol, ".".join(owners_of(outline.symbols, symbol)), file.kind
-            )
+            definition = _definition(file, outline, symbol)
             found.append((_order(definition, last, near), definition))
     found.sort(key=lambda one: one[0])
     return [definition for _, definition in found[:most]], len(found)
@@ -138,10 +131,12 @@ def symbols_like(store: IndexStore, text: str, present: Present, *, most: int) -
             continue
         symbol = outline.symbols[place]
         if name in (symbol.name.lower(), last_part(symbol.name).lower()):
-            shown.append(
-                Definition(file.path, symbol, ".".join(owners_of(outline.symbols, symbol)), file.kind)
-            )
+            shown.append(_definition(file, outline, symbol))
     return shown
+
+
+def _definition(file: IndexedFile, outline: KeptOutline, symbol: Symbol) -> Definition:
+    return Definition(file.path, symbol, ".".join(owners_of(outline.symbols, symbol)), file.kind)
 
 
 def owners_of(symbols: Sequence[Symbol], symbol: Symbol) -> list[str]:
@@ -201,33 +196,23 @@ def uses(
 
 
 def _grepped(root: Path, name: str, below: str) -> Iterator[tuple[str, int, str]]:
-    program = bundled_ripgrep() or find_own_program("rg", outside=root)
-    if program is None or not name:
+    if not name:
         return
-    words = [*ALWAYS, "--null", "--line-number", "-wF"]
-    searching = subprocess.Popen(
-        [program, *words, "--max-columns=2000", "--sort=path", "--", name, f"./{below}" if below else "."],
-        cwd=root,
-        env=own_variables(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
-    assert searching.stdout is not None
-    ending = threading.Timer(_MOST_SECONDS, searching.kill)
-    ending.start()
-    try:
-        for row in searching.stdout:
-            path, _, rest = row.partition(b"\0")
-            number, _, text = rest.partition(b":")
-            if number.isdigit():
-                told = text.decode("utf-8", "replace").strip()
-                yield path.decode("utf-8", "surrogateescape").removeprefix("./"), int(number), told
-    finally:
-        ending.cancel()
-        searching.kill()
-        searching.stdout.close()
-        searching.wait()
+    words = ("--null", "--line-number", "-wF", "--max-columns=2000", "--sort=path")
+    with searching(root, *words, "--", name, f"./{below}" if below else ".") as process:
+        if process is None or process.stdout is None:
+            return
+        ending = threading.Timer(_MOST_SECONDS, process.kill)
+        ending.start()
+        try:
+            for row in process.stdout:
+                path, _, rest = row.partition(b"\0")
+                number, _, text = rest.partition(b":")
+                if number.isdigit():
+                    told = text.decode("utf-8", "replace").strip()
+                    yield path.decode("utf-8", "surrogateescape").removeprefix("./"), int(number), told
+        finally:
+            ending.cancel()
 
 
 def _weight(store: IndexStore | None, path: str) -> float:
@@ -252,6 +237,6 @@ def _order(definition: Definition, name: str, near: Sequence[str]) -> tuple[obje
 
 
 def _plain(name: str) -> str:
-    for separator in ("::", "#", "->", "()"):
-        name = name.replace(separator, "." if separator != "()" else "")
-    return name.strip()
+    for separator in ("::", "#", "->"):
+        name = name.replace(separator, ".")
+    return name.replace("()", "").strip()

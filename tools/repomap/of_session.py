@@ -49,14 +49,11 @@ def known_files(repository: MappedRepository, workspace: Workspace) -> list[str]
 
 def symbols_like(workspace: Workspace, text: str, most: int = 100) -> list[tuple[str, Definition]]:
     """With the path of each from the session's folder on, upwards too. Empty where there is no map."""
-    repository = workspace.repository()
+    repository = _looked_at(workspace)
     if repository is None:
         return []
-    repository.look()
-    found = repository.symbols_like(text, most=most)
-    return [
-        (os.path.relpath(repository.root / one.path, os.path.realpath(workspace.cwd)), one) for one in found
-    ]
+    named = _from_session(repository, workspace)
+    return [(named(one.path), one) for one in repository.symbols_like(text, most=most)]
 
 
 class MatchedFile(msgspec.Struct, frozen=True):

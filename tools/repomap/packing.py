@@ -1,4 +1,4 @@
-"""What the index keeps of each file, in as few bytes as are quickly made and read: outline, words, neighbours.
+"""What the index keeps of each file, in as few bytes as are quickly made and read: outline and words.
 
 Small files are most of a large folder, and of those a plain compression saves little: it has seen nothing yet. So it
 begins with what nearly every source has. What is changed here makes every index anew (`store.VERSION`).
@@ -43,7 +43,6 @@ Words = tuple[str, ...]
 
 _OUTLINES = msgspec.msgpack.Decoder(KeptOutline)
 _WORDS = msgspec.msgpack.Decoder(Words)
-_NEIGHBOURS = msgspec.msgpack.Decoder(dict[int, int])
 
 
 def by_count(words: Mapping[str, int]) -> Words:
@@ -73,15 +72,6 @@ def packed_words(words: Words) -> bytes:
 
 def words_in(packed: bytes) -> Words:
     return _WORDS.decode(_unpacked(packed, _OF_WORDS))
-
-
-def packed_neighbours(neighbours: Mapping[int, int]) -> bytes:
-    """They are few, and no two alike: compression would add to them."""
-    return msgspec.msgpack.encode(neighbours)
-
-
-def neighbours_in(packed: bytes) -> dict[int, int]:
-    return _NEIGHBOURS.decode(packed)
 
 
 def _packed(data: bytes, known: bytes) -> bytes:

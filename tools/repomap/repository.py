@@ -221,10 +221,9 @@ class MappedRepository:
                 if (candidate := self._candidate(store, place.file, question, ranking, place.lines))
                 is not None
             )
-            rest = _not_indexed(store, self._listing, self.hides, below)
-            others = (MapCandidate(path, None, (), ()) for path in rank_paths(rest, question, _MOST_SHOWN))
+            rest = rank_paths(_not_indexed(store, self._listing, self.hides, below), question, _MOST_SHOWN)
             state = _state_of(store, self.upkeep.trouble, below)
-            shown = render(itertools.chain(candidates, others), tokens, behind=state.told_tokens)
+            shown = _shown(candidates, rest, tokens, state)
             return MapAnswer(shown, state, question.words, ranking.is_near_alone)
 
     @_healing
@@ -233,22 +232,19 @@ class MappedRepository:
         with self.reading() as store:
             if store is None or not store.meta("listed"):
                 return _by_paths(self._listing, self.hides, self.upkeep.trouble, None, below, tokens)
-            rest = _not_indexed(store, self._listing, self.hides, below)
-            others = (MapCandidate(path, None, (), ()) for path in rest[:_MOST_SHOWN])
+            rest = _not_indexed(store, self._listing, self.hides, below)[:_MOST_SHOWN]
             known = folder_candidates(store, below, self.present, self.hides)
             state = _state_of(store, self.upkeep.trouble, below)
-            return MapAnswer(render(itertools.chain(known, others), tokens, behind=state.told_tokens), state)
+            return MapAnswer(_shown(known, rest, tokens, state), state)
 
     @_healing
     def definitions(
         self, name: str, *, below: str = "", near: Sequence[str] = (), most: int = 20
     ) -> tuple[list[Definition], int]:
         with self.reading() as store:
-            return (
-                definitions(store, name, self.present, below=below, near=near, most=most)
-                if store
-                else ([], 0)
-            )
+            if store is None:
+                return [], 0
+            return definitions(store, name, self.present, below=below, near=near, most=most)
 
     @_healing
     def symbols_like(self, text: str, *, most: int = 100) -> list[Definition]:
@@ -363,8 +359,15 @@ def _by_paths(
     words = question.words if question is not None else ()
     problem = trouble if listing.is_whole else "the names of its files are still being listed."
     state = IndexState(0, len(paths), problem)
-    candidates = (MapCandidate(path, None, (), ()) for path in wanted)
-    return MapAnswer(render(candidates, tokens, behind=state.told_tokens), state, words)
+    return MapAnswer(_shown((), wanted, tokens, state), state, words)
+
+
+def _shown(
+    candidates: Iterable[MapCandidate], paths: Iterable[str], tokens: int, state: IndexState
+) -> RankedMap:
+    """`paths`: of files of which no more is known."""
+    others = (MapCandidate(path, None, (), ()) for path in paths)
+    return render(itertools.chain(candidates, others), tokens, behind=state.told_tokens)
 
 
 def _state_of(store: IndexStore | None, problem: str, below: str = "") -> IndexState:

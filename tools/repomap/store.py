@@ -24,9 +24,7 @@ from tools.repomap.packing import (
     KeptOutline,
     Words,
     counts_in,
-    neighbours_in,
     outline_in,
-    packed_neighbours,
     packed_outline,
     packed_words,
     words_in,
@@ -60,6 +58,8 @@ create table near (id integer primary key, others blob not null);
 _TABLES = ("meta", "file", "content", "sym", "text", "near")
 
 
+_NEIGHBOURS = msgspec.msgpack.Decoder(dict[int, int])
+"""They are few, and no two alike: compression would add to them."""
 FileStamp = tuple[int, int, int]
 """Time, size and inode."""
 
@@ -146,8 +146,6 @@ class IndexStore:
                 _prepare(self, self._db)
             elif self.meta("version") != VERSION:
                 raise IndexDamaged(f"{path} is of another version")
-        except sqlite3.OperationalError as problem:
-            raise IndexDamaged(f"{path}: {problem}") from None
         except sqlite3.DatabaseError as problem:
             raise IndexDamaged(f"{path}: {problem}") from None
 
@@ -197,7 +195,7 @@ class IndexStore:
 
     def set_near(self, near: Mapping[int, Mapping[int, int]]) -> None:
         """Of each file those that change with it, and how often."""
-        rows = ((id, packed_neighbours(others)) for id, others in near.items())
+        rows = ((id, msgspec.msgpack.encode(others)) for id, others in near.items())
         with self._db:
             self._db.execute("delete from near")
             self._db.executemany("insert into near values (?, ?)", rows)
@@ -221,33 +219,20 @@ class IndexStore:
 
     def files(self, *, called: str = "") -> Iterator[IndexedFile]:
         """All, or those of that name, in whichever folder."""
-        where, asked = "", ()
-        if called:
-            plain, below = os.fsencode(called), os.fsencode(f"/{called}")
-            inner = "select id from file where path=? or substr(path, ?)=?"  # by an index that has the paths
-            where, asked = f" where id in ({inner})", (plain, -len(below), below)
-        rows = self._db.execute(
-            f"select id, path, mtime, size, inode, language, kind from file{where}", asked
-        )
-        for row in rows:
-            yield IndexedFile(row[0], os.fsdecode(row[1]), *row[2:])
+        if not called:
+            return _selected(self._db, "")
+        plain, below = os.fsencode(called), os.fsencode(f"/{called}")
+        inner = "select id from file where path=? or substr(path, ?)=?"  # by an index that has the paths
+        return _selected(self._db, f" where id in ({inner})", plain, -len(below), below)
 
     def file(self, id: int) -> IndexedFile | None:
-        row = self._db.execute(
-            "select id, path, mtime, size, inode, language, kind from file where id=?", (id,)
-        ).fetchone()
-        return IndexedFile(row[0], os.fsdecode(row[1]), *row[2:]) if row else None
+        return next(_selected(self._db, " where id=?", id), None)
 
     def files_of(self, ids: Iterable[int]) -> list[IndexedFile]:
-        wanted = ",".join(map(str, ids))
-        rows = self._db.execute(
-            f"select id, path, mtime, size, inode, language, kind from file where id in ({wanted})"
-        )
-        return [IndexedFile(row[0], os.fsdecode(row[1]), *row[2:]) for row in rows]
+        return list(_selected(self._db, f" where id in ({','.join(map(str, ids))})"))
 
     def file_at(self, path: str) -> IndexedFile | None:
-        row = self._db.execute("select id from file where path=?", (os.fsencode(path),)).fetchone()
-        return self.file(row[0]) if row else None
+        return next(_selected(self._db, " where path=?", os.fsencode(path)), None)
 
     def stamps(self) -> dict[str, FileStamp]:
         """Of all files what tells whether they have changed."""
@@ -315,7 +300,7 @@ class IndexStore:
     def changed_with(self, id: int) -> dict[int, int]:
         """Files, with how much says that they belong to it."""
         row = self._db.execute("select others from near where id=?", (id,)).fetchone()
-        return neighbours_in(row[0]) if row else {}
+        return _NEIGHBOURS.decode(row[0]) if row else {}
 
     def languages(self) -> list[tuple[str, int]]:
         rows = self._db.execute("select language, count(*) as n from file group by language order by n desc")
@@ -334,6 +319,11 @@ def last_part(name: str) -> str:
 def owners_said(name: str) -> list[str]:
     """`Server` of `Server.Start`."""
     return _SEPARATOR.split(name)[:-1] if last_part(name) != name else []
+
+
+def _selected(db: sqlite3.Connection, where: str, *asked: object) -> Iterator[IndexedFile]:
+    rows = db.execute(f"select id, path, mtime, size, inode, language, kind from file{where}", asked)
+    return (IndexedFile(row[0], os.fsdecode(row[1]), *row[2:]) for row in rows)
 
 
 def _prepare(store: IndexStore, db: sqlite3.Connection) -> None:

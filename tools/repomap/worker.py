@@ -45,6 +45,17 @@ def start(module: str, way: RightOfWay | None = None) -> "subprocess.Popen[bytes
     return started
 
 
+def end(process: "subprocess.Popen[bytes]") -> None:
+    """By the end of its input, at which it ends; else it is killed."""
+    assert process.stdin is not None
+    try:
+        process.stdin.close()
+        process.wait(1.0)
+    except (OSError, subprocess.TimeoutExpired):
+        process.kill()
+        process.wait()
+
+
 class MapWorker:
     """The builder's end of one."""
 
@@ -74,16 +85,9 @@ class MapWorker:
         return self._process.stdout.fileno()
 
     def close(self) -> None:
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.close()
-            self._process.wait(1.0)
-        except (OSError, subprocess.TimeoutExpired):
-            self._process.kill()
-            self._process.wait()
-        finally:
-            if self._process.stdout is not None:
-                self._process.stdout.close()
+        end(self._process)
+        if self._process.stdout is not None:
+            self._process.stdout.close()
 
 
 def send(file: IO[bytes], value: object) -> None:

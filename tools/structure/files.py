@@ -42,15 +42,12 @@ def _shown(folder: str, found: Sequence[bytes], is_kept_back: Callable[[str], bo
 def _known(names: Sequence[str], language: str | None) -> list[SearchedFile]:
     out: list[SearchedFile] = []
     for name in names:
-        found = of_file(name)
+        found = of_file(name) if _is_text(name) else None
         if found is not None and language in (None, found, "typescript" if found == "tsx" else None):
             out.append(SearchedFile(path=name, language=found))
-    return [file for file in out if _is_text(file.path)]
+    return out
 
 
 def _is_text(path: str) -> bool:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    """Names that are no text cannot be told."""
+    return path.encode("utf-8", "replace").decode() == path

@@ -68,5 +68,5 @@ def named(word: str) -> str | None:
     return NAMES.get(_SPOKEN.get(plain, plain))
 
 
-def of_file(path: str, head: bytes = b"") -> str | None:
-    return NAMES.get(language_of(PurePath(path), head) or "")
+def of_file(path: str) -> str | None:
+    return NAMES.get(language_of(PurePath(path), b"") or "")

@@ -32,6 +32,7 @@ from tools.structure.rewriting import VARIABLE, CannotIndent, Capture, filled, v
 _MAX_BYTES: Final = 5_000_000
 _MAX_CAPTURE: Final = 200
 _MAX_FOUND: Final = 2_000
+_LATELY: Final = 64
 _WORD: Final = re.compile(r"[A-Za-z_][A-Za-z_0-9]{2,}")
 _TEXTS: Final = ("string", "heredoc", "template", "comment")
 
@@ -108,12 +109,11 @@ def _searched(
     nested = 0
     for index in wanted:
         rewrite = rewrites[index]
-        nodes = sorted(root.find_all(rules[index]), key=lambda node: _start_and_length(node))
+        nodes = sorted(root.find_all(rules[index]), key=_start_and_length)
         for node in nodes:
-            start, end = node.range().start.index, node.range().end.index
-            if any(start < last and first < end for first, last in taken[-64:]) or _is_within(
-                taken, start, end
-            ):
+            start, end = _place(node)
+            is_among = any(start < last and first < end for first, last in taken[-_LATELY:])
+            if is_among or any(first <= start and end <= last for first, last in taken[:-_LATELY]):
                 nested += 1
                 continue
             taken.append((start, end))
@@ -145,12 +145,8 @@ def _searched(
 
 
 def _start_and_length(node: Any) -> tuple[int, int]:
-    place = node.range()
-    return place.start.index, place.start.index - place.end.index
-
-
-def _is_within(taken: list[tuple[int, int]], start: int, end: int) -> bool:
-    return any(first <= start and end <= last for first, last in taken) if len(taken) > 64 else False
+    start, end = _place(node)
+    return start, start - end
 
 
 def _problems(path: str, text: str, parts: list[NewPart], checks: SyntaxChecks) -> tuple[str, ...]:
@@ -181,7 +177,7 @@ def _captures(node: Any, pattern: str, text: str, language: str) -> dict[str, Ca
         if not nodes:
             out[name] = Capture(text="", indent="")
             continue
-        start, end = nodes[0].range().start.index, nodes[-1].range().end.index
+        start, end = _place(nodes[0])[0], _place(nodes[-1])[1]
         found = text[start:end]
         is_long = "\n" in found
         out[name] = Capture(
@@ -218,18 +214,15 @@ def _pattern(pattern: str, language: str) -> tuple[Any, str]:
     """A rule of the library's and how the pattern is read. Raises `ValueError` for what is no code."""
     text = pattern.strip()
     for place in around(language):
-        read = _read_within(text, language, place)
-        if read is not None:
-            kind = read
+        kind = _read_within(text, language, place)
+        if kind is not None:
             context = f"{place.before}{text}{place.after}"
             return {"rule": {"pattern": {"context": context, "selector": kind}}}, f"{kind} {_short(text)}"
     tree = _tree(_plain(text), language)
     if tree is None or not tree.root_node.has_error:
-        kind = (
-            tree.root_node.named_child(0).type
-            if tree is not None and tree.root_node.named_child_count
-            else "?"
-        )
+        kind = "?"
+        if tree is not None and tree.root_node.named_child_count:
+            kind = tree.root_node.named_child(0).type
         return {"rule": {"pattern": text}}, f"{kind} {_short(text)}"
     raise ValueError(f"the pattern is no code of this language; it was read as {_short(str(tree.root_node))}")
 
@@ -246,8 +239,7 @@ def _read_within(pattern: str, language: str, place: Around) -> str | None:
     start, end = len(place.before), len(place.before) + len(plain)
     node = root
     while node is not None:
-        where = node.range()
-        if (where.start.index, where.end.index) == (start, end) and node.is_named():
+        if _place(node) == (start, end) and node.is_named():
             inner = [child for child in node.children() if _place(child) == (start, end) and child.is_named()]
             if not inner:
                 return node.kind()

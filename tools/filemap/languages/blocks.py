@@ -67,21 +67,13 @@ RUST_BODIES = Bodies(
     defines=lambda source, start, end: _RUST_ITEM.search(source, start, end) is not None,
 )
 
-_C_TYPES = rb"(?:struct|class|union|enum|namespace|extern|typedef|@\w+)\b"
+_C_HEAD = (
+    _STATEMENTS + rb"|[-+][ \t]*\(|(?!(?:struct|class|union|enum|namespace|extern|typedef|@\w+)\b)"
+    rb"[^#/*{}:\s].*\)(?:[ \t]*(?:const|noexcept|override|final|volatile|&{1,2}))*[ \t\r]*$"
+)
 C_BODIES = Bodies(
-    head=_head(
-        _STATEMENTS + rb"|[-+][ \t]*\(|"
-        rb"(?!"
-        + _C_TYPES
-        + rb")[^#/*{}:\s].*\)(?:[ \t]*(?:const|noexcept|override|final|volatile|&{1,2}))*[ \t]*$"
-    ),
-    before=re.compile(
-        rb"[ \t]*(?:" + _STATEMENTS + rb"|[-+][ \t]*\(|"
-        rb"(?!"
-        + _C_TYPES
-        + rb")[^#/*{}:\s].*\)(?:[ \t]*(?:const|noexcept|override|final|volatile|&{1,2}))*[ \t\r]*$)",
-        re.S,
-    ),
+    head=_head(_C_HEAD),
+    before=_head(_C_HEAD),
     words=(b"namespace ", b"public:", b"private:", b"@end", b"#include"),
 )
 

@@ -20,8 +20,9 @@ from tools.filemap.language import (
     words,
 )
 from tools.filemap.languages.blocks import JS_BODIES
-from tools.filemap.languages.fields import ts_members
+from tools.filemap.languages.fields import TS_MEMBERS
 from tools.filemap.languages.routes import script_routes
+from tools.filemap.members import without_members
 from tools.filemap.pieces import SCRIPT
 from tools.filemap.watch import Deadline
 
@@ -316,8 +317,14 @@ def _javascript(name: str, title: str) -> Language:
     return _script(name, title, "javascript", _JS_RULES, enter=_JS_ENTER, modifiers=_JS_MODIFIERS)
 
 
+def _ts_members(source: bytes, watch: Deadline) -> Taken:
+    return without_members(source, TS_MEMBERS, watch)
+
+
 def _typescript(name: str, title: str) -> Language:
-    return _script(name, title, name, _TS_RULES, enter=_TS_ENTER, modifiers=_TS_MODIFIERS, members=ts_members)
+    return _script(
+        name, title, name, _TS_RULES, enter=_TS_ENTER, modifiers=_TS_MODIFIERS, members=_ts_members
+    )
 
 
 LANGUAGES = (

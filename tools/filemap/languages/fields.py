@@ -2,9 +2,7 @@
 
 import re
 
-from tools.filemap.language import FoundSymbol, Members, Taken, words
-from tools.filemap.members import without_members
-from tools.filemap.watch import Deadline
+from tools.filemap.language import FoundSymbol, Members, words
 from tools.filemap.wording import header
 
 _EXPORTED, _READONLY = ("exported",), ("readonly",)
@@ -41,34 +39,22 @@ def _go_whole(head: re.Match[bytes]) -> FoundSymbol | None:
         if not head[0].startswith(b"type ") or b"[" in head[0]:
             return None
         name = struct.decode()
-        return FoundSymbol(
-            name, "struct", 0, 0, 0, -1, f"{name} struct", _exported(name), "", -1, "", "type_spec"
-        )
+        said = f"{name} struct"
+        return FoundSymbol(name, "struct", 0, 0, 0, -1, said, _exported(name), node_type="type_spec")
     if said.count(b"(") != said.count(b")"):
         return None
     name, signature = name.decode(), header(said.decode(), is_cut=True)
     if receiver is None:
         return FoundSymbol(name, "function", 0, 0, 0, -1, signature, _exported(name))
-    return FoundSymbol(
-        name,
-        "method",
-        0,
-        0,
-        0,
-        -1,
-        f"{receiver.decode()} {signature}",
-        _exported(name),
-        "",
-        -1,
-        scope.decode(),
-    )
+    signature = f"{receiver.decode()} {signature}"
+    return FoundSymbol(name, "method", 0, 0, 0, -1, signature, _exported(name), scope=scope.decode())
 
 
 def _exported(name: str) -> tuple[str, ...]:
     return _EXPORTED if name[0].isupper() else ()
 
 
-_GO = Members(
+GO_MEMBERS = Members(
     words=(b"\nfunc ", b" struct {"),
     head=_GO_HEAD,
     line=_GO_LINE,
@@ -76,10 +62,6 @@ _GO = Members(
     owners=words("type_spec field_declaration"),
     whole=_go_whole,
 )
-
-
-def go_members(source: bytes, watch: Deadline) -> Taken:
-    return without_members(source, _GO, watch)
 
 
 _TS_REST = r"[^;{}`/\n'\"]*+(?:(?:\"[^\"\n]*\"|'[^'\n]*')[^;{}`/\n'\"]*+)*+"
@@ -100,7 +82,7 @@ def _ts_member(line: re.Match[str], start: int, row: int, doc: str) -> FoundSymb
     return FoundSymbol(name, kind, start, row, row, -1, signature, modifiers, doc, -1, "", node_type)
 
 
-_TS = Members(
+TS_MEMBERS = Members(
     words=(b"interface ",),
     head=re.compile(
         rb"(?P<indent>[ \t]*)(?:export |declare |default )*interface [^\n{};]*[\w$>][ \t]*\{[ \t\r]*\n"
@@ -109,7 +91,3 @@ _TS = Members(
     make=_ts_member,
     owners=words("interface_declaration"),
 )
-
-
-def ts_members(source: bytes, watch: Deadline) -> Taken:
-    return without_members(source, _TS, watch)

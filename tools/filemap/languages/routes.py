@@ -55,23 +55,13 @@ def python_routes(source: bytes) -> Iterator[FoundRoute]:
             if word in (b"route", b"api_route"):
                 said = _METHODS.search(source, end, defined.start())
                 verb = ",".join(re.findall(r"\w+", _text(said["verbs"]))) if said is not None else "GET"
-            yield FoundRoute(
-                _begin(match),
-                end,
-                verb.replace("WEBSOCKET", "WS"),
-                _text(match["path"]),
-                _text(defined["name"]),
-            )
+            verb = verb.replace("WEBSOCKET", "WS")
+            yield FoundRoute(_begin(match), end, verb, _text(match["path"]), _text(defined["name"]))
     if b"urlpatterns" in source:
         for match in _DJANGO.finditer(source, source.find(b"urlpatterns")):
             if match["handler"] != b"include":
-                yield FoundRoute(
-                    _begin(match),
-                    match.end(),
-                    "",
-                    "/" + _text(match["path"]).lstrip("^/"),
-                    _text(match["handler"]),
-                )
+                path = "/" + _text(match["path"]).lstrip("^/")
+                yield FoundRoute(_begin(match), match.end(), "", path, _text(match["handler"]))
 
 
 # JavaScript and TypeScript: Express and its like, Nest
@@ -114,7 +104,7 @@ def script_routes(source: bytes) -> Iterator[FoundRoute]:
             yield FoundRoute(start, chained.end(), verb, path, handler)
             at = chained.end() + 1
     if b"@Controller" in source:
-        yield from _annotated(source, _NEST, _CONTROLLER, _METHOD)
+        yield from _nest_routes(source)
 
 
 def _last_argument(source: bytes, at: int) -> tuple[str, int]:
@@ -150,7 +140,7 @@ def spring_routes(source: bytes) -> Iterator[FoundRoute]:
         said = match["said"] or b""
         value = _NAMED_VALUE.search(said)
         path = _text(value["path"]) if value is not None else ""
-        named = _after_annotations(source, match.end())
+        named = _after_annotations(source, match.end(), _JVM_NAMED)
         if named is None:
             continue
         if named["type"] is not None:
@@ -165,28 +155,22 @@ def spring_routes(source: bytes) -> Iterator[FoundRoute]:
 _ANNOTATION = re.compile(rb"\s*@[\w.]+(?:\((?:[^()\"]|\"[^\"\n]*\"|\([^()]*\))*\))?")
 
 
-def _after_annotations(source: bytes, at: int) -> re.Match[bytes] | None:
+def _after_annotations(source: bytes, at: int, named: re.Pattern[bytes]) -> re.Match[bytes] | None:
     while (more := _ANNOTATION.match(source, at)) is not None:
         at = more.end()
-    return _JVM_NAMED.search(source, at, at + 400)
+    return named.search(source, at, at + 400)
 
 
-def _annotated(
-    source: bytes, member: re.Pattern[bytes], owner: re.Pattern[bytes], named: re.Pattern[bytes]
-) -> Iterator[FoundRoute]:
+def _nest_routes(source: bytes) -> Iterator[FoundRoute]:
     """Members with a path of their own below that of their class."""
-    owners = [(match.start(), _text(match["path"])) for match in owner.finditer(source)]
-    for match in member.finditer(source):
+    owners = [(match.start(), _text(match["path"])) for match in _CONTROLLER.finditer(source)]
+    for match in _NEST.finditer(source):
         prefix = next((path for start, path in reversed(owners) if start < match.start()), None)
-        if prefix is None:
-            continue
-        at = match.end()
-        while (more := _ANNOTATION.match(source, at)) is not None:
-            at = more.end()
-        method = named.search(source, at, at + 400)
-        verb = _text(match["verb"]).upper()
-        handler = _text(method["name"]) if method is not None else ""
-        yield FoundRoute(_begin(match), match.end(), verb, _joined(prefix, _text(match["path"])), handler)
+        if prefix is not None:
+            method = _after_annotations(source, match.end(), _METHOD)
+            verb, path = _text(match["verb"]).upper(), _joined(prefix, _text(match["path"]))
+            handler = _text(method["name"]) if method is not None else ""
+            yield FoundRoute(_begin(match), match.end(), verb, path, handler)
 
 
 # Go: net/http, Gin, Echo, Chi

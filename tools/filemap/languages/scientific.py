@@ -234,42 +234,23 @@ def _dart_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     return with_methods(drafts, ("class", "mixin", "extension", "enum"))
 
 
+_DART_MARK = re.compile(
+    rb"//[^\n]*|'{3}(?:[^\\]|\\.)*?(?:'{3}|\Z)|\"{3}(?:[^\\]|\\.)*?(?:\"{3}|\Z)"
+    rb"|'(?:[^'\\\n]|\\.)*+['\n]?|\"(?:[^\"\\\n]|\\.)*+[\"\n]?|[({\[;)}\]]",
+    re.S,
+)
+_LONGEST_BODY = 200_000
+
+
 def _dart_body_rows(source: bytes, start: int) -> int:
-    depth, at, end = 0, start, min(len(source), start + 200_000)
-    while at < end:
-        mark = source[at]
-        if mark in b"({[":
-            depth += 1
-        elif mark in b")}]":
-            depth -= 1
-            if depth <= 0 and mark == 125:
-                break
-        elif mark in b"'\"":
-            at = _after_string(source, at, end)
-            continue
-        elif mark == 47 and source[at + 1 : at + 2] == b"/":
-            at = source.find(b"\n", at)
-            if at < 0:
-                at = end
-            continue
-        elif mark == 59 and depth <= 0:
+    depth, end = 0, min(len(source), start + _LONGEST_BODY)
+    for match in _DART_MARK.finditer(source, start, end):
+        mark = match[0]
+        depth += (mark in (b"(", b"{", b"[")) - (mark in (b")", b"}", b"]"))
+        if depth <= 0 and mark in (b"}", b";"):
+            end = match.start()
             break
-        at += 1
-    return source.count(b"\n", start, at)
-
-
-def _after_string(source: bytes, at: int, end: int) -> int:
-    quote = source[at : at + 1]
-    mark = quote * 3 if source.startswith(quote * 3, at) else quote
-    at += len(mark)
-    while at < end:
-        if source[at] == 92:
-            at += 2
-        elif source.startswith(mark, at) or (len(mark) == 1 and source[at] == 10):
-            return at + len(mark)
-        else:
-            at += 1
-    return end
+    return source.count(b"\n", start, end)
 
 
 DART = Language(

@@ -7,8 +7,9 @@ from tree_sitter import Node
 from tools.filemap.drafts import owned, with_methods
 from tools.filemap.language import FoundSymbol, Language, Named, NodePlace, NodeRule, first_of, signs, words
 from tools.filemap.languages.blocks import GO_BODIES, RUST_BODIES
-from tools.filemap.languages.fields import go_members
+from tools.filemap.languages.fields import GO_MEMBERS
 from tools.filemap.languages.routes import go_routes
+from tools.filemap.members import without_members
 from tools.filemap.pieces import BRACES
 
 _HAS_MEMBERS = signs(b"struct", b"interface")
@@ -88,7 +89,7 @@ GO = Language(
     is_wrapper_start=False,
     worth=lambda here: _HAS_MEMBERS if here[0] == "field_declaration" else None,
     bodies=GO_BODIES,
-    members=go_members,
+    members=lambda source, watch: without_members(source, GO_MEMBERS, watch),
     pieces=BRACES,
     finish=_go_finish,
     routes=go_routes,

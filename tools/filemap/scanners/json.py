@@ -146,13 +146,20 @@ class _Scan:
         index = self._add("", "list", match.start("open"), -1) if is_list else -1
         self._open.append(_Open(is_list, index, 0))
 
-    def _member(self, frame: _Open) -> None:
-        match = _MEMBER.match(self.source, self._at, self._at + _WINDOW)
+    def _next(self, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
+        """What comes next; None: it ends what is open, or does not belong here, and is dealt with."""
+        match = pattern.match(self.source, self._at, self._at + _WINDOW)
         if match is None:
             self._stumble()
-            return
-        if match["close"] is not None:
+        elif match["close"] is not None:
             self._closed_by(match)
+        else:
+            return match
+        return None
+
+    def _member(self, frame: _Open) -> None:
+        match = self._next(_MEMBER)
+        if match is None:
             return
         key = match["key"]
         frame.count += 1
@@ -182,12 +189,8 @@ class _Scan:
 
     def _element(self, frame: _Open) -> None:
         """The objects in a short list are symbols, called by their own name or number."""
-        match = _ELEMENT.match(self.source, self._at, self._at + _WINDOW)
+        match = self._next(_ELEMENT)
         if match is None:
-            self._stumble()
-            return
-        if match["close"] is not None:
-            self._closed_by(match)
             return
         number = frame.count
         frame.count += 1

@@ -39,21 +39,42 @@ class Bodies(msgspec.Struct, frozen=True):
     """Matches the line that opens a list of data, up to its bracket; such a list holds no symbol."""
 
 
+class WhatIsLeft:
+    """A source without what was taken out of it so far: of that the line ends stay."""
+
+    def __init__(self, source: bytes) -> None:
+        self.source = source
+        self.begin = 0
+        """Where that begins of which nothing was taken."""
+        self.gone = 0
+        """How many bytes shorter the text is than the source up to there."""
+        self._pieces: list[bytes] = []
+
+    def take(self, start: int, end: int) -> None:
+        lines = self.source.count(b"\n", start, end)
+        self._pieces += self.source[self.begin : start], b"\n" * lines
+        self.begin = end
+        self.gone += end - start - lines
+
+    def text(self) -> bytes:
+        return b"".join((*self._pieces, self.source[self.begin :])) if self._pieces else self.source
+
+
 def without_bodies(source: bytes, bodies: Bodies, watch: Deadline) -> bytes:
     """The source without such bodies. Raises `Overtime` or `Cancelled`."""
     if bodies.table is not None:
         source = _without_tables(source, bodies.table, watch)
     end_of_line = b"\r\n" if b"\r\n" in source[:4096] else b"\n"
     opening = b"{" + end_of_line
-    pieces: list[bytes] = []
-    kept = at = steps = misses = 0
+    left = WhatIsLeft(source)
+    at = steps = misses = 0
     find, rfind, defines = source.find, source.rfind, bodies.defines
     while (brace := find(opening, at)) >= 0 and misses <= _MAX_MISSES:
         steps += 1
         if steps % _CHECK_EVERY == 0:
             watch.check()
         at = start = brace + 1
-        line = rfind(b"\n", kept, brace) + 1
+        line = rfind(b"\n", left.begin, brace) + 1
         indent = _indent(source, line, brace, bodies)
         if indent is None:
             continue
@@ -67,31 +88,24 @@ def without_bodies(source: bytes, bodies: Bodies, watch: Deadline) -> bytes:
         ):
             body = source[start:end]
             if _is_closed(body) and not _outside(indent).search(body):
-                pieces += source[kept:start], b"\n" * body.count(b"\n")
-                kept = at = end
-    if not pieces:
-        return source
-    pieces.append(source[kept:])
-    return b"".join(pieces)
+                left.take(start, end)
+                at = end
+    return left.text()
 
 
 def _without_tables(source: bytes, table: re.Pattern[bytes], watch: Deadline) -> bytes:
     """The source without what stands in large lists of data that begin and end in column 0."""
-    pieces: list[bytes] = []
-    kept = 0
-    while (head := table.search(source, kept)) is not None:
+    left, start = WhatIsLeft(source), 0
+    while (head := table.search(source, start)) is not None:
         watch.check()
         start = head.end()
         closing = b"\n)" if source[start - 1 : start] == b"(" else b"\n}"
         end = source.find(closing, start, start + _LONGEST)
         body = source[start:end] if end >= start + _LARGE else b""
-        if not (body and _is_closed(body) and body.count(b"(") == body.count(b")")):
-            pieces.append(source[kept:start])
-            kept = start
-            continue
-        pieces += source[kept:start], b"\n" * body.count(b"\n")
-        kept = end
-    return b"".join((*pieces, source[kept:])) if pieces else source
+        if body and _is_closed(body) and body.count(b"(") == body.count(b")"):
+            left.take(start, end)
+            start = end
+    return left.text()
 
 
 def _indent(source: bytes, line: int, brace: int, bodies: Bodies) -> bytes | None:

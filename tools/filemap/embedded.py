@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tools.filemap.detection import language_of
 from tools.filemap.drafts import ordered
 from tools.filemap.engine import Outline, outline
-from tools.filemap.language import FoundSymbol, Language, shift
+from tools.filemap.language import FoundSymbol, Language
 from tools.filemap.languages.objc import parted
 from tools.filemap.languages.registry import is_described, language_named
 from tools.filemap.scanners.lines import RowCount
@@ -143,5 +143,9 @@ def _add(drafts: list[FoundSymbol], inside: list[FoundSymbol], inner: Inner, own
     offset = len(drafts)
     for draft in inside:
         draft.parent = draft.parent + offset if draft.parent >= 0 else owner
-        shift(draft, inner.start, inner.row)
+        draft.start += inner.start
+        draft.start_row += inner.row
+        draft.end_row += inner.row
+        if draft.lead_row >= 0:
+            draft.lead_row += inner.row
     drafts.extend(inside)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from tools.filemap.bodies import without_bodies
 from tools.filemap.drafts import with_routes
-from tools.filemap.language import FoundSymbol, Language, shift
+from tools.filemap.language import FoundSymbol, Language
 from tools.filemap.members import with_members
 from tools.filemap.parsing import parse
 from tools.filemap.pieces import SourcePiece, pieces_of
@@ -120,12 +120,16 @@ class _InPieces:
         for draft in walk.drafts:
             if draft.parent >= 0:
                 draft.parent = place[draft.parent]
+            draft.end_row += rows
             known = self._said_before(draft, piece) if draft.start < length else None
-            shift(draft, bytes_, rows)
             if known is not None:
                 drafts[known].end_row = max(drafts[known].end_row, draft.end_row)
                 place.append(known)
                 continue
+            draft.start += bytes_
+            draft.start_row += rows
+            if draft.lead_row >= 0:
+                draft.lead_row += rows
             if piece.after and any(head.start <= draft.start < head.end for head in piece.after):
                 self._containers[draft.start, draft.name] = len(drafts)
             place.append(len(drafts))

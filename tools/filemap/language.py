@@ -92,15 +92,6 @@ class FoundSymbol(msgspec.Struct, gc=False):
     node_type: str = ""
 
 
-def shift(draft: FoundSymbol, start: int, rows: int) -> None:
-    """So many bytes and rows further down."""
-    draft.start += start
-    draft.start_row += rows
-    draft.end_row += rows
-    if draft.lead_row >= 0:
-        draft.lead_row += rows
-
-
 class FoundRoute(msgspec.Struct, frozen=True):
     """A place in the text that ties a path to what answers it."""
 
@@ -156,8 +147,10 @@ class NodeRule(msgspec.Struct, frozen=True):
 
 class Language(msgspec.Struct, frozen=True, kw_only=True):
     name: str
-    title: str
-    grammar: str
+    called: str = ""
+    """By people, where that is not its name with a capital letter."""
+    parsed_as: str = ""
+    """By which bundled grammar, where that is called otherwise."""
     rules: Mapping[str, NodeRule]
     enter: frozenset[str]
     """Nodes to look into although they are no symbols."""
@@ -199,6 +192,14 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     """Inside the given node only children with one of these signs are looked at: bodies hold little else."""
     max_line_bytes: int = 0
     """Longer lines are not outlined (0: all are). What a program packed into one line has no places to go to."""
+
+    @property
+    def title(self) -> str:
+        return self.called or self.name.capitalize()
+
+    @property
+    def grammar(self) -> str:
+        return self.parsed_as or self.name
 
 
 PACKED = 10_000

@@ -7,6 +7,7 @@ its lines are of that sort; then they are taken out, as the bodies of functions 
 import re
 from collections.abc import Iterator
 
+from tools.filemap.bodies import WhatIsLeft
 from tools.filemap.language import Block, FoundSymbol, Members
 from tools.filemap.scanners.lines import RowCount
 from tools.filemap.watch import Deadline
@@ -15,25 +16,6 @@ from tools.filemap.wording import doc_line
 _CHECK_EVERY = 64
 _LONGEST = 512 * 1024
 _LONGEST_DOC = 300
-
-
-class _Taken:
-    """The source without what was taken out so far."""
-
-    def __init__(self, source: bytes) -> None:
-        self.source = source
-        self.pieces: list[bytes] = []
-        self.kept = self.gone = 0
-        self.rows = RowCount(source)
-
-    def take(self, start: int, end: int) -> None:
-        lines = self.source.count(b"\n", start, end)
-        self.pieces += self.source[self.kept : start], b"\n" * lines
-        self.kept = end
-        self.gone += end - start - lines
-
-    def rest(self) -> bytes:
-        return b"".join((*self.pieces, self.source[self.kept :]))
 
 
 class _Code:
@@ -59,15 +41,15 @@ def without_members(source: bytes, members: Members, watch: Deadline) -> tuple[b
     """The source without such declarations, and these. Raises `Overtime` or `Cancelled`."""
     if source.count(b"`") % 2:
         return source, []
-    taken, code = _Taken(source), _Code(source)
+    left, rows, code = WhatIsLeft(source), RowCount(source), _Code(source)
     blocks: list[Block] = []
     for number, head in enumerate(_heads(source, members)):
         if number % _CHECK_EVERY == 0:
             watch.check()
-        block = _block(head, members, taken) if code.is_at(head.start()) else None
+        block = _block(head, members, left, rows) if code.is_at(head.start()) else None
         if block is not None:
             blocks.append(block)
-    return (taken.rest() if blocks else source), blocks
+    return left.text(), blocks
 
 
 def _heads(source: bytes, members: Members) -> Iterator[re.Match[bytes]]:
@@ -88,34 +70,39 @@ def _heads(source: bytes, members: Members) -> Iterator[re.Match[bytes]]:
                 yield head
 
 
-def _block(head: re.Match[bytes], members: Members, taken: _Taken) -> Block | None:
-    source, start, indent = taken.source, head.end(), head["indent"]
+def _block(head: re.Match[bytes], members: Members, left: WhatIsLeft, rows: RowCount) -> Block | None:
+    source, start, indent = left.source, head.end(), head["indent"]
     end = source.find(b"\n" + indent + b"}", start - 1, start + _LONGEST) + 1
-    if end <= 0 or head.start() < taken.kept:
+    if end <= 0 or head.start() < left.begin:
         return None
     body = source[start:end]
     if members.whole is not None and not indent and source.startswith(b"}\n", end):
         owner = members.whole(head)
         if owner is not None:
-            return _whole(owner, head, body, members, taken)
-    row = taken.rows.at(start)
-    drafts = _members(body, start - taken.gone, row, members)
+            return _whole(owner, head, body, members, left, rows)
+    row = rows.at(start)
+    drafts = _members(body, start - left.gone, row, members)
     if not drafts:
         return None
-    taken.take(start, end)
+    left.take(start, end)
     return Block(drafts, members.owners, row - 1)
 
 
 def _whole(
-    owner: FoundSymbol, head: re.Match[bytes], body: bytes, members: Members, taken: _Taken
+    owner: FoundSymbol,
+    head: re.Match[bytes],
+    body: bytes,
+    members: Members,
+    left: WhatIsLeft,
+    rows: RowCount,
 ) -> Block | None:
     """The declaration with its members, its comment and its end; None when there is more to it than that."""
-    begin, comment = _comment_above(taken.source, head.start())
+    begin, comment = _comment_above(left.source, head.start())
     is_empty = not body or body.isspace()
     if begin < 0 or is_empty == (owner.node_type in members.owners):
         return None
-    first_row, place = taken.rows.at(begin), begin - taken.gone
-    owner.start_row = first_row + taken.source.count(b"\n", begin, head.start())
+    first_row, place = rows.at(begin), begin - left.gone
+    owner.start_row = first_row + left.source.count(b"\n", begin, head.start())
     owner.start = place + owner.start_row - first_row
     owner.end_row = owner.start_row + 1 + body.count(b"\n")
     drafts = [owner]
@@ -125,7 +112,7 @@ def _whole(
             return None
     if comment:
         owner.doc = doc_line(comment[:_LONGEST_DOC].decode("utf-8", "replace"))
-    taken.take(begin, head.end() + len(body) + 1)
+    left.take(begin, head.end() + len(body) + 1)
     return Block(drafts)
 
 

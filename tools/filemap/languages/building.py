@@ -48,8 +48,6 @@ def _docker_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol
 
 DOCKERFILE = Language(
     name="dockerfile",
-    title="Dockerfile",
-    grammar="dockerfile",
     rules={
         "from_instruction": NodeRule("stage", _stage),
         "arg_instruction": NodeRule("argument", "name", is_leaf=True),
@@ -100,8 +98,7 @@ def _recipe_rows(source: bytes, start: int) -> int:
 
 MAKE = Language(
     name="make",
-    title="Makefile",
-    grammar="make",
+    called="Makefile",
     rules={
         "rule": NodeRule("target", _targets),
         "variable_assignment": NodeRule("variable", is_leaf=True),
@@ -142,8 +139,7 @@ def _cmake_definition(node: Node, place: NodePlace) -> list[Named] | None:
 
 CMAKE = Language(
     name="cmake",
-    title="CMake",
-    grammar="cmake",
+    called="CMake",
     rules={
         "function_def": NodeRule("function", _cmake_definition, is_leaf=True),
         "macro_def": NodeRule("macro", _cmake_definition, is_leaf=True),
@@ -168,8 +164,7 @@ def _hcl_block(node: Node, place: NodePlace) -> list[Named]:
 
 HCL = Language(
     name="hcl",
-    title="HCL",
-    grammar="hcl",
+    called="HCL",
     rules={
         "block": NodeRule("block", _hcl_block),
         "attribute": NodeRule("attribute", first_of("identifier"), is_leaf=True),
@@ -215,8 +210,7 @@ def _toml_finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]
 
 TOML = Language(
     name="toml",
-    title="TOML",
-    grammar="toml",
+    called="TOML",
     rules={
         "table": NodeRule("table", _bracketed),
         "table_array_element": NodeRule("table", _bracketed),

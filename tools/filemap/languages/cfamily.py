@@ -188,8 +188,6 @@ _C_MODIFIERS = words("static inline extern const volatile typedef register")
 
 C = Language(
     name="c",
-    title="C",
-    grammar="c",
     rules=_C_RULES,
     enter=_C_ENTER,
     imports={"preproc_include": "path"},
@@ -213,11 +211,10 @@ _CPP_ENTER = _C_ENTER | words("template_declaration access_specifier friend_decl
 _CPP_MODIFIERS = _C_MODIFIERS | words("virtual explicit constexpr consteval friend mutable thread_local")
 
 
-def _cpp(name: str, title: str, grammar: str, extra: str = "") -> Language:
+def _cpp(name: str, called: str, extra: str = "") -> Language:
     return Language(
         name=name,
-        title=title,
-        grammar=grammar,
+        called=called,
         rules=_CPP_RULES,
         enter=_CPP_ENTER,
         wrappers=words("template_declaration"),
@@ -233,7 +230,7 @@ def _cpp(name: str, title: str, grammar: str, extra: str = "") -> Language:
     )
 
 
-CPP = _cpp("cpp", "C++", "cpp")
-CUDA = _cpp("cuda", "CUDA", "cuda", "__global__ __device__ __host__ __shared__ __constant__")
+CPP = _cpp("cpp", "C++")
+CUDA = _cpp("cuda", "CUDA", "__global__ __device__ __host__ __shared__ __constant__")
 
 LANGUAGES = (C, CPP, CUDA)

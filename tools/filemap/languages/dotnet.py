@@ -59,8 +59,7 @@ def _csharp_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol
 
 CSHARP = Language(
     name="csharp",
-    title="C#",
-    grammar="csharp",
+    called="C#",
     rules={
         "namespace_declaration": NodeRule("namespace"),
         "file_scoped_namespace_declaration": NodeRule("namespace"),
@@ -132,8 +131,6 @@ def _swift_finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol
 
 SWIFT = Language(
     name="swift",
-    title="Swift",
-    grammar="swift",
     rules={
         "class_declaration": NodeRule("class", _swift_type),
         "protocol_declaration": NodeRule("protocol"),

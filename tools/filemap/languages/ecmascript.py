@@ -284,18 +284,18 @@ _TS_ENTER = _JS_ENTER | words(
 
 def _script(
     name: str,
-    title: str,
-    grammar: str,
+    called: str,
     rules: Mapping[str, NodeRule],
     *,
     enter: frozenset[str],
     modifiers: frozenset[str],
+    parsed_as: str = "",
     members: Callable[[bytes, Deadline], Taken] | None = None,
 ) -> Language:
     return Language(
         name=name,
-        title=title,
-        grammar=grammar,
+        called=called,
+        parsed_as=parsed_as,
         rules=rules,
         enter=enter,
         wrappers=words("export_statement ambient_declaration lexical_declaration variable_declaration"),
@@ -313,18 +313,16 @@ def _script(
     )
 
 
-def _javascript(name: str, title: str) -> Language:
-    return _script(name, title, "javascript", _JS_RULES, enter=_JS_ENTER, modifiers=_JS_MODIFIERS)
-
-
 def _ts_members(source: bytes, watch: Deadline) -> Taken:
     return without_members(source, TS_MEMBERS, watch)
 
 
-def _typescript(name: str, title: str) -> Language:
-    return _script(
-        name, title, name, _TS_RULES, enter=_TS_ENTER, modifiers=_TS_MODIFIERS, members=_ts_members
-    )
+def _javascript(name: str, called: str) -> Language:
+    return _script(name, called, _JS_RULES, enter=_JS_ENTER, modifiers=_JS_MODIFIERS, parsed_as="javascript")
+
+
+def _typescript(name: str, called: str) -> Language:
+    return _script(name, called, _TS_RULES, enter=_TS_ENTER, modifiers=_TS_MODIFIERS, members=_ts_members)
 
 
 LANGUAGES = (

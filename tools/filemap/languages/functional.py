@@ -71,8 +71,6 @@ def _with_signatures(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSym
 
 HASKELL = Language(
     name="haskell",
-    title="Haskell",
-    grammar="haskell",
     rules={
         "type_synomym": NodeRule("type", is_leaf=True),
         "type_family": NodeRule("type", is_leaf=True),
@@ -120,11 +118,10 @@ def _ocaml_finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol
     return drafts
 
 
-def _ocaml(name: str, title: str) -> Language:
+def _ocaml(name: str, called: str) -> Language:
     return Language(
         name=name,
-        title=title,
-        grammar=name,
+        called=called,
         rules={
             "let_binding": NodeRule("function", _ocaml_binding, is_leaf=True),
             "type_binding": NodeRule("type"),
@@ -153,7 +150,6 @@ def _ocaml(name: str, title: str) -> Language:
             "let_open_expression"
         ),
         wrappers=words("value_definition type_definition module_definition class_definition"),
-        is_wrapper_start=True,
         imports={"open_module": first_of("module_path")},
         finish=_ocaml_finish,
         modifiers=words("rec virtual private mutable"),
@@ -235,8 +231,6 @@ def _elixir_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol
 
 ELIXIR = Language(
     name="elixir",
-    title="Elixir",
-    grammar="elixir",
     rules={"call": NodeRule("function", _elixir_call)},
     enter=words("source do_block else_block"),
     finish=_elixir_finish,
@@ -290,8 +284,6 @@ def _erlang_exports(source: bytes) -> set[str]:
 ERLANG = Language(
     name="erlang",
     pieces=CLAUSES,
-    title="Erlang",
-    grammar="erlang",
     rules={
         "module_attribute": NodeRule("module", is_leaf=True),
         "record_decl": NodeRule("record", is_leaf=True),
@@ -379,8 +371,6 @@ def _clojure_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbo
 CLOJURE = Language(
     name="clojure",
     pieces=FORMS,
-    title="Clojure",
-    grammar="clojure",
     rules={"list_lit": NodeRule("variable", _lisp)},
     enter=words("source read_cond_lit splicing_read_cond_lit"),
     finish=_clojure_finish,
@@ -394,8 +384,6 @@ def _elm_value(node: Node, place: NodePlace) -> Node | None:
 
 ELM = Language(
     name="elm",
-    title="Elm",
-    grammar="elm",
     rules={
         "module_declaration": NodeRule("module", is_leaf=True),
         "type_alias_declaration": NodeRule("type", is_leaf=True),
@@ -406,7 +394,6 @@ ELM = Language(
         "union_variant": NodeRule("constructor", is_leaf=True),
     },
     enter=words("file"),
-    comments=words("block_comment line_comment"),
     imports={"import_clause": "moduleName"},
     finish=_with_signatures,
 )

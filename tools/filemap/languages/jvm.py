@@ -30,8 +30,6 @@ def _declarators(node: Node, place: NodePlace) -> list[Node] | None:
 
 JAVA = Language(
     name="java",
-    title="Java",
-    grammar="java",
     rules={
         "module_declaration": NodeRule("module"),
         "class_declaration": NodeRule("class"),
@@ -84,8 +82,6 @@ def _not_hidden(_draft: FoundSymbol, before: bytes) -> bool:
 
 KOTLIN = Language(
     name="kotlin",
-    title="Kotlin",
-    grammar="kotlin",
     rules={
         "class_declaration": NodeRule("class", _kotlin_class),
         "object_declaration": NodeRule("object", first_of("type_identifier")),
@@ -150,8 +146,6 @@ def _says_nothing(line: bytes) -> bool:
 
 SCALA = Language(
     name="scala",
-    title="Scala",
-    grammar="scala",
     rules={
         "object_definition": NodeRule("object"),
         "package_object": NodeRule("object"),

@@ -85,22 +85,17 @@ _RULES = {
 }
 HTML = Language(
     name="html",
-    title="HTML",
-    grammar="html",
+    called="HTML",
     rules=_RULES,
     enter=words("document element"),
 )
 VUE = Language(
     name="vue",
-    title="Vue",
-    grammar="vue",
     rules={**_RULES, "template_element": _block("template")},
     enter=words("document element template_element"),
 )
 SVELTE = Language(
     name="svelte",
-    title="Svelte",
-    grammar="svelte",
     rules={
         **_RULES,
         "if_statement": NodeRule("block", _svelte_block),
@@ -140,8 +135,7 @@ def _css_rule(node: Node, place: NodePlace) -> list[Named] | None:
 
 CSS = Language(
     name="css",
-    title="CSS",
-    grammar="css",
+    called="CSS",
     rules={
         "rule_set": NodeRule("rule", _css_rule),
         "media_statement": NodeRule("media", _at_rule),

@@ -95,11 +95,11 @@ _RULES = {
 }
 
 
-def _objc(name: str, title: str, *, is_mixed: bool) -> Language:
+def _objc(name: str, called: str, *, is_mixed: bool) -> Language:
     return Language(
         name=name,
-        title=title,
-        grammar="objc",
+        called=called,
+        parsed_as="objc",
         rules=_RULES,
         enter=C.enter | words("implementation_definition qualified_protocol_interface_declaration"),
         imports=C.imports,

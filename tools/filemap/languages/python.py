@@ -66,8 +66,6 @@ def _imported(node: Node, place: NodePlace) -> list[Node]:
 
 PYTHON = Language(
     name="python",
-    title="Python",
-    grammar="python",
     rules={
         "class_definition": NodeRule("class"),
         "function_definition": NodeRule("function"),

@@ -24,8 +24,7 @@ from tools.filemap.scanners.lines import RowCount
 
 PROTO = Language(
     name="proto",
-    title="Protobuf",
-    grammar="proto",
+    called="Protobuf",
     rules={
         "package": NodeRule("package", first_of("full_ident"), is_leaf=True),
         "message": NodeRule("message", first_of("message_name")),
@@ -64,8 +63,7 @@ _GRAPHQL_KINDS = {
 }
 GRAPHQL = Language(
     name="graphql",
-    title="GraphQL",
-    grammar="graphql",
+    called="GraphQL",
     rules={
         **{
             f"{word}_type_definition": NodeRule(kind, first_of("name"))
@@ -93,8 +91,6 @@ def _fallback(node: Node, place: NodePlace) -> str:
 
 SOLIDITY = Language(
     name="solidity",
-    title="Solidity",
-    grammar="solidity",
     rules={
         "contract_declaration": NodeRule("contract"),
         "interface_declaration": NodeRule("interface"),
@@ -153,8 +149,6 @@ def _with_missed_modules(drafts: list[FoundSymbol], source: bytes) -> list[Found
 
 VERILOG = Language(
     name="verilog",
-    title="Verilog",
-    grammar="verilog",
     rules={
         "module_declaration": NodeRule("module", deep("simple_identifier")),
         "interface_declaration": NodeRule("interface", deep("interface_identifier")),
@@ -192,8 +186,7 @@ def _process(node: Node, place: NodePlace) -> Found:
 
 VHDL = Language(
     name="vhdl",
-    title="VHDL",
-    grammar="vhdl",
+    called="VHDL",
     rules={
         "entity_declaration": NodeRule("entity"),
         "architecture_body": NodeRule("architecture"),

@@ -67,8 +67,6 @@ def _r_call(node: Node, place: NodePlace) -> list[Named] | None:
 
 R = Language(
     name="r",
-    title="R",
-    grammar="r",
     rules={
         "binary_operator": NodeRule("function", _r_assignment, value="rhs"),
         "call": NodeRule("method", _r_call),
@@ -106,8 +104,6 @@ def _julia_assignment(node: Node, place: NodePlace) -> list[Named] | None:
 
 JULIA = Language(
     name="julia",
-    title="Julia",
-    grammar="julia",
     rules={
         "module_definition": NodeRule("module"),
         "struct_definition": NodeRule("struct", _julia_signature),
@@ -138,8 +134,6 @@ def _interface(node: Node, place: NodePlace) -> Node | str:
 
 FORTRAN = Language(
     name="fortran",
-    title="Fortran",
-    grammar="fortran",
     rules={
         "module": NodeRule("module", deep("name")),
         "submodule": NodeRule("module", deep("name")),
@@ -195,8 +189,6 @@ def _zig_function(node: Node, place: NodePlace) -> Node | None:
 
 ZIG = Language(
     name="zig",
-    title="Zig",
-    grammar="zig",
     rules={
         "VarDecl": NodeRule("variable", _zig_variable),
         "Decl": NodeRule("function", _zig_function),
@@ -255,8 +247,6 @@ def _dart_body_rows(source: bytes, start: int) -> int:
 
 DART = Language(
     name="dart",
-    title="Dart",
-    grammar="dart",
     rules={
         "class_definition": NodeRule("class"),
         "mixin_declaration": NodeRule("mixin", first_of("identifier")),
@@ -318,8 +308,7 @@ _BASH_HEAD = re.compile(
 
 BASH = Language(
     name="bash",
-    title="Shell",
-    grammar="bash",
+    called="Shell",
     rules={
         "function_definition": NodeRule("function"),
         "variable_assignment": NodeRule("variable", _bash_variable, is_leaf=True),
@@ -338,8 +327,7 @@ BASH = Language(
 
 POWERSHELL = Language(
     name="powershell",
-    title="PowerShell",
-    grammar="powershell",
+    called="PowerShell",
     rules={
         "function_statement": NodeRule("function", first_of("function_name")),
         "class_statement": NodeRule("class", first_of("simple_name")),

@@ -93,8 +93,6 @@ def _ruby_method(node: Node, place: NodePlace) -> list[Named] | None:
 
 RUBY = Language(
     name="ruby",
-    title="Ruby",
-    grammar="ruby",
     rules={
         "module": NodeRule("module"),
         "class": NodeRule("class"),
@@ -124,8 +122,7 @@ def _php_name(node: Node, place: NodePlace) -> Node | None:
 
 PHP = Language(
     name="php",
-    title="PHP",
-    grammar="php",
+    called="PHP",
     rules={
         "namespace_definition": NodeRule("namespace"),
         "class_declaration": NodeRule("class"),
@@ -174,8 +171,6 @@ def _lua_function(node: Node, place: NodePlace) -> list[Named] | None:
 
 LUA = Language(
     name="lua",
-    title="Lua",
-    grammar="lua",
     rules={
         "function_declaration": NodeRule("function", _lua_function),
         "assignment_statement": NodeRule("variable", _lua_assigned),
@@ -261,8 +256,6 @@ def _perl_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
 
 PERL = Language(
     name="perl",
-    title="Perl",
-    grammar="perl",
     rules={
         "package_statement": NodeRule("package"),
         "class_statement": NodeRule("class"),

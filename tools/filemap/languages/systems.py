@@ -67,8 +67,6 @@ def _go_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
 
 GO = Language(
     name="go",
-    title="Go",
-    grammar="go",
     rules={
         "function_declaration": NodeRule("function", is_leaf=True),
         "method_declaration": NodeRule("method", is_leaf=True),
@@ -119,8 +117,6 @@ def _impl(node: Node, place: NodePlace) -> str | None:
 
 RUST = Language(
     name="rust",
-    title="Rust",
-    grammar="rust",
     rules={
         "function_item": NodeRule("function"),
         "function_signature_item": NodeRule("function"),
@@ -141,7 +137,6 @@ RUST = Language(
     enter=words(
         "source_file declaration_list field_declaration_list enum_variant_list foreign_mod_item block"
     ),
-    comments=words("line_comment block_comment"),
     between=words("attribute_item"),
     imports={"use_declaration": "argument", "extern_crate_declaration": first_of("identifier")},
     modifiers=words("pub async unsafe const extern default"),

@@ -42,8 +42,9 @@ class RowCount:
         self._row = self._counted = 0
 
     def at(self, place: int) -> int:
-        self._row += self._source.count(b"\n", self._counted, place)
-        self._counted = max(place, self._counted)
+        if place > self._counted:
+            self._row += self._source.count(b"\n", self._counted, place)
+            self._counted = place
         return self._row
 
 

@@ -22,10 +22,9 @@ def scan_diff(source: bytes, watch: Deadline) -> Scanned:
     file: FoundSymbol | None = None
     commit: FoundSymbol | None = None
     counts: dict[int, list[int]] = {}
-    old, last_row = b"", 0
+    old, row = b"", 0
     left = [0, 0]
     for row, start, line in source_lines(source, watch):
-        last_row = row
         mark = line[:1]
         if left[0] > 0 or left[1] > 0:
             _count(line, left, counts.setdefault(id(file), [0, 0]) if file is not None else [0, 0])
@@ -49,7 +48,7 @@ def scan_diff(source: bytes, watch: Deadline) -> Scanned:
             file = None
         elif mark == b"S" and commit is not None and (subject := _SUBJECT.match(line)) is not None:
             commit.signature = text_of(subject[1], 120)
-    found.close(0, last_row)
+    found.close(0, row)
     for draft in found.drafts:
         added = counts.get(id(draft))
         if added is not None:

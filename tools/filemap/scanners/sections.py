@@ -69,9 +69,8 @@ _TEX = re.compile(
 def scan_latex(source: bytes, watch: Deadline) -> Scanned:
     """Sections with what stands in them: floats and theorems by label, new commands."""
     found = Nesting()
-    last_row, is_verbatim = 0, False
+    row, is_verbatim = 0, False
     for row, start, line in source_lines(source, watch):
-        last_row = row
         if b"\\" not in line:
             continue
         if b"{verbatim" in line:
@@ -82,7 +81,7 @@ def scan_latex(source: bytes, watch: Deadline) -> Scanned:
         for match in _TEX.finditer(text):
             if not _tex_symbol(found, match, text, row, start + match.start()):
                 found.close(0, row - 1)
-    found.close(0, last_row)
+    found.close(0, row)
     _fit_environments(found, source)
     return Scanned(found.drafts)
 
@@ -101,14 +100,12 @@ def _tex_symbol(found: Nesting, match: re.Match[bytes], text: bytes, row: int, s
             found.leaf(text_of(match["begin"]), "environment", row, start)
     elif match["end"]:
         return False
-    else:
-        for kind, name in (("macro", match["command"] or match["def"]), ("macro", match["environment"])):
-            if name:
-                found.leaf(
-                    ("\\" if name is not match["environment"] else "") + text_of(name), kind, row, start
-                )
-        if match["theorem"]:
-            found.leaf(text_of(match["theorem"]), "theorem", row, start)
+    elif command := match["command"] or match["def"]:
+        found.leaf(f"\\{text_of(command)}", "macro", row, start)
+    elif match["environment"]:
+        found.leaf(text_of(match["environment"]), "macro", row, start)
+    elif match["theorem"]:
+        found.leaf(text_of(match["theorem"]), "theorem", row, start)
     return True
 
 
@@ -148,16 +145,14 @@ def scan_rst(source: bytes, watch: Deadline) -> Scanned:
     levels: dict[bytes, int] = {}
     two: tuple[int, int, bytes] | None = None
     one: tuple[int, int, bytes] | None = None
-    last_row = -1
+    row = -1
     for row, start, line in source_lines(source, watch):
-        last_row = row
         text = line.rstrip()
         adornment = _RST_ADORNMENT.match(text) if text[:1] in _RST_MARKS else None
         if adornment is not None and one is not None and _is_title(one[2], text):
-            over = two is not None and _is_overline(two[2], text)
-            style = adornment[1] + (b"^" if over else b"")
-            level = levels.setdefault(style, len(levels))
-            first = two if over and two is not None else one
+            over = two if two is not None and two[2] == text else None
+            level = levels.setdefault(adornment[1] + (b"^" if over else b""), len(levels))
+            first = over or one
             title = _rst_plain(text_of(one[2]))
             found.open(level, title, "heading", first[0], first[1], title)
             two = one = None
@@ -166,7 +161,7 @@ def scan_rst(source: bytes, watch: Deadline) -> Scanned:
         if directive is not None and directive[1].rsplit(b":", 1)[-1] in _SHOWN_DIRECTIVES and directive[2]:
             found.leaf(text_of(directive[2], 120), text_of(directive[1].rsplit(b":", 1)[-1]), row, start)
         two, one = one, ((row, start, text) if text else None)
-    found.close(0, last_row)
+    found.close(0, row)
     return Scanned(found.drafts)
 
 
@@ -191,10 +186,6 @@ def _is_title(text: bytes, underline: bytes) -> bool:
     return not _RST_ADORNMENT.match(text) and len(underline) >= min(width, 4) and text[:3] != b".. "
 
 
-def _is_overline(text: bytes, underline: bytes) -> bool:
-    return text == underline
-
-
 _ASM_LABEL = re.compile(rb"\s*(?:([A-Za-z_.$?@][\w.$?@]*):|(?:global|globl|\.globa?l)\s+([\w.$@]+))(?!=)")
 _ASM_MACRO = re.compile(
     rb"\s*(?:\.macro\s+([\w.$]+)|%i?macro\s+([\w.$]+)|([\w.$]+)\s+(?:macro|proc)\b)", re.I
@@ -205,9 +196,8 @@ _ASM_SECTION = re.compile(rb"\s*(?:\.?(?:section|segment)\s+([^\s,]+)|\.(text|da
 def scan_asm(source: bytes, watch: Deadline) -> Scanned:
     """Sections, labels and macros. Local labels (`.L1`, `1:`) are left out."""
     found = Nesting()
-    last_row = 0
+    row = 0
     for row, start, line in source_lines(source, watch):
-        last_row = row
         section = _ASM_SECTION.match(line)
         if section is not None:
             found.open(0, text_of(section[1] or b"." + section[2]), "section", row, start)
@@ -218,5 +208,5 @@ def scan_asm(source: bytes, watch: Deadline) -> Scanned:
             found.open(1, text_of(macro[1] or macro[2] or macro[3]), "macro", row, start, text_of(line, 120))
         elif label is not None and label[1] and not label[1].startswith((b".L", b"..", b"L_", b".")):
             found.open(1, text_of(label[1]), "label", row, start)
-    found.close(0, last_row)
+    found.close(0, row)
     return Scanned(found.drafts)

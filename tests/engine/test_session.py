@@ -40,6 +40,15 @@ async def test_a_prompt_is_answered_and_lands_in_the_file(tmp_path: Path) -> Non
     assert roles == ["system", "user", "assistant"]
 
 
+async def test_getting_ready_writes_no_session_and_asks_nobody(tmp_path: Path) -> None:
+    play = Play(tmp_path, say("Hello"))
+    await asyncio.to_thread(play.session.warm_up)
+    assert not play.session.log.is_on_disk and not [*tmp_path.rglob("*.jsonl")]
+    assert play.script.contexts == [] and play.events == []
+    await play.prompt("hi")
+    assert play.session.log.is_on_disk
+
+
 async def test_a_message_is_on_disk_before_anyone_is_told(tmp_path: Path) -> None:
     play = Play(tmp_path, call("echo", text="x"), say("done"), tools=[echo()])
     seen: list[bool] = []

@@ -64,7 +64,7 @@ def in_words(problem: BaseException) -> str:
 
 def as_outcome(result: ToolResult) -> ToolOutcome:
     return ToolOutcome(
-        content=_content(result),
+        content=content_of(result),
         details=result.details,
         structured_content=result.structured_content,
         terminate=result.terminate or None,
@@ -75,7 +75,7 @@ def as_message(call: ToolCall, result: ToolResult, duration_ms: int | None) -> T
     return ToolResultMessage(
         tool_call_id=call.id,
         tool_name=call.name,
-        content=_content(result),
+        content=content_of(result),
         details=result.details,
         is_error=result.is_error,
         duration_ms=duration_ms,
@@ -103,7 +103,7 @@ def from_outcome(outcome: ToolOutcome | ToolResultMessage, *, is_error: bool = F
     )
 
 
-def _content(result: ToolResult) -> tuple[UserContent, ...]:
+def content_of(result: ToolResult) -> tuple[UserContent, ...]:
     return tuple(
         Text(text=part.text)
         if isinstance(part, TextPart)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from app.agent.hooks import TurnOutcome, Verdict
+from app.agent.outcomes import content_of
 from app.compaction.cut import Preparation
 from app.engine.conversation import prompt_text
 from app.engine.hooks import Elsewhere, Hooks
@@ -23,7 +24,7 @@ from app.extensions import payloads as p
 from app.extensions.catalogue import Catalogue
 from app.extensions.registrations import require_bound
 from app.extensions.runner import Extensions
-from app.extensions.shapes import changed_result, content_of, context_of, copy_of, decoded
+from app.extensions.shapes import changed_result, context_of, copy_of, decoded
 from app.extensions.views import view_text
 from app.providers.contract import Context, OnEvent, OnPayload
 from app.values.content import ToolCall, text_of

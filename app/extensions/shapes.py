@@ -7,18 +7,9 @@ import msgspec
 
 from app.extensions import payloads as p
 from app.providers.contract import Context
-from app.values.content import Image, Text, UserContent, text_of
+from app.values.content import Image, Text, text_of
 from app.values.messages import Message, SystemMessage, ToolDeclaration
 from tools.results import ImagePart, TextPart, ToolResult
-
-
-def content_of(result: ToolResult) -> tuple[UserContent, ...]:
-    return tuple(
-        Text(text=part.text)
-        if isinstance(part, TextPart)
-        else Image(data=part.data, mime_type=part.mime_type)
-        for part in result.content
-    )
 
 
 def decoded(data: bytes) -> Any:

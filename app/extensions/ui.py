@@ -38,6 +38,9 @@ class SilentUi:
             text = f"An extension asked for {what}, which {self._mode} mode does not have."
             self._publish(Notice(level="info", text=text))
 
+    def _unseen(self, what: str) -> None:
+        """What only a screen has, and nobody misses where nobody looks."""
+
     async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
         self._degraded("a choice")
         return None
@@ -80,27 +83,34 @@ class SilentUi:
         self._degraded("what the terminal sends")
         return lambda: None
 
-    def set_working(self, message: str | None, *, frames: Sequence[str] | None = None) -> None: ...
+    def set_working(self, message: str | None, *, frames: Sequence[str] | None = None) -> None:
+        self._unseen("a working message of its own")
 
     def editor_text(self) -> str:
+        self._unseen("the editor's text")
         return ""
 
     def set_editor_text(self, text: str) -> None: ...
 
     def paste(self, text: str) -> None: ...
 
-    def set_tools_expanded(self, expanded: bool) -> None: ...
+    def set_tools_expanded(self, expanded: bool) -> None:
+        self._unseen("tool cards opened or closed")
 
     def tools_expanded(self) -> bool:
+        self._unseen("whether tool cards are open")
         return False
 
     def themes(self) -> Sequence[str]:
+        self._unseen("the list of themes")
         return ()
 
     def theme(self) -> str:
+        self._unseen("the theme's name")
         return ""
 
     def set_theme(self, name: str) -> bool:
+        self._unseen("another theme")
         return False
 
 
@@ -164,33 +174,8 @@ class EventUi(SilentUi):
     def paste(self, text: str) -> None:
         self.set_editor_text(text)
 
-    # What only a screen has: the default, told of once
-
-    def set_working(self, message: str | None, *, frames: Sequence[str] | None = None) -> None:
-        self._degraded("a working message of its own")
-
-    def editor_text(self) -> str:
-        self._degraded("the editor's text")
-        return super().editor_text()
-
-    def set_tools_expanded(self, expanded: bool) -> None:
-        self._degraded("tool cards opened or closed")
-
-    def tools_expanded(self) -> bool:
-        self._degraded("whether tool cards are open")
-        return super().tools_expanded()
-
-    def themes(self) -> Sequence[str]:
-        self._degraded("the list of themes")
-        return super().themes()
-
-    def theme(self) -> str:
-        self._degraded("the theme's name")
-        return super().theme()
-
-    def set_theme(self, name: str) -> bool:
-        self._degraded("another theme")
-        return super().set_theme(name)
+    def _unseen(self, what: str) -> None:
+        self._degraded(what)  # whoever reads the questions may draw such a thing, and wants to know
 
     def _tell(self, **fields: Any) -> None:
         self._publish(QuestionAsked(id=str(uuid.uuid4()), **fields))

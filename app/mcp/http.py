@@ -7,7 +7,7 @@ Imported when such a server is contacted, behind the SDK.
 import asyncio
 import json
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from typing import Any
 
@@ -141,14 +141,12 @@ class _Wire(httpx2.AsyncBaseTransport):
         self,
         wire: httpx2.AsyncBaseTransport,
         url: str,
-        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         *,
-        has_own_key: bool = False,
+        has_own_key: bool,
     ) -> None:
         self._wire = wire
         self._has_own_key = has_own_key
         self._origin = httpx2.URL(url)
-        self._sleep = sleep
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         left = _RETRIES if _can_be_repeated(request) else 0
@@ -178,7 +176,7 @@ class _Wire(httpx2.AsyncBaseTransport):
                 if pause > _LONGEST_PAUSE:
                     raise ServerFault(f"it answered with {response.status_code}: try again in {asked:.0f} s")
             left -= 1
-            await self._sleep(pause)
+            await asyncio.sleep(pause)
             pause *= 2
 
     async def _checked(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:

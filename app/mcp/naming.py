@@ -1,6 +1,7 @@
 """What the model calls a server's tool: `mcp__server__tool`, in characters and lengths that every provider takes."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from tools.patterns import late
@@ -18,9 +19,7 @@ def server_prefix(server: str) -> str:
 def full_names(server: str, tools: Iterable[str]) -> Mapping[str, str]:
     """By the server's own names. Those that are too long, or would be another's, end in a piece of a hash."""
     plain = {tool: server_prefix(server) + (_OTHER.sub("_", tool) or "_") for tool in tools}
-    count: dict[str, int] = {}
-    for name in plain.values():
-        count[name] = count.get(name, 0) + 1
+    count = Counter(plain.values())
     return {
         tool: name if len(name) <= MOST and count[name] == 1 else _hashed(name, server, tool)
         for tool, name in plain.items()

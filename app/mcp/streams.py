@@ -19,11 +19,8 @@ class StdioTransport:
         self.ended = asyncio.Event()
         """It says nothing any more."""
 
-    def __call__(self) -> Transport:
-        return self._open()
-
     @asynccontextmanager
-    async def _open(self) -> AsyncGenerator[Any]:
+    async def __call__(self) -> AsyncGenerator[Any]:
         import anyio  # noqa: PLC0415  (with the SDK)
         from mcp.shared.message import SessionMessage  # noqa: PLC0415  (as above)
         from mcp_types import jsonrpc_message_adapter  # noqa: PLC0415  (as above)

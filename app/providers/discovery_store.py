@@ -19,8 +19,8 @@ class Discovered(msgspec.Struct, frozen=True, kw_only=True):
     """Unix time in seconds."""
     base_url: str = ""
 
-    def age_seconds(self, now: float | None = None) -> float:
-        return max(0.0, (time.time() if now is None else now) - self.fetched_at)
+    def age_seconds(self) -> float:
+        return max(0.0, time.time() - self.fetched_at)
 
 
 def load_discovered(agent_dir: Path) -> Mapping[str, Discovered]:

@@ -18,7 +18,7 @@ _SHARE = 0.75
 
 def within_limits(messages: Sequence[Sent], model: Model) -> list[Sent]:
     """The messages with at most as many images as `inputLimits` allows."""
-    images = _limits(model).get("images")
+    images = (model.input_limits or {}).get("images")
     per_request, per_message = _number(images, "maxPerRequest"), _number(images, "maxPerMessage")
     bytes_allowed = _number(model.input_limits, "maxRequestBytes")
     if not (per_request or per_message or bytes_allowed):
@@ -68,10 +68,6 @@ def _without(message: Sent, count: int) -> Sent:
             blocks[index] = Text(text=TOO_MANY)
             count -= 1
     return msgspec.structs.replace(message, content=tuple(blocks))
-
-
-def _limits(model: Model) -> Mapping[str, Any]:
-    return model.input_limits or {}
 
 
 def _number(limits: Any, name: str) -> int:

@@ -19,6 +19,7 @@ from app.values.content import AssistantContent, Text, Thinking, ToolCall
 from app.values.messages import AssistantMessage, StopReason
 from app.values.models import Model
 from app.values.usage import Usage
+from tools.edits.diffs import common_head
 
 API = "scripted"
 
@@ -166,7 +167,7 @@ class Scripted:
         """A cache that remembers the last prompt: what both begin with is read from it."""
         prompt = context.system_prompt.encode("utf-8", "replace")
         prompt += b"".join(encode(value) for value in (*context.tools, *context.messages))
-        common = _common_prefix(self._cached, prompt)
+        common = common_head(self._cached, prompt)
         self._cached = prompt
         cached = common // CHARACTERS_PER_TOKEN
         fresh = (len(prompt) - common) // CHARACTERS_PER_TOKEN
@@ -178,14 +179,3 @@ def _answer_of(message: AssistantMessage) -> ScriptedAnswer:
     return ScriptedAnswer(
         blocks=message.content, stop=None if is_plain else message.stop_reason, error=message.error_message
     )
-
-
-def _common_prefix(one: bytes, other: bytes) -> int:
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[:middle] == other[:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

@@ -22,7 +22,6 @@ from app.values.unable import FileFault
 from tools.files.presence import exists
 from tools.git.repository import find_repository
 
-Answer = Literal["yes", "no", "undecided"]
 Reason = Literal[
     "flag", "extension", "saved", "setting", "answer", "nothing-to-trust", "not-asked", "changed"
 ]
@@ -78,11 +77,10 @@ def decide(
     paths: Paths,
     *,
     flag: bool | None = None,
-    extension_answer: Answer = "undecided",
     default: Literal["ask", "always", "never"] = "ask",
     can_ask: bool = False,
 ) -> Decision:
-    """Order: flag, an extension's answer, what was saved, the setting. Without anyone to ask, `ask` means no.
+    """Order: flag, what was saved, the setting. Without anyone to ask, `ask` means no.
 
     Where there is nothing to trust nothing is trusted either: what appears later is asked about.
     """
@@ -91,8 +89,6 @@ def decide(
     decided = partial(Decision, question=question)
     if flag is not None:
         return decided(is_trusted=flag, reason="flag")
-    if extension_answer != "undecided":
-        return decided(is_trusted=extension_answer == "yes", reason="extension")
     saved = _nearest(paths)
     if saved is not None:
         if not saved.trusted:

@@ -96,12 +96,10 @@ class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
         return self.refused is None
 
 
-def plan_import(
-    pi_dir: Path, agent_dir: Path, sessions_root: Path, *, pi_sessions: Path | None = None
-) -> list[ImportItem]:
+def plan_import(pi_dir: Path, agent_dir: Path, sessions_root: Path) -> list[ImportItem]:
     """What is in a pi user's agent folder. Nothing is written."""
     items = [
-        *_sessions(pi_sessions or pi_dir / "sessions", sessions_root),
+        *_sessions(pi_dir / "sessions", sessions_root),
         *_file("models", pi_dir / "models.json", agent_dir / "models.json"),
         *_prompts(pi_dir / "prompts", agent_dir / "prompts"),
         *_skills(pi_dir / "skills", agent_dir / "skills"),

@@ -166,12 +166,10 @@ class SessionIndex:
         key, inode, size, read = row[0], row[2], row[3], row[5]
         path = _path(self.root, row[1])
         stored = self._db.execute("select digest, id, tail from sessions where key=?", (key,)).fetchone()
-        if inode != found.st_ino or found.st_size < size or not read or stored[1] is None:
-            self._forget(key)
-            self._read_whole(path, found)
-            return
         digest = _unpacked(stored[0])
         try:
+            if inode != found.st_ino or found.st_size < size or not read or stored[1] is None:
+                raise Rewritten
             read, tail = take(Path(path), read, digest, stored[2])
         except OSError:
             return

@@ -165,7 +165,7 @@ class SessionLog:
     @property
     def leaf_id(self) -> str | None:
         """Where the next entry will hang; None: at the root."""
-        return None if self._leaf == NOWHERE else self._tree.entries[self._leaf].id
+        return _id_at(self._tree, self._leaf)
 
     @property
     def name(self) -> str | None:
@@ -222,28 +222,24 @@ class SessionLog:
 
     def children(self, entry_id: str | None) -> list[Entry]:
         """What hangs directly below an entry, or the roots."""
-        position = NOWHERE if entry_id is None else self._position(entry_id)
+        position = self._position(entry_id)
         return [self._tree.entries[child] for child in self._tree.children(position)]
 
     def parent(self, entry_id: str) -> str | None:
         """The entry above, as the tree has it; an orphan hangs at the root."""
-        above = self._tree.parent(self._position(entry_id))
-        return None if above == NOWHERE else self._tree.entries[above].id
+        return _id_at(self._tree, self._tree.parent(self._position(entry_id)))
 
     def common_ancestor(self, one: str | None, other: str | None) -> str | None:
         """The lowest entry that is above or at both; None: they share only the root."""
-        if one is None or other is None:
-            return None
-        found = self._tree.common_ancestor(self._position(one), self._position(other))
-        return None if found == NOWHERE else self._tree.entries[found].id
+        return _id_at(self._tree, self._tree.common_ancestor(self._position(one), self._position(other)))
 
     def subtree(self, entry_id: str | None) -> list[Entry]:
         """An entry and everything below it, parents first; everything for None."""
-        return list(self._tree.subtree(NOWHERE if entry_id is None else self._position(entry_id)))
+        return list(self._tree.subtree(self._position(entry_id)))
 
     def stats(self, entry_id: str | None = None) -> SubtreeStats:
         """Counts and cost of an entry and everything below it; of the whole session by default."""
-        return self._tree.stats(NOWHERE if entry_id is None else self._position(entry_id))
+        return self._tree.stats(self._position(entry_id))
 
     def navigation(self, entry_id: str) -> Destination:
         """Where the leaf goes when a person chooses this entry, and the text that returns to the editor."""
@@ -301,11 +297,11 @@ class SessionLog:
 
     def move_leaf(self, entry_id: str | None) -> None:
         """Goes to an entry, or before all of them; recorded, so that resuming returns there."""
-        position = NOWHERE if entry_id is None else self._position(entry_id)
+        position = self._position(entry_id)
         if position == self._leaf:
             return
         if self._keeping.has_file:
-            target = None if entry_id is None else self._tree.entries[position].id
+            target = _id_at(self._tree, position)
             self._append(CustomEntry(parent_id=None, custom_type=LEAF_TYPE, data={"entryId": target}), target)
         self._leaf = position
 
@@ -330,8 +326,9 @@ class SessionLog:
 
     # Inside
 
-    def _position(self, entry_id: str) -> int:
-        position = self._tree.position(entry_id)
+    def _position(self, entry_id: str | None) -> int:
+        """None: above every root."""
+        position = NOWHERE if entry_id is None else self._tree.position(entry_id)
         if position is None:
             raise SessionError(self.path, f"has no entry {entry_id!r}", "Choose one from /tree.")
         return position
@@ -358,6 +355,10 @@ class SessionLog:
     def _lines(self) -> Iterator[bytes]:
         for value in (self.header, *self._tree.entries):
             yield from encode_line(value)
+
+
+def _id_at(tree: Tree, position: int) -> str | None:
+    return None if position == NOWHERE else tree.entries[position].id
 
 
 def _placed(entry: Entry, parent_id: str | None, tree: Tree) -> Entry:

@@ -46,10 +46,9 @@ def test_without_anyone_to_ask_the_answer_is_no(risky: Paths):
     assert decide(risky, can_ask=True).needs_answer
 
 
-def test_flag_counts_before_extension_before_saved_before_setting(risky: Paths):
+def test_flag_counts_before_saved_before_setting(risky: Paths):
     remember(risky, question_for(risky), is_trusted=True)
-    assert decide(risky, flag=False, extension_answer="yes").reason == "flag"
-    assert not decide(risky, extension_answer="no", default="always").is_trusted
+    assert decide(risky, flag=False).reason == "flag"
     assert decide(risky, default="never").reason == "saved"
     forget(risky, risky.cwd)
     assert decide(risky, default="always").reason == "setting"

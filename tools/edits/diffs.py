@@ -5,7 +5,7 @@ Works from the changed spans, so that the cost is that of the change and not of 
 
 import difflib
 from collections.abc import Sequence
-from typing import Final
+from typing import AnyStr, Final
 
 import msgspec
 
@@ -87,12 +87,13 @@ def compared_regions(old: str, new: str) -> list[Region]:
 
 
 def _whole_span(old: str, new: str) -> tuple[int, int, str]:
-    head = _common_head(old, new)
+    head = common_head(old, new)
     tail = _common_tail(old, new, head)
     return head, len(old) - tail, new[head : len(new) - tail]
 
 
-def _common_head(old: str, new: str) -> int:
+def common_head(old: AnyStr, new: AnyStr) -> int:
+    """How much both begin with."""
     low, high = 0, min(len(old), len(new))
     while low < high:
         middle = (low + high + 1) // 2

@@ -5,7 +5,7 @@ from typing import Any, assert_never
 
 import msgspec
 
-from app.providers.adapters.common import answer_limit, compat, count, cut_off
+from app.providers.adapters.common import answer_limit, compat, count, cut_off, user_parts
 from app.providers.blocks import Blocks, OpenCall, OpenText
 from app.providers.contract import AssistantStream, StreamOptions
 from app.providers.errors import error_in_stream
@@ -49,7 +49,7 @@ def payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> 
         "messages": messages(prepared, model, cache),
     }
     if prepared.system:
-        body["system"] = [_cached({"type": "text", "text": prepared.system}, cache)]
+        body["system"] = [_cached(_text(prepared.system), cache)]
     if prepared.tools:
         tools = [_tool(tool, switches) for tool in prepared.tools]
         if switches.get("supportsCacheControlOnTools", True):
@@ -153,19 +153,16 @@ def _tool(tool: Any, switches: Any) -> dict[str, Any]:
 
 
 def _user_blocks(content: str | tuple[UserContent, ...]) -> list[dict[str, Any]]:
-    out: list[dict[str, Any]] = []
-    for block in (Text(text=content),) if isinstance(content, str) else content:
-        match block:
-            case Text():
-                out.append({"type": "text", "text": block.text})
-            case Image():
-                source = {"type": "base64", "media_type": block.mime_type, "data": block.data}
-                out.append({"type": "image", "source": source})
-            case UnknownContent():
-                pass
-            case _:
-                assert_never(block)
-    return out
+    return user_parts(content, _text, _image)
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _image(block: Image) -> dict[str, Any]:
+    source = {"type": "base64", "media_type": block.mime_type, "data": block.data}
+    return {"type": "image", "source": source}
 
 
 def _assistant_blocks(message: AssistantMessage, model: Model) -> list[dict[str, Any]]:
@@ -173,7 +170,7 @@ def _assistant_blocks(message: AssistantMessage, model: Model) -> list[dict[str,
     for block in message.content:
         match block:
             case Text():
-                out.append({"type": "text", "text": block.text})
+                out.append(_text(block.text))
             case Thinking() if block.redacted and block.thinking_signature:
                 out.append({"type": "redacted_thinking", "data": block.thinking_signature})
             case Thinking() if block.thinking_signature or compat(model).get("allowEmptySignature"):

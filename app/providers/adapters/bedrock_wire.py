@@ -1,11 +1,10 @@
 """Amazon Bedrock's Converse format: the conversation as its JSON, and its events as blocks. Pure; no network here."""
 
 import base64
-from collections.abc import Sequence
 from typing import Any, assert_never
 
 from app.providers.adapters.anthropic_wire import is_adaptive
-from app.providers.adapters.common import answer_limit, compat, count, cut_off
+from app.providers.adapters.common import alternating, answer_limit, compat, count, cut_off, user_parts
 from app.providers.blocks import Blocks, OpenCall, OpenText
 from app.providers.contract import AssistantStream, StreamOptions
 from app.providers.errors import ProviderError
@@ -62,33 +61,23 @@ def payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> 
 
 
 def messages(prepared: PreparedRequest, is_cached: bool) -> list[dict[str, Any]] | Pieces:
-    out = spelled(prepared, [], lambda messages, _: _spelled(messages))
+    out = spelled(prepared, [], lambda messages, _: alternating(map(_side, messages), "content"))
     tail = out.tail if isinstance(out, Pieces) else out
     if is_cached and tail and tail[-1]["role"] == "user":
         tail[-1]["content"].append(_CACHE_POINT)
     return out
 
 
-def _spelled(messages: Sequence[Sent]) -> list[dict[str, Any]]:
-    """The sides must alternate: neighbours of one side become one message."""
-    out: list[dict[str, Any]] = []
-    for message in messages:
-        match message:
-            case UserMessage():
-                role, content = "user", _user_blocks(message.content)
-            case AssistantMessage():
-                role, content = "assistant", _assistant_blocks(message)
-            case ToolResultMessage():
-                role, content = "user", [_result(message)]
-            case _:
-                assert_never(message)
-        if not content:
-            continue
-        if out and out[-1]["role"] == role:
-            out[-1]["content"].extend(content)
-        else:
-            out.append({"role": role, "content": content})
-    return out
+def _side(message: Sent) -> tuple[str, list[dict[str, Any]]]:
+    match message:
+        case UserMessage():
+            return "user", _user_blocks(message.content)
+        case AssistantMessage():
+            return "assistant", _assistant_blocks(message)
+        case ToolResultMessage():
+            return "user", [_result(message)]
+        case _:
+            assert_never(message)
 
 
 def _tools(prepared: PreparedRequest, options: StreamOptions, is_cached: bool) -> dict[str, Any]:
@@ -121,19 +110,12 @@ def _thinking(model: Model, options: StreamOptions, limit: int) -> dict[str, Any
 
 
 def _user_blocks(content: str | tuple[UserContent, ...]) -> list[dict[str, Any]]:
-    out: list[dict[str, Any]] = []
-    for block in (Text(text=content),) if isinstance(content, str) else content:
-        match block:
-            case Text():
-                out.append({"text": block.text})
-            case Image():
-                kind = block.mime_type.rpartition("/")[2].replace("jpg", "jpeg")
-                out.append({"image": {"format": kind, "source": {"bytes": block.data}}})
-            case UnknownContent():
-                pass
-            case _:
-                assert_never(block)
-    return out
+    return user_parts(content, lambda text: {"text": text}, _image)
+
+
+def _image(block: Image) -> dict[str, Any]:
+    kind = block.mime_type.rpartition("/")[2].replace("jpg", "jpeg")
+    return {"image": {"format": kind, "source": {"bytes": block.data}}}
 
 
 def _assistant_blocks(message: AssistantMessage) -> list[dict[str, Any]]:

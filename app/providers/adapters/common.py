@@ -1,12 +1,14 @@
-"""What several wire formats share: answer limits, cache and session headers, GitHub Copilot's request headers."""
+"""What several wire formats share: the spelling of a person's parts, answer limits, cache and session headers, GitHub
+Copilot's request headers."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, assert_never
 
 from app.providers.contract import StreamOptions
 from app.providers.errors import ProviderError
 from app.providers.transform import PreparedRequest
 from app.values.codec import encode_json
+from app.values.content import Image, Text, UnknownContent, UserContent
 from app.values.models import Model
 from app.version import VERSION
 from tools.patterns import late
@@ -95,6 +97,39 @@ def address(model: Model, options: StreamOptions, default: str) -> str:
             raise ProviderError(f"{model.provider} needs the setting {name}: set it in the environment.")
         base = base.replace(f"{{{name}}}", value)
     return base
+
+
+def user_parts(
+    content: str | tuple[UserContent, ...],
+    text: Callable[[str], dict[str, Any]],
+    image: Callable[[Image], dict[str, Any]],
+) -> list[dict[str, Any]]:
+    """What a person said, or a tool brought, in the words that a format has for texts and images."""
+    parts: list[dict[str, Any]] = []
+    for block in (Text(text=content),) if isinstance(content, str) else content:
+        match block:
+            case Text():
+                parts.append(text(block.text))
+            case Image():
+                parts.append(image(block))
+            case UnknownContent():
+                pass
+            case _:
+                assert_never(block)
+    return parts
+
+
+def alternating(sides: Iterable[tuple[str, list[dict[str, Any]]]], field: str) -> list[dict[str, Any]]:
+    """Messages whose sides alternate, as some formats want it: neighbours of one side become one message."""
+    out: list[dict[str, Any]] = []
+    for role, parts in sides:
+        if not parts:
+            continue
+        if out and out[-1]["role"] == role:
+            out[-1][field].extend(parts)
+        else:
+            out.append({"role": role, field: parts})
+    return out
 
 
 def cut_off(detail: str) -> ProviderError:

@@ -5,14 +5,14 @@ from typing import Any, assert_never
 
 import msgspec
 
-from app.providers.adapters.common import answer_limit, clamped_cache_key
+from app.providers.adapters.common import answer_limit, clamped_cache_key, user_parts
 from app.providers.adapters.completions_compat import Switches, family
 from app.providers.contract import StreamOptions
 from app.providers.kept import Pieces
 from app.providers.projection import Sent
 from app.providers.thinking import budget_for, clamp_level, provider_word
 from app.providers.transform import PreparedRequest, spelled
-from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, UserContent
+from app.values.content import Image, Text, Thinking, ToolCall, UserContent
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
 from app.values.models import Model, ThinkingLevel
 
@@ -104,18 +104,7 @@ def _parts(content: str | tuple[UserContent, ...]) -> str | list[dict[str, Any]]
     texts = [block for block in content if isinstance(block, Text)]
     if len(texts) == len(content) == 1:
         return texts[0].text
-    parts: list[dict[str, Any]] = []
-    for block in content:
-        match block:
-            case Text():
-                parts.append({"type": "text", "text": block.text})
-            case Image():
-                parts.append(_image(block))
-            case UnknownContent():
-                pass
-            case _:
-                assert_never(block)
-    return parts
+    return user_parts(content, lambda text: {"type": "text", "text": text}, _image)
 
 
 def _image(block: Image) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any, assert_never
 
 import msgspec
 
-from app.providers.adapters.common import answer_limit, count, cut_off
+from app.providers.adapters.common import alternating, answer_limit, count, cut_off, user_parts
 from app.providers.blocks import Blocks, OpenText
 from app.providers.contract import AssistantStream, StreamOptions
 from app.providers.errors import error_in_stream
@@ -53,25 +53,19 @@ def contents(prepared: PreparedRequest, model: Model) -> list[dict[str, Any]] | 
 
 
 def _spelled(messages: Sequence[Sent], model: Model) -> list[dict[str, Any]]:
-    """Neighbours of one side become one content, as the format wants the sides to alternate."""
-    out: list[dict[str, Any]] = []
-    for message in messages:
-        match message:
-            case UserMessage():
-                role, parts = "user", _user_parts(message.content)
-            case AssistantMessage():
-                role, parts = "model", _model_parts(message, model)
-            case ToolResultMessage():
-                role, parts = "user", _result_parts(message)
-            case _:
-                assert_never(message)
-        if not parts:
-            continue
-        if out and out[-1]["role"] == role:
-            out[-1]["parts"].extend(parts)
-        else:
-            out.append({"role": role, "parts": parts})
-    return out
+    return alternating((_side(message, model) for message in messages), "parts")
+
+
+def _side(message: Sent, model: Model) -> tuple[str, list[dict[str, Any]]]:
+    match message:
+        case UserMessage():
+            return "user", _user_parts(message.content)
+        case AssistantMessage():
+            return "model", _model_parts(message, model)
+        case ToolResultMessage():
+            return "user", _result_parts(message)
+        case _:
+            assert_never(message)
 
 
 def generation(model: Model) -> int:
@@ -96,18 +90,11 @@ def _thinking(model: Model, options: StreamOptions) -> dict[str, Any] | None:
 
 
 def _user_parts(content: str | tuple[UserContent, ...]) -> list[dict[str, Any]]:
-    parts: list[dict[str, Any]] = []
-    for block in (Text(text=content),) if isinstance(content, str) else content:
-        match block:
-            case Text():
-                parts.append({"text": block.text})
-            case Image():
-                parts.append({"inlineData": {"mimeType": block.mime_type, "data": block.data}})
-            case UnknownContent():
-                pass
-            case _:
-                assert_never(block)
-    return parts
+    return user_parts(content, lambda text: {"text": text}, _image)
+
+
+def _image(block: Image) -> dict[str, Any]:
+    return {"inlineData": {"mimeType": block.mime_type, "data": block.data}}
 
 
 def _model_parts(message: AssistantMessage, model: Model) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from typing import Any, assert_never
 
 import msgspec
 
-from app.providers.adapters.common import answer_limit, clamped_cache_key, compat
+from app.providers.adapters.common import answer_limit, clamped_cache_key, compat, user_parts
 from app.providers.contract import StreamOptions
 from app.providers.kept import Pieces
 from app.providers.projection import Sent
@@ -91,19 +91,12 @@ def _spelled(messages: Sequence[Sent], start: int, model: Model) -> list[dict[st
 
 
 def _input(content: str | tuple[UserContent, ...]) -> list[dict[str, Any]]:
-    out: list[dict[str, Any]] = []
-    for block in (Text(text=content),) if isinstance(content, str) else content:
-        match block:
-            case Text():
-                out.append({"type": "input_text", "text": block.text})
-            case Image():
-                url = f"data:{block.mime_type};base64,{block.data}"
-                out.append({"type": "input_image", "detail": "auto", "image_url": url})
-            case UnknownContent():
-                pass
-            case _:
-                assert_never(block)
-    return out
+    return user_parts(content, lambda text: {"type": "input_text", "text": text}, _image)
+
+
+def _image(block: Image) -> dict[str, Any]:
+    url = f"data:{block.mime_type};base64,{block.data}"
+    return {"type": "input_image", "detail": "auto", "image_url": url}
 
 
 def _result(content: tuple[UserContent, ...]) -> str | list[dict[str, Any]]:

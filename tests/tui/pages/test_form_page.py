@@ -26,7 +26,7 @@ def question(**params: Any) -> QuestionAsked:
 
 def page_of(person: Person, opened: list[str] | None = None) -> FormPage:
     opens = opened if opened is not None else []
-    return FormPage(person.ask, lambda text: None, clock=person.clock, open_url=opens.append)
+    return FormPage(person.ask, lambda text: None, clock=person.clock, show_page=opens.append)
 
 
 async def armed(person: Person) -> None:

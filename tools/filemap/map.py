@@ -63,15 +63,11 @@ def _is_worth_keeping(made: FileMap) -> bool:
     return not {CHANGED, _TIME_IS_OVER, CUT_SHORT}.intersection(made.notes)
 
 
-async def map_file_async(
-    path: Path, *, deadline_seconds: float = 2.0, cache: MapCache | None = None
-) -> FileMap:
+async def map_file_async(path: Path) -> FileMap:
     """`map_file` in a thread. Cancelling the caller stops the work."""
     stop = threading.Event()
     try:
-        return await asyncio.to_thread(
-            map_file, path, deadline_seconds=deadline_seconds, cancel=stop, cache=cache
-        )
+        return await asyncio.to_thread(map_file, path, cancel=stop)
     finally:
         stop.set()
 

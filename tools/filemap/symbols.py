@@ -70,13 +70,12 @@ def find_symbol(file_map: FileMap, name: str) -> list[Symbol]:
 
 
 def _named(file_map: FileMap, name: str) -> list[Symbol]:
-    wanted = _parts(name)
+    whole, wanted = name.strip(), _parts(name)
     if not wanted:
         return []
-    by_case = _matching(file_map, name.strip(), wanted)
-    if by_case:
-        return by_case
-    return _matching(file_map, name.strip().casefold(), [part.casefold() for part in wanted], fold=True)
+    return _matching(file_map, whole, wanted) or _matching(
+        file_map, whole.casefold(), [part.casefold() for part in wanted], fold=True
+    )
 
 
 def _matching(file_map: FileMap, whole: str, wanted: list[str], *, fold: bool = False) -> list[Symbol]:
@@ -84,16 +83,12 @@ def _matching(file_map: FileMap, whole: str, wanted: list[str], *, fold: bool = 
         return text.casefold() if fold else text
 
     exact = [symbol for symbol in file_map.symbols if plain(symbol.name) == whole]
-    if exact:
-        return exact
-    found: list[Symbol] = []
-    for symbol in file_map.symbols:
-        if wanted[-1] not in plain(symbol.name):
-            continue
-        path = [plain(part) for part in _path_parts(file_map, symbol)]
-        if _is_in_order(wanted, path):
-            found.append(symbol)
-    return found
+    return exact or [
+        symbol
+        for symbol in file_map.symbols
+        if wanted[-1] in plain(symbol.name)
+        and _is_in_order(wanted, [plain(part) for part in _path_parts(file_map, symbol)])
+    ]
 
 
 def whole_name(file_map: FileMap, symbol: Symbol) -> str:

@@ -130,7 +130,7 @@ class Chips:
 
 def strip_chips(text: str) -> str:
     """Foreign text without the characters that stand for chips."""
-    if text.isascii() or not any(is_chip(char) for char in text):
+    if text.isascii():
         return text
     return "".join(char for char in text if not is_chip(char))
 

@@ -30,11 +30,7 @@ def clean(text: str) -> str:
     """The text as one may type it. Tabs stay: they matter in what is pasted."""
     if "\x1b" in text:
         text = _SEQUENCES.sub("", text)
-    if _BREAKS.search(text):
-        text = _BREAKS.sub("\n", text)
-    if _CONTROLS.search(text):
-        text = _CONTROLS.sub("", text)
-    return strip_chips(text)
+    return strip_chips(_CONTROLS.sub("", _BREAKS.sub("\n", text)))
 
 
 async def clean_in_pieces(text: str, piece: int = 100_000) -> str:
@@ -52,9 +48,9 @@ async def clean_in_pieces(text: str, piece: int = 100_000) -> str:
     return "".join(cleaned)
 
 
-def is_long(text: str, *, lines: int = CHIP_LINES, chars: int = CHIP_CHARS) -> bool:
+def is_long(text: str, *, lines: int = CHIP_LINES) -> bool:
     """Whether a paste is shown as a chip."""
-    return len(text) > chars or text.count("\n") >= lines
+    return len(text) > CHIP_CHARS or text.count("\n") >= lines
 
 
 def dropped_images(text: str) -> tuple[Path, ...]:

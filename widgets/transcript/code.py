@@ -16,7 +16,7 @@ WINDOW_FROM = 12_000
 class CodeLeaf(Leaf):
     """Code that may still be growing."""
 
-    __slots__ = ("_checkpoint", "_coloured", "_final", "_window_runs", "_windows", "is_open", "language")
+    __slots__ = ("_checkpoint", "_coloured", "_final", "_windows", "is_open", "language")
 
     def __init__(
         self,
@@ -37,8 +37,7 @@ class CodeLeaf(Leaf):
         """Length of the text that `runs` are for."""
         self._final: list[Run] = []
         self._checkpoint = Checkpoint(0)
-        self._windows: list[int] = []
-        self._window_runs: dict[int, list[Run]] = {}
+        self._windows: ColouredWindows | None = None
 
     def extend(self, text: str) -> None:
         """More code. Rows above the last two lines keep what was painted."""
@@ -63,7 +62,9 @@ class CodeLeaf(Leaf):
     def runs_for(self, start: int, end: int) -> list[Run]:
         del end
         if not self.is_open and len(self.plain) > WINDOW_FROM:
-            return self._window_at(start)
+            if self._windows is None or self._windows.plain is not self.plain:
+                self._windows = ColouredWindows(self.plain, self.language)
+            return self._windows.at(start)
         if self._coloured != len(self.plain):
             self._colour()
         return self.runs
@@ -84,24 +85,21 @@ class CodeLeaf(Leaf):
         self.runs = self._final + live
         self._final = self._final + live[:final] if final else self._final
 
-    def _window_at(self, start: int) -> list[Run]:
-        if not self._windows or self._windows[-1] != len(self.plain):
-            self._windows = windows(self.plain)
-            self._window_runs = {}
-        index = max(0, min(len(self._windows) - 2, bisect_right(self._windows, start) - 1))
-        runs = self._window_runs.get(index)
-        if runs is None:
-            first, last = self._windows[index : index + 2]
-            runs = self._window_runs[index] = highlight(self.plain[first:last], self.language, first)
-        return runs
 
+class ColouredWindows:
+    """The colours of a text that is large and complete: so many lines at a time, when one of them is painted."""
 
-def windows(plain: str) -> list[int]:
-    """Where each window of lines starts, and the end of the text."""
-    starts = [0]
-    for count, match in enumerate(re.finditer("\n", plain), 1):
-        if count % WINDOW_LINES == 0:
-            starts.append(match.end())
-    if starts[-1] != len(plain):
-        starts.append(len(plain))
-    return starts if len(starts) > 1 else [0, len(plain)]
+    def __init__(self, plain: str, language: str) -> None:
+        self.plain = plain
+        self._language = language
+        line_ends = [match.end() for match in re.finditer("\n", plain)]
+        self._starts = [0, *line_ends[WINDOW_LINES - 1 :: WINDOW_LINES], len(plain)]
+        self._runs: dict[int, list[Run]] = {}
+
+    def at(self, start: int) -> list[Run]:
+        """Of the lines around a place, and of those alone."""
+        index = min(len(self._starts) - 1, bisect_right(self._starts, start)) - 1
+        if index not in self._runs:
+            first, last = self._starts[index : index + 2]
+            self._runs[index] = highlight(self.plain[first:last], self._language, first)
+        return self._runs[index]

@@ -89,10 +89,7 @@ class Column:
         """Costs what these cost, however many there are already."""
         self._sizes = None
         self.changes += 1
-        above = None
-        for item in items:
-            item.follows(above, self.expansion)
-            above = above if item.is_empty else item
+        _line_up(items, self.expansion)
         width = max(1, self.width)
         self.heights.put_before([item.estimate(width, self.expansion) for item in items])
         self.items[:0] = items
@@ -139,10 +136,8 @@ class Column:
         self._sizes = None
         width, expansion = max(1, self.width), self.expansion
         heights = []
-        above = None
+        _line_up(self.items, expansion)
         for item in self.items:
-            item.follows(above, expansion)
-            above = above if item.is_empty else item
             if item.live is not None:
                 heights.append(item.measure(width, expansion) if self.width > 0 else 0)
             else:
@@ -317,3 +312,11 @@ def prompts_in(column: Column, y: int, height: int) -> tuple[str, ...]:
     return tuple(
         block.text for index, block in said if isinstance(block, UserBlock) and first_row(column, index) >= y
     )
+
+
+def _line_up(items: list[Item], expansion: Expansion) -> None:
+    """Each follows the one above that shows anything."""
+    above = None
+    for item in items:
+        item.follows(above, expansion)
+        above = above if item.is_empty else item

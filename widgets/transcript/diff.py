@@ -8,8 +8,7 @@ from itertools import pairwise
 from operator import attrgetter
 
 from tools.diff_lines import changed_words, read
-from widgets.transcript.code import windows
-from widgets.transcript.highlight import highlight
+from widgets.transcript.code import ColouredWindows
 from widgets.transcript.leaf import Leaf, Piece, Run
 from widgets.transcript.text import cells, wrap
 
@@ -21,7 +20,6 @@ class DiffLeaf(Leaf):
         "_drawn",
         "_is_split",
         "_numbers",
-        "_window_runs",
         "_windows",
         "_word_spans",
         "_wraps",
@@ -39,8 +37,7 @@ class DiffLeaf(Leaf):
         """For each row: line on the left (or the only one), its wrapped row, line on the right, its wrapped row."""
         self._wraps: dict[int, list[tuple[int, int]]] = {}
         self._word_spans: dict[int, list[tuple[int, int]]] = {}
-        self._windows = windows(plain)
-        self._window_runs: dict[int, list[Run]] = {}
+        self._windows = ColouredWindows(plain, language)
 
     def _lay_out(self, width: int) -> list[tuple[int, int]]:
         self._is_split = width >= SIDE_BY_SIDE_FROM and any(line.kind == "-" for line in self.lines)
@@ -129,20 +126,10 @@ class DiffLeaf(Leaf):
             return [(start, end, "dim")]
         runs = [
             (max(a, start), min(b, end), key)
-            for a, b, key in self._syntax(start, end)
+            for a, b, key in self._windows.at(start)
             if b > start and a < end
         ]
         return _coloured(start, end, runs, self._words(line), kind)
-
-    def _syntax(self, start: int, end: int) -> list[Run]:
-        out: list[Run] = []
-        for index in range(len(self._windows) - 1):
-            first, last = self._windows[index : index + 2]
-            if first < end and last > start:
-                if index not in self._window_runs:
-                    self._window_runs[index] = highlight(self.plain[first:last], self.language, first)
-                out.extend(self._window_runs[index])
-        return out
 
     def _words(self, index: int) -> list[tuple[int, int]]:
         line = self.lines[index]

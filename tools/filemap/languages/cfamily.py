@@ -68,8 +68,7 @@ def _reference(node: Node) -> Node | None:
 
 
 def _function(node: Node, place: NodePlace) -> list[Named] | None:
-    declarator = node.child_by_field_name("declarator")
-    name = declared(declarator)
+    name = declared(node.child_by_field_name("declarator"))
     if name is None:
         return None
     if name.type == "operator_cast":
@@ -86,18 +85,11 @@ def _declared_names(node: Node, place: NodePlace, variable: str) -> list[Named] 
     found: list[Named] = []
     for declarator in node.children_by_field_name("declarator"):
         name = declared(declarator)
-        if name is None:
-            continue
-        kind = "function" if _is_function(declarator) else variable
-        if name.type == "operator_cast":
+        if name is not None and name.type == "operator_cast":
             found.append(Named(place.text(name).split("(")[0].strip(), "function"))
-        else:
-            found.append(Named(name, kind))
+        elif name is not None:
+            found.append(Named(name, "function" if _is_function(declarator) else variable))
     return found or None
-
-
-def _field(node: Node, place: NodePlace) -> list[Named] | None:
-    return _declared_names(node, place, "field")
 
 
 def _declaration(node: Node, place: NodePlace) -> list[Named] | None:
@@ -113,13 +105,9 @@ def _with_body(node: Node, place: NodePlace) -> list[Named] | None:
     return [Named(name)]
 
 
-def _typedef(node: Node, place: NodePlace) -> list[Named] | None:
-    found: list[Named] = []
-    for declarator in node.children_by_field_name("declarator"):
-        name = declared(declarator)
-        if name is not None:
-            found.append(Named(name))
-    return found or None
+def _typedef(node: Node, place: NodePlace) -> list[Node] | None:
+    declarators = node.children_by_field_name("declarator")
+    return [name for each in declarators if (name := declared(each)) is not None] or None
 
 
 def c_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
@@ -174,7 +162,7 @@ _C_RULES = {
     "union_specifier": NodeRule("union", _with_body),
     "enum_specifier": NodeRule("enum", _with_body),
     "enumerator": NodeRule("enum member", is_leaf=True),
-    "field_declaration": NodeRule("field", _field),
+    "field_declaration": NodeRule("field", lambda node, place: _declared_names(node, place, "field")),
     "type_definition": NodeRule("type", _typedef),
     "preproc_def": NodeRule("macro", is_leaf=True, body="value"),
     "preproc_function_def": NodeRule("macro", is_leaf=True, body="value"),

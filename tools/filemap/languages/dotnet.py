@@ -22,16 +22,12 @@ from tools.filemap.wording import doc_line
 
 
 def _fields(node: Node, place: NodePlace) -> list[Node] | None:
-    found: list[Node] = []
-    for part in node.named_children:
-        if part.type != "variable_declaration":
-            continue
-        for declarator in part.named_children:
-            if declarator.type == "variable_declarator":
-                name = declarator.child_by_field_name("name") or first_child(declarator)
-                if name is not None:
-                    found.append(name)
-    return found or None
+    parts = [part for part in node.named_children if part.type == "variable_declaration"]
+    declarators = (
+        each for part in parts for each in part.named_children if each.type == "variable_declarator"
+    )
+    names = (each.child_by_field_name("name") or first_child(each) for each in declarators)
+    return [name for name in names if name is not None] or None
 
 
 def _operator(field: str) -> NameRule:

@@ -179,22 +179,15 @@ def _elixir_call(node: Node, place: NodePlace) -> list[Named] | None:
     if first is None:
         return None
     if kind == "implementation" and arguments is not None:
-        return [Named(_implementation(arguments, place), kind)]
+        said = place.text(arguments).strip("()").replace(", for:", " for").split()
+        return [Named(" ".join(said), kind)]
     if kind in ("module", "protocol"):
         return [Named(first, kind, place.text(first))]
     if kind == "test":
         label = place.text(first).strip('"')
         return [Named(f"{word} {label}", kind, f"{word} {label}")]
-    head = _elixir_head(first, place)
+    head = " ".join(place.text(first).split())[:160]
     return [Named(_elixir_name(first, place), kind, head)] if head else None
-
-
-def _implementation(arguments: Node, place: NodePlace) -> str:
-    return " ".join(place.text(arguments).strip("()").replace(", for:", " for").split())
-
-
-def _elixir_head(node: Node, place: NodePlace) -> str:
-    return " ".join(place.text(node).split())[:160]
 
 
 def _elixir_name(node: Node, place: NodePlace) -> Node | str:
@@ -273,12 +266,10 @@ def _erlang_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol
 
 
 def _erlang_exports(source: bytes) -> set[str]:
-    found: set[str] = set()
-    for match in re.finditer(rb"^-export\(\[([^\]]*)\]", source, re.M):
-        found.update(
-            part.split("/")[0].strip() for part in match.group(1).decode("utf-8", "replace").split(",")
-        )
-    return found
+    lists = re.findall(rb"^-export\(\[([^\]]*)\]", source, re.M)
+    return {
+        part.split("/")[0].strip() for each in lists for part in each.decode("utf-8", "replace").split(",")
+    }
 
 
 ERLANG = Language(

@@ -24,7 +24,10 @@ from tools.filemap.languages.missed import missed_functions
 _PAIR = re.compile(r"(\w+)\s*=>")
 _ATTRIBUTES = words("attr_accessor attr_reader attr_writer cattr_accessor mattr_accessor class_attribute")
 _RUBY_TESTS = words("describe context it namespace task feature scenario test")
-_RUBY_LISTS = words("has_many has_one belongs_to has_and_belongs_to_many scope")
+_RUBY_DEFINERS = {
+    "define_method": "method", "delegate": "method", "alias_method": "alias", "has_many": "property",
+    "has_one": "property", "belongs_to": "property", "has_and_belongs_to_many": "property", "scope": "property",
+}  # fmt: skip
 
 
 def _ruby_call(node: Node, place: NodePlace) -> list[Named] | None:
@@ -44,13 +47,8 @@ def _ruby_call(node: Node, place: NodePlace) -> list[Named] | None:
     first = first_child(arguments)
     if first is None:
         return None
-    if word in ("define_method", "alias_method", "delegate"):
-        kind = "alias" if word == "alias_method" else "method"
-        return [Named(place.text(first).lstrip(":"), kind, f"{word} {place.text(first)}")]
-    if word in _RUBY_LISTS:
-        return [Named(place.text(first).lstrip(":"), "property", f"{word} {place.text(first)}")]
-    if word in ("private", "public", "protected", "module_function", "private_class_method"):
-        return None
+    if word in _RUBY_DEFINERS:
+        return [Named(place.text(first).lstrip(":"), _RUBY_DEFINERS[word], f"{word} {place.text(first)}")]
     return _ruby_test(node, place, word, arguments)
 
 

@@ -13,9 +13,11 @@ _LONGEST_TITLE = 64
 _LINES_OF_A_CELL = 40
 """A cell with more lines was opened by a quote that is only a mark, such as for inches."""
 _MAX_COLUMNS = 500
-_NUMBER = re.compile(r"[-+]?\d{1,18}$")
+_INTEGER = re.compile(r"[-+]?\d{1,18}$")
 _DECIMAL = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?$")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d.*)?$|\d\d?[/.]\d\d?[/.]\d{2,4}$")
+_BOOLEAN = re.compile(r"(?:true|false|yes|no)\Z", re.I)
+_TYPES = {"integer": _INTEGER, "number": _DECIMAL, "date": _DATE, "boolean": _BOOLEAN}
 
 
 def _csv_type(values: list[str]) -> str:
@@ -23,15 +25,7 @@ def _csv_type(values: list[str]) -> str:
     present = [value.strip() for value in values if value.strip()]
     if not present:
         return "empty"
-    if all(_NUMBER.match(value) for value in present):
-        return "integer"
-    if all(_DECIMAL.match(value) for value in present):
-        return "number"
-    if all(_DATE.match(value) for value in present):
-        return "date"
-    if all(value.lower() in ("true", "false", "yes", "no") for value in present):
-        return "boolean"
-    return "text"
+    return next((kind for kind, form in _TYPES.items() if all(map(form.match, present))), "text")
 
 
 def _scan_table(source: bytes, watch: Deadline, delimiter: str) -> Scanned:

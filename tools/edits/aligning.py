@@ -21,15 +21,21 @@ class KeptRun(NamedTuple):
     length: int
 
 
-def runs(old: Sequence[str], new: Sequence[str]) -> list[KeptRun]:
-    """In order; each as long as it goes."""
-    head = 0
+def equal_ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
+    """How many lines both have at their beginning, and at their end; none is counted twice."""
     most = min(len(old), len(new))
+    head = 0
     while head < most and old[head] == new[head]:
         head += 1
     tail = 0
     while tail < most - head and old[-1 - tail] == new[-1 - tail]:
         tail += 1
+    return head, tail
+
+
+def runs(old: Sequence[str], new: Sequence[str]) -> list[KeptRun]:
+    """In order; each as long as it goes."""
+    head, tail = equal_ends(old, new)
     found = [KeptRun(0, 0, head)] if head else []
     old_end, new_end = len(old) - tail, len(new) - tail
     if max(old_end - head, new_end - head) <= MOST_LINES:
@@ -78,12 +84,7 @@ def _single(old: Sequence[str], new: Sequence[str], a: int, b: int, c: int, d: i
 
 def _compared(old: Sequence[str], new: Sequence[str], a: int, b: int, c: int, d: int) -> list[KeptRun]:
     if (b - a) * (d - c) > _COMPARED:
-        head = 0
-        while a + head < b and c + head < d and old[a + head] == new[c + head]:
-            head += 1
-        tail = 0
-        while tail < min(b - a, d - c) - head and old[b - 1 - tail] == new[d - 1 - tail]:
-            tail += 1
+        head, tail = equal_ends(old[a:b], new[c:d])
         ends = [KeptRun(a, c, head), KeptRun(b - tail, d - tail, tail)]
         return [run for run in ends if run.length]
     blocks = difflib.SequenceMatcher(None, old[a:b], new[c:d], autojunk=False).get_matching_blocks()

@@ -4,19 +4,20 @@ What was shown is the anchor, its name only names it: a file that has changed si
 the model saw, and a line is the same if it and its neighbours are in one run that stayed as it was. Pure.
 """
 
-from collections.abc import Sequence
-from typing import Final, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
 
 import msgspec
 
 from tools.base import ToolError
 from tools.edits.aligning import moved
-from tools.edits.anchors import IsKnown, LineAnchor, read_anchor, row, rows, tag_of, without_prefixes
+from tools.edits.anchors import IsKnown, LineAnchor, read_anchor, row, tag_of, without_prefixes
 from tools.edits.matching import Span
 from tools.edits.replacing import Placed
 from tools.edits.texts import Editable
 from tools.files.snapshots import Snapshot
 from tools.limits import clip_line
+from tools.results import Json
 from tools.text import one_line, visible
 
 Where = Literal["replace", "before", "after"]
@@ -33,6 +34,20 @@ class AnchoredEdit(msgspec.Struct, frozen=True, kw_only=True):
     last: str | None = None
     place: Where = "replace"
     lines: tuple[str, ...] = ()
+
+
+def anchored_edit(part: Mapping[str, Any]) -> AnchoredEdit | None:
+    """As it was sent; None: it is none."""
+    first, last, place = part.get("from"), part.get("to"), part.get("place")
+    lines: Json = part.get("lines")
+    if not isinstance(first, str) or not isinstance(lines, list):
+        return None
+    return AnchoredEdit(
+        first=first,
+        last=last if isinstance(last, str) else None,
+        place=place if place in ("before", "after") else "replace",
+        lines=tuple(map(str, lines)),
+    )
 
 
 class Stale(ToolError):
@@ -65,10 +80,7 @@ class _Anchored:
         self._target = target
         self._path = one_line(path)
         self._versions = versions
-        self._lines = target.text.split("\n")
-        if len(self._lines) > 1 and not self._lines[-1]:
-            self._lines.pop()
-        """Without the empty one behind the last line feed."""
+        self._lines = _without_end(target.text.split("\n"))
 
     def placed(self, edits: Sequence[AnchoredEdit]) -> Placed:
         known = IsKnown(version.lines for version in self._versions)
@@ -120,7 +132,6 @@ class _Anchored:
     # Where
 
     def _place(self, first: LineAnchor, last: LineAnchor, which: str) -> _Lines:
-        now = tuple(self._lines)
         for version in self._versions:
             lines = _without_end(version.lines)
             if not _fits(first, lines) or not _fits(last, lines):
@@ -128,9 +139,9 @@ class _Anchored:
             wanted = range(first.number, last.number + 1)
             if any(number not in version.shown for number in wanted):
                 continue
-            if lines == now:
+            if lines == self._lines:
                 return _Lines(first.number - 1, last.number - 1)
-            place = moved(lines, now, first.number - 1, last.number - 1)
+            place = moved(lines, self._lines, first.number - 1, last.number - 1)
             if place is not None:
                 return _Lines(place, place + last.number - first.number)
             break
@@ -148,7 +159,7 @@ class _Anchored:
             named = " and ".join(dict.fromkeys(wrong))
             what = f"{named} {'is' if first == last or len(wrong) == 1 else 'are'} not what is there now."
         numbers = self._rows_around(first.number, last.number)
-        shown = self._rows(numbers)
+        shown = _rows(self._lines, numbers)
         return Stale(
             f"{which}{what} Nothing was changed. These are the lines, with their anchors:\n{shown}", numbers
         )
@@ -160,14 +171,6 @@ class _Anchored:
         if len(wanted) <= _MOST_ROWS:
             return list(wanted)
         return [number for number in wanted if min(abs(number - first), abs(number - last)) <= _AROUND]
-
-    def _rows(self, numbers: Sequence[int]) -> str:
-        out: list[str] = []
-        for before, number in zip([0, *numbers], numbers, strict=False):
-            if before and number > before + 1:
-                out.append("...")
-            out.append(visible(clip_line(row(number, self._lines[number - 1]))[0]))
-        return "\n".join(out)
 
     def _refuse_glued(self, edit: AnchoredEdit, lines: list[str], place: _Lines, which: str) -> None:
         """A whole new text for one line is a range whose end was forgotten."""
@@ -209,8 +212,19 @@ def _span(start: int, end: int, new: str) -> Span:
     return Span(start=start, end=end, new_text=new, strategy="exact")
 
 
-def _without_end(lines: tuple[str, ...]) -> tuple[str, ...]:
-    return lines[:-1] if len(lines) > 1 and not lines[-1] else lines
+def _without_end(lines: Sequence[str]) -> list[str]:
+    """Without the empty one behind the last line feed."""
+    return list(lines[:-1] if len(lines) > 1 and not lines[-1] else lines)
+
+
+def _rows(lines: Sequence[str], numbers: Sequence[int]) -> str:
+    """These lines of a file, with dots for what is between them."""
+    out: list[str] = []
+    for before, number in zip([0, *numbers], numbers, strict=False):
+        if before and number > before + 1:
+            out.append("...")
+        out.append(visible(clip_line(row(number, lines[number - 1]))[0]))
+    return "\n".join(out)
 
 
 def _fits(anchor: LineAnchor, lines: Sequence[str]) -> bool:
@@ -238,9 +252,7 @@ def _blanks(line: str) -> int:
 
 def fresh_rows(text: str, spans: Sequence[tuple[int, int]], around: int = 2) -> tuple[str, tuple[int, ...]]:
     """Rows of a text around places in it (first and last line, from 1), and the numbers of the lines that they show."""
-    lines = text.split("\n")
-    if len(lines) > 1 and not lines[-1]:
-        lines.pop()
+    lines = _without_end(text.split("\n"))
     numbers = sorted(
         {
             number
@@ -250,9 +262,4 @@ def fresh_rows(text: str, spans: Sequence[tuple[int, int]], around: int = 2) -> 
     )
     if len(numbers) > _MOST_ROWS:
         numbers = numbers[: _MOST_ROWS // 2] + numbers[-_MOST_ROWS // 2 :]
-    out: list[str] = []
-    for before, number in zip([0, *numbers], numbers, strict=False):
-        if before and number > before + 1:
-            out.append("...")
-        out.append(visible(clip_line(rows([lines[number - 1]], number))[0]))
-    return "\n".join(out), tuple(numbers)
+    return _rows(lines, numbers), tuple(numbers)

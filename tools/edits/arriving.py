@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from tools.edits.anchored import AnchoredEdit, Stale, anchored
+from tools.edits.anchored import AnchoredEdit, Stale, anchored, anchored_edit
 from tools.edits.arriving_file import ArrivingDiff, ArrivingFile, NoSuchFile, Sight
 from tools.edits.arriving_patch import ArrivingPatch
 from tools.edits.card import file_told
@@ -234,20 +234,6 @@ class ArrivingEdit:
 
 def _as_it_is(raw: dict[str, Any]) -> dict[str, Any]:
     return raw
-
-
-def anchored_edit(part: Mapping[str, Any]) -> AnchoredEdit | None:
-    """As it was sent; None: it is none."""
-    first, last, place = part.get("from"), part.get("to"), part.get("place")
-    lines: Json = part.get("lines")
-    if not isinstance(first, str) or not isinstance(lines, list):
-        return None
-    return AnchoredEdit(
-        first=first,
-        last=last if isinstance(last, str) else None,
-        place=place if place in ("before", "after") else "replace",
-        lines=tuple(map(str, lines)),
-    )
 
 
 def details_of(diffs: Sequence[ArrivingDiff]) -> dict[str, Any]:

@@ -88,7 +88,7 @@ class ArrivingFile:
     def __init__(self, path: str, sight: Sight) -> None:
         self.path = sight.path or path
         self.sight = sight
-        self._seen = (
+        self.seen = (
             ArrivingTarget(sight.text, sight.shown, sight.versions) if sight.text is not None else None
         )
         self._new: ArrivingTarget | None = None
@@ -103,17 +103,9 @@ class ArrivingFile:
         self.problem: ToolError | None = None
         """Why a complete edit has no place."""
 
-    @property
-    def is_missing(self) -> bool:
-        return self.sight.what == "missing"
-
-    @property
-    def seen(self) -> ArrivingTarget | None:
-        return self._seen
-
     def diff(self) -> ArrivingDiff | None:
         """None: nothing of it can be told, or may be."""
-        seen = self._seen or self._new
+        seen = self.seen or self._new
         if seen is None:
             return None
         regions = _in_order([*self._regions, *self._arriving])
@@ -126,15 +118,15 @@ class ArrivingFile:
         if self._placed == count or self.problem is not None:
             return
         self._placed = count
-        if self._seen is None:
+        if self.seen is None:
             self.problem = self.sight.why
             return
         try:
-            found = in_order(self._seen.document, find(self._seen).found, self.path)
+            found = in_order(self.seen.document, find(self.seen).found, self.path)
         except ToolError as problem:
             self.problem = problem
             return
-        text = self._seen.text
+        text = self.seen.text
         spans = [(span.start, span.end, span.new_text) for span in found]
         self._regions = changed_regions(text, [one for one in spans if text[one[0] : one[1]] != one[2]])
 
@@ -146,7 +138,7 @@ class ArrivingFile:
 
     def point_at(self, old: str) -> None:
         """The old text comes: its place, once its first lines are there in one place alone."""
-        seen = self._seen
+        seen = self.seen
         if seen is None:
             return
         known = seen.target.adapted(old[: old.rfind("\n") + 1])
@@ -162,7 +154,7 @@ class ArrivingFile:
 
     def grow(self, key: int, old: str, new: str) -> None:
         """The new text comes, and the old one is complete."""
-        seen = self._seen
+        seen = self.seen
         if seen is None:
             return
         if self._growth is None or self._growth.key != key:
@@ -182,7 +174,7 @@ class ArrivingFile:
 
     def grow_at(self, key: int, find: Callable[[ArrivingTarget], Placed], new: Sequence[str]) -> None:
         """The new lines come for a place that is named."""
-        seen = self._seen
+        seen = self.seen
         if seen is None:
             return
         if self._growth is None or self._growth.key != key:
@@ -204,7 +196,7 @@ class ArrivingFile:
 
     def write(self, content: str, *, is_over: bool) -> None:
         """All of the text comes anew."""
-        seen = self._seen
+        seen = self.seen
         if seen is None:
             return
         if is_over and len(seen.lines) * content.count("\n") <= _MOST_COMPARED:
@@ -229,7 +221,7 @@ class ArrivingFile:
 
     def add(self, lines: Sequence[str]) -> None:
         """A new file, as far as it has come."""
-        if self.is_missing:
+        if self.sight.what == "missing":
             self._new = ArrivingTarget(
                 FileText(text="", raw="", encoding=UTF8, endings="lf"), NOTHING_SHOWN, ()
             )

@@ -100,29 +100,24 @@ def _one_alone(
 
 def _without_mantle(document: Document, spans: tuple[Span, ...]) -> tuple[tuple[Span, ...], tuple[str, ...]]:
     """Without a fence around it, or the `+` of a diff before each of its lines."""
-    made: list[Span] = []
-    notes: list[str] = []
-    for span in spans:
-        old = document.text[span.start : span.end]
-        new, note = _unwrapped(old, span.new_text)
-        made.append(msgspec.structs.replace(span, new_text=new) if note else span)
-        notes += [note] if note else []
-    return tuple(made), tuple(dict.fromkeys(notes))
+    made = [_unwrapped(document.text, span) for span in spans]
+    return tuple(span for span, _ in made), tuple(dict.fromkeys(note for _, note in made if note))
 
 
-def _unwrapped(old: str, new: str) -> tuple[str, str]:
-    lines = new.split("\n")
+def _unwrapped(text: str, span: Span) -> tuple[Span, str]:
+    lines = span.new_text.split("\n")
     tail = [lines.pop()] if len(lines) > 1 and not lines[-1] else []
     body = [line for line in lines if line.strip()]
-    had = old.split("\n")
+    had = text[span.start : span.end].split("\n")
     is_fenced = len(lines) > 2 and _FENCE.fullmatch(lines[0]) and lines[-1].strip() in ("```", "~~~")
     if is_fenced and not any(_FENCE.fullmatch(line) for line in had):
-        return "\n".join(lines[1:-1] + tail), _WITHOUT_FENCE
+        return msgspec.structs.replace(span, new_text="\n".join(lines[1:-1] + tail)), _WITHOUT_FENCE
     is_added = bool(body) and all(line.startswith("+") for line in body)
     if is_added and not any(line.startswith("+") for line in had):
         bare = [line.removeprefix("+") for line in lines]
-        return "\n".join(bare + tail), 'Left out the "+" before the new lines.'
-    return new, ""
+        made = msgspec.structs.replace(span, new_text="\n".join(bare + tail))
+        return made, 'Left out the "+" before the new lines.'
+    return span, ""
 
 
 # Lines given twice
@@ -130,13 +125,8 @@ def _unwrapped(old: str, new: str) -> tuple[str, str]:
 
 def _without_echo(document: Document, spans: tuple[Span, ...]) -> tuple[tuple[Span, ...], tuple[str, ...]]:
     """Without the lines at its end that stand behind it already, or at its beginning those before it."""
-    made: list[Span] = []
-    notes: list[str] = []
-    for span in spans:
-        shorter, note = _unechoed(document.text, span)
-        made.append(shorter)
-        notes += [note] if note else []
-    return tuple(made), tuple(notes)
+    made = [_unechoed(document.text, span) for span in spans]
+    return tuple(span for span, _ in made), tuple(note for _, note in made if note)
 
 
 def _unechoed(text: str, span: Span) -> tuple[Span, str]:

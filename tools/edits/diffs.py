@@ -9,6 +9,8 @@ from typing import AnyStr, Final
 
 import msgspec
 
+from tools.edits.aligning import equal_ends
+
 CONTEXT: Final = 3
 _DISPLAY_CONTEXT: Final = 4
 _MAX_ALIGNED_CELLS: Final = 4_000_000
@@ -143,12 +145,7 @@ def _joined_by_line(old: str, spans: Sequence[tuple[int, int, str]]) -> list[tup
 
 
 def _aligned(old: list[str], new: list[str], old_line: int, new_line: int) -> list[Region]:
-    head = 0
-    while head < min(len(old), len(new)) and old[head] == new[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
+    head, tail = equal_ends(old, new)
     old_middle, new_middle = old[head : len(old) - tail], new[head : len(new) - tail]
     if not old_middle and not new_middle:
         return []

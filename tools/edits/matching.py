@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from tools.edits.aligning import equal_ends
 from tools.edits.lookalikes import normalized, normalized_lines, original_column
 
 Strategy = Literal[
@@ -260,7 +261,7 @@ def _find_indented(
         old_lines.pop()
     wanted = [bare(line) for line in old_lines]
     found: list[tuple[int, Callable[[str], str]]] = []
-    for first in _windows(bare_lines, wanted):
+    for first in windows(bare_lines, wanted):
         here = document.lines[first : first + len(wanted)]
         shift = _shift(old_lines, here)
         if shift and not (includes_line_feed and first + len(wanted) >= len(document.lines)):
@@ -282,7 +283,7 @@ def _find_indented(
     return Span(start=start, end=end, new_text="\n".join(kept + tail), strategy=strategy)
 
 
-def _windows(lines: list[str], wanted: list[str]) -> Iterator[int]:
+def windows(lines: list[str], wanted: list[str]) -> Iterator[int]:
     """Where all of `wanted` stand in a row; looks for the longest of them first, which is the rarest."""
     anchor = max(range(len(wanted)), key=lambda index: len(wanted[index]))
     if not wanted[anchor]:
@@ -355,12 +356,7 @@ def kept_lines(
 def _opcodes(old: list[str], new: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
     if len(old) * len(new) <= _MAX_ALIGNED_CELLS:
         return difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    head = 0
-    while head < min(len(old), len(new)) and old[head] == new[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
+    head, tail = equal_ends(old, new)
     return [
         ("equal", 0, head, 0, head),
         ("replace", head, len(old) - tail, head, len(new) - tail),

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tools.base import ToolError
-from tools.edits.anchored import AnchoredEdit, anchored
+from tools.edits.anchored import anchored, anchored_edit
 from tools.edits.matching import Document
 from tools.edits.named import parts_of
 from tools.edits.patching import PatchedFile, patched, read_patch
@@ -37,20 +37,10 @@ def edited_text(arguments: Mapping[str, Any], text: str, path: str) -> str | Non
 
 def anchored_text(changes: Sequence[Mapping[str, Any]], text: str, path: str) -> str | None:
     """Of changes by anchors of one file, as they would fall into it as it is."""
-    edits: list[AnchoredEdit] = []
-    for change in changes:
-        first, last = change.get("from"), change.get("to")
-        lines: Json = change.get("lines")
-        if not isinstance(first, str) or not isinstance(lines, list):
-            return None
-        edits.append(
-            AnchoredEdit(
-                first=first,
-                last=last if isinstance(last, str) else None,
-                place=change.get("place") or "replace",
-                lines=tuple(map(str, lines)),
-            )
-        )
+    read = [anchored_edit(change) for change in changes]
+    edits = [edit for edit in read if edit is not None]
+    if len(edits) < len(read):
+        return None
     rows = tuple(text.split("\n"))
     whole = Snapshot(lines=rows, shown=frozenset(range(1, len(rows) + 1)))
     return _changed(text, path, lambda target: anchored(target, edits, path, (whole,)))

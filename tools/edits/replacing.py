@@ -18,11 +18,12 @@ from tools.edits.matching import (
     find_alike,
     find_indented,
     find_strict,
+    windows,
 )
 from tools.edits.nearmiss import explain_miss
 from tools.edits.repairs import is_diff, readings
 from tools.edits.shown import ShownLines
-from tools.edits.texts import Editable
+from tools.edits.texts import Editable, spliced
 from tools.patterns import late
 from tools.text import one_line
 
@@ -188,7 +189,7 @@ class _Replacing:
         is_long = len(lines) > 1 or len("".join(lines[0].split())) >= _PROOF_CHARS
         if not was_sent and not is_long:
             return None
-        places = [index for index in _windows(self._document.lines, lines)]
+        places = list(windows(self._document.lines, lines))
         if len(places) == 1:
             return places[0] + 1
         if was_sent and (at := self._document.text.find(new)) >= 0:
@@ -219,12 +220,12 @@ class _Replacing:
         )
 
     def _result_before(self, number: int) -> str:
-        return _spliced(self._document.text, self._before(number))
+        return spliced(self._document.text, self._before(number))
 
     def _in_result(self, number: int) -> None:
         old, new = self._texts(number)
         before = self._before(number)
-        result = _spliced(self._document.text, before)
+        result = spliced(self._document.text, before)
         if not before or result.count(old) != 1:
             raise NoPlace(self._miss(number, old))
         merged = _merged(self._document.text, before, result.find(old), len(old), new)
@@ -306,23 +307,6 @@ def _merged(text: str, before: Sequence[Span], start: int, length: int, new: str
         raise AssertionError("what is not in the original was made by an edit")
     last += max(0, end - position)
     return Span(start=first, end=last, new_text=made + new + tail, strategy="earlier-edit")
-
-
-def _spliced(text: str, spans: Sequence[Span]) -> str:
-    parts: list[str] = []
-    position = 0
-    for span in spans:
-        parts += (text[position : span.start], span.new_text)
-        position = max(position, span.end)
-    return "".join([*parts, text[position:]])
-
-
-def _windows(lines: list[str], wanted: list[str]) -> list[int]:
-    return [
-        index
-        for index, line in enumerate(lines)
-        if line == wanted[0] and lines[index : index + len(wanted)] == wanted
-    ]
 
 
 def _listed(lines: Sequence[int], count: int | None = None) -> str:

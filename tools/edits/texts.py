@@ -86,11 +86,12 @@ def read_text(data: bytes, path: str) -> FileText:
 
 
 def spliced(text: str, spans: Sequence[Span]) -> str:
+    """The text with these in place; of what two of them replace, both count."""
     parts: list[str] = []
     position = 0
     for span in spans:
         parts += (text[position : span.start], span.new_text)
-        position = span.end
+        position = max(position, span.end)
     return "".join([*parts, text[position:]])
 
 

@@ -1,7 +1,6 @@
 """What a work tree has that its last commit has not, new files too. Git only reads, as everywhere. Blocks."""
 
 import os
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -53,27 +52,18 @@ class _Asking(msgspec.Struct, frozen=True, kw_only=True):
         if command is None:
             raise GitRefused("There is no git on this machine.")
         try:
-            done = subprocess.run(
-                command.argv,
-                cwd=command.cwd,
-                env=dict(command.environment),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                timeout=_PATIENCE,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
+            code, told = command.run(_PATIENCE)
+        except TimeoutError:
             raise GitRefused("Git takes too long to compare this repository.") from None
         except OSError as problem:
             raise GitRefused(f"Git cannot be started: {problem.strerror}.") from None
-        if done.returncode:
-            raise GitRefused(f"Git cannot compare this repository: {words[0]} ended with {done.returncode}.")
-        if len(done.stdout) > _MOST_BYTES:
+        if code:
+            raise GitRefused(f"Git cannot compare this repository: {words[0]} ended with {code}.")
+        if len(told) > _MOST_BYTES:
             raise GitRefused(
                 f"More than {_MOST_BYTES >> 20} MB differ from the last commit: git diff shows them."
             )
-        return done.stdout
+        return told
 
     def named(self, *words: str) -> str | None:
         """The one object that these words name; None: there is none."""

@@ -267,26 +267,13 @@ class GitWay:
             raise Failed("there is no git")
         environment = {**command.environment, "GIT_INDEX_FILE": str(self._index)}
         try:
-            process = await asyncio.create_subprocess_exec(
-                *command.argv,
-                cwd=command.cwd,
-                env=environment,
-                stdin=asyncio.subprocess.PIPE if given else asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,
-            )
-        except OSError as problem:
-            raise Failed(str(problem)) from None
-        try:
-            told, _ = await asyncio.wait_for(process.communicate(given or None), _PATIENCE)
+            code, told = await msgspec.structs.replace(command, environment=environment).ask(_PATIENCE, given)
         except TimeoutError:
             raise Failed("git takes too long") from None
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-        if process.returncode:
-            raise Failed(f"git ended with {process.returncode}")
+        except OSError as problem:
+            raise Failed(str(problem)) from None
+        if code:
+            raise Failed(f"git ended with {code}")
         return told
 
     # Names

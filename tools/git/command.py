@@ -1,6 +1,8 @@
 """Every git that bayou starts by itself is made here: it only reads, and starts nothing for a repository."""
 
+import asyncio
 import os
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -58,6 +60,41 @@ class GitCommand(msgspec.Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...]
     cwd: Path
     environment: Mapping[str, str]
+
+    def run(self, seconds: float) -> tuple[int, bytes]:
+        """The code that it ends with, and what it says. Blocks. Raises `OSError`; `TimeoutError` where it is ended."""
+        try:
+            done = subprocess.run(
+                self.argv,
+                cwd=self.cwd,
+                env=dict(self.environment),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                timeout=seconds,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise TimeoutError from None
+        return done.returncode, done.stdout
+
+    async def ask(self, seconds: float, given: bytes = b"") -> tuple[int, bytes]:
+        """The same beside the event loop; `given` is what it reads."""
+        process = await asyncio.create_subprocess_exec(
+            *self.argv,
+            cwd=self.cwd,
+            env=dict(self.environment),
+            stdin=subprocess.PIPE if given else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            told, _ = await asyncio.wait_for(process.communicate(given or None), seconds)
+            return await process.wait(), told
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
 
 
 def git_command(top: Path, *words: str, repository: Configuration, home: Path) -> GitCommand | None:

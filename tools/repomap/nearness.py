@@ -3,7 +3,6 @@
 import itertools
 import math
 import os
-import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -63,18 +62,10 @@ def _asked(top: Path, words: tuple[str, ...], configuration: Configuration, home
     if command is None:
         return None
     try:
-        done = subprocess.run(
-            command.argv,
-            cwd=command.cwd,
-            env=dict(command.environment),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        code, told = command.run(_SECONDS)
+    except OSError:
         return None
-    return done.stdout if done.returncode == 0 else None
+    return told if code == 0 else None
 
 
 def _near(store: IndexStore, log: bytes, below: bytes) -> dict[int, dict[int, int]]:

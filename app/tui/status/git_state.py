@@ -35,25 +35,10 @@ def _look(cwd: Path, home: Path, is_vouched: Callable[[], bool]) -> tuple[str, G
 
 async def _ask(command: GitCommand) -> str | None:
     try:
-        process = await asyncio.create_subprocess_exec(
-            *command.argv,
-            cwd=command.cwd,
-            env=dict(command.environment),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
+        code, told = await command.ask(PATIENCE)
     except OSError:
-        return None
-    try:
-        told, _ = await asyncio.wait_for(process.communicate(), PATIENCE)
-    except TimeoutError:
-        return None  # a huge repository or a slow disk: the footer does without
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.communicate()
-    return told.decode("utf-8", "replace") if process.returncode == 0 else None
+        return None  # too late, say in a huge repository or on a slow disk: the footer does without
+    return told.decode("utf-8", "replace") if code == 0 else None
 
 
 def read_status(told: str) -> str:

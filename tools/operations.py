@@ -15,7 +15,7 @@ from typing import BinaryIO, Literal, Protocol, runtime_checkable
 import msgspec
 
 from tools.box.policy import Box
-from tools.files.replacing import overwrite, replace
+from tools.files.replacing import replace, swap_or_overwrite
 
 
 class FileStat(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,18 +181,7 @@ class LocalFiles:
             old = Path(target).stat()
         except FileNotFoundError:
             old = None
-        if old is not None and not (old.st_mode & 0o222 and os.access(target, os.W_OK)):
-            raise PermissionError(errno.EACCES, "The file is read-only", path)
-        if old is not None and old.st_nlink > 1:
-            overwrite(target, data)
-            return
-        try:
-            replace(Path(target), data, durable=False)
-        except OSError as problem:
-            # A folder that takes no new file, or a file that cannot be renamed over (a mount point).
-            if old is None or problem.errno not in (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV):
-                raise
-            overwrite(target, data)
+        swap_or_overwrite(target, data, old, path, lambda: replace(Path(target), data, durable=False))
 
 
 def _modified(path: str) -> int:

@@ -35,7 +35,6 @@ class ModelWishes:
         self.choice = ModelChoice(
             catalogue,
             credentials,
-            model=None,
             thinking=asked or in_force.settings.model.default_thinking_level,
             levels_of=lambda: in_force.settings.model.model_thinking_levels,
             is_thinking_asked=asked is not None,

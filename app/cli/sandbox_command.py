@@ -109,7 +109,7 @@ async def _tried(command: str) -> int:
     plan = SpawnPlan(
         command=command,
         cwd=str(workspace.cwd),
-        environment=child_environment(workspace.shell(), for_model=True),
+        environment=child_environment(workspace.shell()),
     )
     try:
         running = await start_command(workspace, plan, tool="bash", call_id=_CALL, has_own_shell=True)

@@ -22,9 +22,8 @@ from app.permits.leaving import LEAVING
 from app.resources.settings import Settings
 from tools.base import ToolError
 from tools.box.abilities import of_this_system
-from tools.box.places import real
 from tools.box.plan import Abilities, Step
-from tools.box.policy import Box, BoxKind, BoxNetwork, outermost
+from tools.box.policy import Box, BoxKind, BoxNetwork
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -209,16 +208,13 @@ class Boxes:
             return None
         return Box(kind="read", writable=(folder,), environment=(("TMPDIR", folder),))
 
-    async def of_program(
-        self, *, network: BoxNetwork | None = None, write: tuple[str, ...] = ()
-    ) -> Box | None:
-        """For a program that serves the session: in the workspace, with these places to write and this network."""
+    async def of_program(self, *, network: BoxNetwork | None = None) -> Box | None:
+        """For a program that serves the session: in the workspace, with this network."""
         self._refuse_below()
         if not self.are_in_force:
             return None
         box = await self._reaching(await asyncio.to_thread(self._places.made, "work", Leave()))
-        writable = outermost((*box.writable, *real(write)))
-        return msgspec.structs.replace(box, writable=writable, network=network or box.network)
+        return msgspec.structs.replace(box, network=network or box.network)
 
     async def _reaching(self, box: Box) -> Box:
         """With the way to the proxy, where hosts are let through one by one."""

@@ -2,13 +2,11 @@
 
 from collections.abc import Callable, Mapping
 
-import msgspec
-
 from app.providers.catalogue import ModelCatalogue
 from app.providers.credentials import Credentials
 from app.providers.known import PROVIDERS
 from app.providers.thinking import clamp_level, supported_levels
-from app.values.models import Model, ThinkingLevel, thinking_level
+from app.values.models import Model, ThinkingLevel
 from app.values.unable import Unable
 
 
@@ -24,15 +22,13 @@ class ModelChoice:
         catalogue: ModelCatalogue,
         credentials: Credentials,
         *,
-        model: Model | None,
         thinking: ThinkingLevel = "medium",
-        scope: tuple[Model, ...] = (),
         levels_of: Callable[[], Mapping[str, ThinkingLevel]] = dict,
         is_thinking_asked: bool = False,
     ) -> None:
         self.catalogue = catalogue
         self.credentials = credentials
-        self.scope = scope
+        self.scope: tuple[Model, ...] = ()
         """The models that cycling goes through; empty: all that have credentials."""
         self._levels_of = levels_of
         """Levels that are wished for some models, by `provider/model`; they count when one switches to it."""
@@ -45,7 +41,6 @@ class ModelChoice:
         """What was asked for; a model that cannot do it gets the nearest it can."""
         self.thinking: ThinkingLevel = thinking
         """The level in force."""
-        self._use(model)
         self.is_thinking_asked = is_thinking_asked
         """Somebody asked for this level, when bayou was started or since: no default, which may be another later."""
 
@@ -150,23 +145,3 @@ class ModelChoice:
             return None
         index = levels.index(self.thinking) if self.thinking in levels else -1
         return levels[(index + 1) % len(levels)]
-
-
-class RestoredModel(msgspec.Struct, frozen=True, kw_only=True):
-    """What a resumed session says of its model."""
-
-    model: Model | None
-    thinking: ThinkingLevel | None
-    missing: str | None = None
-    """The model it used, when that cannot be had now."""
-
-
-def restore(choice: ModelChoice, stored: tuple[str, str] | None, level: str | None) -> RestoredModel:
-    """The stored model, if it is still available; else the present one stays."""
-    thinking = thinking_level(level)
-    if stored is None:
-        return RestoredModel(model=None, thinking=thinking)
-    try:
-        return RestoredModel(model=choice.find(*stored), thinking=thinking)
-    except NoModel:
-        return RestoredModel(model=None, thinking=thinking, missing="/".join(stored))

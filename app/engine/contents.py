@@ -82,7 +82,8 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
 def contents_of(session: Session) -> Contents:
     messages, room = session.messages, session.room()
     sizes = _sizes(messages)
-    _add_declared(sizes, session)
+    for group, title, text in _declared(session):
+        _add(sizes, group, title, len(text) // 4)
     estimated = sum(tokens for tokens, _ in sizes.values())
     scale = room.tokens / estimated if estimated and room.is_exact else 1.0
     log = session.log
@@ -109,11 +110,6 @@ def _add(sizes: Sizes, group: Group, title: str, tokens: int) -> None:
     if tokens:
         before, count = sizes.get((group, title), (0, 0))
         sizes[group, title] = before + tokens, count + 1
-
-
-def _add_declared(sizes: Sizes, session: Session) -> None:
-    for group, title, text in _declared(session):
-        _add(sizes, group, title, len(text) // 4)
 
 
 def _declared(session: Session) -> Iterator[tuple[Group, str, str]]:
@@ -297,6 +293,5 @@ def _left_in_place(tokens: int) -> str:
 
 
 def text_of_large(session: Session, entry_id: str) -> str:
-    log = session.log
-    message = droppable(log.entry(entry_id))
+    message = droppable(session.log.entry(entry_id))
     return text_of(message.content) if message is not None else ""

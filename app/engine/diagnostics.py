@@ -177,7 +177,7 @@ class Diagnostics:
         return LookGround(
             root=await asyncio.to_thread(os.path.realpath, self._workspace.cwd),
             uses_folder=uses_folder,
-            environment=child_environment(self._workspace.shell(), for_model=True),
+            environment=child_environment(self._workspace.shell()),
         )
 
     async def _starts(

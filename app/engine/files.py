@@ -237,9 +237,7 @@ class Files:
     async def record_restore(self, data: RestoredData) -> str | None:
         """The entry's id; None when nothing was changed, and nothing is recorded."""
         assert self._opened is not None
-        told = None
-        if data.total:
-            told = self._record(RESTORED, data)
+        told = self._record(RESTORED, data) if data.total else None
         self._opened.recorder.told(data.id)
         if told is None:
             return None

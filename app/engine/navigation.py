@@ -12,7 +12,7 @@ import msgspec
 from app.agent.queues import Queues
 from app.engine.account import Account
 from app.engine.brancher import Brancher
-from app.engine.choice import ModelChoice, restore
+from app.engine.choice import ModelChoice, NoModel
 from app.engine.compactor import Compactor
 from app.engine.conversation import Conversation
 from app.engine.delivery import Deliveries
@@ -35,6 +35,7 @@ from app.sessions.projection import settings_above
 from app.undo.images import RestoredData
 from app.values.entries import BranchSummaryEntry, CompactionEntry
 from app.values.events import SessionReplaced
+from app.values.models import thinking_level
 from tools.files.artifacts import Artifacts
 
 SwitchReason = Literal["new", "resume", "fork", "tree", "reload"]
@@ -234,13 +235,14 @@ class Navigation:
         """Takes up the model and thinking level that the log was left with; whether it names a model."""
         log = self._conversation.log
         projection = settings_above(log.upwards(), log.upwards(without_messages=True))
-        restored = restore(self._choice, projection.model, projection.thinking_level)
-        if restored.model is not None and model:
-            self._choice.set(restored.model)
-        if restored.thinking is not None and projection.has_thinking_level and thinking:
-            self._choice.set_thinking(restored.thinking)
-        if restored.missing is not None and model:
-            self._choice.lose(restored.missing)
+        if projection.model is not None and model:
+            try:
+                self._choice.set(self._choice.find(*projection.model))
+            except NoModel:
+                self._choice.lose("/".join(projection.model))
+        level = thinking_level(projection.thinking_level)
+        if level is not None and projection.has_thinking_level and thinking:
+            self._choice.set_thinking(level)
         return projection.model is not None and model
 
     async def _replaced(self, reason: SwitchReason) -> None:

@@ -26,7 +26,6 @@ def plan_tool(propose: Callable[[str, str], Awaitable[PlanOutcome]]) -> Tool:
 
     return Tool(
         name=TOOL_NAME,
-        label="plan",
         description="Propose the whole plan to the user, who accepts it, changes it, or says what is wrong with it.",
         schema=schema_of(PlanArguments),
         arguments=PlanArguments,

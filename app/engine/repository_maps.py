@@ -24,6 +24,13 @@ SHOWN_AFTER = 2.0
 _GROWN_SECONDS = 0.5
 
 
+def _index():
+    """The module that is asked."""
+    from tools.repomap import of_session  # noqa: PLC0415  (SQLite, parsers)
+
+    return of_session
+
+
 class RepositoryMaps:
     """Of one session."""
 
@@ -72,49 +79,33 @@ class RepositoryMaps:
 
     async def symbols_like(self, text: str) -> "Sequence[tuple[str, Definition]]":
         """Symbols by a part of their name, each with its path."""
-        from tools.repomap.of_session import symbols_like  # noqa: PLC0415  (SQLite, parsers)
-
-        return await asyncio.to_thread(symbols_like, self._workspace, text)
+        return await asyncio.to_thread(_index().symbols_like, self._workspace, text)
 
     async def files(self, folder: str = "") -> Sequence[str]:
         """All files below a folder, sorted."""
-        from tools.repomap.of_session import files_below  # noqa: PLC0415  (as above)
-
-        return await asyncio.to_thread(files_below, self._workspace, folder)
+        return await asyncio.to_thread(_index().files_below, self._workspace, folder)
 
     async def symbols_of(self, path: str) -> "Sequence[Symbol]":
-        from tools.repomap.of_session import symbols_of  # noqa: PLC0415  (as above)
-
-        return await asyncio.to_thread(symbols_of, self._workspace, path)
+        return await asyncio.to_thread(_index().symbols_of, self._workspace, path)
 
     async def found(self, text: str, folder: str = "") -> "Sequence[MatchedFile]":
         """Files that words, a name or a part of a path may mean, the likeliest first; without words the most used."""
-        from tools.repomap.of_session import found_for  # noqa: PLC0415  (as above)
-
-        return await asyncio.to_thread(found_for, self._workspace, text, folder)
+        return await asyncio.to_thread(_index().found_for, self._workspace, text, folder)
 
     async def known(self, names: Sequence[str]) -> Sequence[str]:
         """Those of them that are defined somewhere, in the order given."""
-        from tools.repomap.of_session import known_names  # noqa: PLC0415  (as above)
-
-        return await asyncio.to_thread(known_names, self._workspace, names)
+        return await asyncio.to_thread(_index().known_names, self._workspace, names)
 
     async def definitions(self, name: str) -> "Sequence[tuple[str, Definition]]":
         """Where it is defined, by name, the nearest to the conversation first."""
-        from tools.repomap.of_session import definitions_of  # noqa: PLC0415  (as above)
-
-        return await asyncio.to_thread(definitions_of, self._workspace, name)
+        return await asyncio.to_thread(_index().definitions_of, self._workspace, name)
 
     async def uses(self, name: str) -> "Sequence[FoundUse]":
-        from tools.repomap.of_session import uses_of  # noqa: PLC0415  (as above)
-
-        return await asyncio.to_thread(uses_of, self._workspace, name)
+        return await asyncio.to_thread(_index().uses_of, self._workspace, name)
 
     async def lines(self, path: str, first: int, last: int) -> str:
         """Those lines of a file as they are now; empty when it cannot be read as text."""
-        from tools.repomap.of_session import lines_of  # noqa: PLC0415  (as above)
-
-        return await asyncio.to_thread(lines_of, self._workspace, path, first, last)
+        return await asyncio.to_thread(_index().lines_of, self._workspace, path, first, last)
 
     async def outline_of(self, path: Path) -> str:
         """Of one file, for its person: kept nowhere. Raises `OSError`."""
@@ -125,6 +116,4 @@ class RepositoryMaps:
 
     async def map_of_folder(self, folder: str) -> str:
         """As a model gets it. Raises `ToolError` for a folder outside of the repository."""
-        from tools.repomap.of_session import map_of_folder  # noqa: PLC0415  (as above)
-
-        return await asyncio.to_thread(map_of_folder, self._workspace, folder)
+        return await asyncio.to_thread(_index().map_of_folder, self._workspace, folder)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from app.engine.mcp_verbs import McpVerbs
 from app.values.servers import ServerView
 from app.values.unable import Unable
+from tools.amounts import counted
 from tools.text import one_line
 
 if TYPE_CHECKING:
@@ -76,9 +77,9 @@ def line_of(view: ServerView, wide: int = 0) -> str:
 
 
 def offers(view: ServerView) -> str:
-    parts = [_count(len(view.tools), "tool")] if view.tools else []
-    parts += [_count(view.prompt_count, "prompt")] if view.prompt_count else []
-    parts += [_count(view.resource_count, "resource")] if view.resource_count else []
+    parts = [counted(len(view.tools), "tool")] if view.tools else []
+    parts += [counted(view.prompt_count, "prompt")] if view.prompt_count else []
+    parts += [counted(view.resource_count, "resource")] if view.resource_count else []
     return ", ".join(parts)
 
 
@@ -104,7 +105,3 @@ def failed(name: str, why: str) -> str:
     tip = next((tip for words, tip in _TIPS if any(word in text for word in words)), "")
     told = f'Failed to connect to "{name}": {why.removeprefix(f"{name} is not available: ")}'
     return f"{told}\nTip: {tip.format(name=name)}" if tip else told
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

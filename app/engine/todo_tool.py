@@ -55,7 +55,6 @@ def todo_tool(list_now: Callable[[], Phases], change: Callable[[TodoChange], Awa
 
     return Tool(
         name="todo",
-        label="todo",
         description=(
             "Keep a list for work of three or more steps; the person sees it. set: the whole list once, in phases. "
             "Then single operations: done closes an item and starts the next; start, drop, add; block with what it "

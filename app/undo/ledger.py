@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from app.undo.images import Change, RestoredData
+from tools.files.replacing import write_all
 
 
 class LedgerLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
@@ -88,9 +89,7 @@ class Ledger:
             feed = b"\n" if size and os.pread(handle, 1, size - 1) != b"\n" else b""
             data = feed + line + b"\n"
             try:
-                view = memoryview(data)
-                while view:
-                    view = view[os.write(handle, view) :]
+                write_all(handle, data)
             except OSError:
                 os.ftruncate(handle, size)
                 raise

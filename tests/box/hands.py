@@ -38,7 +38,7 @@ class BoxedHands:
         plan = SpawnPlan(
             command=command,
             cwd=str(self.workspace.cwd),
-            environment=child_environment(self.workspace.shell(), for_model=True),
+            environment=child_environment(self.workspace.shell()),
         )
         running = await start_command(self.workspace, plan, tool="bash", call_id=call_id, **more)
         return await running.finish(60)

@@ -61,8 +61,8 @@ class Play:
         self.choice = ModelChoice(
             ModelCatalogue.load(folder / "agent", env={}),
             Credentials(folder / "agent", {}),
-            model=self.script.model,
         )
+        self.choice.set(self.script.model)
         self.toolbox = Toolbox(
             lambda toolbox: tools,
             Workspace(cwd, shell=lambda: shell_settings(self.in_force), spawn_hook=self.hooks.before_spawn),

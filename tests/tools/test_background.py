@@ -239,9 +239,3 @@ async def test_a_persons_command_can_be_cancelled_and_keeps_its_output(workspace
     result = await running
     assert (result.output, result.exit_code, result.cancelled) == ("begun\n", None, True)
     assert not alive("600.666")
-
-
-async def test_a_persons_command_does_not_see_the_models_variables(workspace: Workspace) -> None:
-    workspace.shell = lambda: ShellSettings(environment={"ALL": "1"}, model_environment={"ONLY_MODEL": "1"})
-    result = await run_user_command("env", workspace)
-    assert "ALL=1" in result.output and "ONLY_MODEL" not in result.output

@@ -196,11 +196,9 @@ async def test_settings_shape_the_command(hands: Hands, workspace: Workspace, pr
     workspace.shell = lambda: ShellSettings(
         path="/bin/sh",
         prefix="P=prefixed;",
-        environment={"E": "all"},
-        model_environment={"M": "model"},
     )
     workspace.spawn_hook = hook
-    assert await hands.text("bash", command="echo $P $E $M $H $0") == "prefixed all model 1 /bin/sh\nhooked"
+    assert await hands.text("bash", command="echo $P $H $0") == "prefixed 1 /bin/sh\nhooked"
     workspace.shell = lambda: ShellSettings(path="/no/such/shell")
     assert "Correct the shellPath setting" in await hands.error("bash", command="true")
 

@@ -104,7 +104,6 @@ def bash_tool(*, has_terminals: bool = True) -> Tool:
     properties = {name: one for name, one in schema["properties"].items() if has_terminals or name != "pty"}
     return Tool(
         name="bash",
-        label="bash",
         description=(
             "Run a command in the shell, in the working directory. Returns stdout and stderr together, in order; "
             "of long output the last 2000 lines or 50KB, the rest in a file. stdin is empty and prompts are off."
@@ -179,9 +178,7 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
     plan = SpawnPlan(
         command=arguments.command,
         cwd=str(stands_in),
-        environment=child_environment(
-            workspace.shell(), for_model=True, extra=extra, is_interactive=bool(arguments.pty)
-        ),
+        environment=child_environment(workspace.shell(), extra=extra, is_interactive=bool(arguments.pty)),
     )
     if arguments.pty:
         if not workspace.shell().has_terminals:
@@ -224,7 +221,7 @@ def _asked(arguments: BashArguments, workspace: Workspace) -> _Asked:
     settings = workspace.shell()
     is_usual = arguments.timeout is None and not (arguments.background or arguments.pty)
     timeout, notices = _clamped(settings.default_timeout if is_usual else arguments.timeout)
-    hidden = withheld(os.environ, settings.passed_names) - {*settings.environment, *(arguments.env or {})}
+    hidden = withheld(os.environ, settings.passed_names) - {*(arguments.env or {})}
     return _Asked(
         command=arguments.command,
         timeout=timeout,

@@ -47,7 +47,6 @@ class _Patching(msgspec.Struct, frozen=True, kw_only=True):
 def edit_tool() -> Tool:
     return Tool(
         name="edit",
-        label="edit",
         description=(
             "Replace text in files. Every oldText must be in its file exactly once, unless all is set; all edits are "
             "matched against the original and applied together, or none is. Put several changes of one file into one "
@@ -68,7 +67,6 @@ def edit_tool() -> Tool:
 def anchored_tool() -> Tool:
     return Tool(
         name="edit",
-        label="edit",
         description=(
             "Change lines of files by the anchors that read and grep show before them (41th|text: number and tag). "
             "Anchors stay good after your own edits and when lines move; ones that do not fit are refused, with the "
@@ -88,7 +86,6 @@ def anchored_tool() -> Tool:
 def patch_tool() -> Tool:
     return Tool(
         name="apply_patch",
-        label="apply_patch",
         description=(
             "Change files by a patch:\n"
             "*** Begin Patch\n*** Update File: PATH\n@@ LINE ABOVE\n context\n-old\n+new\n*** End Patch\n"

@@ -37,7 +37,6 @@ class EvalArguments(msgspec.Struct, frozen=True, kw_only=True):
 def eval_tool() -> Tool:
     return Tool(
         name="eval",
-        label="eval",
         description=(
             "Run Python in a kernel that keeps its variables, imports and functions from call to call, with the "
             "project's interpreter. Shows what is printed, pictures, and the value of the last expression. Top-level "

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -11,6 +10,7 @@ from tools.arguments import pattern_argument, text_argument
 from tools.base import Tool, ToolContext, ToolError
 from tools.builtin.ls import list_card
 from tools.files.failures import file_error
+from tools.files.paths import prefix_of
 from tools.files.places import exists, locate, touched
 from tools.limits import truncate_head
 from tools.operations import FileOperations
@@ -47,7 +47,6 @@ class FindArguments(msgspec.Struct, frozen=True, kw_only=True):
 def find_tool() -> Tool:
     return Tool(
         name="find",
-        label="find",
         description=(
             "Find files and directories by name or glob, most recently changed first. Respects .gitignore, includes "
             "hidden files. At most 1000 results or 50KB."
@@ -76,7 +75,7 @@ async def _run(arguments: FindArguments, context: ToolContext) -> ToolResult:
     end = await run_ripgrep(workspace, argv, folder, b"\0", found.take)
     if end.failure and not found.files_seen:
         raise ToolError(f"The search failed: {end.failure}")
-    prefix = _prefix(folder, context.cwd)
+    prefix = one_line(prefix_of(folder, context.cwd))
     result = await asyncio.to_thread(_result, found, limit, prefix, end.unread)
     if result is not None:
         return result
@@ -291,15 +290,6 @@ def _matcher(pattern: str, *, ignore_case: bool = False) -> Callable[[list[str]]
         return lambda paths: [path for path in paths if matches(path)]
     end = f"/{pattern.lstrip('/')}"
     return lambda paths: [path for path in paths if matches(path) or f"/{path}".endswith(end)]
-
-
-def _prefix(folder: str, cwd: Path) -> str:
-    if folder == str(cwd):
-        return ""
-    try:
-        return one_line(f"{Path(folder).relative_to(cwd)}/")
-    except ValueError:
-        return one_line(f"{folder.rstrip('/')}/")
 
 
 def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:

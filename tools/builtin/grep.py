@@ -15,6 +15,7 @@ from tools.builtin.ls import list_card
 from tools.edits.anchors import row
 from tools.edits.texts import read_text
 from tools.files.failures import file_error
+from tools.files.paths import prefix_of
 from tools.files.places import locate, touched
 from tools.files.snapshots import MAX_CHARS
 from tools.limits import MAX_BYTES, MAX_LINE_CHARS, truncate_head
@@ -87,7 +88,6 @@ _spelled = speller(
 def grep_tool() -> Tool:
     return Tool(
         name="grep",
-        label="grep",
         description=(
             "Search file contents with a regular expression (ripgrep). Respects .gitignore, includes hidden files. "
             "At most 100 matches or 50KB; long lines are clipped to 500 characters."
@@ -140,7 +140,7 @@ async def _run(arguments: GrepArguments, context: ToolContext) -> ToolResult:
             found.forget(one.removeprefix("./"))
         argv = (rg, *searching, *how, "--text", f"--encoding={label}", "--", pattern, *paths)
         await search(argv, folder, b"\n", found.take)
-    prefix = _prefix(folder, context.cwd)
+    prefix = prefix_of(folder, context.cwd)
     if not is_file and not found.matches:
         notice = await passed_over(workspace, rg, places, folder, is_kept_back, prefix)
         return _nothing(notice, end.unread)
@@ -206,16 +206,6 @@ def _options(arguments: GrepArguments) -> Iterator[str]:
 def _around(arguments: GrepArguments) -> tuple[int, int]:
     both = arguments.context or 0
     return min(arguments.before or both, _MAX_CONTEXT), min(arguments.after or both, _MAX_CONTEXT)
-
-
-def _prefix(folder: str, cwd: Path) -> str:
-    """What turns ripgrep's paths into ones that the other tools understand."""
-    if folder == str(cwd):
-        return ""
-    try:
-        return f"{Path(folder).relative_to(cwd)}/"
-    except ValueError:
-        return f"{folder.rstrip('/')}/"
 
 
 def _nothing(*notices: str) -> ToolResult:

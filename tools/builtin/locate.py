@@ -33,7 +33,6 @@ class LocateArguments(msgspec.Struct, frozen=True, kw_only=True):
 def locate_tool() -> Tool:
     return Tool(
         name="locate",
-        label="locate",
         description=(
             "Where in this repository? Call it before grep when you do not know the place: names of files and symbols "
             "with their lines, for a symbol's name or for words of the task."
@@ -97,14 +96,6 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
         subject += f" in {one_line(visible(path))}"
     if result is None:
         return Card(title="locate", subject=subject)
-    if result.is_error:
-        return Card(
-            title="locate", subject=subject, summary="failed", blocks=(TextBlock(text=visible(result.text)),)
-        )
-    lines = count_lines(result.text)
-    return Card(
-        title="locate",
-        subject=subject,
-        summary=f"{lines} lines",
-        blocks=(TextBlock(text=visible(result.text)),),
-    )
+    summary = "failed" if result.is_error else f"{count_lines(result.text)} lines"
+    blocks = (TextBlock(text=visible(result.text)),)
+    return Card(title="locate", subject=subject, summary=summary, blocks=blocks)

@@ -35,7 +35,6 @@ class LsArguments(msgspec.Struct, frozen=True, kw_only=True):
 def ls_tool() -> Tool:
     return Tool(
         name="ls",
-        label="ls",
         description="List a directory: names sorted, directories with a slash, dotfiles included, at most 500.",
         schema=schema_of(LsArguments),
         arguments=LsArguments,

@@ -36,7 +36,6 @@ class MermaidArguments(msgspec.Struct, frozen=True, kw_only=True):
 def mermaid_tool() -> Tool:
     return Tool(
         name="render_mermaid",
-        label="render mermaid",
         description="Draw a Mermaid diagram as text. Returns the picture; all of it is also saved as an artifact.",
         schema=schema_of(MermaidArguments),
         arguments=MermaidArguments,

@@ -71,7 +71,6 @@ class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
 def read_tool() -> Tool:
     return Tool(
         name="read",
-        label="read",
         description=(
             "Read a file. Text comes in pages of at most 2000 lines or 50KB; go on with offset. Of a long file you "
             "get an outline with line numbers as well. Also reads images (jpg, png, gif, webp), notebooks and "

@@ -33,7 +33,6 @@ class ResolveArguments(msgspec.Struct, frozen=True, kw_only=True):
 def resolve_tool() -> Tool:
     return Tool(
         name="resolve",
-        label="resolve",
         description=(
             "Apply or discard changes that were staged and shown as a preview. Applying writes exactly what was shown, "
             "or nothing if a file has changed since."

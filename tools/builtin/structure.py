@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
+from tools.amounts import counted
 from tools.arguments import number_detail
 from tools.base import Tool, ToolContext, ToolError
 from tools.builtin.ls import list_card
@@ -87,7 +88,6 @@ class AstEditArguments(msgspec.Struct, frozen=True, kw_only=True):
 def ast_grep_tool() -> Tool:
     return Tool(
         name="ast_grep",
-        label="ast_grep",
         description=(
             "Find code by its structure: calls, declarations, statements, whatever their layout. The pattern is a "
             "whole piece of code of the language (an expression or a statement). Respects .gitignore."
@@ -105,7 +105,6 @@ def ast_grep_tool() -> Tool:
 def ast_edit_tool() -> Tool:
     return Tool(
         name="ast_edit",
-        label="ast_edit",
         description=(
             "Rewrite code by its structure in many files, e.g. to rename calls or change arguments. Nothing is "
             "written: the result is a preview, and resolve applies or discards it."
@@ -218,7 +217,7 @@ async def _edit(arguments: AstEditArguments, context: ToolContext) -> ToolResult
     replacements = sum(
         len(result.parts) for result in found.results if result.path in {file.path for file in staged}
     )
-    label = f"AST Edit: {_counted(replacements, 'replacement')} in {_counted(len(staged), 'file')}"
+    label = f"AST Edit: {counted(replacements, 'replacement')} in {counted(len(staged), 'file')}"
     try:
         action = workspace.pending.stage(label, "ast_edit", staged)
     except CannotResolve as problem:
@@ -231,13 +230,9 @@ async def _edit(arguments: AstEditArguments, context: ToolContext) -> ToolResult
 def _told(action: StagedAction, notes: Sequence[str]) -> ToolResult:
     """In a thread: the diff of many files is long, whatever is shown of it."""
     cut = truncate_head(visible(action.patch))
-    rest = f"\n[{_counted(len(action.files), 'file')}; the diff is cut at 50 KB]" if cut.truncated else ""
+    rest = f"\n[{counted(len(action.files), 'file')}; the diff is cut at 50 KB]" if cut.truncated else ""
     text = "\n".join([action.label, cut.content + rest, *map(visible, notes)])
     return text_result(text, details=_details(action.files, action.label, action.id))
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _left_out(found: _Searched, broken: Sequence[str], gone: Sequence[str]) -> list[str]:
@@ -322,7 +317,7 @@ def _show_found(arguments: Mapping[str, Any], result: ToolResult | None) -> Card
     if matches is None:
         return card
     files = number_detail(result.details, "files") if result else 0
-    summary = f"{_counted(matches, 'match').replace('matchs', 'matches')} in {_counted(files or 0, 'file')}"
+    summary = f"{counted(matches, 'match', 'matches')} in {counted(files or 0, 'file')}"
     return msgspec.structs.replace(card, summary=summary)
 
 

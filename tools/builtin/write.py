@@ -46,7 +46,6 @@ class _Written(msgspec.Struct, frozen=True, kw_only=True):
 def write_tool() -> Tool:
     return Tool(
         name="write",
-        label="write",
         description="Create a file or replace all of it. Makes parent directories. To change parts, use edit.",
         schema=schema_of(WriteArguments),
         arguments=WriteArguments,

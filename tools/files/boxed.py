@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from tools.box.policy import Box
-from tools.files.replacing import overwrite, replace_name
+from tools.files.replacing import replace_name, swap_or_overwrite
 from tools.operations import LocalFiles
 
 _OPENED: Final = "/proc/self/fd"
@@ -105,14 +105,4 @@ def _replace(place: str, path: str, data: bytes) -> None:
         old = None
     if old is not None and stat.S_ISLNK(old.st_mode):
         raise BoxRefused(errno.EACCES, "it has become a symbolic link meanwhile", path)
-    if old is not None and not (old.st_mode & 0o222 and os.access(place, os.W_OK)):
-        raise PermissionError(errno.EACCES, "The file is read-only", path)
-    if old is not None and old.st_nlink > 1:
-        overwrite(place, data)
-        return
-    try:
-        replace_name(place, data, old)
-    except OSError as problem:
-        if old is None or problem.errno not in (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV):
-            raise
-        overwrite(place, data)
+    swap_or_overwrite(place, data, old, path, lambda: replace_name(place, data, old))

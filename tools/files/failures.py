@@ -2,12 +2,24 @@
 
 import errno
 from pathlib import Path
+from typing import Final
 
 from tools.base import ToolError
 from tools.files.boxed import BoxRefused
 from tools.files.paths import did_you_mean
 from tools.operations import FileOperations
 from tools.text import one_line
+
+_FULL: Final = "the disk is full. The file is as it was before."
+_REASONS: Final[dict[int | None, str]] = {
+    errno.ELOOP: "it is a symbolic link that leads back to itself.",
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.EFBIG: "it is too large to be changed as a whole. Use bash, e.g. sed.",
+    errno.EISDIR: "it is a directory.",
+    errno.ENAMETOOLONG: "the name is too long for the file system.",
+    errno.EINVAL: "it is not a regular file (a device, a socket or a FIFO).",
+}
 
 
 def _broken_link(path: str, files: FileOperations) -> str | None:
@@ -21,32 +33,19 @@ def _broken_link(path: str, files: FileOperations) -> str | None:
 
 def file_error(problem: OSError, verb: str, path: str, files: FileOperations) -> ToolError:
     """`verb` as in "Could not read PATH: …"."""
-    shown = one_line(path)
-    code = problem.errno
+    shown, code = one_line(path), problem.errno
+    reason = _REASONS.get(code, f"{problem.strerror or problem}.")
     if code in (errno.ENOENT, errno.ENOTDIR):
         if (end := _broken_link(path, files)) is not None:
-            return ToolError(f"Could not {verb} {shown}: it is a broken symbolic link; {end} does not exist.")
-        hint = did_you_mean(path, lambda folder: [entry.name for entry in files.entries(folder)])
-        return ToolError(f"Could not {verb} {shown}: it does not exist.{hint}")
-    if code == errno.ELOOP:
-        return ToolError(f"Could not {verb} {shown}: it is a symbolic link that leads back to itself.")
-    if isinstance(problem, BoxRefused):
-        return ToolError(f"Could not {verb} {shown}: {problem.strerror}. Ask the user.")
-    if code in (errno.EACCES, errno.EPERM):
-        reason = "the file is read-only" if "read-only" in (problem.strerror or "") else "permission denied"
-        return ToolError(f"Could not {verb} {shown}: {reason}. Ask the user, or change its mode with bash.")
-    if code in (errno.ENOSPC, errno.EDQUOT):
-        return ToolError(f"Could not {verb} {shown}: the disk is full. The file is as it was before.")
-    if code == errno.EFBIG:
-        return ToolError(
-            f"Could not {verb} {shown}: it is too large to be changed as a whole. Use bash, e.g. sed."
-        )
-    if code == errno.EISDIR:
-        return ToolError(f"Could not {verb} {shown}: it is a directory.")
-    if code == errno.ENAMETOOLONG:
-        return ToolError(f"Could not {verb} {shown[:200]}…: the name is too long for the file system.")
-    if code == errno.EINVAL:
-        return ToolError(
-            f"Could not {verb} {shown}: it is not a regular file (a device, a socket or a FIFO)."
-        )
-    return ToolError(f"Could not {verb} {shown}: {problem.strerror or problem}.")
+            reason = f"it is a broken symbolic link; {end} does not exist."
+        else:
+            hint = did_you_mean(path, lambda folder: [entry.name for entry in files.entries(folder)])
+            reason = f"it does not exist.{hint}"
+    elif isinstance(problem, BoxRefused):
+        reason = f"{problem.strerror}. Ask the user."
+    elif code in (errno.EACCES, errno.EPERM):
+        what = "the file is read-only" if "read-only" in (problem.strerror or "") else "permission denied"
+        reason = f"{what}. Ask the user, or change its mode with bash."
+    elif code == errno.ENAMETOOLONG:
+        shown = f"{shown[:200]}…"
+    return ToolError(f"Could not {verb} {shown}: {reason}")

@@ -76,25 +76,16 @@ def read_page(file: BinaryIO, index: LineIndex, first_line: int, max_lines: int,
     position = size = 0
     while len(lines) < max_lines and position < len(data):
         end = data.find(_LINE_FEED, position)
-        if end < 0:
-            if not is_end and not lines:
-                return RawPage(
-                    first_line=first_line,
-                    lines=(data[position : position + max_bytes],),
-                    clipped_bytes=_line_length(file, index, first_line),
-                    is_cut_by_bytes=True,
-                )
-            if not is_end:
-                return RawPage(first_line=first_line, lines=tuple(lines), is_cut_by_bytes=True)
-            end = len(data)
+        is_whole = is_end or end >= 0
+        end = end if end >= 0 else len(data)
         length = end - position
-        if size + length > max_bytes:
+        if not is_whole or size + length > max_bytes:
             if lines:
                 return RawPage(first_line=first_line, lines=tuple(lines), is_cut_by_bytes=True)
             return RawPage(
                 first_line=first_line,
                 lines=(data[position : position + max_bytes],),
-                clipped_bytes=length,
+                clipped_bytes=length if is_whole else _line_length(file, index, first_line),
                 is_cut_by_bytes=True,
             )
         lines.append(data[position:end])
@@ -103,22 +94,24 @@ def read_page(file: BinaryIO, index: LineIndex, first_line: int, max_lines: int,
     return RawPage(first_line=first_line, lines=tuple(lines))
 
 
-def _after_line_feed(buffer: bytearray, position: int, count: int) -> int:
-    found = buffer.find(_LINE_FEED, position, count)
-    if found < 0:
-        raise FileShrank
-    return found + 1
+def _beginning(file: BinaryIO, index: LineIndex, line: int, buffer: bytearray) -> tuple[int, int, int]:
+    """Where a line begins: the block, read into the buffer, the place in it, and how much was read."""
+    block, skip = index.block_of(line)
+    file.seek(block * BLOCK)
+    count = _fill(file, buffer)
+    position = 0
+    for _ in range(skip):
+        found = buffer.find(_LINE_FEED, position, count)
+        if found < 0:
+            raise FileShrank
+        position = found + 1
+    return block, position, count
 
 
 def _bytes_from(file: BinaryIO, index: LineIndex, line: int, wanted: int) -> tuple[bytes, bool]:
     """At least `wanted` bytes and a line feed's worth from the start of `line`, and whether the file ends there."""
-    block, skip = index.block_of(line)
-    file.seek(block * BLOCK)
     buffer = bytearray(BLOCK)
-    count = _fill(file, buffer)
-    position = 0
-    for _ in range(skip):
-        position = _after_line_feed(buffer, position, count)
+    block, position, count = _beginning(file, index, line, buffer)
     data = bytearray(buffer[position:count])
     while len(data) <= wanted + 1:
         more = _fill(file, buffer)
@@ -130,13 +123,8 @@ def _bytes_from(file: BinaryIO, index: LineIndex, line: int, wanted: int) -> tup
 
 def _line_length(file: BinaryIO, index: LineIndex, line: int) -> int:
     """How long one line is, without holding it."""
-    block, skip = index.block_of(line)
-    file.seek(block * BLOCK)
     buffer = bytearray(BLOCK)
-    count = _fill(file, buffer)
-    position = 0
-    for _ in range(skip):
-        position = _after_line_feed(buffer, position, count)
+    _, position, count = _beginning(file, index, line, buffer)
     length = 0
     while count:
         end = buffer.find(_LINE_FEED, position, count)

@@ -155,7 +155,7 @@ class MutationQueue:
             for changed in finished:
                 for one in changed:
                     if one is not None:
-                        self._tell(one.change)
+                        self.tell(one.change)
         return finished[0]
 
     def _change_now(
@@ -303,10 +303,7 @@ class MutationQueue:
         finish_if_free()
 
     def tell(self, change: FileChange) -> None:
-        """Tells everybody of a change that came about in another way: by a command, by a restore."""
-        self._tell(change)
-
-    def _tell(self, change: FileChange) -> None:
+        """Tells everybody of a change; also of one that came about in another way: by a command, by a restore."""
         for listener in tuple(self._listeners):
             try:
                 listener(change)

@@ -185,10 +185,10 @@ def _wide_page(
             return raw, tuple(lines), total
 
 
-def notice(page: Page, request: Request, path: str, *, can_use_bash: bool = True) -> str:
+def notice(page: Page, request: Request, path: str) -> str:
     """What is shown and how to go on, as sentences, or nothing when that is everything."""
     if page.clipped_bytes:
-        return _of_one_line(page, path, can_use_bash=can_use_bash)
+        return _of_one_line(page, path)
     is_over = page.last_line >= page.total_lines
     if is_over and not request.is_range:
         return ""
@@ -206,7 +206,7 @@ def showing(first: int, last: int, total: int) -> str:
     return f"Showing line {first} of {total}" if first == last else f"Showing lines {first}-{last} of {total}"
 
 
-def _of_one_line(page: Page, path: str, *, can_use_bash: bool) -> str:
+def _of_one_line(page: Page, path: str) -> str:
     number = page.first_line
     text = (
         f"Line {number} of {page.total_lines} is {format_size(page.clipped_bytes)}, exceeds "
@@ -214,7 +214,5 @@ def _of_one_line(page: Page, path: str, *, can_use_bash: bool) -> str:
     )
     if number < page.total_lines:
         text += f" Use offset={number + 1} to continue with the next line."
-    if can_use_bash:
-        command = f"sed -n '{number}p' {shlex.quote(path)} | tail -c +{MAX_BYTES + 1} | head -c {MAX_BYTES}"
-        text += f" The rest of it comes with bash: `{command}`."
-    return text
+    command = f"sed -n '{number}p' {shlex.quote(path)} | tail -c +{MAX_BYTES + 1} | head -c {MAX_BYTES}"
+    return f"{text} The rest of it comes with bash: `{command}`."

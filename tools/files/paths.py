@@ -67,6 +67,16 @@ def display(path: str, cwd: Path) -> str:
     return one_line(path if inside.startswith("..") else inside)
 
 
+def prefix_of(folder: str, cwd: Path) -> str:
+    """What stands before the paths from a folder, so that they are understood from `cwd`."""
+    if folder == str(cwd):
+        return ""
+    try:
+        return f"{Path(folder).relative_to(cwd)}/"
+    except ValueError:
+        return f"{folder.rstrip('/')}/"
+
+
 def did_you_mean(path: str, names_in: Callable[[str], Iterable[str]]) -> str:
     """A sentence about near misses of a path that is not there, or nothing."""
     parent, name = str(Path(path).parent), Path(path).name

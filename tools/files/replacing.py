@@ -1,5 +1,6 @@
 """Replacing a file in one step: a reader sees the old or the new content, never half of it, also after a crash."""
 
+import errno
 import os
 import stat
 from collections.abc import Callable
@@ -103,6 +104,26 @@ def overwrite(place: str, data: bytes, *, mode: int | None = None) -> None:
             write_all(descriptor, old)
             os.ftruncate(descriptor, len(old))
             raise
+
+
+def swap_or_overwrite(
+    place: str, data: bytes, old: os.stat_result | None, path: str, swap: Callable[[], None]
+) -> None:
+    """By `swap`, unless it has several names, or that fails for the folder takes no new file or it is a mount point.
+
+    `old`: what is there (None: nothing). Raises `OSError`; for a file that is read-only one that names `path`.
+    """
+    if old is not None and not (old.st_mode & 0o222 and os.access(place, os.W_OK)):
+        raise PermissionError(errno.EACCES, "The file is read-only", path)
+    if old is not None and old.st_nlink > 1:
+        overwrite(place, data)
+        return
+    try:
+        swap()
+    except OSError as problem:
+        if old is None or problem.errno not in (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV):
+            raise
+        overwrite(place, data)
 
 
 def _beside(place: str) -> str:

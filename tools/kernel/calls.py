@@ -3,7 +3,6 @@
 import asyncio
 import functools
 import time
-from collections.abc import Awaitable
 from typing import Any, Final
 
 import msgspec
@@ -16,7 +15,7 @@ from tools.kernel.process import KernelGone
 from tools.kernel.telling import MadeCall, Report, so_far, told
 from tools.operations import CommandLine
 from tools.results import ToolResult, text_result
-from tools.running.commands import watch
+from tools.running.commands import surely, watch
 from tools.running.pace import Pace
 from tools.running.watching import CommandFiles
 from tools.text import one_line
@@ -222,18 +221,17 @@ async def evaluate(wish: EvalWish, context: ToolContext) -> ToolResult:
             )
             if context.jobs is not None and (is_late or context.background_requested()):
                 return _hand_over(wish, context, evaluation, running)
-            state = (evaluation.output and evaluation.output.total_bytes, _states(evaluation.calls))
+            state = (
+                evaluation.output and evaluation.output.total_bytes,
+                tuple(call.state for call in evaluation.calls),
+            )
             pace.saw(state != shown)
             if state != shown:
                 shown = state
                 context.progress(so_far(evaluation.preview(), evaluation.calls))
     except asyncio.CancelledError:
         evaluation.abort()
-        return told(await _surely(running), workspace)
-
-
-def _states(calls: list[MadeCall]) -> tuple[str, ...]:
-    return tuple(call.state for call in calls)
+        return told(await surely(running), workspace)
 
 
 def _hand_over(
@@ -248,7 +246,7 @@ def _hand_over(
             report = await asyncio.shield(running)
         except asyncio.CancelledError:
             evaluation.abort()
-            report = await _surely(running)
+            report = await surely(running)
         finally:
             kernel.job = None
         return told(report, workspace_of(context))
@@ -269,14 +267,3 @@ def _hand_over(
 
 def _tail(evaluation: Evaluation) -> str:
     return evaluation.preview()[-4096:]
-
-
-async def _surely(running: Awaitable[Report]) -> Report:
-    """The result, however often the waiter is cancelled meanwhile: what ends a cell is never given up."""
-    task = asyncio.ensure_future(running)
-    while not task.done():
-        try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError:
-            continue
-    return task.result()

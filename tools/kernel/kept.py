@@ -210,7 +210,7 @@ class SessionKernel:
         if processes is None:
             raise ToolError("Cells run on this machine only, and commands run elsewhere here. Use bash.")
         settings = self._settings()
-        environment = child_environment(self._workspace.shell(), for_model=True)
+        environment = child_environment(self._workspace.shell())
         cwd = self._workspace.cwd
         chosen, uses_folder = await settings.counting()
         passed: list[str] = []

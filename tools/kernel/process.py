@@ -92,7 +92,7 @@ class KernelProcess:
         own, other = socket.socketpair()
         reading, writing = pipe()
         try:
-            process = await processes.start_linked(command, writing, other.fileno())
+            process = await processes.start_piped(command, other.fileno(), writing, writing)
         except BaseException as problem:
             own.close()
             os.close(reading)

@@ -108,7 +108,7 @@ class RunningCommand:
     async def abort(self, finishing: "asyncio.Future[CommandOutcome]") -> CommandOutcome:
         """Ends the command with everything that it started; answers what its `finish` does."""
         self._set_aborted()
-        return await _surely(finishing)
+        return await surely(finishing)
 
     def _set_aborted(self) -> None:
         if not self._aborted.done():
@@ -135,16 +135,16 @@ class RunningCommand:
         except asyncio.CancelledError:
             is_aborted = True
         if is_timed_out or is_aborted:
-            await self._end_surely()
-        code = await _surely(exiting)
+            await self._endsurely()
+        code = await surely(exiting)
         seconds = self.seconds
-        has_survivors = await _surely(asyncio.ensure_future(self._settle()))
-        output = await _surely(
+        has_survivors = await surely(asyncio.ensure_future(self._settle()))
+        output = await surely(
             asyncio.ensure_future(asyncio.to_thread(self.output.finish, keep_all=has_survivors))
         )
         if not has_survivors:
             self._workspace.running.discard(self._process)
-        files = await _surely(asyncio.ensure_future(self._watched())) if self._watched else None
+        files = await surely(asyncio.ensure_future(self._watched())) if self._watched else None
         return CommandOutcome(
             exit_code=None if is_timed_out or is_aborted else code,
             is_timed_out=is_timed_out,
@@ -161,8 +161,8 @@ class RunningCommand:
     def _watched_places(self) -> tuple[str, ...]:
         return self._command.box.watched if self._command.box is not None else ()
 
-    async def _end_surely(self) -> None:
-        await _surely(asyncio.ensure_future(self._process.end()))
+    async def _endsurely(self) -> None:
+        await surely(asyncio.ensure_future(self._process.end()))
 
     async def _settle(self) -> bool:
         """Takes in what is still in the pipe. True if something that the command started lives on."""
@@ -179,7 +179,7 @@ class RunningCommand:
             return False
 
 
-async def _surely(running: "asyncio.Future[R]") -> R:
+async def surely(running: "asyncio.Future[R]") -> R:
     """The result, however often the waiter is cancelled meanwhile: what ends a command is never given up."""
     while not running.done():
         try:

@@ -194,12 +194,8 @@ class LocalProcesses:
         finally:
             os.close(nothing)
 
-    async def start_linked(self, command: CommandLine, output: int, link: int) -> LocalProcess:
-        """One that is talked to: its stdin is `link`, a socket."""
-        return await self._started(command, b"p", [link, output, output])
-
     async def start_piped(self, command: CommandLine, stdin: int, output: int, errors: int) -> LocalProcess:
-        """One that is talked to by pipes."""
+        """One that is talked to, by pipes or by a socket."""
         return await self._started(command, b"p", [stdin, output, errors])
 
     async def _started(self, command: CommandLine, kind: bytes, streams: list[int]) -> LocalProcess:

@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from tools.box.planted import look
+from tools.files.replacing import write_all
 from tools.limits import truncate_tail
 from tools.running.commands import CommandOutcome, RunningCommand, as_set, boxed, start_process, watch
 from tools.running.ptyhost import PtyHost, PtyProgram
@@ -109,7 +110,7 @@ class _Hands:
 
     def send(self, data: bytes) -> None:
         if data:
-            self._wanted.put(functools.partial(_write, self._terminal, data))
+            self._wanted.put(functools.partial(write_all, self._terminal, data))
 
     def resize(self, columns: int, rows: int) -> None:
         self._wanted.put(functools.partial(_set_size, self._terminal, columns, rows))
@@ -126,12 +127,6 @@ class _Hands:
                     continue  # The program ended while the key was on its way.
         finally:
             os.close(self._terminal)
-
-
-def _write(terminal: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(terminal, view) :]
 
 
 def _set_size(terminal: int, columns: int, rows: int) -> None:

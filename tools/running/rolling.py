@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from tools.files.artifacts import Artifact, Artifacts
+from tools.files.replacing import write_all
 from tools.limits import MAX_BYTES, MAX_LINES, Truncation, count_lines, format_size, truncate_tail
 from tools.masking.mask import MaskNow
 from tools.masking.streams import MaskedStream
@@ -234,10 +235,8 @@ class RollingOutput:
             self._problem = f"the file stops at {format_size(limit)}"
             self._close()
             return
-        view = memoryview(chunk)
         try:
-            while view:
-                view = view[os.write(self._descriptor, view) :]
+            write_all(self._descriptor, chunk)
         except OSError as problem:
             self._problem = problem.strerror or str(problem)
             self._close()

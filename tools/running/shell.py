@@ -99,10 +99,6 @@ class ShellSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds for a command that names none."""
     background_after_seconds: float | None = None
     """A command that takes longer goes to the background by itself."""
-    environment: Mapping[str, str] = {}
-    """Added for every command."""
-    model_environment: Mapping[str, str] = {}
-    """Added for the model's commands, not for the person's."""
     passed_names: tuple[str, ...] = ()
     """Variables, or patterns with `*`, that commands see although they look like secrets."""
 
@@ -110,7 +106,6 @@ class ShellSettings(msgspec.Struct, frozen=True, kw_only=True):
 def child_environment(
     settings: ShellSettings,
     *,
-    for_model: bool,
     extra: Mapping[str, str] | None = None,
     is_interactive: bool = False,
 ) -> dict[str, str]:
@@ -119,9 +114,6 @@ def child_environment(
     if not is_interactive:
         variables.update(NON_INTERACTIVE)
     variables.update({"AI_AGENT": "bayou", "BAYOU": "1", "PI_CODING_AGENT": "true"})
-    variables.update(settings.environment)
-    if for_model:
-        variables.update(settings.model_environment)
     variables.update(extra or {})
     return variables
 

@@ -44,7 +44,7 @@ async def run_user_command(
     plan = SpawnPlan(
         command=command,
         cwd=str(workspace.cwd),
-        environment=child_environment(workspace.shell(), for_model=False),
+        environment=child_environment(workspace.shell()),
     )
     running = await start_command(workspace, plan, tool="user")
     finishing = asyncio.ensure_future(running.finish(None))
@@ -70,7 +70,7 @@ async def _in_terminal(command: str, workspace: Workspace) -> UserCommandResult:
     plan = SpawnPlan(
         command=command,
         cwd=str(workspace.cwd),
-        environment=child_environment(workspace.shell(), for_model=False, is_interactive=True),
+        environment=child_environment(workspace.shell(), is_interactive=True),
     )
     async with workspace.terminal_turn:
         outcome = await run_in_terminal(

@@ -110,7 +110,7 @@ async def run_ripgrep(
     # A file, because a pipe that nobody empties in time would stop the search.
     errors = os.memfd_create("errors") if hasattr(os, "memfd_create") else _temporary_file()
     try:
-        environment = child_environment(workspace.shell(), for_model=False)
+        environment = child_environment(workspace.shell())
         command = CommandLine(argv=argv, cwd=cwd, environment=environment)
         from tools.running.commands import boxed  # noqa: PLC0415  (with the first search)
 

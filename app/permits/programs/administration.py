@@ -1,6 +1,6 @@
 """Programs that change the machine itself: its disks, its start, its users, its network, its desktop's settings."""
 
-from app.permits.calls import Call, Judge, Table, Usual, always, asks_for_help, table
+from app.permits.calls import Call, Table, Usual, always, asks_for_help, table
 from app.permits.letters import Finding
 from app.permits.programs.by_verb import by_verb
 from app.permits.programs.machine import looks_without
@@ -10,12 +10,13 @@ def _changes(what: str) -> Usual:
     return always("F", f"changes {what}")
 
 
-def _but(reads: str, *, what: str = "the machine") -> Judge:
-    """It changes the machine, but for these words."""
-    looks = by_verb(other="F", bare="F", reads=reads)
-    return lambda call: [
-        Finding("F", f"{call.name} changes {what}") if one.letter == "F" else one for one in looks(call)
-    ]
+_NETWORK = by_verb(other="F", bare="F", reads="status list show help version netcheck link-show reg-get")
+
+
+def _network(call: Call) -> list[Finding]:
+    """It changes the network, but for these words."""
+    why = f"{call.name} changes the network of the machine"
+    return [Finding("F", why) if one.letter == "F" else one for one in _NETWORK(call)]
 
 
 def _print_path(call: Call) -> list[Finding]:
@@ -94,10 +95,7 @@ ADMINISTRATION: Table = table(
         "mullvad ivpn piactl warp-cli tailscale zerotier-cli netbird nebula netplan resolvconf ipset "
         "conntrack ipvsadm ethtool airport pihole hostess knotc rndc fail2ban-client cscli pivpn ntp-ctl "
         "networkctl",
-        _but(
-            "status list show help version netcheck link-show reg-get",
-            what="the network of the machine",
-        ),
+        _network,
     ),
     (
         "nmcli",

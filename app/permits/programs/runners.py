@@ -163,17 +163,12 @@ def _terminal(call: Call) -> list[Finding]:
     return found
 
 
-def _shell_option(options: str) -> Judge:
+@answers_help
+def _script(call: Call) -> list[Finding]:
     """A command line behind `-c`, else a shell for a person."""
-    known = row(options)
-
-    @answers_help
-    def judge(call: Call) -> list[Finding]:
-        taken = take(call.words, known)
-        written = [call.ground.write(word) for word in taken.operands[:1]]
-        return [_RUNS, *_as_script(call, taken.values("c", "command")), *written]
-
-    return judge
+    taken = take(call.words, row("c= command= E= e I= O= B= T= t= m= q f a"))
+    written = [call.ground.write(word) for word in taken.operands[:1]]
+    return [_RUNS, *_as_script(call, taken.values("c", "command")), *written]
 
 
 RUNNERS: Table = table(
@@ -182,7 +177,7 @@ RUNNERS: Table = table(
     ("npm-run-all npm-run-all2 run-s run-p", _scripts_of_the_project),
     ("ccache sccache", _cached),
     ("mpirun mpiexec mpiexec.hydra orterun horovodrun", _on_many),
-    ("script", _shell_option("c= command= E= e I= O= B= T= t= m= q f a")),
+    ("script", _script),
     ("tmux screen zellij byobu abduco dtach", _terminal),
     (
         "nodemon",

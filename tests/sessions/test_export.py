@@ -22,6 +22,7 @@ from app.values.entries import (
     Entry,
     MessageEntry,
     ModelChangeEntry,
+    SessionInfoEntry,
 )
 from app.values.messages import AssistantMessage, BashExecutionMessage, ToolResultMessage, UserMessage
 from tests.sessions.say import answer, result, say
@@ -137,6 +138,21 @@ def test_the_page_has_every_branch_and_shows_the_active_one(tmp_path: Path) -> N
     rows = [a["data-id"] for tag, a in page.tags if tag == "a" and "data-id" in a]
     assert {first.id, left.id, right.id} <= set(rows)
     assert "start here" in "".join(page.text)
+
+
+def test_what_is_said_while_the_page_is_made_is_not_on_it(tmp_path: Path) -> None:
+    log = SessionLog.create(tmp_path, tmp_path)
+    log.append(say("first"))
+
+    def change(entry: Entry) -> Entry:
+        if isinstance(
+            entry, SessionInfoEntry
+        ):  # the title, which is asked for when the entries have been looked at
+            log.append(say("later"))
+        return entry
+
+    page = "".join(check_harmless(export_html(log, change=change)).text)
+    assert "first" in page and "later" not in page
 
 
 @pytest.mark.parametrize(

@@ -63,13 +63,16 @@ class HtmlBody:
         self._cards = HtmlCards(
             code, self._markdown, lambda kind, data: _image(Image(mime_type=kind, data=data))
         )
-        self._changed = {id(entry): change(entry) for entry in log.entries}
+        self._entries = tuple(
+            log.entries
+        )  # the session may go on meanwhile: what comes later is not on the page
+        self._changed = {id(entry): change(entry) for entry in self._entries}
         said = [entry.message for entry in self._changed.values() if isinstance(entry, MessageEntry)]
         self._calls = {
             call.id: call for one in said if isinstance(one, AssistantMessage) for call in one.tool_calls
         }
         self._answered = {one.tool_call_id for one in said if isinstance(one, ToolResultMessage)}
-        self._inners = {id(entry): self._inner(self._changed[id(entry)]) for entry in log.entries}
+        self._inners = {id(entry): self._inner(self._changed[id(entry)]) for entry in self._entries}
 
     def title(self) -> str:
         """The session's name, or what was asked first."""
@@ -110,7 +113,9 @@ class HtmlBody:
         return tree(self._log, self._row)
 
     def _row(self, stored: Entry) -> str:
-        entry = self._changed[id(stored)]
+        entry = self._changed.get(id(stored))
+        if entry is None:
+            return ""
         label = self._log.label(entry.id)
         if label:
             told = self._change(LabelEntry(parent_id=None, target_id=entry.id, label=label))
@@ -139,8 +144,8 @@ class HtmlBody:
         return _line(entry)
 
     def articles(self) -> Iterator[str]:
-        steps = branch_steps(self._log, lambda entry: bool(self._inners[id(entry)]))
-        for entry in self._log.entries:
+        steps = branch_steps(self._log, lambda entry: bool(self._inners.get(id(entry))))
+        for entry in self._entries:
             inner = self._inners[id(entry)]
             if inner and not is_leaf_mark(entry):
                 yield self._article(self._changed[id(entry)], inner, steps.get(entry.id, ""))

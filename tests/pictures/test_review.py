@@ -22,6 +22,7 @@ from tests.review.page import changes_page
 from tests.review.runs import Run
 from tests.review.sources import Review
 from tests.support.snapshots import SNAPSHOTS, lean
+from widgets.colors import contrast, legible
 from widgets.themes import TOKENS, colors_of, read_theme
 
 
@@ -308,19 +309,37 @@ def test_the_gallery_has_every_picture_with_the_words_of_its_test(project: Proje
     assert "made-up scene" in page
 
 
+LEAST_OF_INKS = 4.0
+"""Their contrast to the page; rules and grounds have less."""
+
+
 def test_colours_have_the_names_that_the_themes_give_them():
     themes: dict[str, dict[str, str]] = {}
     for path in sorted((ROOT / "styles" / "themes").glob("*.json")):
         spec = read_theme(path.read_bytes(), str(path))
         if not spec.ansi:
             named = colors_of(spec)
-            themes[spec.name] = {named[token].lower(): token for token in reversed(TOKENS) if token in named}
+            names = {named[token].lower(): token for token in reversed(TOKENS) if token in named}
+            themes[spec.name] = _brought_nearer(names) | names
     path = SNAPSHOTS / "review.json"
     said = {"made_up": ["widgets/*"], "tests": "tests", "themes": themes}
     text = json.dumps(said, indent=1, sort_keys=True) + "\n"
     if OUTSIDE.get("BAYOU_ACCEPT_SCREENS"):
         path.write_text(text)
     assert path.read_text() == text
+
+
+def _brought_nearer(names: dict[str, str]) -> dict[str, str]:
+    """What becomes of inks that can be read on the page on grounds that are brighter than it."""
+    by_token = {token: colour for colour, token in names.items()}
+    nearer: dict[str, str] = {}
+    for ground in ("selectedBg", "surface", "panel"):
+        for ink, token in names.items():
+            if ground not in by_token or contrast(ink, by_token["background"]) < LEAST_OF_INKS:
+                continue
+            if (wanted := legible(ink, by_token[ground])) != ink:
+                nearer.setdefault(wanted, f"{token} on {ground}")
+    return nearer
 
 
 RED = '''

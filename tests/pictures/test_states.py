@@ -272,7 +272,7 @@ async def test_files_back(screen: Screen, photographs: Photographs) -> None:
         await tour.idle()
         await tour.press("alt+z")
         await tour.until(lambda: isinstance(app.screen, ChangesScreen))
-        await tour.until("@@")
+        await tour.until("7 -")
         await tour.photograph("undo")
         await tour.press("enter")
         await tour.until("2 files put back")

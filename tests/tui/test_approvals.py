@@ -65,6 +65,11 @@ async def test_alt_a_lets_it_run_once_it_has_stood_there(tmp_path: Path) -> None
         await asked(app, pilot)
         assert "bash wants to run" in app.screen_text and "touch there" in app.screen_text
         assert app.focused is app.editor
+        await pilot.press("alt+v")
+        await app.settling_until(
+            pilot, lambda: "? bash" in app.screen_text and "command: touch" in app.screen_text
+        )
+        await pilot.press("escape")
         await pilot.press("alt+a")
         await pilot.pause()
         assert app.approval_bar.asked is not None, "it had just appeared"

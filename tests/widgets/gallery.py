@@ -391,8 +391,12 @@ def changes() -> ChangesScreen:
         ChangeRow(path="build/", deed="stays", why="what is in it is not held"),
     )
     diff = "--- a/README.md\n+++ b/README.md\n@@ -1,3 +1,4 @@\n A parser.\n-Fast.\n+It parses.\n+It is slow.\n End.\n"
-    title = "Files back to before “rename the parser” · 5 files +14 −71"
-    return ChangesScreen(title, rows, diff=lambda path, choice: diff if path == "README.md" else "")
+    return ChangesScreen(
+        "Files back to before “rename the parser”",
+        rows,
+        figures="5 files +14 −71",
+        diff=lambda path, choice: diff if path == "README.md" else "",
+    )
 
 
 SCENES: dict[str, Callable[[str], Host]] = {

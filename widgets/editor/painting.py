@@ -76,7 +76,9 @@ class RuleWords(NamedTuple):
     """The words are hints too."""
 
 
-def draw_rule(look: EditorLook, key: str, width: int, told: RuleWords, *, hidden: int, arrow: str) -> Strip:
+def draw_rule(
+    look: EditorLook, key: str, width: int, told: RuleWords, *, hidden: int, arrow: str, char: str = "─"
+) -> Strip:
     """A rule with words in it, and how many rows are out of sight behind it."""
     rule = look[key]
     line = Line(width, look.base)
@@ -87,7 +89,7 @@ def draw_rule(look: EditorLook, key: str, width: int, told: RuleWords, *, hidden
         hints, size = [], cells(right)
     room = width - size - 4
     if told.words and room > 2:
-        line.add(told.mark or "─", look["alive"] if told.mark else rule).add(" ")
+        line.add(told.mark or char, look["alive"] if told.mark else rule).add(" ")
         if told.is_hints:
             _add_hints(line, look, hint_parts(told.words), room)
         else:
@@ -95,14 +97,14 @@ def draw_rule(look: EditorLook, key: str, width: int, told: RuleWords, *, hidden
             line.add(fit_to(told.words, room - cells(figures)), look["status"])
             line.add(fit_to(figures, line.room), look["detail"])
         line.add(" ")
-    line.fill_to(width - size - (1 if size else 0), "─", rule)
+    line.fill_to(width - size - (1 if size else 0), char, rule)
     if hints:
         line.add(" ")
         _add_hints(line, look, hints, line.room)
         line.add(" ")
     if right:
         line.add(right, look["hidden"])
-    line.fill_to(width, "─", rule)
+    line.fill_to(width, char, rule)
     return line.strip()
 
 

@@ -20,6 +20,8 @@ class Surface:
         """How much of the screen's height the text may take before it scrolls."""
         self.hint = ""
         """What the editor waits for, in the lower rule."""
+        self.is_below_rule = False
+        """A rule stands right above it: its own upper one is blank."""
         self._padding_x = 0
         self._blinks = False
         self._is_bar = False
@@ -170,7 +172,8 @@ class Surface:
         last = widget.size.height - 1
         key = self._rule_key
         if y == 0:
-            return draw_rule(look, key, width, self._told, hidden=self._top, arrow="↑")
+            char = " " if self.is_below_rule else "─"
+            return draw_rule(look, key, width, self._told, hidden=self._top, arrow="↑", char=char)
         if y == last:
             mode, _, begun = self.hint.partition(" · ")
             below = self._layout.row_count - self._top - self.visible_rows

@@ -24,8 +24,11 @@ from widgets.lists.rows import ListRow
 TONES = ("text", "strong", "muted", "dim", "accent", "success", "warning", "error")
 _PARTS = (*TONES, "match", "prefix", "heading", "mark")
 _MOST_KEPT = 500
+LEAST_CUT = 4
+"""Cells of a word that is cut: of less nothing is shown."""
 WIDEST = 119
-"""Columns of a list, those of a page of 120: on a wider page what stands at the right stays where the eye finds it."""
+"""Columns of a list, those of a page of 120: on a wider page what stands at the right stays where the eye finds it,
+unless the row needs more."""
 
 
 class Rows(Protocol):
@@ -84,7 +87,7 @@ class RowList(ScrollView, can_focus=False):
         self._styles: dict[tuple[str, bool], Style] = {}
         self._drawn: dict[tuple[int, bool], tuple[Shown, int, Strip]] = {}
         """Rows that were in sight, by place and whether the cursor was there: what they show, in which width."""
-        self._marks = False
+        self.has_marks = False
         self._told: str | None = None
         self._at = self._first_choice()
 
@@ -95,7 +98,7 @@ class RowList(ScrollView, can_focus=False):
         stands on none until it is moved."""
         self.shown = shown
         self.filter_text = query
-        self._marks = any(item.row.is_checked for item in shown)
+        self.has_marks = any(item.row.is_checked for item in shown)
         self._at = next((at for at, item in enumerate(shown) if item.row.id == keep), -1) if keep else -1
         if self._at < 0:
             self._at = self._first_choice()
@@ -109,7 +112,7 @@ class RowList(ScrollView, can_focus=False):
         """Rows that are made when they come in sight; none is checked or a heading. The cursor goes to `at`."""
         self.shown = shown
         self.filter_text = query
-        self._marks = False
+        self.has_marks = False
         self._at = min(max(0, at), len(shown) - 1)
         self._resize_to_rows()
         self._reveal()
@@ -139,7 +142,7 @@ class RowList(ScrollView, can_focus=False):
     # -- drawing -------------------------------------------------------------------------------------------
 
     def on_mount(self) -> None:
-        self._marks = any(item.row.is_checked for item in self.shown)
+        self.has_marks = any(item.row.is_checked for item in self.shown)
         _ = self.vertical_scrollbar  # most lists need it; made later it would lay out the screen once more
         self._resize_to_rows()
         self.call_after_refresh(self._reveal)
@@ -196,13 +199,18 @@ class RowList(ScrollView, can_focus=False):
         base = self._style("text", is_current)
         line = Line(width, base)
         line.add("› " if is_current else "  ", self._style("mark", is_current))
-        if self._marks:
+        if self.has_marks:
             line.add("✓ " if row.is_checked else "  ", self._style("success", is_current))
         line.add(row.prefix, self._style("prefix", is_current))
         right = plain(row.right)
         if cells(right) + 1 > line.room // 2:
             right = ""
         edge = min(width, WIDEST)
+        if width > WIDEST:
+            edge = min(
+                width,
+                max(edge, line.used + _takes(row, self.title_cells, width) + cells(right) + bool(right)),
+            )
         inner = Line(edge - line.used - cells(right) - 1 if right else line.room, base)
         self._draw_text(inner, item, is_current=is_current)
         line.take(inner)
@@ -220,7 +228,7 @@ class RowList(ScrollView, can_focus=False):
             places = ()
         match = self._style("match", is_current)
         tone = "dim" if row.is_disabled else row.tone
-        badges = sum(cells(plain(badge.text)) + 2 for badge in row.badges)
+        badges = _badge_cells(row)
         piece = Line(
             line.room - min(badges, line.room // 2), line.base
         )  # a long title leaves the badges their room
@@ -231,16 +239,17 @@ class RowList(ScrollView, can_focus=False):
         piece.pad(len(title) - len(words))
         line.take(piece)
         if self.title_cells and (row.badges or detail):
-            share = self._width * 2 // 5 if detail else self._width // 2
-            line.fill_to(min(self.title_cells, share))
+            line.fill_to(min(self.title_cells, _share(self._width, bool(detail))))
         for badge in row.badges:
+            if line.room - 2 < min(LEAST_CUT, cells(plain(badge.text))):
+                return
             line.add("  ").add_figured(
                 plain(badge.text),
                 self._style(badge.tone, is_current),
                 self._style("success", is_current),
                 self._style("error", is_current),
             )
-        if detail:
+        if detail and line.room - 2 >= min(LEAST_CUT, cells(detail)):
             start = len(title) + 1
             ours = [at - start for at in places if start <= at < start + len(detail)]
             line.add("  ").add_marked(detail, ours, self._style("muted", is_current), match)
@@ -314,3 +323,35 @@ class RowList(ScrollView, can_focus=False):
         if checked:
             return checked[0]
         return next((at for at, item in enumerate(self.shown) if not item.row.is_heading), -1)
+
+
+def cut_off(rows: RowList, row: ListRow, width: int) -> list[str]:
+    """What of a row of a list has not all its room in so many columns."""
+    right = plain(row.right)
+    room = width - 2 - 2 * rows.has_marks - cells(row.prefix)
+    has_right = cells(right) + 1 <= room // 2
+    inner = room - (cells(right) + 1 if right and has_right else 0)
+    out = [] if has_right or not right else [right]
+    if _takes(row, rows.title_cells, width) > inner:
+        title = plain(row.title)
+        rest = plain(row.detail) or " · ".join(plain(badge.text).strip() for badge in row.badges)
+        has_title = cells(title) <= inner - min(_badge_cells(row), inner // 2)
+        out[:0] = filter(None, ("" if has_title else title, rest))
+    return out
+
+
+def _takes(row: ListRow, title_cells: int, width: int) -> int:
+    """Cells of what stands between the marks and the right edge, if nothing is cut."""
+    title, detail = cells(plain(row.title)), cells(plain(row.detail))
+    if title_cells and (row.badges or detail):
+        title = max(title, min(title_cells, _share(width, bool(detail))))
+    return title + _badge_cells(row) + (detail + 2 if detail else 0)
+
+
+def _badge_cells(row: ListRow) -> int:
+    return sum(cells(plain(badge.text)) + 2 for badge in row.badges)
+
+
+def _share(width: int, has_detail: bool) -> int:
+    """Cells that titles have at most, so that what stands behind them has some."""
+    return width * 2 // 5 if has_detail else width // 2

@@ -23,6 +23,7 @@ from widgets.transcript.blocks import (
     ReplyState,
     UserBlock,
 )
+from widgets.transcript.code import CodeLeaf
 from widgets.transcript.extent import Expansion
 from widgets.transcript.item import Item
 from widgets.transcript.keyboard import Keyboard
@@ -84,11 +85,18 @@ class WholeBlock(Transcript):
         super().__init__(keyboard=keyboard)
         self.column.expansion = Expansion(tools=True, thinking=True, is_whole=True)
         self.replace_all([block])
-        self.viewport.set_following(is_going_on(block))
+        self.viewport.set_following(is_going_on(block) and not _waits(block))
 
     def action_do(self, id: str) -> object:
         assert isinstance(self.keyboard, WholeKeyboard)
         return KEYS.do(id, self.keyboard) if id in KEYS else super().action_do(id)
+
+
+def put(shown: WholeBlock, block: Block) -> None:
+    """Only this, from its beginning."""
+    shown.replace_all([block])
+    shown.viewport.set_following(False)
+    shown.keyboard.go_home()
 
 
 class SearchedScreen(SheetScreen[None]):
@@ -132,18 +140,15 @@ class BlockScreen(SearchedScreen):
             yield RuleTitle(self._heading, "", id="title")
             yield self.transcript
             yield self.search_bar
-            yield KeyHints(
-                (
-                    KeyHint("up/down", "scroll", 6, "tui.select.up/tui.select.down"),
-                    KeyHint("slash", "search", 5, "tui.altScreen.search"),
-                    KeyHint("y", "copy", 5, "transcript.copy-block"),
-                    KeyHint("c", "copy code", 3, "transcript.copy-code"),
-                    KeyHint("r", "copy Markdown", 2, "transcript.copy-raw"),
-                    KeyHint("h/l", "wide tables", 1, "transcript.scroll-left/transcript.scroll-right"),
-                    KeyHint("escape", "close", 9, "tui.select.cancel"),
-                ),
-                id="keys",
-            )
+            yield KeyHints(_hints(self.transcript), id="keys")
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._tell_keys)
+
+    def _tell_keys(self) -> None:
+        """Once it is laid out, and whenever it is another."""
+        if self.is_attached:
+            self.query_one("#keys", KeyHints).show(_hints(self.transcript))
 
     def on_mount(self) -> None:
         self.transcript.focus()
@@ -156,6 +161,7 @@ class BlockScreen(SearchedScreen):
         if block is None:
             return
         self.transcript.add(block)
+        self._tell_keys()
         if is_going_on(block):
             cost = time.thread_time() - began
             self.set_timer(max(REFRESH, SHARE * cost), self._look_again)
@@ -170,6 +176,38 @@ class BlockScreen(SearchedScreen):
     def _go_on_behind(self) -> None:
         """What was asked for happens on the page, which hears of it too."""
         self.dismiss(None)
+
+
+def _hints(shown: WholeBlock) -> list[KeyHint]:
+    """Keys that do something with what is shown."""
+    item = shown.column.items[0]
+    leaves = item.leaves or ()
+    return [
+        KeyHint("up/down", "scroll", 6, "tui.select.up/tui.select.down"),
+        KeyHint("slash", "search", 5, "tui.altScreen.search"),
+        KeyHint("y", "copy", 5, "transcript.copy-block"),
+        *(
+            [KeyHint("c", "copy code", 3, "transcript.copy-code")]
+            if any(isinstance(leaf, CodeLeaf) for leaf in leaves)
+            else []
+        ),
+        *(
+            [KeyHint("r", "copy Markdown", 2, "transcript.copy-raw")]
+            if isinstance(item.block, ReplyBlock)
+            else []
+        ),
+        *(
+            [KeyHint("h/l", "wide tables", 1, "transcript.scroll-left/transcript.scroll-right")]
+            if any(leaf.natural_width() > leaf.width for leaf in leaves)
+            else []
+        ),
+        KeyHint("escape", "close", 9, "tui.select.cancel"),
+    ]
+
+
+def _waits(block: Block) -> bool:
+    """It is read from its beginning, and goes on when the person has answered."""
+    return isinstance(block, CardBlock) and block.state is CardState.ASKED
 
 
 def is_going_on(block: Block) -> bool:

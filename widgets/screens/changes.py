@@ -1,4 +1,4 @@
-"""Files that would be put back: a row for each with what happens to it and why, and its diff beside it.
+"""Files that would be put back: a row for each with what happens to it and why, and its diff below, as cards draw it.
 
 Nothing happens before Enter. What a file can become, and what is said of it, is the application's business.
 """
@@ -9,12 +9,14 @@ from typing import ClassVar
 import msgspec
 from textual.binding import Binding, BindingType
 
+from tools.results import Card, DiffBlock, TextBlock
 from widgets.line import cells
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import Badge, ListRow, Tone
-from widgets.screens.parts import KeyHint
+from widgets.screens.block import WholeBlock, put
+from widgets.screens.parts import KeyHint, RuleTitle
 from widgets.screens.picker import PickerScreen
-from widgets.screens.preview import Preview, PreviewPart, PreviewText
+from widgets.transcript.blocks import CardBlock, CardState, NoteBlock
 
 _CHOICES: dict[str, tuple[str, Tone]] = {
     "restore": ("✓ ", "text"),
@@ -22,7 +24,9 @@ _CHOICES: dict[str, tuple[str, Tone]] = {
     "keep": ("  ", "dim"),
 }
 _CANNOT = {"merge": "it cannot be merged", "keep": "it cannot be kept", "restore": "it cannot be put back"}
-_MOST_LINES = 2_000
+_BECOMES = {"restore": "is put back", "merge": "is merged", "keep": "stays as it is"}
+_SHARE = 3
+"""The list has at most this part of the height."""
 
 
 class ChangeRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +47,7 @@ class ChangesScreen(PickerScreen):
     """Ends with a row when something is to be done; then `choices` says what."""
 
     IS_SEARCHED: ClassVar[bool] = False  # keys are letters
+    IS_COUNTED: ClassVar[bool] = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "cycle(1)", "Put back or keep", show=False, id="app.files.choose"),
         Binding("right", "cycle(1)", "Next choice", show=False, id="app.files.next"),
@@ -58,21 +63,25 @@ class ChangesScreen(PickerScreen):
         title: str,
         changes: Sequence[ChangeRow],
         *,
+        figures: str = "",
         diff: Callable[[str, str], str],
         remarks: Sequence[str] = (),
     ) -> None:
-        """`diff`: of a path, when that is chosen for it. `remarks`: what is to be known besides."""
+        """`figures`: of all of them. `diff`: of a path, when that is chosen for it. `remarks`: what is to be known
+        besides."""
         self._changes = {row.path: row for row in changes}
         self.choices = {row.path: row.choice for row in changes if row.choices}
         self._diff = diff
         self._remarks = tuple(remarks)
+        self._figures = figures
+        self._pane = WholeBlock(NoteBlock(id="nothing", text=""))
         super().__init__(
             title,
             self._listed(),
             order="given",
             choose="put back",
-            preview=self._describe,
             note=self._counted(),
+            below=(RuleTitle(id="between"), self._pane),
             is_full_height=True,
         )
 
@@ -88,13 +97,22 @@ class ChangesScreen(PickerScreen):
         ]
 
     def _fit(self) -> None:
-        """Beside the list the diff has its own pane; below it what the rows leave."""
-        super()._fit()
-        is_below = not self.has_class("beside") and self.app.size.height >= 16
-        self.set_class(is_below, "below")
-        most = max(1, (self.app.size.height - 2) // 2)
-        self.query_one(RowList).styles.height = min(len(self._rows), most) if is_below else "100%"
-        self.query_one(Preview).styles.height = "1fr" if is_below else "100%"
+        most = max(2, self.app.size.height // _SHARE)
+        self.set_class(True, "below")
+        self.query_one(RowList).styles.height = max(1, min(most, len(self._rows)))
+
+    def on_row_list_moved(self, event: RowList.Moved) -> None:
+        self.refresh_preview()
+
+    def refresh_preview(self) -> None:
+        """What would happen to the file that the list is at."""
+        if (row := self.row) is None:
+            return
+        block = self._described(self._changes[row.id])
+        if self._pane.block(block.id) is not None:
+            self._pane.add(block)
+        else:
+            put(self._pane, block)
 
     @property
     def chosen_count(self) -> int:
@@ -137,7 +155,8 @@ class ChangesScreen(PickerScreen):
         self.refresh_preview()
 
     def _counted(self) -> str:
-        return f"{self.chosen_count} chosen"
+        chosen = f"{self.chosen_count} of {len(self.choices)} chosen" if self.choices else ""
+        return " · ".join(filter(None, (self._figures, chosen)))
 
     def _listed(self) -> list[ListRow]:
         """What becomes of each in one column, its figures in the next two."""
@@ -171,25 +190,16 @@ class ChangesScreen(PickerScreen):
             words=change.by,
         )
 
-    def _describe(self, row: ListRow) -> PreviewText:
-        change = self._changes.get(row.id)
-        if change is None:
-            return PreviewText()
-        choice = self.choices.get(change.path, "")
-        words = {
-            "restore": "is put back",
-            "merge": "is merged",
-            "keep": "stays as it is",
-            "": "stays as it is",
-        }
-        parts = [
-            PreviewPart(text=f"{words[choice]}: {change.deed}" if choice == "restore" else words[choice])
-        ]
-        parts += [PreviewPart(text=text, tone="muted") for text in (change.why, change.by) if text]
-        parts += [PreviewPart(text=text, tone="muted") for text in self._remarks]
-        diff = self._diff(change.path, choice or "restore")
-        parts += _diff_parts(diff) if diff else []
-        return PreviewText(title=change.path, parts=tuple(parts))
+    def _described(self, change: ChangeRow) -> CardBlock:
+        """As the card of an edit is drawn; it waits for the person, as that does before it may run."""
+        choice = self.choices.get(change.path, "keep")
+        becomes = f"{_BECOMES[choice]}: {change.deed}" if choice == "restore" else _BECOMES[choice]
+        remarks = [TextBlock(text=text) for text in self._remarks]
+        diff = self._diff(change.path, choice)
+        parts = [DiffBlock(path=change.path, diff=diff)] if diff else []
+        summary = " · ".join(word for word in (becomes, change.why, change.by) if word)
+        card = Card(title=change.path, summary=summary, blocks=(*remarks, *parts))
+        return CardBlock(id=change.path, card=card, state=CardState.ASKED)
 
 
 def _figures(change: ChangeRow) -> tuple[str, str]:
@@ -197,12 +207,3 @@ def _figures(change: ChangeRow) -> tuple[str, str]:
     words = change.lines.split()
     added = next((word for word in words if word.startswith("+")), "")
     return added, next((word for word in words if word != added), "")
-
-
-def _diff_parts(diff: str) -> list[PreviewPart]:
-    tones: dict[str, Tone] = {"+": "success", "-": "error", "@": "accent"}
-    lines = diff.split("\n")[2 : _MOST_LINES + 2]
-    return [
-        PreviewPart(text=""),
-        *(PreviewPart(text=line, tone=tones.get(line[:1], "text")) for line in lines),
-    ]

@@ -280,6 +280,7 @@ class TextScreen(DialogScreen[str | None]):
         self._editor = PromptEditor(id="editor")
         self._prefill = prefill
         self._is_for_reading = is_for_reading
+        self._editor.surface.is_below_rule = not text
         if is_for_reading:
             self._editor.surface.screen_share = 2 / 3
 

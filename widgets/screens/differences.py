@@ -18,7 +18,7 @@ from widgets.line import cells
 from widgets.lists.filtering import Shown
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import Badge, ListRow, Tone
-from widgets.screens.block import SearchedScreen, WholeBlock, WholeKeyboard
+from widgets.screens.block import SearchedScreen, WholeBlock, WholeKeyboard, put
 from widgets.screens.parts import KeyHint, KeyHints, RuleTitle
 from widgets.screens.requests import ScreenRequest
 from widgets.transcript.blocks import Block, NoteBlock
@@ -114,8 +114,9 @@ class DiffScreen(SearchedScreen):
         self.files.show([Shown(row) for row in _rows(view)], keep=keep)
         self._fit()
         self._tell()
+        self.query_one("#keys", KeyHints).show(_hints(view))
         if not view.files:
-            _put(self.transcript, NoteBlock(id="nothing", text=view.empty))
+            put(self.transcript, NoteBlock(id="nothing", text=view.empty))
         elif self.path == keep:  # the list does not say that its cursor moved
             self.ask("file")
 
@@ -128,7 +129,7 @@ class DiffScreen(SearchedScreen):
         if is_again:
             self.transcript.add(block)
         else:
-            _put(self.transcript, block)
+            put(self.transcript, block)
 
     def show_note(self, note: str) -> None:
         """A word at the right of the title: what just happened, or what is wrong."""
@@ -164,7 +165,7 @@ class DiffScreen(SearchedScreen):
             yield self._between
             yield self.transcript
             yield self.search_bar
-            yield KeyHints(HINTS, id="keys")
+            yield KeyHints(_hints(self.view), id="keys")
 
     def on_resize(self) -> None:
         self._fit()
@@ -251,11 +252,17 @@ HINTS = (
 )
 
 
-def _put(transcript: Transcript, block: Block) -> None:
-    """Only this, from its beginning."""
-    transcript.replace_all([block])
-    transcript.viewport.set_following(False)
-    transcript.keyboard.go_home()
+_OF_A_FILE = {
+    "app.diff.next/app.diff.previous",
+    "app.diff.edit",
+    "app.diff.copy/app.diff.copyAll",
+    "tui.altScreen.search",
+}
+
+
+def _hints(view: DiffView) -> list[KeyHint]:
+    """Those of a file where there is one."""
+    return [hint for hint in HINTS if view.files or hint.id not in _OF_A_FILE]
 
 
 def _title(view: DiffView, note: str, width: int) -> str:

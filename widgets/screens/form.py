@@ -1,4 +1,5 @@
-"""A form on one sheet: each field a row with what is in it; Enter fills in the current one."""
+"""A form on one sheet: what is asked, a row for each field with what is in it, and what belongs into the current one,
+which Enter fills in."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -6,11 +7,14 @@ from typing import ClassVar
 
 import msgspec
 from textual import events
+from textual.app import ComposeResult
 from textual.binding import BindingType
 
+from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow
 from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
-from widgets.screens.preview import PreviewPart, PreviewText
+from widgets.screens.preview import Preview, PreviewPart, PreviewText, preview_of, row_count
+from widgets.screens.told_whole import ROOMY
 
 
 class FilledField(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +58,8 @@ class FormScreen(PickerScreen):
         self._clock = clock
         self._armed_at = 0.0
         self._fields = {field.id: field for field in fields}
-        self._message = message
+        self._message = preview_of("", message)
+        self._about = Preview(id="about")
         super().__init__(
             title,
             _rows(fields),
@@ -62,12 +67,16 @@ class FormScreen(PickerScreen):
             choose="fill in",
             current=current,
             empty="nothing is to be filled in",
-            preview=self._about,
+            below=(self._about,),
         )
         self.add_class("below")
 
+    def compose_above(self) -> ComposeResult:
+        yield Preview(id="message")
+
     def on_mount(self) -> None:
         super().on_mount()
+        self.query_one("#message", Preview).show(self._message)
         self._armed_at = self._clock() + self._grace
 
     def action_act(self, action_id: str) -> None:
@@ -89,21 +98,32 @@ class FormScreen(PickerScreen):
         return False
 
     def _fit(self) -> None:
+        """As many rows for what is told of a field as the longest needs: the list stays where it is."""
         super()._fit()
-        self.set_class(not self.has_class("beside"), "below")
-        most = max(3, self.app.size.height * 3 // 5)
-        self.query_one("#body").styles.height = min(most, len(self._fields) + 8)
+        width, height = self.app.size
+        blank = int(height >= ROOMY)
+        message = self.query_one("#message", Preview)
+        asked = max(1, min(row_count(self._message, width), height // 2))
+        message.styles.height = asked
+        message.styles.margin = (0, 0, blank, 0)
+        told = max((row_count(_told(field), width) for field in self._fields.values()), default=0)
+        self._about.display = told > 0
+        self._about.styles.height = max(1, min(told, height // 4))
+        self._about.styles.margin = (blank, 0, 0, 0)
+        below = min(told, height // 4) + blank if told else 0
+        most = max(2, height - 3 - asked - below)
+        self.query_one("#body").styles.height = min(most, max(1, len(self._fields))) + below
 
-    def _about(self, row: ListRow) -> PreviewText:
-        field = self._fields.get(row.id)
-        if field is None:
-            return PreviewText(parts=(PreviewPart(text=self._message),))
-        parts = [PreviewPart(text=self._message)]
-        if field.about:
-            parts.append(PreviewPart(text=f"{field.title}: {field.about}", tone="muted"))
-        if field.wrong:
-            parts.append(PreviewPart(text=field.wrong, tone="error"))
-        return PreviewText(parts=tuple(parts))
+    def on_row_list_moved(self, event: RowList.Moved) -> None:
+        field = self._fields.get(event.row.id) if event.row else None
+        self._about.show(_told(field) if field is not None else PreviewText())
+
+
+def _told(field: FilledField) -> PreviewText:
+    parts = [PreviewPart(text=f"{field.title}: {field.about}", tone="muted")] if field.about else []
+    if field.wrong:
+        parts.append(PreviewPart(text=field.wrong, tone="error"))
+    return PreviewText(parts=tuple(parts))
 
 
 def _rows(fields: Sequence[FilledField]) -> list[ListRow]:

@@ -61,7 +61,7 @@ class JobsScreen(PickerScreen):
         self._jobs = found
         self.show_rows(_rows(jobs))
         row = self.row
-        pane = self.query_one(Preview)
+        pane = self.query_one("#preview", Preview)
         pane.show(self._tail(row) if row else PreviewText())
         pane.call_after_refresh(pane.scroll_end, animate=False)
 

@@ -40,8 +40,9 @@ class KeyHints(Widget):
         self._all_keys = all_keys
 
     def show(self, hints: Sequence[KeyHint]) -> None:
-        self.hints = tuple(hints)
-        self.refresh()
+        if tuple(hints) != self.hints:
+            self.hints = tuple(hints)
+            self.refresh()
 
     def fitting(self, width: int) -> list[KeyHint]:
         left = self.in_force()
@@ -106,6 +107,10 @@ class Body(Container):
     BLANK = True
 
 
+LEAST_TITLE = 24
+"""Cells that it takes from the first word of its note, if need be."""
+
+
 class RuleTitle(Widget):
     """A rule across the width with a title at its left and a note at its right."""
 
@@ -133,7 +138,10 @@ class RuleTitle(Widget):
         note = f" {plain(self.note)} " if self.note else ""
         line = Line(width, self.rich_style)
         if self.title:
-            title = crop(plain(self.title), max(1, line.room - 5))
+            first = cells(self.note.split(" · ")[0]) + 4 if self.note else 0
+            title = crop(
+                plain(self.title), max(1, min(line.room - 5, max(LEAST_TITLE, line.room - 5 - first)))
+            )
             line.add("─ ", rule).add_figured(title, *self._inks("title")).add(" ")
         note = _fitting_note(note, max(0, line.room - 2))
         if cells(note) > 2:

@@ -11,6 +11,7 @@ import msgspec
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.widget import Widget
 
 from widgets.editor.line_input import LineInput
 from widgets.line import cells
@@ -22,6 +23,7 @@ from widgets.screens.pages import ALL_KEYS, show_all_keys
 from widgets.screens.parts import Body, KeyHint, KeyHints, RuleTitle, Sheet
 from widgets.screens.preview import Preview, PreviewText
 from widgets.screens.requests import ScreenRequest
+from widgets.screens.told_whole import ToldWhole
 from widgets.textual_inside import SheetScreen, keymap_of
 
 WIDE = 100
@@ -108,11 +110,12 @@ class PickerScreen(SheetScreen[Picked | None]):
         current: str = "",
         note: str = "",
         preview: Callable[[ListRow], PreviewText] | None = None,
+        below: Sequence[Widget] = (),
         is_full_height: bool = False,
         filters: bool = True,
     ) -> None:
         """`choose`: what Enter does, nothing where it only closes. `empty`: what stands there
-        when no row does; where it names keys, made from the person's own."""
+        when no row does; where it names keys, made from the person's own. `below`: what stands below the list."""
         super().__init__(classes="full-height" if is_full_height else None)
         self._title = title
         self._rows = spaced(rows)
@@ -123,6 +126,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         self._current = current
         self._note = note
         self._preview = preview
+        self._below = below
         self._filters = filters
         self._filter = Filter(self._rows, order)
         self._order: Order = order
@@ -169,7 +173,7 @@ class PickerScreen(SheetScreen[Picked | None]):
     def refresh_preview(self) -> None:
         """What is told of the current row is more than before."""
         if self._preview is not None and self.row is not None:
-            self.query_one(Preview).show(self._preview(self.row))
+            self.query_one("#preview", Preview).show(self._preview(self.row))
 
     # -- screen --------------------------------------------------------------------------------------------
 
@@ -185,6 +189,8 @@ class PickerScreen(SheetScreen[Picked | None]):
                 )
                 if self._preview is not None:
                     yield Preview(id="preview")
+                yield from self._below
+            yield ToldWhole(id="told")
             yield KeyHints(self.hints(), all_keys=ALL_KEYS, id="keys")
 
     def compose_above(self) -> ComposeResult:
@@ -242,6 +248,8 @@ class PickerScreen(SheetScreen[Picked | None]):
 
     def _fit(self) -> None:
         self._arrange_panes()
+        is_told = self._preview is not None and (self.has_class("beside") or self.has_class("below"))
+        self.query_one(ToldWhole).fit(self.query_one(RowList), is_told=is_told)
         if not self.has_class("full-height"):
             most = max(3, self.app.size.height * 3 // 5 - 3)
             least = 2 if self._few.are(self._rows) and self._preview is None else 5
@@ -254,6 +262,9 @@ class PickerScreen(SheetScreen[Picked | None]):
         self.query_one(RowList).show(numbered(shown) if is_brief else shown, query=query, keep=keep)
         self._fit()
         self._tell_count()
+        needing = {action.id for action in self.ACTIONS if action.needs_row} | {"tui.select.confirm"}
+        hints = [hint for hint in self.hints() if self.row is not None or hint.id not in needing]
+        self.query_one("#keys", KeyHints).show(hints)
 
     def told(self, shown: list[Shown]) -> list[Shown]:
         """What a row says may depend on what is around it."""
@@ -275,7 +286,8 @@ class PickerScreen(SheetScreen[Picked | None]):
     def on_row_list_moved(self, event: RowList.Moved) -> None:
         event.stop()
         if self._preview is not None:
-            self.query_one(Preview).show(self._preview(event.row) if event.row else PreviewText())
+            self.query_one("#preview", Preview).show(self._preview(event.row) if event.row else PreviewText())
+        self.query_one(ToldWhole).tell(self.query_one(RowList))
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
         event.stop()

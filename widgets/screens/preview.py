@@ -75,19 +75,8 @@ class Preview(ScrollView, can_focus=False):
         return textual_inside.vertical_scrollbar(self, textual_inside.BareScrollBar)
 
     def _lay_out(self) -> None:
-        width = max(8, self.size.width - 3)
-        rows: list[tuple[str, str]] = []
-        if self.shown.title:
-            rows += [(plain(self.shown.title), "title"), ("", "text")]
-        for part in self.shown.parts:
-            key = "heading" if part.is_heading else part.tone
-            if part.is_heading and rows and rows[-1][0]:
-                rows.append(("", "text"))
-            for line in clean(part.text[: self._longest]).split("\n"):
-                rows.extend((expand_tabs(line[start:end], 0), key) for start, end in wrap(line, width))
-            if (left_out := len(part.text) - self._longest) > 0:
-                rows.append((f"… {left_out:,} more characters", "muted"))
-        self._rows = rows
+        width = _room(self.size.width)
+        self._rows = rows = _wrapped(self.shown, width, self._longest)
         textual_inside.resize_content(self, Size(width, len(rows)))  # another text comes with each key
         self.refresh()
 
@@ -106,3 +95,38 @@ class Preview(ScrollView, can_focus=False):
             found = readable(self.get_component_rich_style(f"preview--{key}")) if key else self.rich_style
             self._styles[key] = found
         return found
+
+
+def row_count(text: PreviewText, width: int) -> int:
+    """In a pane of so many columns."""
+    return len(_wrapped(text, _room(width), LONGEST))
+
+
+def _room(width: int) -> int:
+    return max(8, width - 3)
+
+
+def _wrapped(text: PreviewText, width: int, longest: int) -> list[tuple[str, str]]:
+    """Its rows, each with what it is drawn as."""
+    rows: list[tuple[str, str]] = []
+    if text.title:
+        rows += [(plain(text.title), "title"), ("", "text")]
+    for part in text.parts:
+        key = "heading" if part.is_heading else part.tone
+        if part.is_heading and rows and rows[-1][0]:
+            rows.append(("", "text"))
+        for line in clean(part.text[:longest]).split("\n"):
+            rows.extend((row, key) for row in _rows_of(line, width))
+        if (left_out := len(part.text) - longest) > 0:
+            rows.append((f"… {left_out:,} more characters", "muted"))
+    return rows
+
+
+def _rows_of(line: str, width: int) -> list[str]:
+    """A line that goes on below itself keeps its indent."""
+    indent = min(len(line) - len(line.lstrip(" ")), width // 3)
+    rows = [
+        expand_tabs(line[start + indent : end + indent], 0)
+        for start, end in wrap(line[indent:], width - indent)
+    ]
+    return [" " * indent + row for row in rows]

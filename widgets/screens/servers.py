@@ -72,7 +72,7 @@ class ServersScreen(PickerScreen):
         self._servers = found
         self.show_rows(_rows(servers), note=note)
         if self.is_there and self.row is not None:
-            self.query_one(Preview).show(self._told(self.row))
+            self.query_one("#preview", Preview).show(self._told(self.row))
 
     def _fit(self) -> None:
         super()._fit()

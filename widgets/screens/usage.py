@@ -106,6 +106,12 @@ def _slice(amount: float, most: float, row: int) -> str:
     return _UPRIGHT[max(0, min(8, eighths - 8 * row))]
 
 
+NARROW = 60
+"""Columns below which only what it cost stands beside a row."""
+ROOMY = 16
+"""Rows of a terminal from which the plot leaves the list enough of them."""
+
+
 class UsageScreen(PickerScreen):
     """Enter asks what a row is made of; the other keys count in another way."""
 
@@ -145,6 +151,10 @@ class UsageScreen(PickerScreen):
     def compose_above(self) -> ComposeResult:
         yield UsagePlot(self.view.days, id="plot")
 
+    def _fit(self) -> None:
+        super()._fit()
+        self.query_one(UsagePlot).display = self.app.size.height >= ROOMY
+
     def on_resize(self) -> None:
         self.show_rows(_rows(self.view, self.app.size.width))
 
@@ -158,21 +168,24 @@ class UsageScreen(PickerScreen):
 
 
 def _rows(view: UsageView, width: int) -> list[ListRow]:
-    is_wide = width >= 100
-    size = 24 if is_wide else 10
+    is_wide, is_narrow = width >= 100, width < NARROW
+    size = 24 if is_wide else 0 if is_narrow else 10
     longest = 40 if is_wide else max(8, min(width - size - 37, width * 2 // 5 - 1))
+    columns = _COLUMNS[-1:] if is_narrow else _COLUMNS
+    longest = width - 16 if is_narrow else longest
     most = max((row.amount for row in view.rows), default=0.0)
-    heads = "".join(f"{head:>{size}}" for size, head in _COLUMNS)
+    heads = "".join(f"{head:>{size}}" for size, head in columns)
     rows = [ListRow(id="heading", title="", right=heads, is_heading=True)] if view.rows else []
     rows += [
         ListRow(
             id=row.id,
             title=crop(plain(row.title), longest),
-            badges=(Badge(text=bar(row.amount, most, size), tone="accent"),),
+            badges=(Badge(text=bar(row.amount, most, size), tone="accent"),) if size else (),
             detail=row.detail if is_wide else "",
             words=f"{row.title} {row.detail}",
             right="".join(
-                f"{figure:>{cells_}}" for (cells_, _), figure in zip(_COLUMNS, row.figures, strict=False)
+                f"{figure:>{cells_}}"
+                for (cells_, _), figure in zip(columns, row.figures[-len(columns) :], strict=False)
             ),
             right_tone="text",
         )

@@ -130,7 +130,7 @@ class QueueView(Widget, can_focus=True):
                 on_current(each, current)
                 for each in (self.get_component_rich_style("queue--key"), label, current)
             )
-        line.add("› " if is_current else "  ", hint).add(_LABELS[row.kind].ljust(8), label)
+        line.add("› " if is_current else "  ", hint).add(_LABELS[row.kind].ljust(9), label)
         images = f"[{row.image_count} image{'s' if row.image_count > 1 else ''}] " if row.image_count else ""
         return line.add(images + plain(row.text), style).strip()
 

@@ -12,7 +12,7 @@ from widgets.screens.block import BlockScreen
 from widgets.screens.dialogs import InputScreen, QuestionScreen
 from widgets.screens.models import LevelScreen
 from widgets.screens.picker import Picked, PickerScreen
-from widgets.transcript.blocks import CardBlock
+from widgets.transcript.blocks import CardBlock, CardState
 
 LOOK_SECONDS = 0.5
 """Between two looks at what an open list shows."""
@@ -66,7 +66,7 @@ async def ask_live(
         following.cancel()
 
 
-async def read_card(ask: AskPerson, title: str, card: Card) -> None:
-    """All of a card, on a screen of its own."""
-    block = CardBlock(id="card", card=card)
+async def read_card(ask: AskPerson, title: str, card: Card, *, is_asked: bool = False) -> None:
+    """All of a card, on a screen of its own. `is_asked`: it waits for the person, and nothing of it has happened."""
+    block = CardBlock(id="card", card=card, state=CardState.ASKED if is_asked else CardState.DONE)
     await ask(BlockScreen(title, lambda: block))

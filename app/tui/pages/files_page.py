@@ -94,7 +94,11 @@ class FilesPage(msgspec.Struct, frozen=True):
             return diffs.get(key, "")
 
         screen = ChangesScreen(
-            _title(plan), [_row(row) for row in plan.rows], diff=diff, remarks=_remarks(plan)
+            plan.target.words,
+            [_row(row) for row in plan.rows],
+            figures=changed_files(len(plan.rows), plan.added, plan.removed),
+            diff=diff,
+            remarks=_remarks(plan),
         )
         picked: Picked | None = await self.ask(screen)
         for task in work:
@@ -105,10 +109,6 @@ class FilesPage(msgspec.Struct, frozen=True):
 
 
 _CHOICES: dict[str, Choice] = {"restore": "restore", "merge": "merge", "keep": "keep"}
-
-
-def _title(plan: "Plan") -> str:
-    return f"{plan.target.words} · {changed_files(len(plan.rows), plan.added, plan.removed)}"
 
 
 def _remarks(plan: "Plan") -> list[str]:

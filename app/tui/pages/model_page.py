@@ -190,7 +190,10 @@ _SOURCES = {
 
 def _facts(model: Model) -> list[str]:
     cost = model.cost
-    lines = [f"Context   {tokens(model.context_window)} tokens, answers up to {tokens(model.max_tokens)}"]
+    lines = [
+        f"Context   {tokens(model.context_window)} tokens",
+        f"Answers   up to {tokens(model.max_tokens)}",
+    ]
     if cost.output:
         lines.append(f"Price     ${cost.input:g} in, ${cost.output:g} out per million tokens")
         if cost.cache_read or cost.cache_write:

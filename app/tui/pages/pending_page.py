@@ -38,7 +38,7 @@ class PendingPage(msgspec.Struct, frozen=True):
                 return
             found = self._waiting(picked.row.id)
             if found is not None:
-                await read_card(self.ask, one_line(found.label), staged_card(found))
+                await read_card(self.ask, one_line(found.label), staged_card(found), is_asked=True)
 
     async def _picked(self) -> Picked | None:
         """The list follows what others stage and answer while it is open."""

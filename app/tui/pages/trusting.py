@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable
+from itertools import groupby
 from pathlib import Path
 
 from app.resources.brought import BroughtItem
@@ -76,13 +77,15 @@ def _parts(question: Question, before: Question, folder: str) -> list[PreviewPar
     if question.too_much:
         parts.append(PreviewPart(text=_TOO_MUCH, tone="warning"))
     fresh = set(new_in(question, before)) if before.items else set()
-    for item in question.items:
-        parts += _part(item, is_new=item in fresh)
+    kinds = max((len(item.kind) for item in question.items), default=0) + 2
+
+    def head(item: BroughtItem) -> str:
+        mark = " (new or changed)" if item in fresh else ""
+        return f"{item.kind:<{kinds}}{spelled_out(item.path)}{mark}"
+
+    for told, items in groupby(question.items, key=head):
+        group = list(items)
+        tone = "warning" if group[0].starts_something else "muted"
+        parts.append(PreviewPart(text=told, tone=tone))
+        parts += [PreviewPart(text=f"{'':{kinds}}{item.told}") for item in group]
     return parts
-
-
-def _part(item: BroughtItem, *, is_new: bool) -> list[PreviewPart]:
-    mark = " (new or changed)" if is_new else ""
-    head = f"{item.kind}  {spelled_out(item.path)}{mark}"
-    tone = "warning" if item.starts_something else "muted"
-    return [PreviewPart(text=head, tone=tone), PreviewPart(text=f"  {item.told}")]

@@ -183,7 +183,7 @@ class Approvals:
         else:
             title = f"{event.approval.tool_name} wants to run"
             card = await asyncio.to_thread(_whole, event.approval, self._cwd())
-        await read_card(self._ask, title, card)
+        await read_card(self._ask, title, card, is_asked=True)
 
     def cycle_mode(self) -> None:
         """The next mode, for this session."""

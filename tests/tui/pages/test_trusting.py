@@ -52,6 +52,21 @@ async def test_the_yes_has_a_key_of_its_own_and_is_kept(folder: Folder) -> None:
         assert "is trusted" in person.heard[0]
 
 
+async def test_a_file_is_named_once_with_all_that_is_to_be_said_of_it(folder: Folder) -> None:
+    (folder.settings.parent / "prompts").mkdir()
+    (folder.settings.parent / "prompts" / "sail.md").write_text("Sail.")
+    async with at_the_keyboard() as person, person.asked(folder.ask(person)):
+        rows = person.sees.split("\n")
+        at = next(at for at, row in enumerate(rows) if "settings.json" in row)
+        assert [row.rstrip() for row in rows[at : at + 4]] == [
+            "  settings  .bayou/settings.json",
+            "            the project's settings",
+            '            interruptMode = "immediate"',
+            "  prompt    .bayou/prompts",
+        ]
+        await person.press("escape")
+
+
 async def test_no_is_kept_too_and_later_is_not(folder: Folder) -> None:
     async with at_the_keyboard() as person:
         async with person.asked(folder.ask(person)):

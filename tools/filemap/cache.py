@@ -1,5 +1,6 @@
 """Maps that were made before: some in memory, more of them compressed in a folder. Both are bounded."""
 
+import contextlib
 import hashlib
 import os
 import threading
@@ -26,10 +27,8 @@ _SUFFIX = ".map"
 class MapCache:
     """May be used by several threads. Without a folder only memory is used; a folder that fails is done without."""
 
-    def __init__(
-        self, folder: Path | None = None, *, files: int = _DISK_FILES, bytes_: int = _DISK_BYTES
-    ) -> None:
-        self._folder, self._files, self._bytes = folder, files, bytes_
+    def __init__(self, folder: Path | None = None, *, files: int = _DISK_FILES) -> None:
+        self._folder, self._files = folder, files
         self._lock = threading.Lock()
         self._kept: OrderedDict[str, FileMap] = OrderedDict()
         self._symbols = 0
@@ -75,17 +74,15 @@ class MapCache:
         except (zlib.error, msgspec.MsgspecError, ValueError):
             _remove(file)
             return None
-        try:
+        with contextlib.suppress(OSError):
             os.utime(file)
-        except OSError:
-            pass
         return known
 
     def _to_disk(self, key: str, made: FileMap) -> None:
         if self._folder is None:
             return
         packed = zlib.compress(msgspec.msgpack.encode(made), 1)
-        if len(packed) > min(_LARGEST_FILE, self._bytes):
+        if len(packed) > _LARGEST_FILE:
             return
         unfinished = self._folder / f"{key}.{os.getpid()}.{threading.get_ident()}.new"
         try:
@@ -112,7 +109,7 @@ class MapCache:
             return
         found.sort()
         size = sum(each[1] for each in found)
-        while found and (len(found) > self._files or size > self._bytes):
+        while found and (len(found) > self._files or size > _DISK_BYTES):
             _, taken, path = found.pop(0)
             _remove(Path(path))
             size -= taken
@@ -130,7 +127,5 @@ def _key(path: Path, text: SourceText) -> str:
 
 
 def _remove(file: Path) -> None:
-    try:
+    with contextlib.suppress(OSError):
         file.unlink()
-    except OSError:
-        pass

@@ -18,7 +18,6 @@ class Cancelled(OSError):
 class Deadline:
     def __init__(self, seconds: float, cancel: Cancel = None) -> None:
         self._until = time.monotonic() + seconds
-        self._is_cancelled: Callable[[], bool] | None
         self._is_cancelled = cancel.is_set if isinstance(cancel, threading.Event) else cancel
 
     @property

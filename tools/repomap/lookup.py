@@ -176,11 +176,15 @@ def uses(
         if count >= _MOST_HITS:
             break
     shown: list[NameUse] = []
-    for path in sorted(hits, key=lambda path: (-_weight(store, path), path)):
-        file = store.file_at(path) if store is not None else None
-        outline = (
-            present(store, file) if store is not None and file is not None and len(shown) < most else None
-        )
+    files = {path: store.file_at(path) for path in hits} if store is not None else {}
+
+    def order(path: str) -> tuple[float, str]:
+        file = files.get(path)
+        return -WEIGHTS[file.kind] if file is not None else 0.0, path
+
+    for path in sorted(hits, key=order):
+        file, is_full = files.get(path), len(shown) >= most
+        outline = present(store, file) if store is not None and file is not None and not is_full else None
         for line, text in hits[path]:
             inner = innermost(outline.symbols, line) if outline is not None else None
             if inner is not None and (last_part(inner.name), inner.start_line) == (last, line):
@@ -190,9 +194,9 @@ def uses(
             span = (inner.start_line, inner.end_line) if inner else None
             if len(shown) < most:
                 shown.append(NameUse(path, line, text[:_LONGEST_LINE], within, span))
-    files = len({use.path for use in shown}) if len(shown) == count else len(hits)
+    having = len({use.path for use in shown}) if len(shown) == count else len(hits)
     is_cut = count >= _MOST_HITS or time.monotonic() - began >= _MOST_SECONDS
-    return NameUses(tuple(shown), count, files, is_cut)
+    return NameUses(tuple(shown), count, having, is_cut)
 
 
 def _grepped(root: Path, name: str, below: str) -> Iterator[tuple[str, int, str]]:
@@ -213,11 +217,6 @@ def _grepped(root: Path, name: str, below: str) -> Iterator[tuple[str, int, str]
                     yield path.decode("utf-8", "surrogateescape").removeprefix("./"), int(number), told
         finally:
             ending.cancel()
-
-
-def _weight(store: IndexStore | None, path: str) -> float:
-    file = store.file_at(path) if store is not None else None
-    return WEIGHTS[file.kind] if file is not None else 0.0
 
 
 def _order(definition: Definition, name: str, near: Sequence[str]) -> tuple[object, ...]:

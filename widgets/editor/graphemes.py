@@ -92,6 +92,8 @@ def boundary_after(line: str, at: int) -> int:
 
 def snap(line: str, at: int) -> int:
     """The first boundary from `at` on."""
+    if at >= len(line):  # where one writes: nothing has to be looked at
+        return len(line)
     return boundary_after(line, at - 1) if at > 0 else 0
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from tools.filemap.symbols import Symbol, says_little
 from tools.repomap.kinds import WEIGHTS, note_of
-from tools.repomap.packing import KeptOutline
+from tools.repomap.lookup import Present
 from tools.repomap.parts import counted
 from tools.repomap.render import MapCandidate
 from tools.repomap.store import IndexedFile, IndexStore
@@ -19,7 +19,7 @@ _NAMED = 3
 def folder_candidates(
     store: IndexStore,
     below: str,
-    present: Callable[[IndexStore, IndexedFile], KeptOutline | None],
+    present: Present,
     hides: Callable[[str], bool] = lambda path: False,
 ) -> Iterator[MapCandidate]:
     """Its own files, then the folders below it, then their files; the most leaned on first."""
@@ -48,7 +48,7 @@ def _files(
     store: IndexStore,
     files: list[IndexedFile],
     weights: dict[int, float],
-    present: Callable[[IndexStore, IndexedFile], KeptOutline | None],
+    present: Present,
 ) -> Iterator[MapCandidate]:
     for file in sorted(files, key=lambda file: (-weights[file.id], file.path)):
         outline = present(store, file)

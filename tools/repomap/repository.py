@@ -11,7 +11,7 @@ import os
 import sqlite3
 import time
 import zlib
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -31,7 +31,7 @@ from tools.repomap.folder_map import folder_candidates
 from tools.repomap.hidden import HiddenFiles
 from tools.repomap.kinds import Kind, note_of
 from tools.repomap.listing import FolderListing, is_below
-from tools.repomap.lookup import Definition, NameUses, definitions, is_defined, symbols_like, uses
+from tools.repomap.lookup import Definition, NameUses, Present, definitions, is_defined, symbols_like, uses
 from tools.repomap.nearness import learn
 from tools.repomap.outlining import indexed
 from tools.repomap.packing import KeptOutline
@@ -215,12 +215,7 @@ class MappedRepository:
             if store is None or not store.meta("listed"):
                 return _by_paths(self._listing, self.hides, self.upkeep.trouble, question, below, tokens)
             ranking = rank(store, question, below=below, known=known, most=_MOST_SHOWN)
-            candidates = (
-                candidate
-                for place in ranking.places
-                if (candidate := self._candidate(store, place.file, question, ranking, place.lines))
-                is not None
-            )
+            candidates = _likely(store, self.present, question, ranking)
             rest = rank_paths(_not_indexed(store, self._listing, self.hides, below), question, _MOST_SHOWN)
             state = _state_of(store, self.upkeep.trouble, below)
             shown = _shown(candidates, rest, tokens, state)
@@ -318,19 +313,15 @@ class MappedRepository:
         with store:
             yield store
 
-    def _candidate(
-        self,
-        store: IndexStore,
-        file: IndexedFile,
-        question: MapQuestion,
-        ranking: Ranking,
-        lines: frozenset[int],
-    ) -> MapCandidate | None:
-        outline = self.present(store, file)
-        if outline is None:
-            return None
-        scores = symbol_scores(outline, question, ranking, lines)
-        return MapCandidate(file.path, outline.lines, outline.symbols, scores, note_of(file.kind))
+
+def _likely(
+    store: IndexStore, present: Present, question: MapQuestion, ranking: Ranking
+) -> Iterator[MapCandidate]:
+    for place in ranking.places:
+        file, outline = place.file, present(store, place.file)
+        if outline is not None:
+            scores = symbol_scores(outline, question, ranking, place.lines)
+            yield MapCandidate(file.path, outline.lines, outline.symbols, scores, note_of(file.kind))
 
 
 def _not_indexed(

@@ -76,9 +76,7 @@ class _State:
 
 def scan(source: bytes, watch: Deadline) -> Scanned:
     state = _State(source, _LARGE_DEPTH if len(source) > _LARGE else _DEPTH)
-    for number, match in enumerate(_tags(source, watch)):
-        if number % _CHECK_EVERY == 0:
-            watch.check()
+    for match in _tags(source, watch):
         if match["open"]:
             state.begin(match)
         elif match["close"] is not None:
@@ -90,14 +88,14 @@ def _tags(source: bytes, watch: Deadline) -> Iterator[re.Match[bytes]]:
     """Tags outside comments, CDATA and instructions; one that never ends hides the rest."""
     at = number = 0
     while match := _TAG.search(source, at):
+        if number % _CHECK_EVERY == 0:
+            watch.check()
+        number += 1
         at = match.end()
         skipped = match["skip"]
         if not skipped:
             yield match
             continue
-        number += 1
-        if number % _CHECK_EVERY == 0:
-            watch.check()
         end = source.find(_SKIPPED[skipped], at)
         if end < 0:
             return

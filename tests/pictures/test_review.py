@@ -338,7 +338,7 @@ def _brought_nearer(names: dict[str, str]) -> dict[str, str]:
             if ground not in by_token or contrast(ink, by_token["background"]) < LEAST_OF_INKS:
                 continue
             if (wanted := legible(ink, by_token[ground])) != ink:
-                nearer.setdefault(wanted, f"{token} on {ground}")
+                nearer.setdefault(wanted, f"{token}, nearer")
     return nearer
 
 

@@ -86,11 +86,12 @@ class ChangesScreen(PickerScreen):
         )
 
     def hints(self) -> list[KeyHint]:
+        can_merge = any("merge" in change.choices for change in self._changes.values())
         return [
             KeyHint("enter", "put back", 9, "tui.select.confirm"),
             KeyHint("space", "choose", 8, "app.files.choose"),
             KeyHint("a", "all", 4, "app.files.all"),
-            KeyHint("m", "merge", 5, "app.files.merge"),
+            *([KeyHint("m", "merge", 5, "app.files.merge")] if can_merge else []),
             KeyHint("k", "keep", 5, "app.files.keep"),
             KeyHint("t", "take old", 5, "app.files.take"),
             KeyHint("escape", "nothing", 9, "tui.select.cancel"),

@@ -1,5 +1,6 @@
 """A pane of plain text beside a list. Foreign text is wrapped and drawn as it is, never read as markup."""
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 import msgspec
@@ -11,17 +12,21 @@ from textual.strip import Strip
 
 from widgets import textual_inside
 from widgets.legible import readable
-from widgets.line import Line, plain
+from widgets.line import Line, cells, plain
 from widgets.lists.rows import Tone
 from widgets.transcript.text import clean, expand_tabs, wrap
 
 LONGEST = 20_000
+LEAST_WRAPPED = 16
+"""Cells that are left of an indent for what goes on below itself; else it begins at the edge."""
 
 
 class PreviewPart(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     tone: Tone = "text"
     is_heading: bool = False
+    hang: int = 0
+    """Cells of a label before it: what goes on below itself stays behind that."""
 
 
 class PreviewText(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +36,13 @@ class PreviewText(msgspec.Struct, frozen=True, kw_only=True):
 
 def preview_of(title: str, *texts: str) -> PreviewText:
     return PreviewText(title=title, parts=tuple(PreviewPart(text=text) for text in texts))
+
+
+def facts(pairs: Iterable[tuple[str, str]], *, tone: Tone = "muted") -> list[PreviewPart]:
+    """Labels in one column, what is told of each in the next; nothing of those of which nothing is."""
+    told = [(label, text) for label, text in pairs if text]
+    hang = max((cells(label) for label, _ in told), default=0) + 2
+    return [PreviewPart(text=f"{label:<{hang}}{text}", tone=tone, hang=hang) for label, text in told]
 
 
 class Preview(ScrollView, can_focus=False):
@@ -116,17 +128,17 @@ def _wrapped(text: PreviewText, width: int, longest: int) -> list[tuple[str, str
         if part.is_heading and rows and rows[-1][0]:
             rows.append(("", "text"))
         for line in clean(part.text[:longest]).split("\n"):
-            rows.extend((row, key) for row in _rows_of(line, width))
+            rows.extend((row, key) for row in _rows_of(line, width, part.hang))
         if (left_out := len(part.text) - longest) > 0:
             rows.append((f"… {left_out:,} more characters", "muted"))
     return rows
 
 
-def _rows_of(line: str, width: int) -> list[str]:
+def _rows_of(line: str, width: int, hang: int) -> list[str]:
     """A line that goes on below itself keeps its indent."""
-    indent = min(len(line) - len(line.lstrip(" ")), width // 3)
-    rows = [
-        expand_tabs(line[start + indent : end + indent], 0)
-        for start, end in wrap(line[indent:], width - indent)
-    ]
-    return [" " * indent + row for row in rows]
+    indent = hang or len(line) - len(line.lstrip(" "))
+    if width - indent < LEAST_WRAPPED:
+        indent = 0
+    rest = line[indent:]
+    rows = [expand_tabs(rest[start:end], 0) for start, end in wrap(rest, width - indent)]
+    return [line[:indent] + rows[0], *(" " * indent + row for row in rows[1:])]

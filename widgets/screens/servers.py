@@ -8,7 +8,7 @@ from textual.binding import BindingType
 
 from widgets.lists.rows import Badge, ListRow, Tone
 from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
-from widgets.screens.preview import Preview, PreviewPart, PreviewText
+from widgets.screens.preview import Preview, PreviewPart, PreviewText, facts
 
 ServerStanding = Literal[
     "off", "untrusted", "error", "new", "known", "starting", "ready", "sign-in", "failed"
@@ -88,7 +88,7 @@ class ServersScreen(PickerScreen):
         server = self._servers.get(row.id)
         if server is None:
             return PreviewText()
-        parts = [PreviewPart(text=f"{what}: {text}", tone="muted") for what, text in server.about if text]
+        parts = facts(server.about)
         if server.reason:
             parts.insert(0, PreviewPart(text=server.reason, tone=_TONES[server.standing]))
         if server.said:

@@ -1,5 +1,6 @@
 """The settings as a list: one row a key, changed in place, told at once. Which keys there are is the application's."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
@@ -179,6 +180,12 @@ class SettingsScreen(PickerScreen):
 
 
 _HUMP = late(r"(?<=[a-z0-9])(?=[A-Z])")
+_SHORT = late(r"\b(?:http|mb|mcp)\b", re.IGNORECASE)
+"""Written in capitals."""
+
+
+def _capitals(found: re.Match[str]) -> str:
+    return found[0].upper()
 
 
 def in_words(value: str) -> str:
@@ -187,7 +194,7 @@ def in_words(value: str) -> str:
 
 def label_of(key: str) -> str:
     """`markdown.codeBlockIndent` in words: `Markdown: code block indent`."""
-    *groups, name = (_HUMP.sub(" ", part).lower() for part in key.split("."))
+    *groups, name = (_SHORT.sub(_capitals, _HUMP.sub(" ", part).lower()) for part in key.split("."))
     words = f"{': '.join(groups)}: {name}" if groups else name
     return words[:1].upper() + words[1:]
 
@@ -205,7 +212,8 @@ def _rows(settings: Sequence[SettingRow]) -> list[ListRow]:
     for setting in settings:
         if setting.group and setting.group != group:
             group = setting.group
-            rows.append(ListRow(id=f"#{group}", title=group, is_heading=True))
+            title = _SHORT.sub(_capitals, group)
+            rows.append(ListRow(id=f"#{group}", title=title, is_heading=True))
         is_own = setting.value != setting.default
         value = Badge(text=in_words(setting.value).ljust(_VALUE_CELLS), tone="accent" if is_own else "text")
         rows.append(

@@ -6,7 +6,7 @@ from app.extensions.registrations import Status
 from app.tui.handed import AskPerson
 from app.tui.pages.asking import pick
 from widgets.lists.rows import Badge, ListRow
-from widgets.screens.preview import PreviewPart, PreviewText
+from widgets.screens.preview import PreviewPart, PreviewText, facts
 
 
 async def show_extensions(status: Sequence[Status], ask: AskPerson) -> None:
@@ -40,6 +40,6 @@ def _status_row(status: Status) -> ListRow:
 
 def _status_text(status: Status) -> PreviewText:
     parts = [PreviewPart(text=status.path, tone="muted")] if status.path != status.name else []
-    parts += [PreviewPart(text=f"{what}: {count}") for what, count in status.counts.items()]
+    parts += facts(((what, str(count)) for what, count in status.counts.items()), tone="text")
     parts += [PreviewPart(text=f"{each.event}: {each.text}", tone="error") for each in status.problems]
     return PreviewText(title=status.name, parts=tuple(parts))

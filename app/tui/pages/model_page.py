@@ -20,7 +20,7 @@ from tools.amounts import tokens
 from widgets.lists.rows import Badge, ListRow
 from widgets.screens.models import NO_KEY_WORDS, ModelScreen, ScopeScreen, with_provider
 from widgets.screens.picker import Picked
-from widgets.screens.preview import PreviewPart, PreviewText
+from widgets.screens.preview import PreviewPart, PreviewText, facts
 from widgets.transcript.blocks import NoteKind
 
 LEVEL_WORDS = {
@@ -155,7 +155,7 @@ class ModelPage(msgspec.Struct, frozen=True):
         if model is None:
             return PreviewText()
         parts = [PreviewPart(text=f"{model.key} · {self.models.catalogue.name_of(provider)}", tone="muted")]
-        parts += [PreviewPart(text=""), *(PreviewPart(text=line) for line in _facts(model))]
+        parts += [PreviewPart(text=""), *facts(_facts(model), tone="text")]
         parts += [PreviewPart(text=""), *self._credentials(model)]
         return PreviewText(title=model.name, parts=tuple(parts))
 
@@ -188,19 +188,18 @@ _SOURCES = {
 }
 
 
-def _facts(model: Model) -> list[str]:
+def _facts(model: Model) -> list[tuple[str, str]]:
     cost = model.cost
-    lines = [
-        f"Context   {tokens(model.context_window)} tokens",
-        f"Answers   up to {tokens(model.max_tokens)}",
+    told = [
+        ("Context", f"{tokens(model.context_window)} tokens"),
+        ("Answers", f"up to {tokens(model.max_tokens)}"),
     ]
     if cost.output:
-        lines.append(f"Price     ${cost.input:g} in, ${cost.output:g} out per million tokens")
+        told.append(("Price", f"${cost.input:g} in, ${cost.output:g} out per million tokens"))
         if cost.cache_read or cost.cache_write:
-            lines.append(f"Cache     ${cost.cache_read:g} read, ${cost.cache_write:g} written")
+            told.append(("Cache", f"${cost.cache_read:g} read, ${cost.cache_write:g} written"))
     can = [*(["reads images"] if model.reads_images else []), *(["thinks"] if model.reasoning else [])]
-    lines.append(f"Can       {', '.join(can) or 'text only'}")
-    return lines
+    return [*told, ("Can", ", ".join(can) or "text only")]
 
 
 async def look_up(models: ModelChoice, provider: str, *, agent_dir: Path, proxy: str | None) -> str:

@@ -27,7 +27,7 @@ from app.tui.status.bars import short_path
 from app.values.unable import Unable
 from app.values.usage import dollars
 from app.values.wire import now_ms
-from tools.amounts import age, ago
+from tools.amounts import age, ago, counted
 from widgets.lists.rows import ListRow
 from widgets.screens.picker import Picked
 from widgets.screens.preview import PreviewPart, PreviewText
@@ -120,18 +120,15 @@ class SessionsPage(msgspec.Struct):
         """`/session`."""
         state, stats = self.session.state, self.session.stats
         usage = stats.usage
-        self.say(
-            "\n".join(
-                (
-                    f"File: {state.file or '(not kept)'}",
-                    f"Id: {state.session_id}",
-                    f"Messages: {stats.user_messages} of yours, {stats.assistant_messages} answers, "
-                    f"{stats.tool_calls} tool calls",
-                    f"Tokens: {usage.input:,} in, {usage.output:,} out, {usage.cache_read:,} from the cache",
-                    f"Cost: {dollars(usage.cost.total)}",
-                )
-            )
-        )
+        answers, calls = counted(stats.assistant_messages, "answer"), counted(stats.tool_calls, "tool call")
+        told = {
+            "File": state.file or "(not kept)",
+            "Id": state.session_id,
+            "Messages": f"{stats.user_messages} of yours, {answers}, {calls}",
+            "Tokens": f"{usage.input:,} in, {usage.output:,} out, {usage.cache_read:,} from the cache",
+            "Cost": dollars(usage.cost.total),
+        }
+        self.say("\n".join(f"{label:<10}{text}" for label, text in told.items()))
 
     async def fork(self) -> None:
         """A new session that ends before one of this one's prompts."""

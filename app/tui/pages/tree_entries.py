@@ -8,6 +8,7 @@ from app.tui.pages.entry_texts import entry_text, one_line
 from app.undo.history import settled
 from app.undo.images import files_of, restored_of
 from app.undo.turns import tally
+from app.values.cells import CELL
 from app.values.content import Text, ToolCall
 from app.values.entries import (
     BranchSummaryEntry,
@@ -58,7 +59,7 @@ _HEADINGS: dict[EntryKind, str] = {
     "shell": "Your command",
     "compaction": "Compaction",
     "summary": "Summary of a branch",
-    "custom": "From an extension",
+    "custom": "For the model",
     "change": "Change",
     "label": "Label",
 }
@@ -250,6 +251,8 @@ def heading(entry: Entry) -> str:
         said = message.model
     elif isinstance(message, ToolResultMessage):
         said = f"{message.tool_name}, {'failed' if message.is_error else 'result'}"
+    elif isinstance(entry, CustomMessageEntry) and entry.custom_type == CELL:
+        said = "Your cell"
     return f"{said} · {time_of_day(entry.timestamp)}"
 
 

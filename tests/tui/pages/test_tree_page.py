@@ -10,10 +10,11 @@ from app.providers.scripted import ScriptedAnswer, call, say
 from app.resources.in_force import InForce
 from app.tui.pages.entry_texts import entry_title
 from app.tui.pages.files_page import FilesPage
-from app.tui.pages.tree_entries import TreeEntries
+from app.tui.pages.tree_entries import TreeEntries, heading
 from app.tui.pages.tree_page import TreePage
+from app.values.cells import CELL
 from app.values.content import text_of
-from app.values.entries import BranchSummaryEntry
+from app.values.entries import BranchSummaryEntry, CustomMessageEntry
 from tests.engine.stage import Play
 from tests.tui.pages.person import Person, at_the_keyboard
 from tools.registry import builtin_tools
@@ -210,3 +211,11 @@ async def test_whoever_never_wants_a_summary_is_not_asked(tmp_path: Path) -> Non
     async with at_the_keyboard() as person:
         await tree_of(play, person, in_force).go_to(entry_of(play, "you: second"))
         assert person.written == ["second"]
+
+
+def test_what_bayou_wrote_for_the_model_is_no_extensions_and_a_cell_is_the_persons() -> None:
+    def said(kind: str) -> str:
+        entry = CustomMessageEntry(id="a", parent_id=None, custom_type=kind, content="x", display=True)
+        return heading(entry).split(" · ")[0]
+
+    assert (said(CELL), said("file-map")) == ("Your cell", "For the model")

@@ -4,7 +4,7 @@ from tests.widgets.screens.test_screens import ScreenHost, press
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow
 from widgets.screens.picker import PickerScreen
-from widgets.screens.preview import preview_of, row_count
+from widgets.screens.preview import PreviewText, facts, preview_of, row_count
 from widgets.screens.told_whole import ToldWhole
 
 
@@ -37,3 +37,11 @@ async def test_a_preview_that_says_all_of_it_says_it_alone() -> None:
 def test_a_line_of_a_preview_that_goes_on_below_itself_keeps_its_indent() -> None:
     assert row_count(preview_of("", "    one two three"), 16) == 2
     assert row_count(preview_of("", "one two three"), 16) == 1
+
+
+def test_labels_stand_in_one_column_and_what_goes_on_stays_behind_them() -> None:
+    told = PreviewText(
+        parts=tuple(facts([("Context", "128k tokens, answers up to 8k"), ("Can", "think"), ("No", "")]))
+    )
+    assert [part.text for part in told.parts] == ["Context  128k tokens, answers up to 8k", "Can      think"]
+    assert row_count(told, 31) == 3

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from tools.base import ToolContext
@@ -56,17 +56,18 @@ class InThread:
 
 async def to_the_end(work: Callable[[], R]) -> R:
     """Runs `work` in a thread and waits until it is done even when cancelled: for changes that cannot be half."""
-    running = asyncio.ensure_future(asyncio.to_thread(work))
+    return await waited_out(asyncio.to_thread(work))
+
+
+async def waited_out(work: Awaitable[R]) -> R:
+    """What it comes to. Who is cancelled meanwhile, however often, is so when it is done."""
+    running = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not running.done():
         try:
-            await asyncio.shield(running)
+            await asyncio.wait({running})
         except asyncio.CancelledError as reason:
-            if running.cancelled():
-                raise
             cancelled = reason
-        except Exception:  # noqa: BLE001  (raised below, by result())
-            break
     if cancelled is not None:
         running.exception()
         raise cancelled

@@ -126,8 +126,7 @@ def git_places(workspace: str) -> GitPlaces:
     for owner in owners:
         for name in _GUARDED_OF_GIT:
             path = f"{owner}/{name}"
-            is_there = _is_there(path)
-            if is_there:
+            if os.path.lexists(path):
                 guarded.append(path)
             elif name != "config.worktree" and owner == common:
                 missing.append(path)
@@ -146,7 +145,7 @@ def _modules(common: str) -> Iterator[str]:
     except OSError:
         return
     for name in names:
-        if _is_there(f"{common}/modules/{name}/HEAD"):
+        if os.path.lexists(f"{common}/modules/{name}/HEAD"):
             yield f"{common}/modules/{name}"
 
 
@@ -156,8 +155,8 @@ def guarded_in(workspace: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         names = [*GUARDED_NAMES, *_SYSTEM_FOLDERS]
         return tuple(f"/{name}" for name in names if _is_real(f"/{name}")), ()
     paths = [f"{workspace}/{name}" for name in GUARDED_NAMES]
-    return tuple(path for path in paths if _is_there(path)), tuple(
-        path for path in paths if not _is_there(path)
+    return tuple(path for path in paths if os.path.lexists(path)), tuple(
+        path for path in paths if not os.path.lexists(path)
     )
 
 
@@ -182,10 +181,10 @@ def caches(home: str, environment: Mapping[str, str]) -> Caches:
             folder = os.path.realpath(said.removesuffix(cache.below) if cache.below else said)
             if not _is_cache(folder, home):
                 continue
-        if _is_folder(folder):
+        if os.path.isdir(folder):  # noqa: PTH112  (a plain text)
             writable.append(os.path.realpath(folder))
             for path in (f"{folder}/{name}" for name in cache.guarded):
-                (guarded if _is_there(path) else missing).append(path)
+                (guarded if os.path.lexists(path) else missing).append(path)
         elif cache.variable and not said:
             other = f"{home}/.cache/bayou-box/{cache.folder.replace('/', '-').strip('.')}{cache.below}"
             variables.append((cache.variable, other))
@@ -248,7 +247,7 @@ def _is_reached(path: str, workspace: str) -> bool:
 
 def real(paths: Iterable[str]) -> tuple[str, ...]:
     """Without links, those that are there."""
-    return tuple(dict.fromkeys(os.path.realpath(path) for path in paths if _is_there(path)))
+    return tuple(dict.fromkeys(os.path.realpath(path) for path in paths if os.path.lexists(path)))
 
 
 def list_folder(path: str) -> list[str]:
@@ -258,16 +257,5 @@ def list_folder(path: str) -> list[str]:
         return []
 
 
-def _is_there(path: str) -> bool:
-    return os.path.lexists(path)
-
-
 def _is_real(path: str) -> bool:
     return os.path.lexists(path) and os.path.realpath(path) == path
-
-
-def _is_folder(path: str) -> bool:
-    try:
-        return stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116  (a plain text)
-    except OSError:
-        return False

@@ -6,9 +6,9 @@ It runs under the keeper, in the box that it is given, and ends with whoever wai
 import asyncio
 import os
 import tempfile
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from io import FileIO
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -18,6 +18,7 @@ from tools.diagnostics.problems import CodeProblem
 from tools.diagnostics.programs import CannotLook, ProgramStart
 from tools.operations import CommandLine, RunningProcess
 from tools.running.process import LocalProcesses, pipe
+from tools.threads import waited_out
 
 MOST_OUTPUT: Final = 4 << 20
 _MOST_WORDS: Final = 20_000
@@ -104,7 +105,7 @@ async def _said(how: ProgramStart, command: CommandLine, around: Circumstances, 
             )
     finally:
         # With all that it started, also where nobody waits for it any longer.
-        await _surely(process.end())
+        await waited_out(process.end())
         output.close()
         errors.close()
     code = await ending
@@ -186,16 +187,3 @@ class _Taken(asyncio.Protocol):
     def close(self) -> None:
         if self._transport is not None:
             self._transport.close()
-
-
-async def _surely(ending: Coroutine[Any, Any, None]) -> None:
-    """However often the waiter is cancelled meanwhile."""
-    running = asyncio.ensure_future(ending)
-    cancelled: asyncio.CancelledError | None = None
-    while not running.done():
-        try:
-            await asyncio.wait({running})
-        except asyncio.CancelledError as reason:
-            cancelled = reason
-    if cancelled is not None:
-        raise cancelled

@@ -51,7 +51,7 @@ class Evaluation:
         self._wish = wish
         self._cells = cells_of(wish.code)
         self._workspace = workspace
-        self._kernel: SessionKernel = workspace.kernel()
+        self.kernel: SessionKernel = workspace.kernel()
         self._call_id = call_id
         self._caller = caller
         self._aborted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -59,10 +59,6 @@ class Evaluation:
         self._files: CommandFiles | None = None
         self.output: CellOutput | None = None
         self.calls: list[MadeCall] = []
-
-    @property
-    def kernel(self) -> SessionKernel:
-        return self._kernel
 
     @property
     def seconds(self) -> float:
@@ -80,13 +76,13 @@ class Evaluation:
         """To the end, which a time limit or `abort` bring about early. Raises `ToolError` where nothing can run."""
         if not self._cells:
             raise ToolError("There is no code in these cells.")
-        async with self._kernel.turn:
+        async with self.kernel.turn:
             self._started = time.monotonic()
-            self._kernel.busy_with = self._wish.told
+            self.kernel.busy_with = self._wish.told
             try:
                 return await self._run_watched()
             finally:
-                self._kernel.busy_with = ""
+                self.kernel.busy_with = ""
 
     async def _run_watched(self) -> Report:
         line = CommandLine(argv=("eval", self._wish.code), cwd=str(self._workspace.cwd), environment={})
@@ -98,7 +94,7 @@ class Evaluation:
         return msgspec.structs.replace(report, files=files)
 
     async def _run_all(self) -> Report:
-        kernel, cells = self._kernel, self._cells
+        kernel, cells = self.kernel, self._cells
         confine = self._workspace.confine
         # A person's cell has no call; the kernel that it shares with the agent's runs where theirs do.
         box = await confine(self._call_id or "", lasts=True) if confine is not None else None
@@ -141,11 +137,11 @@ class Evaluation:
     def _limit(self, cell: CodeCell) -> float | None:
         asked = cell.timeout if cell.timeout is not None else self._wish.timeout
         if asked is None:
-            return self._kernel.default_timeout
+            return self.kernel.default_timeout
         return min(asked, _MAX_TIMEOUT) if asked > 0 else None
 
     async def _run_one(self, cell: CodeCell, output: CellOutput) -> CellEnd:
-        kernel = self._kernel
+        kernel = self.kernel
         if self._aborted.done():
             return CellEnd(stopped="abort")
         call = self._call_tool if self._caller is not None else None

@@ -31,17 +31,13 @@ class CellOutput:
     def __init__(self, artifacts: Artifacts, late: str = "", mask: MaskNow = lambda: None) -> None:
         """`late`: what was printed before the cell began. `mask`: of what goes into an artifact."""
         self._whole = RollingOutput(artifacts, "eval", mask)
-        self._bytes = self._lines = 0
+        self.total_bytes = self._lines = 0
         self._ends_line = True
         self._lock = threading.Lock()
         self._pieces: list[tuple[Kind, bytearray, bytes]] = []
         self._pictures = 0
         if late:
             self.write(f"[printed since the last cell]\n{late.rstrip()}\n[this cell]\n".encode())
-
-    @property
-    def total_bytes(self) -> int:
-        return self._bytes
 
     def write(self, data: bytes) -> None:
         with self._lock:
@@ -81,7 +77,7 @@ class CellOutput:
     def _feed(self, data: bytes) -> None:
         if not data:
             return
-        self._bytes += len(data)
+        self.total_bytes += len(data)
         self._lines += data.count(b"\n")
         self._ends_line = data.endswith(b"\n")
         self._whole.feed(data)
@@ -89,7 +85,7 @@ class CellOutput:
     @property
     def _fits(self) -> bool:
         """Nothing has to be cut yet, so the pieces are all that there is."""
-        return self._bytes <= MAX_BYTES and self._lines <= MAX_LINES
+        return self.total_bytes <= MAX_BYTES and self._lines <= MAX_LINES
 
     def preview(self) -> str:
         """The end of it, while the cell runs."""

@@ -5,7 +5,7 @@ import asyncio
 import errno
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
 import msgspec
@@ -72,15 +72,11 @@ class RunningCommand:
     def drain(self, descriptor: int, on_data: Callable[[bytes], None] | None = None) -> None:
         def ended() -> None:
             try:
-                self._loop.call_soon_threadsafe(self._set_drained)
+                self._loop.call_soon_threadsafe(_reach, self._drained)
             except RuntimeError:
                 pass  # The loop is closed: nobody waits any longer.
 
         self.output.drain(descriptor, on_data=on_data, on_end=ended)
-
-    def _set_drained(self) -> None:
-        if not self._drained.done():
-            self._drained.set_result(None)
 
     @property
     def seconds(self) -> float:
@@ -94,7 +90,7 @@ class RunningCommand:
     def kill(self) -> None:
         """Makes `finish` end the command, without waiting for that; from any thread."""
         try:
-            self._loop.call_soon_threadsafe(self._set_aborted)
+            self._loop.call_soon_threadsafe(_reach, self._aborted)
         except RuntimeError:
             self._process.kill()  # The loop is closed: nobody else will.
 
@@ -107,17 +103,12 @@ class RunningCommand:
 
     async def abort(self, finishing: "asyncio.Future[CommandOutcome]") -> CommandOutcome:
         """Ends the command with everything that it started; answers what its `finish` does."""
-        self._set_aborted()
+        _reach(self._aborted)
         return await surely(finishing)
-
-    def _set_aborted(self) -> None:
-        if not self._aborted.done():
-            self._aborted.set_result(None)
 
     def lift_limit(self) -> None:
         """It may take as long as it likes from now on."""
-        if not self._unlimited.done():
-            self._unlimited.set_result(None)
+        _reach(self._unlimited)
 
     async def finish(self, timeout: float | None) -> CommandOutcome:
         """Waits for the end, which a time limit, `abort` or a cancellation bring about early."""
@@ -135,16 +126,14 @@ class RunningCommand:
         except asyncio.CancelledError:
             is_aborted = True
         if is_timed_out or is_aborted:
-            await self._endsurely()
+            await surely(self._process.end())
         code = await surely(exiting)
         seconds = self.seconds
-        has_survivors = await surely(asyncio.ensure_future(self._settle()))
-        output = await surely(
-            asyncio.ensure_future(asyncio.to_thread(self.output.finish, keep_all=has_survivors))
-        )
+        has_survivors = await surely(self._settle())
+        output = await surely(asyncio.to_thread(self.output.finish, keep_all=has_survivors))
         if not has_survivors:
             self._workspace.running.discard(self._process)
-        files = await surely(asyncio.ensure_future(self._watched())) if self._watched else None
+        files = await surely(self._watched()) if self._watched else None
         return CommandOutcome(
             exit_code=None if is_timed_out or is_aborted else code,
             is_timed_out=is_timed_out,
@@ -161,9 +150,6 @@ class RunningCommand:
     def _watched_places(self) -> tuple[str, ...]:
         return self._command.box.watched if self._command.box is not None else ()
 
-    async def _endsurely(self) -> None:
-        await surely(asyncio.ensure_future(self._process.end()))
-
     async def _settle(self) -> bool:
         """Takes in what is still in the pipe. True if something that the command started lives on."""
         while True:
@@ -179,8 +165,14 @@ class RunningCommand:
             return False
 
 
-async def surely(running: "asyncio.Future[R]") -> R:
+def _reach(future: "asyncio.Future[None]") -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+async def surely(ending: Awaitable[R]) -> R:
     """The result, however often the waiter is cancelled meanwhile: what ends a command is never given up."""
+    running = asyncio.ensure_future(ending)
     while not running.done():
         try:
             await asyncio.wait({running})

@@ -167,6 +167,12 @@ def without_nothing(**data: Any) -> Any:
     return {name: value for name, value in data.items() if value is not None}
 
 
+def require_entry(session: Session, entry_id: str | None) -> None:
+    """None is before everything. Raises `Unable`."""
+    if entry_id is not None and entry_id not in session.log:
+        raise Unable(f"Entry not found: {entry_id}")
+
+
 def for_the_system(text: str, field: str) -> str:
     """A command line or a path, as an operating system can take it. Raises `Unable`."""
     if "\0" in text:

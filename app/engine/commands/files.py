@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from app.engine.commands import results
-from app.engine.commands.base import command, without_nothing
+from app.engine.commands.base import command, require_entry, without_nothing
 from app.engine.files import AgainstGit, Compared, OfPrompt, OfSession
 from app.engine.restoring import Asked, RedoRestore, ToEntry, UndoPrompts
 from app.engine.session import Session
@@ -112,14 +112,12 @@ def _undo(count: int) -> UndoPrompts:
 def _compared(session: Session, of: Literal["session", "prompt", "git"], entry_id: str | None) -> Compared:
     if entry_id is not None and of != "prompt":
         raise Unable("entryId names a prompt: it goes with of=prompt.")
-    if entry_id is not None and entry_id not in session.log:
-        raise Unable(f"Entry not found: {entry_id}")
+    require_entry(session, entry_id)
     return {"session": OfSession(), "prompt": OfPrompt(entry_id=entry_id), "git": AgainstGit()}[of]
 
 
 def _to(session: Session, entry_id: str | None) -> ToEntry:
-    if entry_id is not None and entry_id not in session.log:
-        raise Unable(f"Entry not found: {entry_id}")
+    require_entry(session, entry_id)
     return ToEntry(entry_id=entry_id)
 
 

@@ -22,20 +22,17 @@ async def get_job(session: Session, job_id: str) -> results.JobInfo:
 
 @command("Wait for a job", "Answers when it has ended, or after so many seconds.")
 async def wait_for_job(session: Session, job_id: str, timeout: float | None = None) -> results.JobInfo:
-    session.job(job_id)
     return _with_output(await session.wait_for_job(job_id, timeout))
 
 
 @command("End a background job", "The agent is told with the next prompt.", stops=True)
 async def kill_job(session: Session, job_id: str) -> results.JobInfo:
-    session.job(job_id)
     session.kill_job(job_id)
     return _with_output(await session.wait_for_job(job_id, 5))
 
 
 @command("Let a job outlive this session, or not")
 async def pin_job(session: Session, job_id: str, pinned: bool = True) -> results.JobInfo:
-    session.job(job_id)
     return _info(session.pin_job(job_id, pinned))
 
 

@@ -10,7 +10,7 @@ from msgspec import Raw
 
 from app.engine.brancher import MoveStopped, Wish
 from app.engine.commands import results
-from app.engine.commands.base import command, for_the_system, without_nothing
+from app.engine.commands.base import command, for_the_system, require_entry, without_nothing
 from app.engine.intake import Stayed
 from app.engine.session import Session
 from app.engine.summariser import SummaryCancelled
@@ -147,8 +147,7 @@ async def navigate_tree(
     restore_files: bool = False,
 ) -> results.Navigated:
     """No entry: before everything."""
-    if entry_id is not None:
-        _require_entry(session, entry_id)
+    require_entry(session, entry_id)
     wish = _wish(summarize, custom_instructions, replace_instructions, label)
     wish = msgspec.structs.replace(wish, puts_files_back=restore_files)
     with _telling_failures():
@@ -166,7 +165,7 @@ async def merge_branch(
     label: str | None = None,
 ) -> results.Navigated:
     """The entry is the end of the other branch."""
-    _require_entry(session, entry_id)
+    require_entry(session, entry_id)
     wish = _wish(True, custom_instructions, replace_instructions, label)
     with _telling_failures():
         return {"cancelled": False, "summaryEntry": await session.merge(entry_id, wish)}
@@ -194,14 +193,9 @@ def _telling_failures() -> Generator[None]:
         return
 
 
-def _require_entry(session: Session, entry_id: str) -> None:
-    if entry_id not in session.log:
-        raise Unable(f"Entry not found: {entry_id}")
-
-
 @command("Label an entry, or take its label away")
 async def set_label(session: Session, entry_id: str, label: str | None = None) -> None:
-    _require_entry(session, entry_id)
+    require_entry(session, entry_id)
     session.set_label(entry_id, label)
 
 

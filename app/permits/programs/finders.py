@@ -48,7 +48,7 @@ class _Search:
                 end = next((i for i in range(at, len(words)) if words[i].text in (";", "+")), len(words))
                 self.actions.append((text, words[at:end]))
                 at = end + 1
-            elif text in _FILES:
+            elif text in _FILES or text == "-files0-from":
                 self.actions.append((text, words[at : at + 1]))
                 at += 2 if text == "-fprintf" else 1
             elif text == "-delete":
@@ -57,9 +57,6 @@ class _Search:
                 self.is_negated = True
             elif text in ("-name", "-iname", "-path", "-ipath", "-wholename"):
                 self.names += words[at : at + 1]
-                at += 1
-            elif text == "-files0-from":
-                self.actions.append((text, words[at : at + 1]))
                 at += 1
             elif text in _WITH_VALUE:
                 at += 1
@@ -112,9 +109,8 @@ def _find(call: Call) -> list[Finding]:
         else:
             found += _each(call, search, words)
     if not search.actions:
-        call.output = Feed(
-            names=tuple(search.found()), is_exact=any(w.text in ("-print0",) for w in call.words)
-        )
+        is_exact = any(word.text == "-print0" for word in call.words)
+        call.output = Feed(names=tuple(search.found()), is_exact=is_exact)
     return found
 
 

@@ -8,7 +8,6 @@ from app.permits.programs.finders import as_glob
 from app.permits.programs.git_calls import (
     CHECKOUT_HOOKS,
     COMMIT_HOOKS,
-    GLOBAL,
     GitCall,
     GitJudge,
     always,
@@ -27,9 +26,8 @@ def _git(call: Call) -> list[Finding]:
         return [*git.findings, SAYS_WHAT_IT_IS]
     name = git.command.text
     before = call.scope.folders
-    folders = take(call.words, row(GLOBAL), stops_early=True).values("C")
     try:
-        for folder in folders:
+        for folder in git.folders:
             call.scope.folders = call.ground.enter(folder)
         judge = COMMANDS.get(name)
         if judge is None:

@@ -46,7 +46,8 @@ class GitCall:
         self.command = taken.operands[0] if taken.operands else None
         self.words = taken.operands[1:]
         self.findings: list[Finding] = []
-        self.is_elsewhere = taken.has("C")
+        self.folders = taken.values("C")
+        """One after the other, where it works."""
         for name, value, role in taken.options:
             if role == "X":
                 self.findings.append(Finding("X", f"--{name} may run other programs"))
@@ -63,12 +64,9 @@ class GitCall:
         enabled = (self.call.place.hooks & among) - without
         if enabled:
             return [Finding("X", f"runs the hook {min(enabled)}")]
-        if self.is_elsewhere and self.call.ground.is_outside(self._folder()):
+        if self.folders and self.call.ground.is_outside(self.folders[-1]):
             return [Finding("X", "runs the hooks of another repository")]
         return []
-
-    def _folder(self) -> Word:
-        return take(self.call.words, row(GLOBAL), stops_early=True).values("C")[-1]
 
 
 def config_value(value: Word) -> list[Finding]:

@@ -34,9 +34,9 @@ def _interpreter(valued: str, code: str) -> Judge:
             return [SAYS_WHAT_IT_IS]
         taken = take(call.words, known, stops_early=True)
         if taken.has(*code.split()):
-            for option in taken.options:
-                if option.name in code.split() and option.value is not None and not option.value.is_literal:
-                    return [_unknown_code(call, option.value.source)]
+            for value in taken.values(*code.split()):
+                if not value.is_literal:
+                    return [_unknown_code(call, value.source)]
             return [Finding("X", f"runs {call.name} code")]
         operands = taken.operands
         if operands and operands[0].text != "-":

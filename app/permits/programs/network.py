@@ -59,11 +59,8 @@ def _curl(call: Call) -> list[Finding]:
             name in ("d", "data", "data-binary", "data-urlencode", "data-ascii", "json", "H", "header")
             and "@" in value.text[:40]
         ):
-            found += (
-                _sent(call, value, value.text.partition("@")[2])
-                if value.text.startswith("@") or name == "data-urlencode"
-                else []
-            )
+            if value.text.startswith("@") or name == "data-urlencode":
+                found += _sent(call, value, value.text.partition("@")[2])
         elif name in ("F", "form"):
             found += [
                 one for piece in re.findall(r"[@<]([^;,]+)", value.text) for one in _sent(call, value, piece)
@@ -74,19 +71,20 @@ def _curl(call: Call) -> list[Finding]:
     for word in addresses:
         found += _address(call, word)
     if taken.has("O", "remote-name", "remote-name-all"):
-        folder = taken.values("output-dir")
-        for word in addresses:
-            name = _saved_as(word)
-            found.append(fetched(call, Word(f"{folder[0].text}/{name}" if folder else name)))
+        found += _saved(call, addresses, taken.values("output-dir"))
     if taken.has("J", "remote-header-name"):
         found.append(Finding("U", "the server says which file is written"))
     return found
 
 
-def _saved_as(address: Word) -> str:
+def _saved(call: Call, addresses: list[Word], folders: list[Word], nameless: str = "") -> list[Finding]:
     """What an address gives is saved by its last name; how that goes on, one need not know."""
-    name = file_name(address.text.partition("?")[0])
-    return name[:1] + name[1:].replace(UNKNOWN, STAR)
+    found: list[Finding] = []
+    for address in addresses:
+        last = file_name(address.text.partition("?")[0])
+        name = last[:1] + last[1:].replace(UNKNOWN, STAR) or nameless
+        found.append(fetched(call, Word(f"{folders[0].text}/{name}" if folders else name)))
+    return found
 
 
 def _sent(call: Call, value: Word, path: str) -> list[Finding]:
@@ -112,10 +110,7 @@ def _wget(call: Call) -> list[Finding]:
     for word in taken.operands:
         found += _address(call, word)
     if not taken.has("O", "output-document", "spider"):
-        folder = taken.values("P", "directory-prefix")
-        for word in taken.operands:
-            name = _saved_as(word) or "index.html"
-            found.append(fetched(call, Word(f"{folder[0].text}/{name}" if folder else name)))
+        found += _saved(call, taken.operands, taken.values("P", "directory-prefix"), "index.html")
     return found
 
 

@@ -62,18 +62,14 @@ def _npm(call: Call) -> list[Finding]:
         return _run_package(call, rest)
     if verb in _NPM_NETWORK:
         return [Finding("N", f"{call.name} {verb} uses the network and may run scripts of packages")]
+    if not verb:
+        return [Finding("N", f"{call.name} installs packages")] if call.name == "yarn" else [READ]
     if call.name == "npm":
         sends = next((word.text for word in rest if word.text in _NPM_GRAVE), None)
         if sends is not None:
             return [Finding("F", f"npm {verb} {sends} acts on others")]
         runs = verb in PLAIN_VERBS or verb in _NPM_SCRIPTS
-        return (
-            [Finding("X", f"npm {verb} runs scripts") if runs else nobody_knows("npm", verb)]
-            if verb
-            else [READ]
-        )
-    if not verb:
-        return [Finding("N", f"{call.name} installs packages")] if call.name == "yarn" else [READ]
+        return [Finding("X", f"npm {verb} runs scripts") if runs else nobody_knows("npm", verb)]
     return [
         named_script(words[0], call.name),
         *(named_script(word, verb) for word in rest if GRAVE.fullmatch(word.text)),
@@ -197,15 +193,11 @@ def _keeps_settings(judge: Judge, *, is_outside: Callable[[set[str]], bool]) -> 
 
     def with_settings(call: Call) -> list[Finding]:
         words = words_of(call)
-        if (
-            words
-            and words[0].text == "config"
-            and len(words) > 1
-            and is_outside({w.text for w in call.words})
-        ):
-            return [Finding("F", "changes settings outside the workspace")]
-        if words and words[0].text == "config" and any(word.may_be_several for word in call.words):
-            return [MAY_BE_OPTION]
+        if words and words[0].text == "config":
+            if len(words) > 1 and is_outside({word.text for word in call.words}):
+                return [Finding("F", "changes settings outside the workspace")]
+            if any(word.may_be_several for word in call.words):
+                return [MAY_BE_OPTION]
         return judge(call)
 
     return with_settings

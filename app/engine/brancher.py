@@ -41,10 +41,6 @@ class Brancher:
         self._summariser = summariser
         self.underway = Underway()
 
-    @property
-    def is_running(self) -> bool:
-        return self.underway.is_running
-
     async def leave(
         self, target_id: str | None, wish: Wish, before_moving: Callable[[], Awaitable[None]]
     ) -> BranchSummaryEntry | None:

@@ -29,7 +29,7 @@ class CellVerbs:
     @property
     def is_running(self) -> bool:
         """One of the person's."""
-        return self._cells.is_running
+        return self._cells.underway.is_running
 
     async def run(
         self,
@@ -47,7 +47,7 @@ class CellVerbs:
         return cell
 
     def abort(self) -> None:
-        self._cells.abort()
+        self._cells.underway.abort()
 
     async def view(self) -> "KernelView | None":
         """None: none was needed yet."""

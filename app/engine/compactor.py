@@ -89,10 +89,6 @@ class Compactor:
         self._has_told_stuck = False
 
     @property
-    def is_running(self) -> bool:
-        return self.underway.is_running
-
-    @property
     def limits(self) -> ContextLimits:
         return self._options.limits(self._choice.model)
 

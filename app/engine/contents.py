@@ -283,13 +283,10 @@ async def drop_or_restore(session: Session, entry_id: str) -> bool:
     message = droppable(log.entry(entry_id))
     assert message is not None, "only what is listed is dropped"
     is_out = entry_id in _dropped(log.path_to())
-    content = to_wire(message.content) if is_out else _left_in_place(estimate_tokens(message))
+    word = f"{_DROPPED}: about {estimate_tokens(message):,} tokens. Run the tool again if it is needed.]"
+    content = to_wire(message.content) if is_out else word
     await session.change_context(entry_id, {"content": content})
     return not is_out
-
-
-def _left_in_place(tokens: int) -> str:
-    return f"{_DROPPED}: about {tokens:,} tokens. Run the tool again if it is needed.]"
 
 
 def text_of_large(session: Session, entry_id: str) -> str:

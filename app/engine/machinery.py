@@ -383,8 +383,8 @@ class Machinery:
 
     async def stop(self) -> None:
         """Ends whatever is under way and waits until it has settled."""
-        self.shell.abort()
-        self.cells.abort()
+        self.shell.underway.abort()
+        self.cells.underway.abort()
         self.compactor.underway.stop()
         self.brancher.underway.stop()
         await self.runner.abort()

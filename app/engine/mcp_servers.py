@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from app.mcp.config import ConfiguredServers
     from app.mcp.entries import Exposure, ServerConfig
     from app.mcp.hub import Hub
-    from app.mcp.server import ServerLife
     from app.mcp.server_log import ServerLog
     from app.mcp.streams import Transport
     from app.mcp.tools import McpTools
@@ -128,10 +127,6 @@ class McpServers:
         if hub is None:
             raise Unable(f'Server "{name}" not found.\nTip: Run /mcp list to see available servers.')
         return hub
-
-    def life(self, name: str) -> "ServerLife":
-        """Raises `Unable` where there is no such server."""
-        return self.hub_with(name).server(name)
 
     # Beginning
 

@@ -10,6 +10,7 @@ from tools.text import one_line
 if TYPE_CHECKING:
     from app.engine.server_changes import ServerChanges
     from app.mcp.entries import Exposure
+    from app.mcp.server import ServerLife
 
 
 class McpVerbs:
@@ -29,7 +30,7 @@ class McpVerbs:
         return tuple(map(hub.view, hub.servers)) if hub is not None else ()
 
     def server(self, name: str) -> ServerView:
-        return self._servers.hub_with(name).view(self._servers.life(name))
+        return self._servers.hub_with(name).view(self._life(name))
 
     def begin(self) -> None:
         """Asks those that nobody has asked yet, beside whatever goes on."""
@@ -45,7 +46,7 @@ class McpVerbs:
 
     async def restart(self, name: str) -> ServerView:
         """Forgets its failures, too; it is connected when it is needed."""
-        await self._servers.life(name).restart()
+        await self._life(name).restart()
         return self.server(name)
 
     def set_enabled(self, name: str, is_on: bool) -> None:
@@ -92,17 +93,17 @@ class McpVerbs:
 
     async def get_prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> dict[str, Any]:
         """The answer as it is on the wire."""
-        return await self._servers.life(server).prompt(name, arguments)
+        return await self._life(server).prompt(name, arguments)
 
     async def read_resource(self, server: str, uri: str) -> dict[str, Any]:
         """As above."""
-        return await self._servers.life(server).read(uri)
+        return await self._life(server).read(uri)
 
     async def complete(
         self, server: str, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str]
     ) -> dict[str, Any]:
         """As above."""
-        return await self._servers.life(server).complete(ref, argument, value, context)
+        return await self._life(server).complete(ref, argument, value, context)
 
     def bring(self, name: str, entry: Mapping[str, Any] | None) -> None:
         """A server of an extension's, as it would stand in a file; None: it is taken away."""
@@ -114,3 +115,6 @@ class McpVerbs:
         from app.engine.server_changes import ServerChanges  # noqa: PLC0415  (few change servers)
 
         return ServerChanges(self._servers)
+
+    def _life(self, name: str) -> "ServerLife":
+        return self._servers.hub_with(name).server(name)

@@ -59,14 +59,7 @@ class OwnCells:
         self._nested = nested
         self._shell = shell
         self._telling = telling
-        self._own = OneAtATime[ToolResult]("A cell is already running.")
-
-    @property
-    def is_running(self) -> bool:
-        return self._own.is_running
-
-    def abort(self) -> None:
-        self._own.abort()
+        self.underway = OneAtATime[ToolResult]("A cell is already running.")
 
     async def run(
         self,
@@ -81,7 +74,7 @@ class OwnCells:
         call = ToolCall(id=own_cell_id(uuid.uuid4().hex[:12]), name="eval", arguments={"code": code})
         if title:
             call.arguments["title"] = title
-        result = await self._own.run(lambda: self._execute(call, timeout, resets))
+        result = await self.underway.run(lambda: self._execute(call, timeout, resets))
         if result is None:
             raise Unable("The cell was stopped before it began.")
         cell = OwnCell(id=call.id, code=self._masking.text(code, _WHERE), title=title, result=result)

@@ -80,7 +80,7 @@ class Prompts:
         message = await self._message(taken)
         if self._runner.is_running:
             return self._queue(words, [message])
-        if self._compactor.is_running:
+        if self._compactor.underway.is_running:
             raise Refused(
                 "Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry."
             )

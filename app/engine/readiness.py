@@ -31,7 +31,7 @@ class Readiness:
     @property
     def is_compacting(self) -> bool:
         """A summary is being written, of whatever kind."""
-        return self._compactor.is_running or self._brancher.is_running
+        return self._compactor.underway.is_running or self._brancher.underway.is_running
 
     async def until_summarised(self) -> None:
         """Until no summary is being written."""

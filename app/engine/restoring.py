@@ -15,7 +15,6 @@ from app.values.unable import Unable
 
 if TYPE_CHECKING:
     from app.undo.plan import Plan
-    from app.undo.restores import Restores
 
 FILES_PUT_BACK = "bayou.files_put_back"
 """The message by which the model hears of it, and a person sees it in the transcript."""
@@ -66,7 +65,7 @@ class Restoring:
             case UndoPrompts():
                 return await self._files.planned(lambda restores: restores.undo(asked.count))
             case RedoRestore():
-                return await self._files.planned(_redo)
+                return await self._files.planned(lambda restores: restores.redo())
             case ToEntry():
                 return await self.to_place(self._place(asked.entry_id))
             case _:
@@ -103,10 +102,6 @@ class Restoring:
 
     def _place(self, entry_id: str | None) -> str | None:
         return None if entry_id is None else self._conversation.log.navigation(entry_id).leaf_id
-
-
-def _redo(restores: "Restores") -> "Plan":
-    return restores.redo()
 
 
 def told(data: RestoredData, names: tuple[str, ...]) -> str:

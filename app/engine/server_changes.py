@@ -11,6 +11,7 @@ from app.values.unable import Unable
 
 if TYPE_CHECKING:
     from app.mcp.entries import Exposure, ServerConfig
+    from app.mcp.server import ServerLife
     from app.providers.signin.interface import SignInUi
 
 
@@ -19,7 +20,7 @@ class ServerChanges:
         self._servers = servers
 
     def config(self, name: str) -> "ServerConfig":
-        return self._servers.life(name).config
+        return self._life(name).config
 
     def enable(self, name: str, is_on: bool) -> str:
         """Gives what to tell of it."""
@@ -50,7 +51,7 @@ class ServerChanges:
         """With the person, and then a connection with what came of it."""
         from app.mcp.link import load_sdk  # noqa: PLC0415  (heavy)
 
-        life = self._servers.life(name)
+        life = self._life(name)
         if life.config.url is None:
             raise Unable(
                 f'"{life.config.name}" is a program of this machine; there is nothing to sign in to.'
@@ -66,7 +67,7 @@ class ServerChanges:
         return told
 
     async def sign_out(self, name: str) -> str:
-        life = self._servers.life(name)
+        life = self._life(name)
         config = await ServerValues(self._found_in.env).resolved(life.config)
         found = sign_ins_of(self._found_in.paths).forget(config.name, config.url or "")
         await life.restart()
@@ -95,3 +96,6 @@ class ServerChanges:
             return f" for this session ({problem})"
         self._servers.follow()
         return f" ({file})"
+
+    def _life(self, name: str) -> "ServerLife":
+        return self._servers.hub_with(name).server(name)

@@ -484,7 +484,7 @@ class Session:
     # The shell, the name, other places, files
 
     def abort_shell(self) -> None:
-        self._made.shell.abort()
+        self._made.shell.underway.abort()
 
     async def run_shell(
         self, command: str, *, exclude: bool = False, update_id: str | None = None

@@ -35,23 +35,22 @@ class UserShell:
         self._masking = masking
         self._telling = telling
         self._held_back: list[BashExecutionMessage | CustomMessage] = []
-        self._own = OneAtATime[BashExecutionMessage]("A command is already running.")
-
-    @property
-    def is_running(self) -> bool:
-        return self._own.is_running
+        self.underway = OneAtATime[BashExecutionMessage]("A command is already running.")
 
     async def run(
         self, command: str, *, exclude: bool = False, update_id: str | None = None
     ) -> BashExecutionMessage:
-        message = await self._own.run(lambda: self._execute(command, exclude, update_id))
-        if message is None:
-            message = _stopped_before_it_began(command, exclude)
+        message = await self.underway.run(lambda: self._execute(command, exclude, update_id))
+        if message is None:  # it was stopped before it began
+            message = BashExecutionMessage(
+                command=command,
+                output="",
+                cancelled=True,
+                truncated=False,
+                exclude_from_context=exclude or None,
+            )
         self._held_back.append(message)
         return message
-
-    def abort(self) -> None:
-        self._own.abort()
 
     def hold_back(self, message: CustomMessage) -> None:
         """To be recorded with the commands."""
@@ -84,13 +83,3 @@ class UserShell:
             exclude_from_context=exclude or None,
         )
         return await asyncio.to_thread(self._masking.said, message, "your command")
-
-
-def _stopped_before_it_began(command: str, exclude: bool) -> BashExecutionMessage:
-    return BashExecutionMessage(
-        command=command,
-        output="",
-        cancelled=True,
-        truncated=False,
-        exclude_from_context=exclude or None,
-    )

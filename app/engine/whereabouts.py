@@ -151,10 +151,11 @@ class Whereabouts:
                 ]
             except OSError:
                 continue
-        return [one for one in dict.fromkeys(found) if self._is_worth(one)]
-
-    def _is_worth(self, path: str) -> bool:
-        return self._is_secret(path) or plants(path, self._home, self._own) is not None
+        return [
+            one
+            for one in dict.fromkeys(found)
+            if self._is_secret(one) or plants(one, self._home, self._own) is not None
+        ]
 
 
 def _mark(path: str) -> tuple[int, int] | None:

@@ -89,15 +89,12 @@ class Expansions:
                 return (folders[0] if len(folders) == 1 else UNKNOWN) + text[2:]
             found = _USER.match(text)
             if found and (found[1] is None or found[1] == self._user):
-                return self._home_in(scope) + text[found.end() :]
+                return scope.variables.get("HOME", self._home) + text[found.end() :]
             if found and found[1] == "root":
                 return "/root" + text[found.end() :]
             if found:
                 return f"/home/{found[1]}" + text[found.end() :]
         return text.replace("\ue014", "")
-
-    def _home_in(self, scope: ShellScope) -> str:
-        return scope.variables.get("HOME", self._home)
 
     # Pieces of a word
 

@@ -9,14 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 
-def _nobody(path: str) -> tuple[str, ...]:
-    return ()
-
-
-def _nothing(name: str, folders: Sequence[str]) -> bool:
-    return False
-
-
 class CommandPlace(msgspec.Struct, frozen=True, kw_only=True):
     workspace: str
     """Absolute, without links: what may be changed."""
@@ -43,9 +35,9 @@ class CommandPlace(msgspec.Struct, frozen=True, kw_only=True):
     resolve: Callable[[str], str] = posixpath.normpath
     """An absolute path with its links followed, as far as it exists."""
     exists: Callable[[str], bool] = lambda path: False
-    other_names: Callable[[str], tuple[str, ...]] = _nobody
+    other_names: Callable[[str], tuple[str, ...]] = lambda path: ()
     """Protected files that are the same file under another name."""
     holds_secrets: Callable[[str], bool] = lambda path: True
     """Whether there may be secret files below a folder."""
-    has_program: Callable[[str, Sequence[str]], bool] = _nothing
+    has_program: Callable[[str, Sequence[str]], bool] = lambda name, folders: False
     """Whether the project has or declares a program of that name, for one who stands in one of these folders."""

@@ -18,6 +18,7 @@ from app.permits.words import UNKNOWN, Word, literal
 if TYPE_CHECKING:
     from app.permits.shell import ShellReading
 
+_SEQUENCES = frozenset({"ERROR", "do_group", "else_clause", "elif_clause", "negated_command", "program"})
 _EVALUATED = re.compile(r"\w\[[^\]]*(\$\(|`)")
 
 
@@ -69,7 +70,7 @@ class Statements:
         try:
             if deed is not None:
                 return deed(self, node, scope, feed)
-            if node.type in ("ERROR", "do_group", "else_clause", "elif_clause", "program"):
+            if node.type in _SEQUENCES:
                 return self.sequence(node.children, scope, feed)
             if node.child_count or node.is_named:
                 reading.doubt(self.text(node), "it is written in a way that is not known here")
@@ -278,9 +279,6 @@ class Statements:
             return None
         return self.sequence(node.children, scope, feed)
 
-    def _negated(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
-        return self.sequence(node.children, scope, feed)
-
     # Definitions and variables
 
     def _function(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
@@ -389,7 +387,6 @@ _DEEDS: dict[str, Callable[[Statements, Node, ShellScope, Feed | None], Feed | N
     "declaration_command": Statements._declaration,
     "unset_command": Statements._unset,
     "test_command": Statements._test,
-    "negated_command": Statements._negated,
 }
 
 

@@ -82,11 +82,7 @@ def turns_of(path: Sequence[Entry]) -> list[Turn]:
         if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
             end()
             prompt = entry
-        elif _did_something(files_of(entry)):
+        elif (files := files_of(entry)) is not None and (files.total or files.uncovered):
             gathered.append(entry)
     end()
     return found
-
-
-def _did_something(data: FilesData | None) -> bool:
-    return data is not None and bool(data.total or data.uncovered)

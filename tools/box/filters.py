@@ -89,12 +89,9 @@ def program(machine: str, *, sockets: str, may_look_inside: bool) -> bytes:
     lines += _when(calls["prlimit64"], _FIRST, [_line(_EQUAL, 0, 1, 0), _returning(errno.EPERM)])
     allowed = families(sockets)
     kinds = [_line(_EQUAL, kind, len(allowed) - at, 0) for at, kind in enumerate(allowed)]
-    lines += _when(calls["socket"], _FIRST, [*kinds, _returning(_refusal(sockets)), _allowing()])
+    refusal = errno.EAFNOSUPPORT if sockets == "all" else errno.EACCES
+    lines += _when(calls["socket"], _FIRST, [*kinds, _returning(refusal), _allowing()])
     return b"".join([*lines, _allowing()])
-
-
-def _refusal(sockets: str) -> int:
-    return errno.EAFNOSUPPORT if sockets == "all" else errno.EACCES
 
 
 def _when(number: int, argument: int, body: list[bytes]) -> list[bytes]:

@@ -152,8 +152,8 @@ def _modules(common: str) -> Iterator[str]:
 def guarded_in(workspace: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What is there of what is guarded, and what is not."""
     if workspace == "/":
-        names = [*GUARDED_NAMES, *_SYSTEM_FOLDERS]
-        return tuple(f"/{name}" for name in names if _is_real(f"/{name}")), ()
+        paths = [f"/{name}" for name in (*GUARDED_NAMES, *_SYSTEM_FOLDERS)]
+        return tuple(path for path in paths if os.path.lexists(path) and os.path.realpath(path) == path), ()
     paths = [f"{workspace}/{name}" for name in GUARDED_NAMES]
     return tuple(path for path in paths if os.path.lexists(path)), tuple(
         path for path in paths if not os.path.lexists(path)
@@ -255,7 +255,3 @@ def list_folder(path: str) -> list[str]:
         return os.listdir(path)  # noqa: PTH208  (texts are wanted)
     except OSError:
         return []
-
-
-def _is_real(path: str) -> bool:
-    return os.path.lexists(path) and os.path.realpath(path) == path

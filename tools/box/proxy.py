@@ -55,7 +55,7 @@ class HostProxy:
         self._allow = allow
         self._is_listed = is_listed
         self._resolve = resolve or _resolved
-        self._connect = connect or _connected
+        self._connect = connect or asyncio.open_connection
         self._own_addresses = own_addresses
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
@@ -206,10 +206,6 @@ def forbidden(address: str, own: frozenset[str]) -> str:
 async def _resolved(host: str, port: int) -> list[str]:
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(one[4][0]) for one in found))
-
-
-async def _connected(address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    return await asyncio.open_connection(address, port)
 
 
 async def _copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

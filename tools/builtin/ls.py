@@ -40,16 +40,20 @@ def ls_tool() -> Tool:
         arguments=LsArguments,
         prepare=speller(LsArguments, PATH, FOLDER, dict.fromkeys(("head", "max_results"), "limit")),
         run=InThread(_run),
-        show=show_list,
+        show=_show,
         snippet="List directory contents",
         is_read_only=True,
     )
 
 
 def _run(arguments: LsArguments, context: ToolContext, stop: Stop) -> ToolResult:
-    return listing_result(
-        _list(workspace_of(context), arguments.path, context, arguments.limit or MAX_ENTRIES)
-    )
+    listing = _list(workspace_of(context), arguments.path, context, arguments.limit or MAX_ENTRIES)
+    details: dict[str, Any] = {}
+    if listing.limit_reached:
+        details["entryLimitReached"] = listing.limit_reached
+    if listing.truncation:
+        details["truncation"] = listing.truncation.details()
+    return ToolResult(content=(TextPart(text=listing.text),), details=details or None)
 
 
 def _list(workspace: Workspace, raw: str | None, context: ToolContext, limit: int) -> Listing:
@@ -64,24 +68,12 @@ def _list(workspace: Workspace, raw: str | None, context: ToolContext, limit: in
         raise file_error(problem, "list", path, workspace.files) from None
 
 
-def listing_result(listing: Listing) -> ToolResult:
-    details: dict[str, Any] = {}
-    if listing.limit_reached:
-        details["entryLimitReached"] = listing.limit_reached
-    if listing.truncation:
-        details["truncation"] = listing.truncation.details()
-    return ToolResult(content=(TextPart(text=listing.text),), details=details or None)
-
-
-def show_list(
-    arguments: Mapping[str, Any], result: ToolResult | None, title: str = "ls", noun: str = "entries"
-) -> Card:
-    """Cards of tools whose result is one item a line with a notice in brackets."""
-    subject = text_argument(arguments, "path") or "."
-    return list_card(title, subject, result, noun)
+def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    return list_card("ls", text_argument(arguments, "path") or ".", result, "entries")
 
 
 def list_card(title: str, subject: str, result: ToolResult | None, noun: str) -> Card:
+    """Of tools whose result is one item a line with a notice in brackets."""
     if result is None:
         return Card(title=title, subject=subject)
     text, _, note = result.text.partition("\n\n[")

@@ -45,7 +45,7 @@ class ArrivingEdit:
     """One call of a tool that edits or writes."""
 
     def __init__(self, prepare: Prepare | None, look: Look, *, kind: Literal["edit", "write"]) -> None:
-        self._prepare = prepare or _as_it_is
+        self._prepare: Prepare = prepare or (lambda raw: raw)
         self._look = look
         self._kind = kind
         self._streamed = StreamedObject()
@@ -230,10 +230,6 @@ class ArrivingEdit:
                 key=file.sight.key,
             )
             return
-
-
-def _as_it_is(raw: dict[str, Any]) -> dict[str, Any]:
-    return raw
 
 
 def details_of(diffs: Sequence[ArrivingDiff]) -> dict[str, Any]:

@@ -150,7 +150,8 @@ class ArrivingFile:
             at = text.find(known)
             self._at = at if at >= 0 and text.find(known, at + 1) < 0 else None
         if self._at is not None:
-            self._arriving = (_place(text.count("\n", 0, self._at)),)
+            line = text.count("\n", 0, self._at)
+            self._arriving = (Region(old_first=line, new_first=line, old=(), new=()),)
 
     def grow(self, key: int, old: str, new: str) -> None:
         """The new text comes, and the old one is complete."""
@@ -228,10 +229,6 @@ class ArrivingFile:
             self._regions = (
                 Region(old_first=0, new_first=0, old=(), new=tuple(f"{line}\n" for line in lines)),
             )
-
-
-def _place(line: int) -> Region:
-    return Region(old_first=line, new_first=line, old=(), new=())
 
 
 def _in_order(regions: Sequence[Region]) -> list[Region]:

@@ -56,7 +56,8 @@ class ArrivingPatch:
                     lambda seen, one=one: patched(seen.target, one.hunks, one.path, seen.shown),
                 )
             elif one.kind == "remove" and (seen := file.seen) is not None:
-                file.become((_removed(seen),))
+                lines = tuple(f"{line}\n" for line in seen.lines)
+                file.become((Region(old_first=0, new_first=0, old=lines, new=()),))
             elif one.kind == "add":
                 file.add(one.lines)
             file.rest()
@@ -115,7 +116,3 @@ def _only_place(text: str, old: str, hunk: Hunk, file: ArrivingFile) -> int | No
             found.append(at)
         at = text.find(old, at + 1)
     return found[0] if len(found) == 1 else None
-
-
-def _removed(seen: ArrivingTarget) -> Region:
-    return Region(old_first=0, new_first=0, old=tuple(f"{line}\n" for line in seen.lines), new=())

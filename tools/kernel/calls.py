@@ -1,7 +1,6 @@
 """One call of `eval`, from its cells to their end: turns, time limits, what is stopped, what goes to the background."""
 
 import asyncio
-import functools
 import time
 from typing import Any, Final
 
@@ -251,7 +250,7 @@ def _hand_over(
         call_id=context.call_id,
         title=wish.told,
         work=work(),
-        tail=functools.partial(_tail, evaluation),
+        tail=lambda: evaluation.preview()[-4096:],
         kill=evaluation.abort,
     )
     return text_result(
@@ -259,7 +258,3 @@ def _hand_over(
         "Its result arrives by itself when it ends. The kernel is busy until then.",
         details={"jobId": kernel.job, "background": True},
     )
-
-
-def _tail(evaluation: Evaluation) -> str:
-    return evaluation.preview()[-4096:]

@@ -130,11 +130,8 @@ def _wants(words: Sequence[str], *, is_fed: bool, leads_on: bool) -> bool:
         return True
     if name in _ALWAYS:
         return True
-    return name in _ALONE and not is_fed and not any(_says_what(word) for word in rest)
-
-
-def _says_what(word: str) -> bool:
-    return word in _CARRIES_OUT or not word.startswith("-")
+    says_what = any(word in _CARRIES_OUT or not word.startswith("-") for word in rest)
+    return name in _ALONE and not is_fed and not says_what
 
 
 _GIVES_WORDS = frozenset(

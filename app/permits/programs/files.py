@@ -138,7 +138,8 @@ def _rights(call: Call) -> list[Finding]:
     words = [
         word
         for word in call.words
-        if not re.fullmatch(r"--?(?:[A-Za-z]|[a-z-]{4,}).*", word.text) or _is_mode(word)
+        if not re.fullmatch(r"--?(?:[A-Za-z]|[a-z-]{4,}).*", word.text)
+        or re.fullmatch(r"-[rwxXst]+", word.text)  # a mode, which takes rights away
     ]
     mode, rest = (words[0] if words else Word(UNKNOWN)), words[1:]
     if taken.has("reference"):
@@ -163,10 +164,6 @@ def _rights(call: Call) -> list[Finding]:
     if call.name in ("chown", "chgrp") and not any(one.letter == "F" for one in found):
         found.append(Finding("E", "changes who owns it"))
     return found
-
-
-def _is_mode(word: Word) -> bool:
-    return re.fullmatch(r"-[rwxXst]+", word.text) is not None
 
 
 def _dd(call: Call) -> list[Finding]:

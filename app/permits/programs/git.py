@@ -41,17 +41,14 @@ def _git(call: Call) -> list[Finding]:
 
 def _files(git: GitCall) -> list[Finding]:
     if not any(word.text.startswith("-") and word.text not in ("-z", "--") for word in git.words):
-        patterns = tuple(_as_path(word.text) for word in git.words if word.text != "--")
+        named = (word.text for word in git.words if word.text != "--")
+        patterns = tuple(f"./{DEEP}/{as_glob(text)}" if "*" in text else text for text in named)
         git.call.output = Feed(
             names=patterns or (f"./{DEEP}",), is_exact=any(w.text == "-z" for w in git.words)
         )
     elif not any(word.is_unknown for word in git.words):
         git.call.output = Feed(names=(f"./{DEEP}",))
     return [Finding("R", "lists names")]
-
-
-def _as_path(text: str) -> str:
-    return f"./{DEEP}/" + as_glob(text) if "*" in text else text
 
 
 def _grep(git: GitCall) -> list[Finding]:

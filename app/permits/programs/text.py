@@ -174,16 +174,13 @@ def awk_effects(call: Call, text: str) -> list[Finding]:
         found.append(Finding("N", "awk connects to the network"))
     if re.search(r"\bgetline\b", bare):
         found += _getline(call, text, bare)
-    for target in re.finditer(r"\b(?:print|printf)\b[^;}\n]*?>>?\s*([^;}\n]+)", _kept_strings(text)):
+    kept = re.sub(r"#[^\n\"]*$", "", text, flags=re.MULTILINE)
+    for target in re.finditer(r"\b(?:print|printf)\b[^;}\n]*?>>?\s*([^;}\n]+)", kept):
         if _is_comparison(target[0]):
             continue
         plain = re.fullmatch(r'\s*"((?:\\.|[^"\\])*)"\s*', target[1])
         found.append(written(call, literal(plain[1]) if plain else Word(UNKNOWN)))
     return found
-
-
-def _kept_strings(text: str) -> str:
-    return re.sub(r"#[^\n\"]*$", "", text, flags=re.MULTILINE)
 
 
 def _is_comparison(text: str) -> bool:

@@ -218,7 +218,8 @@ def _alias(call: Call) -> list[Finding]:
     for word in call.words:
         name, equals, value = word.text.partition("=")
         if call.name == "unalias":
-            call.scope.aliases = {} if name == "-a" else _without(call.scope.aliases, name)
+            aliases = call.scope.aliases.items()
+            call.scope.aliases = {known: text for known, text in aliases if name not in (known, "-a")}
         if not equals:
             continue
         if not word.is_literal:
@@ -226,10 +227,6 @@ def _alias(call: Call) -> list[Finding]:
         call.scope.aliases[name] = value
         call.script(value, None)
     return found
-
-
-def _without(aliases: dict[str, str], name: str) -> dict[str, str]:
-    return {known: value for known, value in aliases.items() if known != name}
 
 
 def _folder(call: Call) -> list[Finding]:

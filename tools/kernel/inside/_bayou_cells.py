@@ -80,9 +80,11 @@ class Cells:
         if order["op"] == "run":
             self._link.send(self.run(order))
         elif order["op"] == "names":
-            self._link.send({"op": "told", "id": order["id"], "names": self._names()})
+            names = _bayou_names.listed(vars(self._space), self._given)
+            self._link.send({"op": "told", "id": order["id"], "names": names})
         elif order["op"] == "complete":
-            self._link.send({"op": "told", "id": order["id"], "names": self._completed(order["text"])})
+            names = _bayou_names.completed(vars(self._space), order["text"])
+            self._link.send({"op": "told", "id": order["id"], "names": names})
 
     def run(self, order):
         """A cell, and what came of it."""
@@ -245,14 +247,6 @@ class Cells:
         """A forked child that came to the end of the cell."""
         self._flush()
         os._exit(0 if problem is None else 1)
-
-    # What is told between cells
-
-    def _names(self):
-        return _bayou_names.listed(vars(self._space), self._given)
-
-    def _completed(self, text):
-        return _bayou_names.completed(vars(self._space), text)
 
 
 def _inheritable_off(descriptor):

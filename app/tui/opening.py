@@ -188,7 +188,7 @@ def extensions_for(assembled: Assembled, options: Options, paths: Paths) -> Exte
             is_busy=lambda: app.session.state.is_busy or not app.editor.is_blank,
             header=app.header,
             transcript=app.transcript,
-            editor=app.editor,
+            prompt_editor=app.editor,
             footer=app.footer,
             status=app.status,
             look=app.look,

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol
 
+import msgspec
 from textual.app import App
 from textual.screen import Screen
 from textual.widget import Widget
@@ -38,80 +39,62 @@ class AsksBeside(Protocol):
     ) -> Any: ...
 
 
-class ScreenUi:
+class ScreenUi(msgspec.Struct):
     """Questions are screens, notes stand in the transcript, states in the footer."""
 
     has_ui = True
 
-    def __init__(
-        self,
-        app: App[Any],
-        ask: AskPerson,
-        say: TellPerson,
-        *,
-        asked: Callable[[str], None],
-        beside: AsksBeside,
-        is_busy: Callable[[], bool],
-        header: StatusHeader,
-        transcript: Transcript,
-        editor: PromptEditor,
-        footer: StatusFooter,
-        status: StatusLines,
-        look: ThemeInForce,
-        raw_input: RawInput,
-    ) -> None:
-        """`asked`: the person may look elsewhere while a question waits. Widgets of extensions are mounted in `app`.
-
-        `beside`: asks in the bar above the editor. What is asked while the agent works, and the person may be writing,
-        comes up there, where no writing answers it.
-        """
-        self._app = app
-        self._ask = ask
-        self._say = say
-        self._asked = asked
-        self._beside = beside
-        self._is_busy = is_busy
-        self._header = header
-        self._transcript = transcript
-        self._editor = editor
-        self._footer = footer
-        self._status = status
-        self._look = look
-        self._raw_input = raw_input
-        self._widgets: dict[str, Widget] = {}
+    app: App[Any]
+    """In which widgets of extensions are mounted."""
+    ask: AskPerson
+    say: TellPerson
+    asked: Callable[[str], None]
+    """The person may look elsewhere while a question waits."""
+    beside: AsksBeside
+    """Asks in the bar above the editor. What is asked while the agent works, and the person may be writing, comes up
+    there, where no writing answers it."""
+    is_busy: Callable[[], bool]
+    header: StatusHeader
+    transcript: Transcript
+    prompt_editor: PromptEditor
+    footer: StatusFooter
+    status: StatusLines
+    look: ThemeInForce
+    raw_input: RawInput
+    _widgets: dict[str, Widget] = {}
 
     async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
-        if self._is_busy():
-            return await _within(timeout, self._beside("select", title, "", options), None)
+        if self.is_busy():
+            return await _within(timeout, self.beside("select", title, "", options), None)
         from app.tui.pages.asking import select  # noqa: PLC0415
 
-        self._asked(title)
-        return await _within(timeout, select(self._ask, title, options), None)
+        self.asked(title)
+        return await _within(timeout, select(self.ask, title, options), None)
 
     async def confirm(self, title: str, message: str = "", *, timeout: float | None = None) -> bool:
-        if self._is_busy():
-            return await _within(timeout, self._beside("confirm", title, message), None) is True
+        if self.is_busy():
+            return await _within(timeout, self.beside("confirm", title, message), None) is True
         from widgets.screens.dialogs import ConfirmScreen  # noqa: PLC0415
 
-        self._asked(title)
+        self.asked(title)
         screen = ConfirmScreen(title, message)
-        return await _within(timeout, self._ask(screen), None) is True
+        return await _within(timeout, self.ask(screen), None) is True
 
     async def input(self, title: str, placeholder: str = "", *, timeout: float | None = None) -> str | None:
-        if self._is_busy() and not await _within(timeout, self._beside("open", title, placeholder), None):
+        if self.is_busy() and not await _within(timeout, self.beside("open", title, placeholder), None):
             return None
         from app.tui.pages.asking import ask_text  # noqa: PLC0415
 
-        self._asked(title)
-        return await _within(timeout, ask_text(self._ask, title, placeholder=placeholder), None)
+        self.asked(title)
+        return await _within(timeout, ask_text(self.ask, title, placeholder=placeholder), None)
 
     async def editor(self, title: str, prefill: str = "") -> str | None:
-        if self._is_busy() and not await self._beside("open", title):
+        if self.is_busy() and not await self.beside("open", title):
             return None
         from widgets.screens.dialogs import TextScreen  # noqa: PLC0415
 
-        self._asked(title)
-        return await self._ask(TextScreen(title, prefill=prefill))
+        self.asked(title)
+        return await self.ask(TextScreen(title, prefill=prefill))
 
     async def custom(self, make: Callable[..., Any], *, overlay: bool = False) -> Any:
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -131,7 +114,7 @@ class ScreenUi:
 
     async def _on_screen(self, screen: Screen[Any], answer: "asyncio.Future[Any]") -> Any:
         """Ends with `done(value)`, or when the screen dismisses itself."""
-        asked = asyncio.ensure_future(self._ask(screen))
+        asked = asyncio.ensure_future(self.ask(screen))
         try:
             await asyncio.wait((asked, answer), return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -141,19 +124,19 @@ class ScreenUi:
 
     async def _in_page(self, widget: Widget, answer: "asyncio.Future[Any]") -> Any:
         """Above the editor until it calls `done`; the keyboard goes to it and comes back."""
-        await self._app.mount(widget, before=self._editor)
+        await self.app.mount(widget, before=self.prompt_editor)
         widget.focus()
         try:
             return await answer
         finally:
             await widget.remove()
-            self._editor.focus()
+            self.prompt_editor.focus()
 
     def notify(self, text: str, level: Level = "info") -> None:
-        self._say(text, NoteKind(level))
+        self.say(text, NoteKind(level))
 
     def set_status(self, key: str, text: str | None) -> None:
-        self._status.show_extension(Segment(id=f"extension-{key}", text=text or "", importance=3))
+        self.status.show_extension(Segment(id=f"extension-{key}", text=text or "", importance=3))
 
     def set_widget(self, key: str, content: Any, *, placement: Placement = "above_editor") -> None:
         old = self._widgets.pop(key, None)
@@ -165,18 +148,18 @@ class ScreenUi:
         widget: Widget = made
         self._widgets[key] = widget
         if placement == "above_editor":
-            self._app.mount(widget, before=self._editor)
+            self.app.mount(widget, before=self.prompt_editor)
         else:
-            self._app.mount(widget, after=self._editor)
+            self.app.mount(widget, after=self.prompt_editor)
 
     def set_title(self, title: str) -> None:
-        self._app.title = title
+        self.app.title = title
 
     def set_header(self, make: Callable[..., Any] | None) -> None:
-        self._replace("extension-header", make, before=self._header)
+        self._replace("extension-header", make, before=self.header)
 
     def set_footer(self, make: Callable[..., Any] | None) -> None:
-        self._replace("extension-footer", make, before=self._footer)
+        self._replace("extension-footer", make, before=self.footer)
 
     def _replace(self, key: str, make: Callable[..., Any] | None, *, before: Any) -> None:
         """The extension's widget stands in for bayou's own until it is taken back."""
@@ -186,17 +169,17 @@ class ScreenUi:
         before.display = make is None
         if make is not None:
             self._widgets[key] = made = make()
-            self._app.mount(made, before=before)
+            self.app.mount(made, before=before)
 
     def set_editor(self, make: Callable[..., Any] | None) -> None:
         """The widget that `make(submit)` gives stands in for the editor; `submit(text)` sends, as Enter would."""
-        self._replace("extension-editor", make and (lambda: make(self._submit)), before=self._editor)
-        self._editor.can_focus = make is None
-        self._widgets.get("extension-editor", self._editor).focus()
+        self._replace("extension-editor", make and (lambda: make(self._submit)), before=self.prompt_editor)
+        self.prompt_editor.can_focus = make is None
+        self._widgets.get("extension-editor", self.prompt_editor).focus()
 
     def _submit(self, text: str) -> None:
-        self._editor.set_text(text)
-        self._editor.keyboard.submit()
+        self.prompt_editor.set_text(text)
+        self.prompt_editor.keyboard.submit()
 
     def on_terminal_input(self, listener: Callable[[str], Any]) -> Callable[[], None]:
         def heard(text: str) -> str | bool | None:
@@ -207,18 +190,18 @@ class ScreenUi:
                 self.notify(f"An extension that hears the terminal failed: {problem}", "error")
                 return None
 
-        stop = self._raw_input.listen(heard)
+        stop = self.raw_input.listen(heard)
         return stop
 
     def set_working(self, message: str | None, *, frames: Sequence[str] | None = None) -> None:
         """One frame stands for all: what moves by itself is not bayou's way."""
-        self._status.say(" ".join(filter(None, (*(frames or ())[:1], message))))
+        self.status.say(" ".join(filter(None, (*(frames or ())[:1], message))))
 
     def editor_text(self) -> str:
         """Of a widget that stands in, its `value` or `text`."""
         widget = self._widgets.get("extension-editor")
         own = getattr(widget, "value", getattr(widget, "text", None))
-        return own if isinstance(own, str) else self._editor.text
+        return own if isinstance(own, str) else self.prompt_editor.text
 
     def set_editor_text(self, text: str) -> None:
         widget: Any = self._widgets.get("extension-editor")
@@ -226,25 +209,25 @@ class ScreenUi:
             if isinstance(getattr(widget, name, None), str):
                 setattr(widget, name, text)
                 return
-        self._editor.set_text(text)
+        self.prompt_editor.set_text(text)
 
     def paste(self, text: str) -> None:
-        self._editor.paste(text)
+        self.prompt_editor.paste(text)
 
     def set_tools_expanded(self, expanded: bool) -> None:
-        self._transcript.open_all(tools=expanded)
+        self.transcript.open_all(tools=expanded)
 
     def tools_expanded(self) -> bool:
-        return bool(self._transcript.expansion.tools)
+        return bool(self.transcript.expansion.tools)
 
     def themes(self) -> Sequence[str]:
-        return self._look.names()
+        return self.look.names()
 
     def theme(self) -> str:
-        return self._look.name
+        return self.look.name
 
     def set_theme(self, name: str) -> bool:
-        return self._look.use(name) is None
+        return self.look.use(name) is None
 
 
 async def _within(timeout: float | None, question: Any, otherwise: Any) -> Any:

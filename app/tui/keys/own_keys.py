@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from textual.app import App
 from textual.events import Key
 
@@ -18,28 +19,19 @@ from widgets.keys_told import key_name
 from widgets.transcript.blocks import NoteKind
 
 
-class OwnKeys:
+class OwnKeys(msgspec.Struct):
     """The file of one person over one application."""
 
-    def __init__(
-        self,
-        file: Path,
-        table: ActionTable,
-        app: App[Any],
-        say: TellPerson,
-        *,
-        tell: Callable[[str], None],
-        changed: Callable[[], None],
-    ) -> None:
-        """`tell`: some words while a chord is begun, nothing when it is over; `changed`: other keys are in force."""
-        self.file = file
-        self._table = table
-        self._app = app
-        self._say = say
-        self._tell = tell
-        self._changed = changed
-        self._chords = Chords({})
-        self._stamp: Stamp = None
+    file: Path
+    table: ActionTable
+    app: App[Any]
+    say: TellPerson
+    tell: Callable[[str], None]
+    """Some words while a chord is begun, nothing when it is over."""
+    changed: Callable[[], None]
+    """Other keys are in force."""
+    _chords: Chords = msgspec.field(default_factory=lambda: Chords({}))
+    _stamp: Stamp = None
 
     def follow(self) -> None:
         """Reads the file again if it is another than it was: looked at with each key, where it makes a difference."""
@@ -47,23 +39,23 @@ class OwnKeys:
             return
         problems = self.read()
         for text in problems:
-            self._say(text, NoteKind.WARNING)
+            self.say(text, NoteKind.WARNING)
         if not problems:
-            self._say("Your keys were read again.")
+            self.say("Your keys were read again.")
 
     def read(self) -> tuple[str, ...]:
         """Puts the person's own keys in force; returns what is wrong with their file."""
         is_first = self._stamp is None
         self._stamp = stamp(self.file)
-        keymap = KeyMap() if self._stamp is None else read_keymap(self.file, self._table.places)
+        keymap = KeyMap() if self._stamp is None else read_keymap(self.file, self.table.places)
         if not keymap.is_read:
-            self._changed()
+            self.changed()
             what_stays = "The default keys stay." if is_first else "The keys stay as they were."
             return tuple(f"{problem}. {what_stays}" for problem in keymap.problems)
-        self._table.own = keymap
-        self._app.set_keymap(keymap.keys)
+        self.table.own = keymap
+        self.app.set_keymap(keymap.keys)
         self._chords = Chords({action: keys.split(",") for action, keys in keymap.keys.items()})
-        self._changed()
+        self.changed()
         clashes = [
             f"{self.file}: the chord {chord} of {action} begins like another of {owner}"
             for chord, owner, action in self._chords.conflicts
@@ -73,7 +65,7 @@ class OwnKeys:
     async def take(self, event: Key) -> bool:
         """Whether the key was a part of a chord, and is used up."""
         self.follow()
-        is_text = event.is_printable and isinstance(self._app.focused, PromptEditor | LineInput)
+        is_text = event.is_printable and isinstance(self.app.focused, PromptEditor | LineInput)
         if is_text and not self._chords.begun:
             return False
         step = self._chords.press(event.key)
@@ -81,19 +73,19 @@ class OwnKeys:
             further = " · ".join(
                 f"{key_name(key)} {self._words(action)}" for key, action in self._chords.choices().items()
             )
-            self._tell(f"{key_name(self._chords.begun)} … · {further}")
+            self.tell(f"{key_name(self._chords.begun)} … · {further}")
         elif step.is_used:
-            self._tell("")
+            self.tell("")
         if step.action:
             await self._run(step.action)
         return step.is_used
 
     def _words(self, action: str) -> str:
-        return next((row.title for row in self._table.key_rows() if row.id == action), action)
+        return next((row.title for row in self.table.key_rows() if row.id == action), action)
 
     async def _run(self, action: str) -> None:
         """The action as the focus hears it; where nobody does, nothing happens."""
-        for active in self._app.screen.active_bindings.values():
+        for active in self.app.screen.active_bindings.values():
             if active.binding.id == action and active.enabled:
-                await self._app.run_action(active.binding.action, active.node)
+                await self.app.run_action(active.binding.action, active.node)
                 return

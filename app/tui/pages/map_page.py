@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from app.engine.repository_maps import RepositoryMaps
 from app.tui.handed import AskPerson, Copy, TellPerson, Write
 from app.tui.pages.asking import read_card
@@ -33,45 +35,34 @@ _PREVIEWED = 60
 _OFF = "There is no map of this folder: repositoryMaps.enabled is off, or its files are not on this machine."
 
 
-class MapPage:
+class MapPage(msgspec.Struct):
     """The repository of one session."""
 
-    def __init__(
-        self,
-        maps: RepositoryMaps,
-        ask: AskPerson,
-        say: TellPerson,
-        write: Write,
-        copy: Copy,
-        *,
-        cwd: Callable[[], Path],
-        open_file: OpensFile,
-    ) -> None:
-        self._maps = maps
-        self._ask = ask
-        self._say = say
-        self._write = write
-        self._copy = copy
-        self._cwd = cwd
-        self._open_file = open_file
-        self._files: Sequence[str] = ()
-        self._opened: set[str] = set()
-        self._symbols: dict[str, Sequence[Symbol]] = {}
-        self._found: Sequence[MatchedFile] = ()
-        self._query = ""
-        self._orders = {"tree": True, "found": False}
-        """Whether by path: the tree of the folder, and what was found for words."""
-        self._places: dict[str, MapPlace] = {}
-        self._sources: dict[str, str] = {}
+    maps: RepositoryMaps
+    ask: AskPerson
+    say: TellPerson
+    write: Write
+    copy: Copy
+    cwd: Callable[[], Path]
+    open_file: OpensFile
+    _files: Sequence[str] = ()
+    _opened: set[str] = set()
+    _symbols: dict[str, Sequence[Symbol]] = {}
+    _found: "Sequence[MatchedFile]" = ()
+    _query: str = ""
+    _orders: dict[str, bool] = msgspec.field(default_factory=lambda: {"tree": True, "found": False})
+    """Whether by path: the tree of the folder, and what was found for words."""
+    _places: dict[str, MapPlace] = {}
+    _sources: dict[str, str] = {}
 
     # The map screen
 
     async def open(self) -> None:
         """What was unfolded and typed stays as it was, until another place is chosen."""
-        if not await self._maps.is_there():
-            self._say(_OFF, NoteKind.WARNING)
+        if not await self.maps.is_there():
+            self.say(_OFF, NoteKind.WARNING)
             return
-        self._files = await self._maps.files()
+        self._files = await self.maps.files()
         current = ""
         while True:
             await self._find(self._query)
@@ -82,14 +73,14 @@ class MapPage:
                 note=self._note(),
                 preview=self._preview,
             )
-            picked: Picked | None = await self._ask(screen, on_request=self._requested)
+            picked: Picked | None = await self.ask(screen, on_request=self._requested)
             if picked is None:
                 return
             current, place = picked.row.id, self._places[picked.row.id]
             if picked.action == "app.map.uses":
                 await self.uses(place.symbol.name if place.symbol else Path(place.path).stem)
             elif picked.action == "app.map.open":
-                self._open_file(place.path, place.symbol.start_line if place.symbol else 1)
+                self.open_file(place.path, place.symbol.start_line if place.symbol else 1)
             else:
                 self._mention(place)
                 return
@@ -97,7 +88,7 @@ class MapPage:
     async def _requested(self, request: object) -> None:
         match request:
             case MapScreen.Asked():
-                async for _ in self._maps.as_it_grows():
+                async for _ in self.maps.as_it_grows():
                     await self._find(request.query)
                     if not request.screen.is_there or request.screen.typed != request.query:
                         return
@@ -111,7 +102,7 @@ class MapPage:
                     await self._find(self._query)
                     self._show(request.screen)
             case MapScreen.ActionRequested(action="app.map.copy") if request.row is not None:
-                self._copy(self._places[request.row.id].at, "the place")
+                self.copy(self._places[request.row.id].at, "the place")
 
     def _show(self, screen: MapScreen) -> None:
         screen.show_places([row for _, row in self._rows()], note=self._note())
@@ -133,25 +124,25 @@ class MapPage:
         return self._orders[self._what]
 
     def _note(self) -> str:
-        building = self._maps.building
+        building = self.maps.building
         told = f"indexing {building[0]:,}/{building[1]:,} · " if building else ""
         return f"{told}{'by path' if self._is_by_path else 'the likeliest first'}"
 
     async def _find(self, query: str) -> None:
         self._query = query
         if query.strip() or not self._is_by_path:
-            self._found = await self._maps.found(query)
+            self._found = await self.maps.found(query)
 
     async def _fold(self, path: str, *, is_open: bool) -> None:
         if not is_open:
             self._opened.discard(path)
             return
         if not path.endswith("/"):
-            self._symbols[path] = await self._maps.symbols_of(path)
+            self._symbols[path] = await self.maps.symbols_of(path)
         self._opened.add(path)
 
     def _mention(self, place: MapPlace) -> None:
-        self._write(f"{reference(place.reference)} ", focus=True)
+        self.write(f"{reference(place.reference)} ", focus=True)
 
     def _preview(self, row: ListRow) -> PreviewText:
         place = self._places.get(row.id)
@@ -168,7 +159,7 @@ class MapPage:
         if path not in self._sources:
             self._sources.clear()
             try:
-                file = self._cwd() / path
+                file = self.cwd() / path
                 text = file.read_text("utf-8", "replace") if file.stat().st_size < 1_000_000 else ""
             except (OSError, ValueError):
                 text = ""
@@ -179,16 +170,16 @@ class MapPage:
 
     async def names_in(self, text: str, *, uses: bool) -> None:
         """Of the names in a text that are defined somewhere, the one that is chosen is gone to."""
-        if not await self._maps.is_there():
-            self._say(_OFF, NoteKind.WARNING)
+        if not await self.maps.is_there():
+            self.say(_OFF, NoteKind.WARNING)
             return
         names = list(dict.fromkeys(_NAME.findall(text)))[:_MOST_NAMES]
         # What is written as only code is stands before what may be a word.
-        known = sorted(await self._maps.known(names), key=lambda name: name.islower() and "_" not in name)
+        known = sorted(await self.maps.known(names), key=lambda name: name.islower() and "_" not in name)
         if not known:
             what = f"{names[0]} is no name" if len(names) == 1 else "No word of it is a name"
-            yet = " yet: its index is being made." if self._maps.is_incomplete else "."
-            self._say(
+            yet = " yet: its index is being made." if self.maps.is_incomplete else "."
+            self.say(
                 f"{what} that the map of the repository knows{yet}" if names else "There is no name in it."
             )
             return
@@ -201,7 +192,7 @@ class MapPage:
             rows = [ListRow(id=name, title=name) for name in known]
             title = "Uses of" if uses else "Definition of"
             screen = PlacesScreen(title, rows, choose="go to it", current=current)
-            picked: Picked | None = await self._ask(screen, on_request=self._copied_name)
+            picked: Picked | None = await self.ask(screen, on_request=self._copied_name)
             if picked is None:
                 return
             current = picked.row.id
@@ -217,21 +208,21 @@ class MapPage:
 
     def _copied_name(self, request: PlacesScreen.ActionRequested) -> None:
         if request.row is not None:
-            self._copy(request.row.id, "the name")
+            self.copy(request.row.id, "the name")
 
     async def _mention_definition(self, name: str) -> None:
-        found = await self._maps.definitions(name)
+        found = await self.maps.definitions(name)
         if found:
             self._mention(MapPlace(found[0][0], found[0][1].symbol))
 
     async def _open_definition(self, name: str) -> None:
-        found = await self._maps.definitions(name)
+        found = await self.maps.definitions(name)
         if found:
-            self._open_file(found[0][0], found[0][1].symbol.start_line)
+            self.open_file(found[0][0], found[0][1].symbol.start_line)
 
     async def definition(self, name: str) -> None:
         """Where it is defined, by name; of several the one that is chosen."""
-        found = await self._maps.definitions(name)
+        found = await self.maps.definitions(name)
         places = [MapPlace(path, one.symbol) for path, one in found]
         rows = [
             ListRow(
@@ -244,7 +235,7 @@ class MapPage:
             for place, (_, one) in zip(places, found, strict=True)
         ]
         if not rows:
-            self._say(f"{name} is defined nowhere in this repository.")
+            self.say(f"{name} is defined nowhere in this repository.")
         elif len(rows) == 1:
             await self._see(places[0].path, found[0][1].symbol)
         else:
@@ -252,9 +243,9 @@ class MapPage:
             await self._among(f"{name}: {counted(len(rows), 'definition')}, by name", rows, known)
 
     async def uses(self, name: str) -> None:
-        found = await self._maps.uses(name)
+        found = await self.maps.uses(name)
         if not found:
-            self._say(f"{name} is used nowhere in this repository.")
+            self.say(f"{name} is used nowhere in this repository.")
             return
         places: dict[str, MapPlace] = {}
         rows: list[ListRow] = []
@@ -278,7 +269,7 @@ class MapPage:
         current = ""
         while True:
             screen = PlacesScreen(title, rows, current=current, preview=self._preview_around)
-            picked: Picked | None = await self._ask(screen, on_request=self._copied)
+            picked: Picked | None = await self.ask(screen, on_request=self._copied)
             if picked is None:
                 return
             current, place = picked.row.id, places[picked.row.id]
@@ -286,7 +277,7 @@ class MapPage:
             assert symbol is not None
             match picked.action:
                 case "app.map.open":
-                    self._open_file(place.path, symbol.start_line)
+                    self.open_file(place.path, symbol.start_line)
                 case "app.map.mention":
                     self._mention(place)
                     return
@@ -297,7 +288,7 @@ class MapPage:
 
     def _copied(self, request: PlacesScreen.ActionRequested) -> None:
         if request.row is not None:
-            self._copy(self._places[request.row.id].at, "the place")
+            self.copy(self._places[request.row.id].at, "the place")
 
     def _preview_around(self, row: ListRow) -> PreviewText:
         place = self._places.get(row.id)
@@ -314,11 +305,11 @@ class MapPage:
         around = 20 if symbol.kind == "line" else 0
         first = max(1, symbol.start_line - around)
         last = min(symbol.end_line + around, first + _LONGEST - 1)
-        text = await self._maps.lines(path, first, last)
+        text = await self.maps.lines(path, first, last)
         note = f"the first {_LONGEST} lines of it" if symbol.end_line > last and not around else ""
         card = Card(
             title=visible(symbol.name),
             subject=f"{visible(path)}:{symbol.start_line}",
             blocks=(FileBlock(path=path, text=text, first_line=first, note=note),),
         )
-        await read_card(self._ask, "Definition" if not around else "Use", card)
+        await read_card(self.ask, "Definition" if not around else "Use", card)

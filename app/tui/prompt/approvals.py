@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
+import msgspec
+
 from app.engine.answering import ApprovalReply
 from app.engine.permission_verbs import PermissionVerbs
 from app.permits.decide import MODES
@@ -26,33 +28,21 @@ _MOST_BYTES = 2_000_000
 """A larger file is shown as what would be written alone."""
 
 
-class Approvals:
+class Approvals(msgspec.Struct):
     """Those of one session, over one bar."""
 
-    def __init__(
-        self,
-        permits: PermissionVerbs,
-        bar: ApprovalBar,
-        editor: PromptEditor,
-        *,
-        cwd: Callable[[], Path],
-        ask: AskPerson,
-        say: TellPerson,
-        told: Callable[[str], None],
-        key_told: KeyTold,
-    ) -> None:
-        """`told`: somebody waits for the person."""
-        self._permits = permits
-        self._cwd = cwd
-        self._bar = bar
-        self._editor = editor
-        self._ask = ask
-        self._say = say
-        self._told = told
-        self._key_told = key_told
-        self._open: list[QuestionAsked] = []
-        self._staged: dict[str, tuple[int, Card]] = {}
-        """Of questions about changes that wait: how many do, and all of these."""
+    permits: PermissionVerbs
+    bar: ApprovalBar
+    editor: PromptEditor
+    cwd: Callable[[], Path]
+    show_screen: AskPerson
+    say: TellPerson
+    told: Callable[[str], None]
+    """Somebody waits for the person."""
+    key_told: KeyTold
+    _open: list[QuestionAsked] = []
+    _staged: dict[str, tuple[int, Card]] = {}
+    """Of questions about changes that wait: how many do, and all of these."""
 
     @property
     def _first(self) -> QuestionAsked | None:
@@ -62,7 +52,7 @@ class Approvals:
     def note(self, event: Event) -> None:
         if isinstance(event, QuestionAsked) and event.approval is not None and event.answer is not None:
             self._begin(event)
-            self._told(event.title or "")
+            self.told(event.title or "")
 
     async def ask(
         self,
@@ -85,7 +75,7 @@ class Approvals:
             answer=answer,
         )
         self._begin(event)
-        self._told(title)
+        self.told(title)
         return await answer
 
     def ask_about_staged(
@@ -111,14 +101,14 @@ class Approvals:
 
     def _show(self) -> None:
         first = self._first
-        now = self._bar.asked
+        now = self.bar.asked
         if (now.id if now else None) == (first.id if first else None):
             return
-        self._bar.keys = self._keys()
-        self._bar.show(self._shown(first) if first is not None else None)
+        self.bar.keys = self._keys()
+        self.bar.show(self._shown(first) if first is not None else None)
 
     def _keys(self) -> ApprovalKeys:
-        told = self._key_told
+        told = self.key_told
         return ApprovalKeys(
             once=told("app.approval.once", "alt+a"),
             deny=told("app.approval.deny", "alt+x"),
@@ -157,17 +147,17 @@ class Approvals:
     # Keys
 
     def once(self) -> None:
-        self._bar.answer(True)
+        self.bar.answer(True)
 
     def deny(self) -> None:
         """What stands in the editor goes along as the reason."""
-        self._bar.answer(False)
+        self.bar.answer(False)
 
     def always(self) -> None:
-        self._bar.enter(chooses=True)
+        self.bar.enter(chooses=True)
 
     def enter(self) -> None:
-        self._bar.enter()
+        self.bar.enter()
 
     async def whole(self) -> None:
         """The whole command, or the whole change."""
@@ -182,14 +172,14 @@ class Approvals:
             title, card = _ASKER, Card(title="asks", blocks=(TextBlock(text=_told_whole(event)),))
         else:
             title = f"{event.approval.tool_name} wants to run"
-            card = await asyncio.to_thread(_whole, event.approval, self._cwd())
-        await read_card(self._ask, title, card, is_asked=True)
+            card = await asyncio.to_thread(_whole, event.approval, self.cwd())
+        await read_card(self.show_screen, title, card, is_asked=True)
 
     def cycle_mode(self) -> None:
         """The next mode, for this session."""
-        now = self._permits.mode
-        self._permits.set_mode(MODES[(MODES.index(now) + 1) % len(MODES)])
-        self._say(f"Permissions: {self._permits.mode}.")
+        now = self.permits.mode
+        self.permits.set_mode(MODES[(MODES.index(now) + 1) % len(MODES)])
+        self.say(f"Permissions: {self.permits.mode}.")
 
     # Answers
 
@@ -205,10 +195,10 @@ class Approvals:
                 )
             return
         reason = ""
-        if not message.allows and not self._bar.is_inside:
-            reason = self._editor.text.strip()
+        if not message.allows and not self.bar.is_inside:
+            reason = self.editor.text.strip()
             if reason:
-                self._editor.set_text("")
+                self.editor.set_text("")
         self._reply(
             event,
             ApprovalReply(allows=message.allows, reason=reason, rule=message.rule, keeps=message.keeps),
@@ -225,7 +215,7 @@ class Approvals:
         command = approval.arguments.get("command")
         is_command = isinstance(command, str)
         prefill = command if is_command else json.dumps(approval.arguments, indent=2, ensure_ascii=False)
-        text = await self._ask(TextScreen(f"{approval.tool_name} with", "", prefill=prefill))
+        text = await self.show_screen(TextScreen(f"{approval.tool_name} with", "", prefill=prefill))
         changed: Any = None
         if isinstance(text, str) and is_command:
             changed = {**approval.arguments, "command": text}
@@ -233,7 +223,7 @@ class Approvals:
             try:
                 changed = json.loads(text)
             except ValueError as problem:
-                self._say(f"These are no arguments: {problem}. The call is as it was.", NoteKind.WARNING)
+                self.say(f"These are no arguments: {problem}. The call is as it was.", NoteKind.WARNING)
                 return
         if isinstance(changed, dict) and changed != approval.arguments and event in self._open:
             self._reply(event, ApprovalReply(allows=True, arguments=changed))

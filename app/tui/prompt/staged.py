@@ -1,12 +1,13 @@
 """Changes that wait when the agent is done: asked about in the bar above the editor, one at a time, under its guard."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any
+
+import msgspec
 
 from app.engine.answering import ApprovalReply
 from app.engine.session import Session
-from app.tui.handed import TellPerson
+from app.tui.handed import Spawn, TellPerson
 from app.tui.prompt.approvals import Approvals
 from app.values.events import AgentSettled, AgentStart, Event, SessionReplaced
 from app.values.pending import PendingChanged
@@ -19,23 +20,16 @@ from widgets.transcript.blocks import NoteKind
 _MOST_FILES = 3
 
 
-class StagedQuestions:
+class StagedQuestions(msgspec.Struct):
     """Those of one session. While the agent works it may answer itself, and nobody is asked."""
 
-    def __init__(
-        self,
-        session: Session,
-        approvals: Approvals,
-        say: TellPerson,
-        spawn: Callable[[Awaitable[None]], object],
-    ) -> None:
-        self._session = session
-        self._approvals = approvals
-        self._say = say
-        self._spawn = spawn
-        self._is_working = False
-        self._asked = ""
-        self._answer: asyncio.Future[Any] | None = None
+    session: Session
+    approvals: Approvals
+    say: TellPerson
+    spawn: Spawn
+    _is_working: bool = False
+    _asked: str = ""
+    _answer: "asyncio.Future[Any] | None" = None
 
     def note(self, event: Event) -> None:
         if isinstance(event, AgentStart):
@@ -51,7 +45,7 @@ class StagedQuestions:
             answer.cancel()
 
     def _look(self) -> None:
-        waiting = self._session.pending
+        waiting = self.session.pending
         if self._asked and all(one.id != self._asked for one in waiting):
             self._withdraw()
         if waiting and not self._asked and not self._is_working:
@@ -67,7 +61,7 @@ class StagedQuestions:
         if len(files) > _MOST_FILES:
             files[_MOST_FILES - 1 :] = [f"… and {len(files) - _MOST_FILES + 1} more files"]
         self._asked = staged.id
-        self._answer = self._approvals.ask_about_staged(
+        self._answer = self.approvals.ask_about_staged(
             one_line(staged.source_tool),
             "\n".join((one_line(staged.label), *files)),
             of=count,
@@ -79,16 +73,16 @@ class StagedQuestions:
         if answer.cancelled():
             return
         reply: ApprovalReply = answer.result()
-        self._spawn(self._resolve(id, reply))
+        self.spawn(self._resolve(id, reply))
 
     async def _resolve(self, id: str, reply: ApprovalReply) -> None:
         try:
             action = "apply" if reply.allows else "discard"
-            resolved = await self._session.resolve_pending(id, action, reply.reason)
+            resolved = await self.session.resolve_pending(id, action, reply.reason)
             if not resolved.is_done:  # else the message for the agent tells it
-                self._say(one_line(resolved.text), NoteKind.WARNING)
+                self.say(one_line(resolved.text), NoteKind.WARNING)
         except Unable as problem:
-            self._say(str(problem), NoteKind.WARNING)
+            self.say(str(problem), NoteKind.WARNING)
         if self._asked == id:  # else the next one is asked about by now
             self._asked, self._answer = "", None
         self._look()

@@ -21,12 +21,15 @@ _ELSEWHERE = {
     "subprocess_shell",
     "open_url",
 }
-_WORTH_A_LOOK = re.compile(r"subprocess|webbrowser|multiprocessing|\bpty\b|open_url|\bos\b|operations import")
+_WORTH_A_LOOK = re.compile(
+    r"subprocess|webbrowser|multiprocessing|\bpty\b|open_url|\bos\b|operations import|git_command"
+)
 _ROW = re.compile(r"^\| `(?P<place>[\w/.]+:\w+)` \|", re.MULTILINE)
 
 
 def starts(node: ast.AST, *, is_given_commands: bool) -> bool:
-    """By what it names, called here or handed on. `CommandLine` is what the session's processes are given to start."""
+    """By what it names, called here or handed on. `CommandLine` is what the session's processes are given to start, and
+    whoever makes a `git_command` starts it."""
     match node:
         case ast.Attribute(value=ast.Name(id=module), attr=word) if module in _OF_MODULES:
             return _OF_MODULES[module].match(word) is not None
@@ -34,6 +37,8 @@ def starts(node: ast.AST, *, is_given_commands: bool) -> bool:
             return word in _ELSEWHERE
         case ast.Call(func=ast.Name(id="CommandLine")):
             return is_given_commands
+        case ast.Call(func=ast.Name(id="git_command")):
+            return True
     return False
 
 

@@ -103,7 +103,8 @@ def test_a_whole_working_session(tmux: Tmux) -> None:
     tmux.until("offline guide", "Ask anything")
     tmux.type("read README.md")
     tmux.press("Enter")
-    same("1-prompt", tmux.until("A small harbour.", "% of", gone="esc stops"))
+    in_the_header = "read README.md"
+    same("1-prompt", tmux.until("A small harbour.", "% of", in_the_header, gone="esc stops"))
     tmux.press("C-o")
     same("2-expanded", tmux.until("│ 1 # Boats"))
     tmux.press("C-o", "C-o")

@@ -16,13 +16,13 @@ from widgets.screens.context import ContextScreen, ContextView
 from widgets.screens.dialogs import ConfirmScreen, QuestionScreen
 from widgets.screens.differences import DiffFile, DiffScreen, DiffView
 from widgets.screens.form import FilledField, FormScreen
-from widgets.screens.jobs import JobRow, JobsScreen
+from widgets.screens.jobs import JobsScreen
 from widgets.screens.models import LevelScreen, ModelScreen, ScopeScreen
 from widgets.screens.pages import PageScreen
 from widgets.screens.pending import PendingScreen
 from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import Preview, preview_of
-from widgets.screens.servers import ServerRow, ServersScreen
+from widgets.screens.servers import ServersScreen
 from widgets.screens.session_tree import TreeScreen
 from widgets.screens.sessions import SessionRow, SessionsScreen
 from widgets.screens.settings import SettingsScreen
@@ -126,9 +126,9 @@ ACTING: dict[str, Callable[[], PickerScreen]] = {
     "usage": lambda: UsageScreen(
         UsageView(title="Usage by day", rows=(UsageRow(id="a", title="a", amount=1),))
     ),
-    "jobs": lambda: JobsScreen([JobRow(id="1", title="make")]),
+    "jobs": lambda: JobsScreen([ListRow(id="1", title="make")], lambda row: preview_of("")),
     "staged changes": lambda: PendingScreen([ListRow(id="1", title="a change")], lambda row: preview_of("")),
-    "MCP servers": lambda: ServersScreen([ServerRow(name="docs", standing="ready")]),
+    "MCP servers": lambda: ServersScreen([ListRow(id="docs", title="docs")], lambda row: preview_of("")),
     "forms": lambda: FormScreen("docs asks", "", [FilledField(id="1", title="name")]),
     "sessions": lambda: SessionsScreen([SessionRow(id="a", title="one", is_here=True)]),
 }

@@ -1,49 +1,60 @@
 """Scenes of lists with keys of their own, for `gallery`."""
 
+from widgets.lists.rows import Badge, ListRow, Tone
 from widgets.screens.form import FilledField, FormScreen
-from widgets.screens.jobs import JobRow, JobsScreen
-from widgets.screens.servers import ServerRow, ServersScreen
+from widgets.screens.jobs import JobsScreen
+from widgets.screens.preview import PreviewPart, PreviewText, facts
+from widgets.screens.servers import ServersScreen
 
 
 def jobs() -> JobsScreen:
+    tails = {"1": "compiling…\n[42/100] src/parser.ts", "2": "1 failed, 20 passed"}
     return JobsScreen(
         [
-            JobRow(id="1", title="npm run build", age="1 m 12 s", tail="compiling…\n[42/100] src/parser.ts"),
-            JobRow(
+            ListRow(
+                id="1",
+                title="npm run build",
+                badges=(Badge(text="running", tone="accent"),),
+                right="1 m 12 s",
+            ),
+            ListRow(
                 id="2",
                 title="pytest -q",
-                state="failed",
-                age="8 s",
-                note="exit 1",
-                tail="1 failed, 20 passed",
+                badges=(Badge(text="failed", tone="error"),),
+                detail="exit 1",
+                right="8 s",
             ),
-        ]
+        ],
+        lambda row: PreviewText(parts=(PreviewPart(text=tails[row.id], tone="muted"),)),
     )
 
 
 def servers() -> ServersScreen:
+    def row(name: str, state: str, tone: Tone, detail: str = "", file: str = "mcp.json") -> ListRow:
+        return ListRow(id=name, title=name, badges=(Badge(text=state, tone=tone),), detail=detail, right=file)
+
+    about = PreviewText(
+        title="docs",
+        parts=(
+            *facts(
+                (
+                    ("runs", "npx -y docs --api-key •••"),
+                    ("speaks", "2025-11-25 (1.4)"),
+                )
+            ),
+            PreviewPart(text="What it wrote last", is_heading=True),
+            PreviewPart(text="listening", tone="dim"),
+        ),
+    )
     return ServersScreen(
         [
-            ServerRow(
-                name="issues",
-                standing="sign-in",
-                origin="mcp.json",
-                reason="it wants to know who asks: /mcp login issues",
-                about=(("at", "https://issues.example/mcp?•••"), ("exposure", "auto")),
-            ),
-            ServerRow(
-                name="docs",
-                standing="ready",
-                offers="12 tools, 2 prompts",
-                reach="direct 1.1k",
-                origin=".mcp.json",
-                about=(("runs", "npx -y docs --api-key •••"), ("speaks", "2025-11-25 (1.4)")),
-                said="listening",
-            ),
-            ServerRow(name="files", standing="known", offers="14 tools", reach="search", origin="mcp.json"),
-            ServerRow(name="theirs", standing="untrusted", origin=".mcp.json"),
-            ServerRow(name="old", standing="off", origin="mcp.json"),
+            row("issues", "sign-in", "warning"),
+            row("docs", "ready", "success", "12 tools, 2 prompts  direct 1.1k", ".mcp.json"),
+            row("files", "known", "muted", "14 tools  search"),
+            row("theirs", "untrusted", "warning", file=".mcp.json"),
+            row("old", "off", "muted"),
         ],
+        lambda row: about,
         current="docs",
     )
 

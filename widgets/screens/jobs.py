@@ -1,34 +1,13 @@
 """Jobs in the background with the live end of what each says."""
 
-from collections.abc import Sequence
-from typing import ClassVar, Literal
+from collections.abc import Callable, Sequence
+from typing import ClassVar
 
-import msgspec
 from textual.binding import BindingType
 
-from widgets.lists.rows import Badge, ListRow, Tone
+from widgets.lists.rows import ListRow
 from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
-from widgets.screens.preview import Preview, PreviewPart, PreviewText
-
-JobState = Literal["running", "done", "failed", "stopped"]
-_TONES: dict[JobState, Tone] = {
-    "running": "accent",
-    "done": "success",
-    "failed": "error",
-    "stopped": "warning",
-}
-
-
-class JobRow(msgspec.Struct, frozen=True, kw_only=True):
-    id: str
-    title: str
-    """The command, or what the job is for."""
-    state: JobState = "running"
-    age: str = ""
-    note: str = ""
-    """`exit 1`, `waits to be told to the model`."""
-    tail: str = ""
-    """The end of its output."""
+from widgets.screens.preview import Preview, PreviewText
 
 
 class JobsScreen(PickerScreen):
@@ -41,53 +20,32 @@ class JobsScreen(PickerScreen):
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
 
-    def __init__(self, jobs: Sequence[JobRow]) -> None:
-        self._jobs = {job.id: job for job in jobs}
+    def __init__(self, rows: Sequence[ListRow], tail: Callable[[ListRow], PreviewText]) -> None:
+        """`tail`: the end of a job's output."""
         super().__init__(
             "Jobs",
-            _rows(jobs),
+            rows,
             order="given",
             choose="open its output",
             empty="no jobs are running",
-            preview=self._tail,
+            preview=tail,
         )
         self.add_class("jobs")
 
-    def show_jobs(self, jobs: Sequence[JobRow]) -> None:
+    def show_jobs(self, rows: Sequence[ListRow]) -> None:
         """The jobs as they stand now; nothing is drawn when nothing changed."""
-        found = {job.id: job for job in jobs}
-        if found == self._jobs:
-            return
-        self._jobs = found
-        self.show_rows(_rows(jobs))
-        row = self.row
         pane = self.query_one("#preview", Preview)
-        pane.show(self._tail(row) if row else PreviewText())
-        pane.call_after_refresh(pane.scroll_end, animate=False)
+        before = (self._rows, pane.shown)
+        if tuple(rows) != self._rows:
+            self.show_rows(rows)
+        self.refresh_preview()
+        if (self._rows, pane.shown) != before:
+            pane.call_after_refresh(pane.scroll_end, animate=False)
 
     def _fit(self) -> None:
         super()._fit()
         if not self.has_class("beside") and self.app.size.height >= 20:
             self.add_class("below")
-            self.query_one("#body").styles.height = min(len(self._jobs) + 8, self.app.size.height * 3 // 5)
+            self.query_one("#body").styles.height = min(len(self._rows) + 8, self.app.size.height * 3 // 5)
         else:
             self.remove_class("below")
-
-    def _tail(self, row: ListRow) -> PreviewText:
-        job = self._jobs.get(row.id)
-        if job is None:
-            return PreviewText()
-        return PreviewText(parts=(PreviewPart(text=job.tail or "no output yet", tone="muted"),))
-
-
-def _rows(jobs: Sequence[JobRow]) -> list[ListRow]:
-    return [
-        ListRow(
-            id=job.id,
-            title=job.title,
-            badges=(Badge(text=job.state, tone=_TONES[job.state]),),
-            detail=job.note,
-            right=job.age,
-        )
-        for job in jobs
-    ]

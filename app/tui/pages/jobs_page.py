@@ -8,9 +8,13 @@ from app.tui.handed import AskPerson, Copy, TellPerson
 from app.tui.pages.asking import ask_live
 from tools.amounts import age
 from tools.results import Card, TextBlock
+from widgets.lists.rows import Badge, ListRow, Tone
 from widgets.screens.block import BlockScreen
-from widgets.screens.jobs import JobRow, JobsScreen
+from widgets.screens.jobs import JobsScreen
+from widgets.screens.preview import PreviewPart, PreviewText
 from widgets.transcript.blocks import CardBlock, CardState
+
+_TONES: dict[str, Tone] = {"running": "accent", "done": "success", "failed": "error"}
 
 
 class JobsPage(msgspec.Struct, frozen=True):
@@ -27,7 +31,7 @@ class JobsPage(msgspec.Struct, frozen=True):
             puts_there = f" {key} puts a tool there." if key else ""
             self.say(f"No job has run in the background.{puts_there}")
             return
-        screen = JobsScreen(self._rows())
+        screen = JobsScreen(self._rows(), self._tail)
         look = lambda: screen.show_jobs(self._rows())  # noqa: E731
         picked = await ask_live(self.ask, screen, look, self._requested)
         if picked is not None:
@@ -59,18 +63,21 @@ class JobsPage(msgspec.Struct, frozen=True):
         goes_on = "goes on when this session is left" if job.is_pinned else "ends with this session"
         self.say(f"{job.id} {goes_on}.")
 
-    def _rows(self) -> list[JobRow]:
-        return [
-            JobRow(
-                id=job.id,
-                title=job.title,
-                state="running" if job.state == "running" else "failed" if job.state == "failed" else "done",
-                age=age(job.seconds),
-                note=_note(job),
-                tail=job.result.text[-2000:] if job.result is not None else job.tail(),
-            )
-            for job in self.session.all_jobs()
-        ]
+    def _rows(self) -> list[ListRow]:
+        return [_row(job) for job in self.session.all_jobs()]
+
+    def _tail(self, row: ListRow) -> PreviewText:
+        job = next((job for job in self.session.all_jobs() if job.id == row.id), None)
+        if job is None:
+            return PreviewText()
+        text = job.result.text[-2000:] if job.result is not None else job.tail()
+        return PreviewText(parts=(PreviewPart(text=text or "no output yet", tone="muted"),))
+
+
+def _row(job: Job) -> ListRow:
+    state = job.state if job.state in _TONES else "done"
+    badge = Badge(text=state, tone=_TONES[state])
+    return ListRow(id=job.id, title=job.title, badges=(badge,), detail=_note(job), right=age(job.seconds))
 
 
 def _note(job: Job) -> str:

@@ -12,17 +12,24 @@ from app.tui.handed import AskPerson, TellPerson
 from app.tui.pages.asking import ask_live, pick
 from app.tui.pages.login_page import LoginUi
 from app.values.events import QuestionAsked
-from app.values.servers import ServerView, ToolExposure, ToolView
+from app.values.servers import ServerState, ServerView, ToolExposure, ToolView
 from app.values.unable import Unable
 from tools.text import one_line, visible
-from widgets.lists.rows import Badge, ListRow
+from widgets.lists.rows import Badge, ListRow, Tone
 from widgets.screens.dialogs import ConfirmScreen
 from widgets.screens.picker import Picked
-from widgets.screens.preview import PreviewPart, PreviewText
-from widgets.screens.servers import ServerRow, ServersScreen
+from widgets.screens.preview import PreviewPart, PreviewText, facts
+from widgets.screens.servers import ServersScreen
 from widgets.transcript.blocks import NoteKind
 
 _EXPOSURES: tuple[ToolExposure, ...] = ("auto", "direct", "search", "hidden")
+_TONES: dict[ServerState, Tone] = {
+    **dict.fromkeys(("off", "new", "known"), "muted"),
+    **dict.fromkeys(("untrusted", "sign-in"), "warning"),
+    **dict.fromkeys(("error", "failed"), "error"),
+    "starting": "accent",
+    "ready": "success",
+}
 _NEEDS_SOMEBODY = ("sign-in", "failed", "error", "untrusted")
 _SHOWN_LINES = 20
 
@@ -48,7 +55,7 @@ class McpPage(msgspec.Struct, frozen=True):
             if not self.verbs.servers():
                 self.say(await said_of_servers(self.verbs, "list"))
                 return
-            screen = ServersScreen(self._rows(), current=current)
+            screen = ServersScreen(self._rows(), self._about, current=current)
             look = partial(self._show, screen)
             picked = await ask_live(self.ask, screen, look, self._requested)
             if picked is None:
@@ -149,22 +156,30 @@ class McpPage(msgspec.Struct, frozen=True):
             preview=lambda row: _tool_told(tools[row.id]),
         )
 
-    def _rows(self) -> list[ServerRow]:
+    def _about(self, row: ListRow) -> PreviewText:
+        view = next((view for view in self.verbs.servers() if view.name == row.id), None)
+        return _server_told(view) if view is not None else PreviewText()
+
+    def _rows(self) -> list[ListRow]:
         views = self.verbs.servers()
         return [_row(view) for view in sorted(views, key=lambda view: view.state not in _NEEDS_SOMEBODY)]
 
 
-def _row(view: ServerView) -> ServerRow:
+def _row(view: ServerView) -> ListRow:
     cost = f" {_tokens(view.tokens)}" if view.tokens and view.reach == "direct" else ""
-    return ServerRow(
-        name=view.name,
-        standing=view.state,
-        offers=offers(view),
-        reach=f"{view.reach}{cost}" if view.tools else "",
-        origin=Path(view.origin).name or view.origin,
-        reason=visible(view.reason),
-        said="\n".join(view.stderr[-_SHOWN_LINES:]),
-        about=(
+    reach = f"{view.reach}{cost}" if view.tools else ""
+    return ListRow(
+        id=view.name,
+        title=view.name,
+        badges=(Badge(text=view.state, tone=_TONES[view.state]),),
+        detail="  ".join(filter(None, (offers(view), reach))),
+        right=Path(view.origin).name or view.origin,
+    )
+
+
+def _server_told(view: ServerView) -> PreviewText:
+    parts = facts(
+        (
             ("runs" if "://" not in view.address else "at", visible(view.address)),
             ("for", visible(view.description)),
             ("speaks", f"{view.era} ({visible(view.version)})" if view.era else ""),
@@ -172,8 +187,14 @@ def _row(view: ServerView) -> ServerRow:
             ("offers", offers(view)),
             ("stands in", _from_home(view.origin)),
             ("log", _from_home(view.log)),
-        ),
+        )
     )
+    if view.reason:
+        parts.insert(0, PreviewPart(text=visible(view.reason), tone=_TONES[view.state]))
+    if view.stderr:
+        parts.append(PreviewPart(text="What it wrote last", is_heading=True))
+        parts.append(PreviewPart(text="\n".join(view.stderr[-_SHOWN_LINES:]), tone="dim"))
+    return PreviewText(title=view.name, parts=tuple(parts))
 
 
 def _from_home(path: str) -> str:

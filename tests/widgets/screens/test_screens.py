@@ -6,7 +6,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.screen import Screen
 
-from tests.widgets.gallery import ACTIONS, HISTORY, entries, jobs, models, question, settings, themes, tree
+from tests.widgets.gallery import ACTIONS, HISTORY, entries, models, question, settings, themes, tree
 from tests.widgets.host import Host, screen_text
 from tests.widgets.typing import type_text
 from widgets.editor.chips import UnsentPrompt
@@ -14,9 +14,10 @@ from widgets.editor.line_input import LineInput
 from widgets.lists.rows import ListRow
 from widgets.screens.catalogue import history_screen, hotkeys_screen, palette_screen
 from widgets.screens.dialogs import ConfirmScreen, InputScreen, QuestionScreen, TextScreen
-from widgets.screens.jobs import JobRow
+from widgets.screens.jobs import JobsScreen
 from widgets.screens.parts import KeyHint, KeyHints, key_name
 from widgets.screens.picker import Picked, PickerAction, PickerScreen, bindings_of
+from widgets.screens.preview import preview_of
 from widgets.screens.session_tree import TreeScreen
 from widgets.screens.settings import SettingsScreen
 
@@ -405,11 +406,14 @@ async def test_a_prompt_that_was_sent_often_is_there_once() -> None:
 
 
 async def test_jobs_stay_live_while_one_looks() -> None:
-    screen = jobs()
+    tail = "compiling…"
+    screen = JobsScreen([ListRow(id="1", title="npm run build")], lambda row: preview_of("", tail))
     app = ScreenHost(screen)
     async with app.run_test(size=(120, 30)) as pilot:
         await pilot.pause()
-        screen.show_jobs([JobRow(id="1", title="npm run build", state="done", tail="built in 3 s")])
+        assert "compiling…" in screen_text(app)
+        tail = "built in 3 s"
+        screen.show_jobs([ListRow(id="1", title="npm run build")])
         await pilot.pause()
         assert "built in 3 s" in screen_text(app)
         await press(pilot, "ctrl+x")

@@ -82,19 +82,20 @@ class AuthFile:
 
     def _read(self) -> dict[str, Entry]:
         self._tighten()
-        self.fault = None
         try:
             data, text = read_object(self.path)
         except FileFault as problem:
             self.fault = str(problem)
             return {}
         entries: dict[str, Entry] = {}
+        fault: str | None = None  # told at the end: a thread that is about to write goes by it meanwhile
         for provider, entry in data.items():
             wrong = _problem_of(entry)
             if wrong is None:
                 entries[provider] = entry
             else:
-                self.fault = str(FileFault(self.path, f"{provider}: {wrong}", *place_of(text, (provider,))))
+                fault = str(FileFault(self.path, f"{provider}: {wrong}", *place_of(text, (provider,))))
+        self.fault = fault
         return entries
 
 

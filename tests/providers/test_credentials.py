@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 
+from app.providers import auth_file
+from app.providers.auth_file import AuthFile
 from app.providers.credentials import CredentialError, Credentials, masked
+from app.values.unable import FileFault
 
 
 def write_auth(folder: Path, entries: Any) -> Path:
@@ -200,6 +203,22 @@ async def test_many_processes_may_store_at_once(tmp_path: Path):
     ]
     assert [await run.wait() for run in runs] == [0, 0, 0]
     assert len(Credentials(tmp_path, {}).stored()) == 15
+
+
+async def test_a_broken_file_is_not_taken_for_a_sound_one_while_it_is_read_again(tmp_path: Path, monkeypatch):
+    """Two threads read it: what one is about to write must not go by what the other has not found out yet."""
+    path = write_auth(tmp_path, '{"openai": {"type": "api_key", "key": "kept"},')
+    auth, really, inside = AuthFile(tmp_path), auth_file.read_object, list[bool]()
+    assert auth.entries.now() == {} and auth.fault is not None
+
+    def reading(file: Path) -> Any:
+        inside.append(auth.fault is not None)
+        return really(file)
+
+    monkeypatch.setattr(auth_file, "read_object", reading)
+    with pytest.raises(FileFault), auth.locked() as entries:
+        entries["anthropic"] = {"type": "api_key", "key": "new"}
+    assert inside == [True] and "kept" in path.read_text()
 
 
 @pytest.mark.parametrize(

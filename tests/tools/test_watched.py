@@ -79,5 +79,18 @@ class Watching(RuleBasedStateMachine):
         assert [file.now() for file in self.followed.values()] and self.reads == before
 
 
+def test_what_another_thread_forgets_meanwhile_is_told_all_the_same(tmp_path: Path) -> None:
+    class Forgetful(FollowedFile[str]):
+        """Is forgotten right behind each time that it was kept."""
+
+        def __setattr__(self, name: str, value: object) -> None:
+            super().__setattr__(name, value)
+            if name == "_last" and value is not None:
+                self.forget()
+
+    followed = Forgetful(tmp_path / "file", lambda: "said")
+    assert followed.now() == "said"
+
+
 TestWatching = Watching.TestCase
 TestWatching.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)

@@ -49,9 +49,10 @@ class FollowedFile(Generic[Said]):
 
     def now(self) -> Said:
         found = stamp(self._path)  # before it is read: a change meanwhile is seen the next time
-        if self._last is None or self._last[0] != found:
-            self._last = found, self._read()
-        return self._last[1]
+        last = self._last  # looked at once: another thread may forget it meanwhile
+        if last is None or last[0] != found:
+            last = self._last = found, self._read()
+        return last[1]
 
     def forget(self) -> None:
         """It is read the next time, whatever it seems."""

@@ -8,6 +8,7 @@ the files in which a mark becomes the secret again, `masked_calls`'.
 import asyncio
 import os
 import re
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -58,6 +59,7 @@ class Masking:
         self._options = options
         self.known = KnownSecrets(places)
         self._marker: Marker | None = None
+        self._making_marker = threading.Lock()
         self._made: dict[bool, tuple[object, Mask]] = {}
         self._found: OrderedDict[str, MaskedSecret] = OrderedDict()
 
@@ -84,10 +86,8 @@ class Masking:
         stands = (self.known.version, chosen)
         made = self._made.get(as_bytes)
         if made is None or made[0] != stands:
-            if self._marker is None:
-                self._marker = Marker(_key(self._places.agent_dir))
             mask = Mask(
-                self._marker,
+                self._the_marker(),
                 known=self.known.values(),
                 named=self.known.named(),
                 own=own_shapes(chosen.patterns)[0],
@@ -96,6 +96,13 @@ class Masking:
             )
             self._made[as_bytes] = made = (stands, mask)
         return made[1]
+
+    def _the_marker(self) -> Marker:
+        """One for the session, though threads may want the first at once: the marks of two would be others."""
+        with self._making_marker:
+            if self._marker is None:
+                self._marker = Marker(_key(self._places.agent_dir))
+            return self._marker
 
     def text(self, text: str, where: str) -> str:
         """With its secrets masked."""

@@ -5,6 +5,7 @@ import json
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import msgspec
 import pytest
 
 from app.engine import known_secrets
+from app.engine import masking as masking_module
 from app.engine.known_secrets import KnownSecrets, SecretPlaces
 from app.engine.permits import GateStanding
 from app.providers.contract import Context
@@ -22,6 +24,7 @@ from app.values.messages import ToolResultMessage, UserMessage
 from app.values.unable import Unable
 from tests.engine.stage import Play
 from tests.masking.examples import KEY_LINES, PRIVATE_KEY, SHAPED, random_text
+from tests.support.sessions import parts_of
 from tools.base import Tool, ToolContext
 from tools.registry import builtin_tools
 from tools.results import TextPart, ToolResult, text_result
@@ -47,6 +50,24 @@ def lets_it_run(event: Event) -> None:
     """Files of variables are the floor's: a person has let this one be read."""
     if isinstance(event, QuestionAsked) and event.approval is not None and event.answer is not None:
         event.answer.set_result(event.approval.floor_word or "Allow once")
+
+
+async def test_threads_that_want_the_first_mask_at_once_make_the_same_marks(tmp_path: Path, monkeypatch):
+    """Where no key can be kept each would be another."""
+    play, really, asked = stage(tmp_path), masking_module.Marker, threading.Barrier(2)
+
+    def made(key: bytes) -> Any:
+        with suppress(threading.BrokenBarrierError):  # who is alone here goes on
+            asked.wait(0.5)
+        return really(key)
+
+    monkeypatch.setattr(masking_module, "_key", lambda folder: os.urandom(32))
+    monkeypatch.setattr(masking_module, "Marker", made)
+    masking = parts_of(play.session).masking
+    with ThreadPoolExecutor(2) as threads:
+        one, other = threads.map(lambda _: masking.mask(), range(2))
+    assert one is not None and other is not None
+    assert one.marker is other.marker
 
 
 def results(play: Play) -> list[str]:

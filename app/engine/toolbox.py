@@ -167,12 +167,12 @@ class Toolbox:
     def _now(self) -> "_Told":
         """Worked out when something has changed, and no more often."""
         told = self._told
-        if told is None:
+        if told is None or told.changes != self._changes:  # a thread may have kept it behind a change
             all_, changes = self._all, self._changes
             active = self._allowed(all_)
-            told = _Told(active=active, callable=_by_habit(active), declared=declared(active))
-            if changes == self._changes:
-                self._told = told
+            self._told = told = _Told(
+                changes=changes, active=active, callable=_by_habit(active), declared=declared(active)
+            )
         return told
 
     def _allowed(self, all_: Mapping[str, Tool]) -> dict[str, Tool]:
@@ -225,6 +225,8 @@ class Toolbox:
 class _Told(msgspec.Struct, frozen=True, kw_only=True):
     """What the model has at the moment."""
 
+    changes: int
+    """How many there had been."""
     active: Mapping[str, Tool]
     callable: Mapping[str, Tool]
     """With what models call by habit: the other name of the tool that edits."""

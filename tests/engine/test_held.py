@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from app.engine.conversation import Declared, prompt_text
 from app.engine.hooks import Hooks
 from app.engine.runs import NextRun
+from app.engine.toolbox import Toolbox
 from app.providers.contract import AssistantStream, Context, StreamOptions
 from app.providers.kept import Kept
 from app.providers.scripted import say
@@ -17,7 +18,7 @@ from app.values.messages import Message, SystemMessage, ToolDeclaration, ToolNam
 from app.values.models import Model
 from tests.agent.stage import echo
 from tests.engine.stage import Play
-from tests.support.sessions import parts_of
+from tests.support.sessions import parts_of, workspace_of
 from tools.base import Tool
 
 
@@ -135,3 +136,18 @@ def test_prompt_and_tools_that_are_held_are_those_that_the_model_was_told_of(
             prompt, tools = held.as_read()
             assert prompt == prompt_text(held.sections)
             assert list(tools) == sorted(held.tools.values(), key=lambda tool: tool.name)
+
+
+class _Overtaken(Toolbox):
+    """Whose tools change while a thread is about to keep what it worked out of them."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name == "_told" and value is not None and "late" not in {tool.name for tool in self.all()}:
+            self.register(echo("late"), owner="test")
+        super().__setattr__(name, value)
+
+
+def test_what_a_thread_works_out_while_tools_change_is_not_kept(tmp_path: Path) -> None:
+    toolbox = _Overtaken(lambda toolbox: [echo("early")], workspace_of(Play(tmp_path).session))
+    assert set(toolbox.active()) == {"early"}
+    assert set(toolbox.active()) == {"early", "late"}

@@ -85,8 +85,9 @@ class Stage:
         registry = Registry()
         self.in_force = InForce()
         self.choice = ModelChoice(
-            ModelCatalogue.load(folder / "agent", env={}), Credentials(folder / "agent", {}), model=MODEL
+            ModelCatalogue.load(folder / "agent", env={}), Credentials(folder / "agent", {})
         )
+        self.choice.set(MODEL)
         registry.register("scripted", self.script.answer, owner="bench")
         log = SessionLog.open(path) if path else places.new()
         for number in range(messages // 2):

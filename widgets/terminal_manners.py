@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
 from textual.app import App
 
 from tools.patterns import late
@@ -86,39 +87,29 @@ def choose_method(env: Mapping[str, str]) -> Method:
     return "bell"
 
 
-class Notifier:
+class Notifier(msgspec.Struct, eq=False):
     """Decides whether a notification is due: not while one looks, not for what was quick, not twice a second."""
 
-    def __init__(
-        self,
-        write: Callable[[str], None],
-        *,
-        method: Method = "auto",
-        only_unfocused: bool = True,
-        min_seconds: float = 10.0,
-        clock: Callable[[], float] = time.monotonic,
-        env: Mapping[str, str] = os.environ,
-    ) -> None:
-        self.is_focused = True
-        self._write = write
-        self.method: Method = method
-        self.only_unfocused = only_unfocused
-        self.min_seconds = min_seconds
-        self._clock = clock
-        self._env = env
-        self._last = float("-inf")
+    write: Callable[[str], None]
+    method: Method = "auto"
+    only_unfocused: bool = True
+    min_seconds: float = 10.0
+    clock: Callable[[], float] = time.monotonic
+    env: Mapping[str, str] = os.environ
+    is_focused: bool = True
+    _last: float = msgspec.field(default_factory=lambda: float("-inf"))
 
     def notify(self, title: str, body: str, *, took: float | None = None) -> bool:
-        now = self._clock()
+        now = self.clock()
         if self.only_unfocused and self.is_focused:
             return False
         if (took is not None and took < self.min_seconds) or now - self._last < 1.0:
             return False
-        sequence = notification_sequence(self.method, title, body, self._env)
+        sequence = notification_sequence(self.method, title, body, self.env)
         if not sequence:
             return False
         self._last = now
-        self._write(sequence)
+        self.write(sequence)
         return True
 
 

@@ -27,24 +27,17 @@ class _Known(msgspec.Struct, frozen=True):
     repository: "MappedRepository"
 
 
-class Repositories:
+class Repositories(msgspec.Struct, eq=False):
     """Asked by the workspace whenever a tool wants the map: mostly it is the same as before."""
 
-    def __init__(
-        self,
-        paths: Paths,
-        in_force: InForce,
-        project: TrustInProject,
-        rules: Callable[[], Iterable[PermitRule]],
-    ) -> None:
-        self._paths = paths
-        self._in_force = in_force
-        self._project = project
-        self._rules = rules
-        self._known: _Known | None = None
+    paths: Paths
+    in_force: InForce
+    project: TrustInProject
+    rules: Callable[[], Iterable[PermitRule]]
+    _known: _Known | None = None
 
     def __call__(self, cwd: Path) -> "MappedRepository | None":
-        if not self._in_force.settings.repository_maps.enabled:
+        if not self.in_force.settings.repository_maps.enabled:
             return None
         known, now = self._known, time.monotonic()
         if known is not None and known.cwd == cwd and now - known.looked < _BELIEVED_SECONDS:
@@ -59,9 +52,9 @@ class Repositories:
         else:
             repository = MappedRepository(
                 root,
-                self._paths.cache_dir,
+                self.paths.cache_dir,
                 asks_git_at_home=self._home_if_harmless,
-                hidden=lambda: HiddenFiles(hidden_forms(self._rules(), cwd, self._paths.home)),
+                hidden=lambda: HiddenFiles(hidden_forms(self.rules(), cwd, self.paths.home)),
                 begins_at=cwd,
             )
         self._known = _Known(cwd, now, repository)
@@ -69,8 +62,8 @@ class Repositories:
 
     def _home_if_harmless(self) -> Path | None:
         """Git is asked for the history of folders that their person trusts, or that have nothing to be trusted."""
-        decision = self._project.decision
-        return self._paths.home if decision.is_trusted or decision.question.is_empty else None
+        decision = self.project.decision
+        return self.paths.home if decision.is_trusted or decision.question.is_empty else None
 
 
 def hidden_forms(rules: Iterable[PermitRule], cwd: Path, home: Path) -> tuple[str, ...]:

@@ -1,5 +1,7 @@
 """Telling the agent that a background job has ended, and the job that the agent has been told."""
 
+import msgspec
+
 from app.engine.delivery import Deliveries
 from app.engine.intake import Refused
 from app.engine.jobs import RESULT_MESSAGE, Job
@@ -9,16 +11,13 @@ from app.engine.telling import Telling
 from app.values.messages import CustomMessage
 
 
-class JobResults:
+class JobResults(msgspec.Struct, frozen=True, kw_only=True):
     """Brings the ends of jobs to the agent."""
 
-    def __init__(
-        self, *, prompts: Prompts, deliveries: Deliveries, options: SessionOptions, telling: Telling
-    ) -> None:
-        self._prompts = prompts
-        self._deliveries = deliveries
-        self._options = options
-        self._telling = telling
+    prompts: Prompts
+    deliveries: Deliveries
+    options: SessionOptions
+    telling: Telling
 
     async def tell(self, job: Job) -> bool:
         """Wakes the agent with the job's result; true when a request with it was delivered, false when none will.
@@ -31,13 +30,13 @@ class JobResults:
             content=f"Background {job.id} ({job.title}) has ended: {job.state}.\n\n{result.text if result else ''}",
             details={"jobId": job.id, "title": job.title, "state": job.state, "toolCallId": job.call_id},
         )
-        wanted = self._options.in_force.settings.background.result_delivery
+        wanted = self.options.in_force.settings.background.result_delivery
         when = "steer" if wanted == "steer" else "follow_up"
         try:
-            await self._prompts.send(message, deliver_as=when, trigger=job.state != "killed")
+            await self.prompts.send(message, deliver_as=when, trigger=job.state != "killed")
         except Refused as problem:
-            self._telling.notify(f"The result of {job.id} waits for your next prompt: {problem}", "warning")
-            await self._prompts.send(message, deliver_as="next_turn")
+            self.telling.notify(f"The result of {job.id} waits for your next prompt: {problem}", "warning")
+            await self.prompts.send(message, deliver_as="next_turn")
         job.is_handed_over.set()
-        receipt = await self._deliveries.wait(message.id, look=self._telling.forget_undeliverable)
+        receipt = await self.deliveries.wait(message.id, look=self.telling.forget_undeliverable)
         return receipt.outcome == "delivered"

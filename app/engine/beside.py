@@ -6,6 +6,8 @@ whose calls are all answered.
 
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from app.engine.conversation import Conversation
 from app.engine.masking import Masking
 from app.engine.requests import Requests
@@ -34,20 +36,13 @@ class NoAnswer(Unable):
     """The question could not be answered; the text says why."""
 
 
-class Beside:
+class Beside(msgspec.Struct, frozen=True):
     """Of one session."""
 
-    def __init__(
-        self,
-        requests: Requests,
-        conversation: Conversation,
-        masking: Masking,
-        telling: Telling,
-    ) -> None:
-        self._requests = requests
-        self._conversation = conversation
-        self._masking = masking
-        self._telling = telling
+    requests: Requests
+    conversation: Conversation
+    masking: Masking
+    telling: Telling
 
     async def ask(self, question: str, on_text: Callable[[str], None]) -> str:
         """The whole answer; `on_text` hears it as it comes. Cancelling stops it."""
@@ -56,8 +51,8 @@ class Beside:
         return await self._answer(_ASKED + question, on_text)
 
     async def _answer(self, words: str, on_text: Callable[[str], None]) -> str:
-        told = user_message(await self._masking.words(words, "your question"))
-        stream = await self._requests.beside([*answered(self._conversation.said), told])
+        told = user_message(await self.masking.words(words, "your question"))
+        stream = await self.requests.beside([*answered(self.conversation.said), told])
         try:
             async for event in stream:
                 if isinstance(event, TextDelta):
@@ -76,22 +71,22 @@ class Beside:
         """The first prompt of a session that goes on from here towards a goal."""
         if not goal.strip():
             raise NoAnswer("There is no goal. Put behind the command what the new session is for.")
-        if not any(isinstance(message, AssistantMessage) for message in self._conversation.said):
+        if not any(isinstance(message, AssistantMessage) for message in self.conversation.said):
             raise NoAnswer("Nothing has been said here that could be handed over. Begin with /new.")
         return await self._answer(_HANDOFF.format(goal=goal.strip()), on_text)
 
     async def _keep_cost(self, answer: AssistantMessage) -> None:
-        log = self._conversation.log
+        log = self.conversation.log
         if log.is_read_only or not log.is_on_disk:
             return
         entry = UsageEntry(
             parent_id=None, kind="beside", provider=answer.provider, model=answer.model, usage=answer.usage
         )
         try:
-            stored = self._conversation.record_state(entry)
+            stored = self.conversation.record_state(entry)
         except SessionWriteError:
             return  # the run tells it, with what it means
-        await self._telling.publish(EntryAppended(entry=stored))
+        await self.telling.publish(EntryAppended(entry=stored))
 
 
 def answered(messages: Sequence[Message]) -> Sequence[Message]:

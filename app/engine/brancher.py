@@ -24,22 +24,13 @@ class MoveStopped(SummaryFailed):
     """An extension stopped the move."""
 
 
-class Brancher:
-    def __init__(
-        self,
-        *,
-        conversation: Conversation,
-        choice: ModelChoice,
-        options: SessionOptions,
-        hooks: Hooks,
-        summariser: Summariser,
-    ) -> None:
-        self._hooks = hooks
-        self._conversation = conversation
-        self._choice = choice
-        self._options = options
-        self._summariser = summariser
-        self.underway = Underway()
+class Brancher(msgspec.Struct, eq=False, kw_only=True):
+    conversation: Conversation
+    choice: ModelChoice
+    options: SessionOptions
+    hooks: Hooks
+    summariser: Summariser
+    underway: Underway = msgspec.field(default_factory=Underway)
 
     async def leave(
         self, target_id: str | None, wish: Wish, before_moving: Callable[[], Awaitable[None]]
@@ -48,7 +39,7 @@ class Brancher:
 
         `before_moving` is awaited when nothing can stop the move any more but it.
         """
-        log = self._conversation.log
+        log = self.conversation.log
         leaving = self._moving(log.leaf_id, target_id, wish)
         opinion = await self._opinion(leaving, "Going there was stopped by an extension.")
         wish = opinion.changed(wish)
@@ -61,12 +52,12 @@ class Brancher:
         labelled = entry.id if entry is not None else target_id
         if wish.label and labelled is not None:
             log.set_label(labelled, wish.label)
-        await self._hooks.after_move(leaving, entry)
+        await self.hooks.after_move(leaving, entry)
         return entry
 
     async def merge(self, leaf_id: str, wish: Wish) -> BranchSummaryEntry:
         """Summarises another branch into the present one, without leaving it."""
-        log = self._conversation.log
+        log = self.conversation.log
         merging = self._moving(leaf_id, log.leaf_id, wish)
         if not merging.messages:
             raise SummaryFailed("That branch holds nothing that is not in this one.")
@@ -76,11 +67,11 @@ class Brancher:
         entry = self._record(merging, written, opinion)
         if wish.label:
             log.set_label(entry.id, wish.label)
-        await self._hooks.after_move(merging, entry)
+        await self.hooks.after_move(merging, entry)
         return entry
 
     def _moving(self, old_leaf_id: str | None, target_id: str | None, wish: Wish) -> Moving:
-        log = self._conversation.log
+        log = self.conversation.log
         ancestor = log.common_ancestor(old_leaf_id, target_id)
         return Moving(
             target_id=target_id,
@@ -91,7 +82,7 @@ class Brancher:
         )
 
     async def _opinion(self, move: Moving, refusal: str) -> MoveOpinion:
-        opinion = await self._hooks.before_move(move)
+        opinion = await self.hooks.before_move(move)
         if opinion.is_cancelled:
             raise MoveStopped(refusal)
         return opinion
@@ -105,8 +96,8 @@ class Brancher:
                     "the model can read at once. Go there without a summary, or with a model of a larger window."
                 )
             request = branch_request(branch, wish.instructions, replace=wish.replaces_instructions)
-            reserve = self._options.in_force.settings.branch_summary.reserve_tokens
-            written = await self._summariser.write(
+            reserve = self.options.in_force.settings.branch_summary.reserve_tokens
+            written = await self.summariser.write(
                 request, abort, "branchSummary", budget=int(reserve * SHARE)
             )
             text = BRANCH_PREAMBLE + written.text + branch.files.as_text()
@@ -114,8 +105,8 @@ class Brancher:
 
     @property
     def _budget(self) -> int:
-        window = self._choice.required().context_window or _UNKNOWN_WINDOW
-        return max(1_000, window - self._options.in_force.settings.branch_summary.reserve_tokens)
+        window = self.choice.required().context_window or _UNKNOWN_WINDOW
+        return max(1_000, window - self.options.in_force.settings.branch_summary.reserve_tokens)
 
     def _record(self, leaving: Moving, written: Written, opinion: MoveOpinion) -> BranchSummaryEntry:
         files = files_of(leaving.entries)
@@ -131,7 +122,7 @@ class Brancher:
             usage=written.usage,
             from_hook=opinion.summary is not None,
         )
-        stored = self._conversation.log.append(entry)
+        stored = self.conversation.log.append(entry)
         assert isinstance(stored, BranchSummaryEntry)
         return stored
 

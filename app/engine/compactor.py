@@ -53,54 +53,40 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, written=msgspec.structs.replace(self.written, text=text))
 
 
-class Compactor:
+class Compactor(msgspec.Struct, eq=False, kw_only=True):
     """Keeps one session's context below its window."""
 
-    def __init__(
-        self,
-        *,
-        conversation: Conversation,
-        account: Account,
-        choice: ModelChoice,
-        options: SessionOptions,
-        summariser: Summariser,
-        hooks: Hooks,
-        telling: Telling,
-        cache: PromptCache,
-        classify: Callable[[AssistantMessage], Failure],
-        behind: Callable[[str], str] = str,
-    ) -> None:
-        """`behind`: a summary with what has to stand behind it word for word."""
-        self._hooks = hooks
-        self._behind = behind
-        self._conversation = conversation
-        self._account = account
-        self._choice = choice
-        self._options = options
-        self._summariser = summariser
-        self._telling = telling
-        self._cache = cache
-        self._classify = classify
-        self.underway = Underway()
-        self._has_recovered = False
-        self._is_stuck = False
-        self._is_held = False
-        self._has_reminded = False
-        self._has_told_stuck = False
+    conversation: Conversation
+    account: Account
+    choice: ModelChoice
+    options: SessionOptions
+    summariser: Summariser
+    hooks: Hooks
+    telling: Telling
+    cache: PromptCache
+    classify: Callable[[AssistantMessage], Failure]
+    behind: Callable[[str], str] = str
+    """A summary with what has to stand behind it word for word."""
+    underway: Underway = msgspec.field(default_factory=Underway)
+    _has_recovered: bool = False
+    _is_stuck: bool = False
+    _is_held: bool = False
+    _has_reminded: bool = False
+    _has_told_stuck: bool = False
 
     @property
     def limits(self) -> ContextLimits:
-        return self._options.limits(self._choice.model)
+        return self.options.limits(self.choice.model)
 
     @property
     def _mode(self) -> Literal["off", "remind", "auto"]:
-        return self._options.in_force.settings.compaction.mode
+        return self.options.in_force.settings.compaction.mode
 
     @property
     def is_full(self) -> bool:
         """Whether the room that is kept for the answer is touched. Costs the same however long the session is."""
-        model = self._choice.model
-        return model is not None and self.limits.is_full(self._account.context_tokens, model.context_window)
+        model = self.choice.model
+        return model is not None and self.limits.is_full(self.account.context_tokens, model.context_window)
 
     def prompt_began(self) -> None:
         """A new prompt has its own right to one recovery."""
@@ -146,7 +132,7 @@ class Compactor:
 
     async def after_run(self, message: AssistantMessage) -> bool:
         """True: the answer failed for want of room, and there is room now."""
-        is_overflow = self._classify(message).is_overflow
+        is_overflow = self.classify(message).is_overflow
         if is_overflow and message.stop_reason in ("error", "length"):
             return await self._recover(message)
         if is_overflow and self._mode == "auto" and not self._is_stuck:
@@ -160,14 +146,14 @@ class Compactor:
 
     async def _recover(self, message: AssistantMessage) -> bool:
         if self._mode != "auto":
-            self._telling.notify(
+            self.telling.notify(
                 f"It was not compacted: compaction {_BY_HAND[self._mode]} (compaction.mode in /settings). /tree goes "
                 "back to where there was room." + self._largest(),
                 "warning",
             )
             return False
         if self._has_recovered:
-            self._telling.notify(
+            self.telling.notify(
                 "Context overflow recovery failed after one compact-and-retry attempt." + self._largest(),
                 "error",
             )
@@ -178,7 +164,7 @@ class Compactor:
         except CannotCompact as problem:
             await self._tell_stuck(f"It cannot be compacted: {problem}.", has_failed=True)
             return False
-        await self._telling.publish(EntryAppended(entry=self._conversation.omit(message.id)))
+        await self.telling.publish(EntryAppended(entry=self.conversation.omit(message.id)))
         return await self._make_room("overflow", will_retry=True)
 
     async def compact(
@@ -195,12 +181,12 @@ class Compactor:
         with self._begun() as abort:
             forget = run.on_set(abort.set) if run is not None else lambda: None
             try:
-                await self._telling.publish(CompactionStart(reason=reason))
+                await self.telling.publish(CompactionStart(reason=reason))
                 result = self._take(
                     draft or await self._propose(reason, instructions, abort, "compaction", will_retry)
                 )
             except (CannotCompact, SummaryFailed) as problem:
-                await self._telling.publish(
+                await self.telling.publish(
                     CompactionEnd(
                         reason=reason,
                         aborted=isinstance(problem, SummaryCancelled),
@@ -211,8 +197,8 @@ class Compactor:
             finally:
                 forget()
         self._is_held = False
-        await self._telling.publish(CompactionEnd(reason=reason, result=result, will_retry=will_retry))
-        self._cache.drops("compaction")
+        await self.telling.publish(CompactionEnd(reason=reason, result=result, will_retry=will_retry))
+        self.cache.drops("compaction")
         await self._guard_against_loops()
         return result
 
@@ -221,7 +207,7 @@ class Compactor:
         try:
             preparation = self.preparation(first_kept_entry_id)
         except CannotCompact as problem:
-            self._telling.notify(f"An extension's compaction was left out: {problem}", "warning")
+            self.telling.notify(f"An extension's compaction was left out: {problem}", "warning")
             return False
         draft = Proposal(preparation=preparation, written=Written(text=summary), from_hook=True)
         try:
@@ -244,7 +230,7 @@ class Compactor:
         if not draft.written.text.strip():
             raise SummaryFailed("The summary is empty, so nothing was compacted.")
         first_kept = draft.preparation.first_kept_entry_id
-        log = self._conversation.log
+        log = self.conversation.log
         if not (_holds(log.recent_path(), first_kept) or _holds(log.path_to(), first_kept)):
             raise CannotCompact(
                 f"The summary was to stand before entry {first_kept}, which is not on this branch."
@@ -253,11 +239,11 @@ class Compactor:
 
     def preparation(self, first_kept_entry_id: str | None = None) -> Preparation:
         """What a compaction would do now; it cuts before the entry that is named if one is."""
-        log = self._conversation.log
+        log = self.conversation.log
         prepared = prepare(
             log.recent_path() if first_kept_entry_id is None else log.path_to(),
             self.limits,
-            self._account.context_tokens,
+            self.account.context_tokens,
             first_kept_entry_id=first_kept_entry_id,
         )
         if prepared.previous_summary is None:
@@ -266,8 +252,8 @@ class Compactor:
 
     def _record(self, draft: Proposal) -> CompactionResult:
         """Makes the summary count from here on."""
-        conversation, preparation, written = self._conversation, draft.preparation, draft.written
-        summary = self._behind(written.text)
+        conversation, preparation, written = self.conversation, draft.preparation, draft.written
+        summary = self.behind(written.text)
         entry = CompactionEntry(
             parent_id=None,
             summary=summary,
@@ -288,12 +274,12 @@ class Compactor:
         )
         conversation.record_state(msgspec.structs.replace(entry, system_message=system))
         conversation.reload()
-        self._telling.context_changed()
+        self.telling.context_changed()
         return CompactionResult(
             summary=summary,
             first_kept_entry_id=entry.first_kept_entry_id,
             tokens_before=preparation.tokens_before,
-            estimated_tokens_after=self._account.context_tokens,
+            estimated_tokens_after=self.account.context_tokens,
             usage=written.usage,
             details=entry.details,
         )
@@ -307,7 +293,7 @@ class Compactor:
         will_retry: bool = False,
     ) -> Proposal:
         preparation = self.preparation()
-        opinion = await self._hooks.before_compaction(preparation, reason, instructions, will_retry)
+        opinion = await self.hooks.before_compaction(preparation, reason, instructions, will_retry)
         if opinion.is_cancelled or abort.is_set:
             raise SummaryCancelled("Compaction cancelled")
         if opinion.result is not None:
@@ -325,12 +311,12 @@ class Compactor:
     ) -> Written:
         async def write(request: str, share: float) -> Written:
             budget = int(self.limits.reserve_tokens * share)
-            return await self._summariser.write(request, abort, source, budget=budget)
+            return await self.summariser.write(request, abort, source, budget=budget)
 
         return await write_summary(preparation, write, instructions)
 
     async def _remind(self) -> None:
-        await self._telling.publish(
+        await self.telling.publish(
             Notice(
                 level="warning",
                 text="The context window is nearly full. /compact makes room; /compact --preview shows the "
@@ -358,11 +344,11 @@ class Compactor:
             if not has_failed
             else ""
         )
-        await self._telling.publish(Notice(level="warning", text=text + helps + self._largest()))
+        await self.telling.publish(Notice(level="warning", text=text + helps + self._largest()))
 
     def _largest(self) -> str:
         sizes = sorted(
-            ((estimate_tokens(message), message) for message in self._conversation.messages),
+            ((estimate_tokens(message), message) for message in self.conversation.messages),
             key=lambda pair: -pair[0],
         )[:3]
         told = ", ".join(f"{_name(message)} (about {size:,} tokens)" for size, message in sizes if size)

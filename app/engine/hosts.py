@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
+import msgspec
+
 from app.engine.answering import ApprovalReply
 from app.permits.decide import CallDecision, Policy, decide
 from app.permits.letters import CallPart, verdict_of
@@ -21,31 +23,22 @@ class Note(Protocol):
     def __call__(self, call: ToolCall, decision: CallDecision, outcome: str, by: str) -> None: ...
 
 
-class Hosts:
+class Hosts(msgspec.Struct, eq=False, kw_only=True):
     """Of one session."""
 
-    def __init__(
-        self,
-        *,
-        policy: Callable[[], Policy],
-        place: Callable[[], CommandPlace],
-        can_ask: Callable[[], bool],
-        ask: Ask,
-        keep: Callable[[ApprovalReply], None],
-        note: Note,
-    ) -> None:
-        """`keep`: the rule of an answer. `note`: writes down what came of a question."""
-        self._policy = policy
-        self._place = place
-        self._can_ask = can_ask
-        self._ask = ask
-        self._keep = keep
-        self._note = note
-        self._answers: dict[str, asyncio.Task[bool]] = {}
+    policy: Callable[[], Policy]
+    place: Callable[[], CommandPlace]
+    can_ask: Callable[[], bool]
+    ask: Ask
+    keep: Callable[[ApprovalReply], None]
+    """The rule of an answer."""
+    note: Note
+    """Writes down what came of a question."""
+    _answers: dict[str, asyncio.Task[bool]] = msgspec.field(default_factory=dict[str, asyncio.Task[bool]])
 
     def is_listed(self, host: str, port: int) -> bool:
         """A rule allows this very name, without a wildcard."""
-        rules = self._policy().rules
+        rules = self.policy().rules
         return any(rule.deed == "allow" and is_host_named(rule, host, port) for rule in rules)
 
     async def allow(self, host: str, port: int) -> bool:
@@ -54,8 +47,8 @@ class Hosts:
         part = CallPart(
             text=name, letter="N", why="a command in the sandbox wants to reach it", words=None, hosts=(name,)
         )
-        place = self._place()
-        decision = decide(verdict_of([part]), _NETWORK, self._policy(), place)
+        place = self.place()
+        decision = decide(verdict_of([part]), _NETWORK, self.policy(), place)
         if decision.outcome != "ask":
             return decision.outcome == "run"
         known = self._answers.get(name)
@@ -70,18 +63,18 @@ class Hosts:
             asking.cancel()
 
     async def _asked(self, decision: CallDecision, place: CommandPlace) -> bool:
-        if not self._can_ask():
+        if not self.can_ask():
             return False
         name = decision.decisive.part.text
         call = ToolCall(id=f"{_NETWORK}/{name}", name=_NETWORK, arguments={"host": name})
         try:
-            reply = await asyncio.wait_for(self._ask(call, call.arguments, decision, place), HOST_SECONDS)
+            reply = await asyncio.wait_for(self.ask(call, call.arguments, decision, place), HOST_SECONDS)
         except TimeoutError:
             reply = None
         if reply is not None and reply.allows and reply.rule is not None:
-            self._keep(reply)
+            self.keep(reply)
         is_allowed = reply is not None and reply.allows
-        self._note(call, decision, "run" if is_allowed else "refused", "person" if reply else "no answer")
+        self.note(call, decision, "run" if is_allowed else "refused", "person" if reply else "no answer")
         return is_allowed
 
     def _forget(self, name: str, done: "asyncio.Task[bool]") -> None:

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import msgspec
+
 from app.engine.conversation import Conversation
 from app.engine.requests import Requests
 from app.engine.runs import NextRun
@@ -10,24 +12,15 @@ from app.values.events import AnswerInterrupted, EntryAppended
 from app.values.messages import AssistantMessage, CustomMessage
 
 
-class Interruption:
+class Interruption(msgspec.Struct, eq=False):
     """Whether the answer that is arriving is wanted."""
 
-    def __init__(
-        self,
-        requests: Requests,
-        conversation: Conversation,
-        telling: Telling,
-        next_run: NextRun,
-        *,
-        is_answering: Callable[[], bool],
-    ) -> None:
-        self._requests = requests
-        self._conversation = conversation
-        self._telling = telling
-        self._next_run = next_run
-        self._is_answering = is_answering
-        self._why: CustomMessage | None = None
+    requests: Requests
+    conversation: Conversation
+    telling: Telling
+    next_run: NextRun
+    is_answering: Callable[[], bool]
+    _why: CustomMessage | None = None
 
     @property
     def is_wished(self) -> bool:
@@ -35,12 +28,12 @@ class Interruption:
 
     def wish(self, why: CustomMessage) -> bool:
         """False: no answer is arriving, or it is stopped already."""
-        if self.is_wished or not self._is_answering():
+        if self.is_wished or not self.is_answering():
             return False
         self._why = why
-        self._next_run.calls(self._forget)
-        if self._requests.stream is not None:
-            self._requests.stream.cancel()
+        self.next_run.calls(self._forget)
+        if self.requests.stream is not None:
+            self.requests.stream.cancel()
         return True
 
     def _forget(self) -> None:
@@ -50,8 +43,8 @@ class Interruption:
         """Returns what is to be delivered in its place."""
         assert self._why is not None
         why, self._why = self._why, None
-        await self._telling.publish(
+        await self.telling.publish(
             AnswerInterrupted(message_id=answer.id, custom_type=why.custom_type, details=why.details)
         )
-        await self._telling.publish(EntryAppended(entry=self._conversation.omit(answer.id)))
+        await self.telling.publish(EntryAppended(entry=self.conversation.omit(answer.id)))
         return why

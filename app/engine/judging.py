@@ -36,30 +36,20 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     is_by_mode_alone: bool
 
 
-class Judging:
+class Judging(msgspec.Struct, frozen=True):
     """For one session's gate. It does nothing."""
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        whereabouts: Whereabouts,
-        boxes: Boxes,
-        *,
-        definitions: KnownDefinitions,
-        rules: Callable[[], PermitRules],
-        policy: Callable[[PermitRules], Policy],
-    ) -> None:
-        self._workspace = workspace
-        self._whereabouts = whereabouts
-        self._boxes = boxes
-        self._definitions = definitions
-        self._rules = rules
-        self._policy = policy
+    workspace: Workspace
+    whereabouts: Whereabouts
+    boxes: Boxes
+    definitions: KnownDefinitions
+    rules: Callable[[], PermitRules]
+    policy: Callable[[PermitRules], Policy]
 
     def judged(self, name: str, arguments: Mapping[str, Any], tool: Tool) -> Judged:
         """A call of that tool, by all that is known of both. For a thread."""
         place, decision, rules, mode = self.decided(name, arguments, tool.is_read_only, tool.claim)
-        decision = self._definitions.looked_at(tool, decision)
+        decision = self.definitions.looked_at(tool, decision)
         return Judged(
             place=place,
             decision=decision,
@@ -77,19 +67,17 @@ class Judging:
         from app.permits.tools import CallRequest, judge_call, judged_as  # noqa: PLC0415
 
         patch = patch_in_command(arguments) if name == "bash" else None
-        if patch is not None and not self._workspace.shell().is_persistent:
+        if patch is not None and not self.workspace.shell().is_persistent:
             name, arguments = "apply_patch", {"input": patch}
-        place = self._whereabouts.place(
-            self._workspace.cwd,
-            self._workspace.shell().passed_names,
+        place = self.whereabouts.place(
+            self.workspace.cwd,
+            self.workspace.shell().passed_names,
             stands_in=self._stands_in(name, arguments),
-            has_box=self._boxes.are_in_force,
+            has_box=self.boxes.are_in_force,
         )
         if name == "bash" and isinstance(cwd := arguments.get("cwd"), str) and cwd.strip():
-            place = msgspec.structs.replace(
-                place, folder=os.path.realpath(absolute(cwd, self._workspace.cwd))
-            )
-        own = self._workspace.shell().own
+            place = msgspec.structs.replace(place, folder=os.path.realpath(absolute(cwd, self.workspace.cwd)))
+        own = self.workspace.shell().own
         if own is not None and own.known is not None:
             place = msgspec.structs.replace(
                 place, aliases=own.known.aliases, functions=frozenset(own.known.functions)
@@ -104,10 +92,10 @@ class Judging:
             claim=claim,
             is_read_only=is_read_only or (is_staged and arguments.get("action") == "discard"),
         )
-        rules = self._rules()
-        policy = self._policy(rules)
+        rules = self.rules()
+        policy = self.policy(rules)
         decision = decide(judge_call(request, place), request.tool, policy, place)
-        if name == "bash" and arguments.get("outside") is True and self._boxes.are_in_force:
+        if name == "bash" and arguments.get("outside") is True and self.boxes.are_in_force:
             reason = str(arguments.get("reason") or "")
             decision = leaving(decision, str(arguments.get("command")), reason, policy.mode)
         return place, decision, rules, policy.mode
@@ -118,14 +106,14 @@ class Judging:
             return None
         raw = arguments.get("cwd")
         if isinstance(raw, str) and raw:
-            return absolute(raw, self._workspace.cwd)
+            return absolute(raw, self.workspace.cwd)
         has_own_shell = bool(arguments.get("background") or arguments.get("pty"))
-        return "" if self._workspace.shell().is_persistent and not has_own_shell else None
+        return "" if self.workspace.shell().is_persistent and not has_own_shell else None
 
     def _paths(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, ...]:
         """As the tool reads its arguments: with `@`, quotes, `~`, and the spellings that it tries."""
         if name == "resolve":
             id = arguments.get("id")
             is_applied = arguments.get("action") == "apply"
-            return self._workspace.pending.paths(id if isinstance(id, str) else None) if is_applied else ()
-        return files_meant(name, arguments, self._workspace.cwd, lambda path: exists(self._workspace, path))
+            return self.workspace.pending.paths(id if isinstance(id, str) else None) if is_applied else ()
+        return files_meant(name, arguments, self.workspace.cwd, lambda path: exists(self.workspace, path))

@@ -52,133 +52,107 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     """What was put back."""
 
 
-class Navigation:
+class Navigation(msgspec.Struct, frozen=True, kw_only=True):
     """Moves one session about."""
 
-    def __init__(
-        self,
-        *,
-        conversation: Conversation,
-        places: Places,
-        choice: ModelChoice,
-        hooks: Hooks,
-        queues: Queues,
-        jobs: JobTable,
-        deliveries: Deliveries,
-        account: Account,
-        compactor: Compactor,
-        brancher: Brancher,
-        readiness: Readiness,
-        files: Files,
-        restoring: Restoring,
-        pending: Pending,
-        diagnostics: Diagnostics,
-        planning: Planning,
-        servers: McpServers,
-        telling: Telling,
-        stop: Callable[[], Awaitable[None]],
-        enter: Callable[[Path], Awaitable[None]],
-        artifacts: Artifacts,
-        end_kernel: Callable[[str], None],
-    ) -> None:
-        self._conversation = conversation
-        self._places = places
-        self._choice = choice
-        self._hooks = hooks
-        self._queues = queues
-        self._jobs = jobs
-        self._deliveries = deliveries
-        self._account = account
-        self._compactor = compactor
-        self._brancher = brancher
-        self._readiness = readiness
-        self._files = files
-        self._restoring = restoring
-        self._pending = pending
-        self._diagnostics = diagnostics
-        self._planning = planning
-        self._servers = servers
-        self._telling = telling
-        self._stop = stop
-        """Ends what is under way, and returns when it has."""
-        self._artifacts = artifacts
-        self._end_kernel = end_kernel
-        self._enter = enter
-        """Makes a folder the one that this session works in."""
+    conversation: Conversation
+    places: Places
+    choice: ModelChoice
+    hooks: Hooks
+    queues: Queues
+    jobs: JobTable
+    deliveries: Deliveries
+    account: Account
+    compactor: Compactor
+    brancher: Brancher
+    readiness: Readiness
+    files: Files
+    restoring: Restoring
+    pending: Pending
+    diagnostics: Diagnostics
+    planning: Planning
+    servers: McpServers
+    telling: Telling
+    stop: Callable[[], Awaitable[None]]
+    """Ends what is under way, and returns when it has."""
+    enter: Callable[[Path], Awaitable[None]]
+    """Makes a folder the one that this session works in."""
+    artifacts: Artifacts
+    end_kernel: Callable[[str], None]
 
     # In the tree
 
     async def go_to(self, entry_id: str | None, wish: Wish) -> Arrival:
         text = None
-        self._readiness.require_idle("Going to another point of the session")
+        self.readiness.require_idle("Going to another point of the session")
         if entry_id is not None:
-            target = self._conversation.log.navigation(entry_id)
+            target = self.conversation.log.navigation(entry_id)
             entry_id, text = target.leaf_id, target.text
         restored: list[RestoredData] = []
 
         async def before_moving() -> None:
             if wish.puts_files_back:
-                plan = await self._restoring.to_place(entry_id, is_move=True)
-                restored.append(await self._files.carry_out(plan, wish.choices))
+                plan = await self.restoring.to_place(entry_id, is_move=True)
+                restored.append(await self.files.carry_out(plan, wish.choices))
 
         try:
-            summary = await self._brancher.leave(entry_id, wish, before_moving)
+            summary = await self.brancher.leave(entry_id, wish, before_moving)
         except BaseException:
             for data in restored:  # the files went, the conversation did not
-                await self._files.record_restore(msgspec.structs.replace(data, is_move=False))
+                await self.files.record_restore(msgspec.structs.replace(data, is_move=False))
             raise
         await self._replaced("tree")
         for data in restored:
-            if await self._files.record_restore(data) is not None:
-                await self._restoring.tell_model(data)
+            if await self.files.record_restore(data) is not None:
+                await self.restoring.tell_model(data)
         files = restored[0] if restored else None
         return Arrival(text=text, summary=summary, files=files)
 
     async def merge(self, leaf_id: str, wish: Wish) -> BranchSummaryEntry:
-        self._readiness.require_idle("Merging a branch")
-        summary = await self._brancher.merge(leaf_id, wish)
+        self.readiness.require_idle("Merging a branch")
+        summary = await self.brancher.merge(leaf_id, wish)
         await self._replaced("tree")
         return summary
 
     async def undo_compaction(self) -> str | None:
         """Back to right before the last compaction on this branch; the automatic one does not undo that at once."""
-        path = self._conversation.log.path_to()
+        path = self.conversation.log.path_to()
         found = next((entry for entry in reversed(path) if isinstance(entry, CompactionEntry)), None)
         if found is None:
             raise Refused("Nothing on this branch has been compacted: the history is whole.")
         arrival = await self.go_to(found.parent_id, Wish())
-        self._compactor.hold()
+        self.compactor.hold()
         return arrival.text
 
     # To other sessions
 
     async def begin(self, parent: Path | None) -> None:
         """A session that is kept nowhere is followed by another such."""
-        await self._stop()
-        if self._conversation.log.path is None:
-            log = SessionLog.in_memory(self._places.cwd)
+        await self.stop()
+        if self.conversation.log.path is None:
+            log = SessionLog.in_memory(self.places.cwd)
         else:
-            log = self._places.new(parent=parent)
+            log = self.places.new(parent=parent)
         await self.open(log, "new")
 
     async def switch_to(self, name: str) -> None:
-        if self._places.is_at(self._conversation.log, name):  # it is here already
-            await self._stop()
+        if self.places.is_at(self.conversation.log, name):  # it is here already
+            await self.stop()
             return
-        log = self._places.open_or_begin(name)
-        log.require_cwd(self._places.cwd)
-        await self._stop()
+        log = self.places.open_or_begin(name)
+        log.require_cwd(self.places.cwd)
+        await self.stop()
         await self.open(log, "resume")
 
     async def fork(self, entry_id: str, position: Literal["before", "at"]) -> bool:
         from app.sessions.fork import clone, fork_before  # noqa: PLC0415  (with what reads whole sessions)
 
-        log = self._conversation.log
-        if not await self._hooks.may_fork(entry_id, position):
+        log = self.conversation.log
+        if not await self.hooks.may_fork(entry_id, position):
             return False
         is_here = entry_id == log.leaf_id
-        await self._stop()  # what it leaves behind the present point goes along
-        folder, cwd, fsync = self._places.folder, self._places.cwd, self._places.sync
+        await self.stop()  # what it leaves behind the present point goes along
+        folder, cwd, fsync = self.places.folder, self.places.cwd, self.places.sync
         if position == "before":
             copy = fork_before(log, entry_id, folder, cwd=cwd, fsync=fsync)
         else:
@@ -188,79 +162,79 @@ class Navigation:
 
     async def open(self, log: SessionLog, reason: SwitchReason, *, stays: bool = False) -> None:
         """A session acts in its own folder, unless somebody who was asked wants it to go on here (`stays`)."""
-        self._readiness.require_idle("Switching sessions")
+        self.readiness.require_idle("Switching sessions")
         is_elsewhere = reason in ("new", "resume", "fork")
-        if is_elsewhere and not await self._hooks.may_leave(reason, log.path):
+        if is_elsewhere and not await self.hooks.may_leave(reason, log.path):
             log.close()
             raise Stayed("An extension wants to stay in this session.")
-        await self._jobs.close(keep_pinned=True)
-        self._queues.forget_companions()
-        self._deliveries.left_context(frozenset(), self._conversation.log.__contains__)
-        self._conversation.open(log).close()
-        self._artifacts.belong_to(*outputs_of(log))
+        await self.jobs.close(keep_pinned=True)
+        self.queues.forget_companions()
+        self.deliveries.left_context(frozenset(), self.conversation.log.__contains__)
+        self.conversation.open(log).close()
+        self.artifacts.belong_to(*outputs_of(log))
         if reason != "fork":  # which goes on with what its cells have defined
-            self._end_kernel("Another session is open.")
-        if not stays and not log.is_read_only and self._places.is_elsewhere(log):
-            await self._enter(log.cwd)
+            self.end_kernel("Another session is open.")
+        if not stays and not log.is_read_only and self.places.is_elsewhere(log):
+            await self.enter(log.cwd)
         self._recover_files()
-        self._conversation.recover_partial()
+        self.conversation.recover_partial()
         await self._replaced(reason)
-        self._servers.resume()
+        self.servers.resume()
 
     def _recover_files(self) -> None:
         """What a crash left of changes to files."""
-        told = self._files.recover()
+        told = self.files.recover()
         if told is not None:
-            self._conversation.log.problems.append(told)
+            self.conversation.log.problems.append(told)
 
     def restore(self, *, restores_model: bool, restores_thinking: bool, name: str | None) -> bool:
         """At the start; whether the log names a model. One that is not there may still come, with an extension."""
-        log = self._conversation.log
+        log = self.conversation.log
         names_model = bool(log.entries) and self._restore_choice(
             model=restores_model, thinking=restores_thinking
         )
         self._recover_files()
-        self._conversation.recover_partial()
-        self._planning.arrive()
+        self.conversation.recover_partial()
+        self.planning.arrive()
         self._tell_lost()
         if name and not log.is_read_only:
-            self._conversation.rename(" ".join(name.split()))
+            self.conversation.rename(" ".join(name.split()))
         return names_model
 
     def _tell_lost(self) -> None:
-        if (lost := self._pending.lost()) is not None:
-            self._queues.hold_for_next_turn(lost)
+        if (lost := self.pending.lost()) is not None:
+            self.queues.hold_for_next_turn(lost)
 
     def _restore_choice(self, *, model: bool = True, thinking: bool = True) -> bool:
         """Takes up the model and thinking level that the log was left with; whether it names a model."""
-        log = self._conversation.log
+        log = self.conversation.log
         projection = settings_above(log.upwards(), log.upwards(without_messages=True))
         if projection.model is not None and model:
             try:
-                self._choice.set(self._choice.find(*projection.model))
+                self.choice.set(self.choice.find(*projection.model))
             except NoModel:
-                self._choice.lose("/".join(projection.model))
+                self.choice.lose("/".join(projection.model))
         level = thinking_level(projection.thinking_level)
         if level is not None and projection.has_thinking_level and thinking:
-            self._choice.set_thinking(level)
+            self.choice.set_thinking(level)
         return projection.model is not None and model
 
     async def _replaced(self, reason: SwitchReason) -> None:
-        self._conversation.reload()
+        self.conversation.reload()
         self._tell_lost()
-        self._pending.left()
-        self._diagnostics.left()
-        self._compactor.start_over()
-        self._account.start_over()
-        model = self._choice.model
+        self.pending.left()
+        self.diagnostics.left()
+        self.compactor.start_over()
+        self.account.start_over()
+        model = self.choice.model
         self._restore_choice()
-        if self._choice.missing is not None:
+        if self.choice.missing is not None:
             if (
                 reason == "tree" and model is not None
             ):  # it is the same session, which has another model by now
-                self._choice.set(model)
+                self.choice.set(model)
             else:
-                self._telling.notify(self._choice.why_none, "warning")
-        self._telling.forget_undeliverable()
-        await self._telling.publish(SessionReplaced(reason=reason))
-        self._planning.arrive()
+                self.telling.notify(self.choice.why_none, "warning")
+        self.telling.forget_undeliverable()
+        await self.telling.publish(SessionReplaced(reason=reason))
+        self.planning.arrive()

@@ -6,9 +6,11 @@ Events carry the outer call's id; the model sees only what the outer tool makes 
 import asyncio
 import itertools
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 from weakref import WeakValueDictionary
+
+import msgspec
 
 from app.agent.outcomes import as_outcome, checked
 from app.agent.way import Gate, Masks, Progress, Way
@@ -32,38 +34,30 @@ class _Within:
         """They begin one after the other, as they were made."""
 
 
-class NestedCalls:
-    def __init__(
-        self,
-        toolbox: Toolbox,
-        choice: ModelChoice,
-        jobs: JobTable,
-        hooks: Hooks,
-        gate: Gate,
-        masks: Masks,
-        telling: Telling,
-    ) -> None:
-        """`choice`: who reads what the tools bring."""
-        self._toolbox = toolbox
-        self._choice = choice
-        self._jobs = jobs
-        self._hooks = hooks
-        self._gate = gate
-        self._masks = masks
-        self._telling = telling
-        self._numbers = itertools.count(1)
-        self._within: WeakValueDictionary[str, _Within] = WeakValueDictionary()
-        self._to_background: set[str] = set()
+class NestedCalls(msgspec.Struct, eq=False):
+    toolbox: Toolbox
+    choice: ModelChoice
+    """Who reads what the tools bring."""
+    jobs: JobTable
+    hooks: Hooks
+    gate: Gate
+    masks: Masks
+    telling: Telling
+    _numbers: Iterator[int] = msgspec.field(default_factory=lambda: itertools.count(1))
+    _within: WeakValueDictionary[str, _Within] = msgspec.field(
+        default_factory=WeakValueDictionary[str, _Within]
+    )
+    _to_background: set[str] = msgspec.field(default_factory=set[str])
 
     def tool_context(self, call: ToolCall, progress: Progress) -> ToolContext:
         """What a call of a tool is given, this way to others among it."""
-        model, workspace = self._choice.model, self._toolbox.workspace
+        model, workspace = self.choice.model, self.toolbox.workspace
         return ToolContext(
             call_id=call.id,
             cwd=workspace.cwd,
             progress=progress,
             workspace=workspace,
-            jobs=self._jobs,
+            jobs=self.jobs,
             caller=self.within(call.id),
             background_requested=lambda: call.id in self._to_background,
             model_reads_images=model is None or model.reads_images,
@@ -75,14 +69,14 @@ class NestedCalls:
         self._to_background.add(call_id)
 
     def within(self, parent_id: str) -> "CallsWithin":
-        return CallsWithin(self, self._toolbox, parent_id)
+        return CallsWithin(self, self.toolbox, parent_id)
 
     async def run(self, name: str, arguments: dict[str, Any], parent_id: str) -> ToolResult:
         """Never raises for what the tool or a hook does; only being cancelled goes through."""
         call = ToolCall(id=f"{parent_id}/{next(self._numbers)}", name=name, arguments=arguments)
         within = self._of(parent_id)
         async with within.turn:
-            await self._telling.publish(
+            await self.telling.publish(
                 ToolExecutionStart(
                     tool_call_id=call.id, tool_name=name, args=arguments, parent_tool_call_id=parent_id
                 )
@@ -90,7 +84,7 @@ class NestedCalls:
             started = time.monotonic()
             prepared = await within.way.prepare(call, self._progress(call, parent_id))
         result = prepared if isinstance(prepared, ToolResult) else await within.way.run(prepared)
-        await self._telling.publish(
+        await self.telling.publish(
             ToolExecutionEnd(
                 tool_call_id=call.id,
                 tool_name=name,
@@ -106,11 +100,11 @@ class NestedCalls:
         known = self._within.get(parent_id)
         if known is None:
             way = Way(
-                tools=self._toolbox.callable,
+                tools=self.toolbox.callable,
                 tool_context=self.tool_context,
-                hooks=self._hooks,
-                gate=self._gate,
-                masks=self._masks,
+                hooks=self.hooks,
+                gate=self.gate,
+                masks=self.masks,
                 parent_id=parent_id,
             )
             self._within[parent_id] = known = _Within(way)
@@ -118,7 +112,7 @@ class NestedCalls:
 
     def _progress(self, call: ToolCall, parent_id: str) -> Progress:
         def show(result: ToolResult) -> None:
-            self._telling.publish_now(
+            self.telling.publish_now(
                 ToolExecutionUpdate(
                     tool_call_id=call.id,
                     tool_name=call.name,

@@ -3,6 +3,7 @@
 import asyncio
 import time
 import uuid
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -37,29 +38,20 @@ class OwnCell(msgspec.Struct, frozen=True, kw_only=True):
     result: ToolResult
 
 
-class OwnCells:
+class OwnCells(msgspec.Struct, eq=False):
     """One at a time."""
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        *,
-        conversation: Conversation,
-        hooks: Hooks,
-        masking: Masking,
-        nested: NestedCalls,
-        shell: UserShell,
-        telling: Telling,
-    ) -> None:
-        """`shell`: keeps what is recorded behind a turn that is under way."""
-        self._workspace = workspace
-        self._conversation = conversation
-        self._hooks = hooks
-        self._masking = masking
-        self._nested = nested
-        self._shell = shell
-        self._telling = telling
-        self.underway = OneAtATime[ToolResult]("A cell is already running.")
+    workspace: Workspace
+    conversation: Conversation
+    hooks: Hooks
+    masking: Masking
+    nested: NestedCalls
+    shell: UserShell
+    """Keeps what is recorded behind a turn that is under way."""
+    telling: Telling
+    underway: OneAtATime[ToolResult] = msgspec.field(
+        default_factory=partial(OneAtATime[ToolResult], "A cell is already running.")
+    )
 
     async def run(
         self,
@@ -77,7 +69,7 @@ class OwnCells:
         result = await self.underway.run(lambda: self._execute(call, timeout, resets))
         if result is None:
             raise Unable("The cell was stopped before it began.")
-        cell = OwnCell(id=call.id, code=self._masking.text(code, _WHERE), title=title, result=result)
+        cell = OwnCell(id=call.id, code=self.masking.text(code, _WHERE), title=title, result=result)
         await self._record(cell, exclude=exclude)
         return cell
 
@@ -85,29 +77,29 @@ class OwnCells:
         # The kernel, its words and pictures: what most sessions never need.
         from tools.kernel.calls import Evaluation, EvalWish  # noqa: PLC0415
 
-        verdict = await self._hooks.before_tool(call, call.arguments, None)
+        verdict = await self.hooks.before_tool(call, call.arguments, None)
         if verdict.is_blocked:
             raise CommandBlocked(verdict.reason or "An extension does not want this cell.")
         given = verdict.arguments or call.arguments
         code = str(given.get("code", ""))
-        await asyncio.to_thread(self._masking.known.look, self._workspace.cwd, (code,))
+        await asyncio.to_thread(self.masking.known.look, self.workspace.cwd, (code,))
         try:
             evaluation = Evaluation(
                 EvalWish(code=code, title=str(given.get("title", "")), timeout=timeout, resets=resets),
-                self._workspace,
+                self.workspace,
                 call_id=None,
-                caller=self._nested.within(call.id),
+                caller=self.nested.within(call.id),
             )
             if evaluation.kernel.job is not None and not resets:
                 raise Unable(f"The kernel is busy: it runs job {evaluation.kernel.job}.")
         except ToolError as problem:
             raise Unable(str(problem)) from None
-        await self._telling.publish(
+        await self.telling.publish(
             ToolExecutionStart(tool_call_id=call.id, tool_name="eval", args=call.arguments)
         )
         started = time.monotonic()
         result = await self._followed(evaluation, call)
-        await self._telling.publish(
+        await self.telling.publish(
             ToolExecutionEnd(
                 tool_call_id=call.id,
                 tool_name="eval",
@@ -132,7 +124,7 @@ class OwnCells:
                 if seen != shown and not running.done():
                     shown = seen
                     progress = self._masked(so_far(seen[0], evaluation.calls), "")
-                    await self._telling.publish(
+                    await self.telling.publish(
                         ToolExecutionUpdate(
                             tool_call_id=call.id,
                             tool_name="eval",
@@ -143,16 +135,16 @@ class OwnCells:
             except asyncio.CancelledError:
                 evaluation.abort()
         try:
-            result = told(running.result(), self._workspace)
+            result = told(running.result(), self.workspace)
         except ToolError as problem:
             result = ToolResult(content=(TextPart(text=str(problem)),), is_error=True)
         return await asyncio.to_thread(self._masked, checked("eval", result), _WHERE)
 
     def _masked(self, result: ToolResult, where: str) -> ToolResult:
         def part(one: Part) -> Part:
-            return TextPart(text=self._masking.text(one.text, where)) if isinstance(one, TextPart) else one
+            return TextPart(text=self.masking.text(one.text, where)) if isinstance(one, TextPart) else one
 
-        details = self._masking.value(result.details, where) if where else result.details
+        details = self.masking.value(result.details, where) if where else result.details
         return msgspec.structs.replace(result, content=tuple(map(part, result.content)), details=details)
 
     async def _record(self, cell: OwnCell, *, exclude: bool) -> None:
@@ -165,15 +157,15 @@ class OwnCells:
         }
         content = tuple(map(_content, cell.result.content))
         if exclude:
-            if not self._conversation.log.is_read_only:
+            if not self.conversation.log.is_read_only:
                 data = {**details, "content": as_data(content)}
-                await self._telling.publish(EntryAppended(entry=self._conversation.note(CELL, data)))
+                await self.telling.publish(EntryAppended(entry=self.conversation.note(CELL, data)))
             return
         fence = "````" if "```" in cell.code else "```"
         said = Text(
             text=f"The user ran this in the Python kernel:\n{fence}python\n{cell.code}\n{fence}\nIt showed:"
         )
-        self._shell.hold_back(CustomMessage(custom_type=CELL, content=(said, *content), details=details))
+        self.shell.hold_back(CustomMessage(custom_type=CELL, content=(said, *content), details=details))
 
 
 def _content(part: Part) -> UserContent:

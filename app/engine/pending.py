@@ -49,31 +49,24 @@ def _resolving(tools: Mapping[str, Tool]) -> list[str]:
     return [name for name, tool in tools.items() if tool.run is run_resolve]
 
 
-class Pending:
+class Pending(msgspec.Struct, eq=False, kw_only=True):
     """Those of one session."""
 
-    def __init__(
-        self,
-        *,
-        workspace: Workspace,
-        toolbox: Toolbox,
-        conversation: Conversation,
-        telling: Telling,
-        next_run: NextRun,
-    ) -> None:
-        self._workspace = workspace
-        self._conversation = conversation
-        self._toolbox = toolbox
-        self._telling = telling
-        self._next_run = next_run
-        self._known: set[str] = set()
-        """Of what waits: what the model need not be reminded of."""
-        workspace.pending.subscribe(self._changed)
-        toolbox.withhold(self._withholds)
+    workspace: Workspace
+    toolbox: Toolbox
+    conversation: Conversation
+    telling: Telling
+    next_run: NextRun
+    _known: set[str] = msgspec.field(default_factory=set[str])
+    """Of what waits: what the model need not be reminded of."""
+
+    def __post_init__(self) -> None:
+        self.workspace.pending.subscribe(self._changed)
+        self.toolbox.withhold(self._withholds)
 
     @property
     def waiting(self) -> tuple[StagedAction, ...]:
-        return self._workspace.pending.waiting
+        return self.workspace.pending.waiting
 
     def _withholds(self, tools: Mapping[str, Tool]) -> list[str]:
         """Nothing waits, and so there is nothing to resolve."""
@@ -94,12 +87,12 @@ class Pending:
             raise Unable("There is nothing to stage: give changes of files, or what applying does.")
         try:
             files = await asyncio.to_thread(lambda: [self._staged_file(change) for change in changes])
-            return self._workspace.pending.stage(label, source_tool, files, apply=apply, reject=reject)
+            return self.workspace.pending.stage(label, source_tool, files, apply=apply, reject=reject)
         except (CannotResolve, ToolError) as problem:
             raise Unable(str(problem)) from None
 
     def _staged_file(self, change: WishedChange) -> StagedFile:
-        cwd, files = self._workspace.cwd, self._workspace.files
+        cwd, files = self.workspace.cwd, self.workspace.files
         path = str(cwd / Path(change.path).expanduser())
         shown = display(path, cwd)
         try:
@@ -131,14 +124,14 @@ class Pending:
     async def resolve(self, id: str | None, action: Answer, reason: str, *, by: By) -> Resolved:
         """Not by the model, which has a tool. Raises `Unable`."""
         try:
-            staged = self._workspace.pending.find(id)
-            return await self._workspace.pending.resolve(
+            staged = self.workspace.pending.find(id)
+            return await self.workspace.pending.resolve(
                 staged.id, action, reason, by=by, call_id=f"pending-{staged.id}"
             )
         except CannotResolve as problem:
             raise Unable(str(problem)) from None
         except OSError as problem:
-            words = file_error(problem, "write", str(problem.filename), self._workspace.files)
+            words = file_error(problem, "write", str(problem.filename), self.workspace.files)
             raise Unable(str(words)) from None
 
     def told(self, resolved: Resolved) -> CustomMessage:
@@ -168,7 +161,7 @@ class Pending:
         fresh = [one for one in self.waiting if one.id not in self._known]
         if not fresh or last is None or last.stop_reason != "stop" or asks_something(last.text):
             return None
-        if not _resolving(self._toolbox.active()):
+        if not _resolving(self.toolbox.active()):
             return None
         self._known |= {one.id for one in fresh}
         rows = "\n".join(f"{one.id}: {one.label}" for one in fresh)
@@ -183,7 +176,7 @@ class Pending:
         # Counted: in one batch of calls the answer may stand before what it answers.
         waits: Counter[tuple[str, str]] = Counter()
         labels: dict[tuple[str, str], str] = {}
-        for entry in self._conversation.log.path_to():
+        for entry in self.conversation.log.path_to():
             if type(entry) is MessageEntry:  # first and by its type, for there may be very many
                 result = entry.message
                 if type(result) is not ToolResultMessage or not isinstance(said := result.details, dict):
@@ -210,17 +203,17 @@ class Pending:
 
     def left(self) -> None:
         """The session is at another place: what was made for the one before ends."""
-        gone = self._workspace.pending.drop_all("The conversation was taken to another place.")
+        gone = self.workspace.pending.drop_all("The conversation was taken to another place.")
         if gone:
             labels = ", ".join(one.label for one in gone)
-            self._telling.notify(f"Discarded, as the conversation is at another place now: {labels}.", "info")
+            self.telling.notify(f"Discarded, as the conversation is at another place now: {labels}.", "info")
 
     def _changed(self, resolved: Resolved | None) -> None:
-        self._toolbox.changed()
-        self._next_run.calls(self._run_began)
-        if resolved is not None and not self._conversation.log.is_read_only:
-            entry = self._conversation.note(ENTRY, dict(_outcome(resolved)))
-            self._telling.publish_now(EntryAppended(entry=entry))
+        self.toolbox.changed()
+        self.next_run.calls(self._run_began)
+        if resolved is not None and not self.conversation.log.is_read_only:
+            entry = self.conversation.note(ENTRY, dict(_outcome(resolved)))
+            self.telling.publish_now(EntryAppended(entry=entry))
         outcome = None
         if resolved is not None:
             outcome = PendingOutcome(
@@ -230,7 +223,7 @@ class Pending:
                 text=resolved.text,
                 by=resolved.by,
             )
-        self._telling.publish_now(
+        self.telling.publish_now(
             PendingChanged(waiting=tuple(map(as_action, self.waiting)), resolved=outcome)
         )
 

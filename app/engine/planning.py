@@ -51,36 +51,27 @@ class PlanOutcome(msgspec.Struct, frozen=True, kw_only=True):
     ends_run: bool = False
 
 
-class Planning:
+class Planning(msgspec.Struct, eq=False):
     """Of one session. Whether it is on belongs to the place in the tree, as an entry there says."""
 
-    def __init__(
-        self,
-        conversation: Conversation,
-        permits: Permits,
-        todos: Todos,
-        telling: Telling,
-        *,
-        toolbox: Toolbox,
-        requests: Requests,
-        in_force: InForce,
-        asks: Asked,
-    ) -> None:
-        self._conversation = conversation
-        self._permits = permits
-        self._todos = todos
-        self._telling = telling
-        self._toolbox = toolbox
-        self._requests = requests
-        self._asks = asks
-        self._before: Mode | None = None
-        """The mode of permissions that comes back with its end; None: it is off."""
-        toolbox.withhold(self._withholds)
-        in_force.subscribe(lambda before: self._left_by_mode())
+    conversation: Conversation
+    permits: Permits
+    todos: Todos
+    telling: Telling
+    toolbox: Toolbox
+    requests: Requests
+    in_force: InForce
+    asks: Asked
+    _before: Mode | None = None
+    """The mode of permissions that comes back with its end; None: it is off."""
+
+    def __post_init__(self) -> None:
+        self.toolbox.withhold(self._withholds)
+        self.in_force.subscribe(lambda before: self._left_by_mode())
 
     @property
     def is_on(self) -> bool:
-        return self._before is not None and self._permits.mode == "read-only"
+        return self._before is not None and self.permits.mode == "read-only"
 
     def begin(self) -> None:
         if not self.is_on:
@@ -95,44 +86,44 @@ class Planning:
 
     def arrive(self) -> None:
         """At another place of the tree, or in another session: it is on where it was on."""
-        is_on = is_planned(self._conversation.log)
+        is_on = is_planned(self.conversation.log)
         if is_on and not self.is_on:
             self._enter()
         elif not is_on and self._before is not None:
             self._leave()
 
     def _enter(self) -> None:
-        self._before = self._permits.mode
-        self._permits.set_mode("read-only")
+        self._before = self.permits.mode
+        self.permits.set_mode("read-only")
         self._tell()
 
     def _leave(self) -> None:
         before, self._before = self._before, None
-        self._permits.set_mode(before or "ask")
+        self.permits.set_mode(before or "ask")
         self._tell()
 
     def _left_by_mode(self) -> None:
         """Another mode of permissions ends it, too, whoever chose that."""
-        if self._before is not None and self._permits.mode != "read-only":
+        if self._before is not None and self.permits.mode != "read-only":
             self._before = None
             self._note(is_on=False)
             self._tell()
 
     def _tell(self) -> None:
         """The model, with its next request, and everybody else."""
-        self._toolbox.changed()
-        self._requests.add_section("plan_mode", _SECTION if self.is_on else None)
-        self._telling.publish_now(PlanModeChanged(is_on=self.is_on))
+        self.toolbox.changed()
+        self.requests.add_section("plan_mode", _SECTION if self.is_on else None)
+        self.telling.publish_now(PlanModeChanged(is_on=self.is_on))
 
     def _note(self, *, is_on: bool) -> None:
-        if not self._conversation.log.is_read_only:
-            self._telling.publish_now(EntryAppended(entry=self._conversation.note(ENTRY, {"on": is_on})))
+        if not self.conversation.log.is_read_only:
+            self.telling.publish_now(EntryAppended(entry=self.conversation.note(ENTRY, {"on": is_on})))
 
     def _withholds(self, tools: Mapping[str, Tool]) -> set[str]:
         """What could not run now, or what there is nothing to propose for."""
         if not self.is_on:
             return {TOOL_NAME}
-        may_run = _RUNS_CODE if self._permits.boxes.are_in_force else frozenset[str]()
+        may_run = _RUNS_CODE if self.permits.boxes.are_in_force else frozenset[str]()
         return {
             name
             for name, tool in tools.items()
@@ -141,12 +132,12 @@ class Planning:
 
     async def propose(self, title: str, plan: str) -> PlanOutcome:
         """Asks whoever can be asked."""
-        if self._asks == "nobody":
+        if self.asks == "nobody":
             return PlanOutcome(
                 text="Nobody can accept a plan here. Give the whole plan as your answer, and end."
             )
         said = await answer_to(
-            self._telling.publish_now,
+            self.telling.publish_now,
             "select",
             f"Plan: {title}\n\n{plan}",
             options=(ACCEPT, STAY),
@@ -163,16 +154,16 @@ class Planning:
         return PlanOutcome(text=await self._accepted(title, plan, reply.plan))
 
     async def _accepted(self, title: str, plan: str, changed: str | None) -> str:
-        told = f"The user accepted the plan. Carry it out now; permissions are those of mode {self._permits.mode}."
+        told = f"The user accepted the plan. Carry it out now; permissions are those of mode {self.permits.mode}."
         if changed is not None and changed.strip() != plan.strip():
             told += f" They changed it; this counts:\n\n{changed}"
         from app.todos.plans import todos_of  # noqa: PLC0415  (with the first plan)
 
         steps = todos_of(title, changed or plan)
-        if not steps or open_items(self._todos.phases):
+        if not steps or open_items(self.todos.phases):
             return told
         try:
-            await self._todos.replace(steps)
+            await self.todos.replace(steps)
         except TodoRefused:
             return told
         return f"{told}\nIts {len(items_of(steps))} steps are the todo list."

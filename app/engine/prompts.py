@@ -27,100 +27,84 @@ Disposition = Literal["started", "queued", "handled"]
 DeliverAs = Literal["steer", "follow_up", "next_turn", "aside"]
 
 
-class Prompts:
+class Prompts(msgspec.Struct, eq=False, kw_only=True):
     """Takes what is said to one session."""
 
-    def __init__(
-        self,
-        *,
-        queues: Queues,
-        hooks: Hooks,
-        runner: Runner,
-        compactor: Compactor,
-        readiness: Readiness,
-        models: Models,
-        masking: Masking,
-        telling: Telling,
-        following: Following,
-        servers: McpServers,
-        first_question: FirstQuestion,
-        options: SessionOptions,
-    ) -> None:
-        self._queues = queues
-        self._hooks = hooks
-        self._runner = runner
-        self._compactor = compactor
-        self._readiness = readiness
-        self._models = models
-        self._masking = masking
-        self._telling = telling
-        self._following = following
-        self._masked: Words | None = None
-        """The last words in which something was masked, as they were."""
-        self._servers = servers
-        self._first_question = first_question
-        self._options = options
-        self._waking: asyncio.Task[None] | None = None
-        self._masking_turn = asyncio.Lock()
-        """What was said first stays first, though files are looked at in threads."""
+    queues: Queues
+    hooks: Hooks
+    runner: Runner
+    compactor: Compactor
+    readiness: Readiness
+    models: Models
+    masking: Masking
+    telling: Telling
+    following: Following
+    servers: McpServers
+    first_question: FirstQuestion
+    options: SessionOptions
+    _masked: Words | None = None
+    """The last words in which something was masked, as they were."""
+    _waking: asyncio.Task[None] | None = None
+    _masking_turn: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
+    """What was said first stays first, though files are looked at in threads."""
 
     async def prompt(self, words: Words, *, expand: bool) -> Disposition:
         _require_content(words)
-        is_running = self._runner.is_running
-        if is_running and words.while_running is None and not self._hooks.is_command(words.text):
+        is_running = self.runner.is_running
+        if is_running and words.while_running is None and not self.hooks.is_command(words.text):
             raise Refused(
                 "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') "
                 "to queue the message."
             )
         if not is_running:
-            self._following.look()  # before anybody is asked about the run that these words begin
+            self.following.look()  # before anybody is asked about the run that these words begin
         taken = await self._taken(words, expand=expand)
         if taken is None:
             return "handled"
         message = await self._message(taken)
-        if self._runner.is_running:
+        if self.runner.is_running:
             return self._queue(words, [message])
-        if self._compactor.underway.is_running:
+        if self.compactor.underway.is_running:
             raise Refused(
                 "Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry."
             )
-        self._readiness.require_model()
-        if self._servers.may_be_there:
-            await self._servers.before_prompt()
-        is_first_told = self._options.in_force.settings.repository_maps.first_question != "off"
-        asides = await self._first_question.asides(taken.text) if is_first_told else ()
+        self.readiness.require_model()
+        if self.servers.may_be_there:
+            await self.servers.before_prompt()
+        is_first_told = self.options.in_force.settings.repository_maps.first_question != "off"
+        asides = await self.first_question.asides(taken.text) if is_first_told else ()
         companions = [
-            *(self._masking.said(one, "an extension") for one in await self._hooks.companions(taken)),
-            *(self._masking.said(one, "the map") for one in asides),
+            *(self.masking.said(one, "an extension") for one in await self.hooks.companions(taken)),
+            *(self.masking.said(one, "the map") for one in asides),
         ]
-        if self._runner.is_running:  # something else began while extensions were asked
+        if self.runner.is_running:  # something else began while extensions were asked
             return self._queue(words, [*companions, message])
-        self._start([*self._queues.take_next_turn(), *companions, message])
+        self._start([*self.queues.take_next_turn(), *companions, message])
         return "started"
 
     async def _taken(self, words: Words, *, expand: bool = True) -> Words | None:
         """The words to send; None when they were dealt with."""
-        if expand and words.text.startswith("/") and await self._hooks.run_command(words.text):
+        if expand and words.text.startswith("/") and await self.hooks.run_command(words.text):
             return None
         if expand and words.text.split(maxsplit=1)[:1] == ["/mcp"]:
-            self._telling.notify(await self._said_of_servers(words.text.removeprefix("/mcp")))
+            self.telling.notify(await self._said_of_servers(words.text.removeprefix("/mcp")))
             return None
-        changed = await self._hooks.change_words(words)
+        changed = await self.hooks.change_words(words)
         if changed is None or not expand:
             return changed
-        expanded = msgspec.structs.replace(changed, text=self._hooks.expand(changed.text))
-        return await self._servers.meant(expanded) if ":" in expanded.text else expanded
+        expanded = msgspec.structs.replace(changed, text=self.hooks.expand(changed.text))
+        return await self.servers.meant(expanded) if ":" in expanded.text else expanded
 
     async def _said_of_servers(self, text: str) -> str:
         """Where no page opens: in print mode, over RPC."""
         from app.engine.mcp_verbs import McpVerbs  # noqa: PLC0415  (few say that)
         from app.engine.server_words import said_of_servers  # noqa: PLC0415  (as above)
 
-        return await said_of_servers(McpVerbs(self._servers), text)
+        return await said_of_servers(McpVerbs(self.servers), text)
 
     def _queue(self, words: Words, messages: Sequence[Message]) -> Disposition:
         for message in messages:
-            self._queues.add(
+            self.queues.add(
                 "follow_up" if words.while_running == "follow_up" else "steering",
                 message,  # pyright: ignore[reportArgumentType]  (a person's or an extension's)
             )
@@ -128,7 +112,7 @@ class Prompts:
 
     async def queue(self, queue: QueueName, words: Words) -> Disposition:
         _require_content(words)
-        if self._hooks.is_command(words.text):
+        if self.hooks.is_command(words.text):
             raise Refused(
                 f'Extension command "{words.text.split()[0]}" cannot be queued. '
                 "Use prompt() or execute the command when not streaming."
@@ -136,23 +120,23 @@ class Prompts:
         taken = await self._taken(words)
         if taken is None:
             return "handled"
-        self._queues.add(queue, await self._message(taken))
+        self.queues.add(queue, await self._message(taken))
         return "queued"
 
     async def _message(self, words: Words) -> UserMessage:
         """What the person said, its secrets masked unless they are to be sent."""
         said = user_message(words.text, words.images)
-        if words.is_as_it_is or self._masking.mask() is None:
+        if words.is_as_it_is or self.masking.mask() is None:
             return said
         async with self._masking_turn:
-            await asyncio.to_thread(self._masking.look, words.text)
-        masked = self._masking.said(said, "your prompt")
+            await asyncio.to_thread(self.masking.look, words.text)
+        masked = self.masking.said(said, "your prompt")
         if masked.content == said.content:
             return said
         self._masked = words
-        marks = self._masking.marks_in(text_of(masked.content))
+        marks = self.masking.marks_in(text_of(masked.content))
         count = f"{len(marks)} secret{'s' if len(marks) > 1 else ''}"
-        self._telling.warn(
+        self.telling.warn(
             f"{count} in your prompt masked: {', '.join(marks)}. /unmask sends it as it is, /secrets says what is none."
         )
         return masked
@@ -169,14 +153,14 @@ class Prompts:
         return done
 
     def resume(self) -> None:
-        self._readiness.require_idle("Continuing")
-        self._readiness.require_model()
+        self.readiness.require_idle("Continuing")
+        self.readiness.require_model()
         self._start([])
 
     async def retry(self, failed: AssistantMessage | None) -> bool:
         if failed is None or failed.stop_reason not in ("error", "aborted"):
             return False
-        await self._runner.leave_out(failed)
+        await self.runner.leave_out(failed)
         self.resume()
         return True
 
@@ -188,29 +172,29 @@ class Prompts:
         trigger: bool = False,
         call_id: str | None = None,
     ) -> str:
-        message = self._masking.said(message, message.custom_type)
+        message = self.masking.said(message, message.custom_type)
         if deliver_as == "next_turn":
-            self._queues.hold_for_next_turn(message)
+            self.queues.hold_for_next_turn(message)
             return message.id
-        if self._runner.is_running and deliver_as == "aside":
-            self._queues.add_aside(Aside(message=message, call_id=call_id))
-        elif self._runner.is_running:
-            self._queues.add("steering" if deliver_as == "steer" else "follow_up", message)
+        if self.runner.is_running and deliver_as == "aside":
+            self.queues.add_aside(Aside(message=message, call_id=call_id))
+        elif self.runner.is_running:
+            self.queues.add("steering" if deliver_as == "steer" else "follow_up", message)
         elif trigger:
-            self._readiness.require_model()
-            if self._readiness.is_compacting:  # the summary being written knows nothing of this message
-                self._queues.add("steering" if deliver_as == "steer" else "follow_up", message)
+            self.readiness.require_model()
+            if self.readiness.is_compacting:  # the summary being written knows nothing of this message
+                self.queues.add("steering" if deliver_as == "steer" else "follow_up", message)
                 self._waking = asyncio.ensure_future(self._wake_behind_summary())
             else:
                 self._start([message])
         else:
-            await self._runner.append(message)
+            await self.runner.append(message)
         return message.id
 
     async def _wake_behind_summary(self) -> None:
-        await self._readiness.until_summarised()
-        if not self._runner.is_running:
-            waiting = self._queues.take("steering") or self._queues.take("follow_up")
+        await self.readiness.until_summarised()
+        if not self.runner.is_running:
+            waiting = self.queues.take("steering") or self.queues.take("follow_up")
             if waiting:
                 self._start(list(waiting))
 
@@ -219,12 +203,12 @@ class Prompts:
             self._waking.cancel()
 
     def _start(self, messages: Sequence[Message]) -> None:
-        self._compactor.prompt_began()
+        self.compactor.prompt_began()
         try:
-            self._models.record_choice()
+            self.models.record_choice()
         except SessionWriteError:
             pass  # the run tells it, with what it means
-        self._runner.start(messages)
+        self.runner.start(messages)
 
 
 def _require_content(words: Words) -> None:

@@ -1,5 +1,7 @@
 """Whether something may be begun now: what is under way, what has to be so first, and how it is said when it is not."""
 
+import msgspec
+
 from app.engine.brancher import Brancher
 from app.engine.choice import ModelChoice
 from app.engine.compactor import Compactor
@@ -9,49 +11,41 @@ from app.engine.runner import Runner
 from app.sessions.errors import SessionWriteError
 
 
-class Readiness:
-    def __init__(
-        self,
-        conversation: Conversation,
-        choice: ModelChoice,
-        runner: Runner,
-        compactor: Compactor,
-        brancher: Brancher,
-    ) -> None:
-        self._conversation = conversation
-        self._choice = choice
-        self._runner = runner
-        self._compactor = compactor
-        self._brancher = brancher
+class Readiness(msgspec.Struct, frozen=True):
+    conversation: Conversation
+    choice: ModelChoice
+    runner: Runner
+    compactor: Compactor
+    brancher: Brancher
 
     @property
     def is_running(self) -> bool:
-        return self._runner.is_running
+        return self.runner.is_running
 
     @property
     def is_compacting(self) -> bool:
         """A summary is being written, of whatever kind."""
-        return self._compactor.underway.is_running or self._brancher.underway.is_running
+        return self.compactor.underway.is_running or self.brancher.underway.is_running
 
     async def until_summarised(self) -> None:
         """Until no summary is being written."""
-        await self._compactor.underway.wait()
-        await self._brancher.underway.wait()
+        await self.compactor.underway.wait()
+        await self.brancher.underway.wait()
 
     def require_model(self) -> None:
-        log = self._conversation.log
+        log = self.conversation.log
         if log.is_read_only:
             raise Refused("This session is open read-only. Fork or clone it (/clone) to go on in a copy.")
         self._require_room()
-        model = self._choice.model
+        model = self.choice.model
         if model is None:
-            raise Refused(self._choice.why_none)
-        if not self._choice.is_available(model):
+            raise Refused(self.choice.why_none)
+        if not self.choice.is_available(model):
             raise NoKey(model.provider)
 
     def _require_room(self) -> None:
         try:
-            self._conversation.log.write_kept()
+            self.conversation.log.write_kept()
         except SessionWriteError as problem:
             raise Refused(
                 f"{problem} Until then nothing new is asked; what was said is kept in memory."

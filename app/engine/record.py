@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import msgspec
+
 from app.engine.cache import PromptCache
 from app.engine.conversation import Conversation
 from app.engine.readiness import Readiness
@@ -10,35 +12,32 @@ from app.values.entries import ContextEditEntry, Entry
 from app.values.events import EntryAppended, SessionInfoChanged
 
 
-class Record:
+class Record(msgspec.Struct, frozen=True):
     """Each is written first, then told."""
 
-    def __init__(
-        self, conversation: Conversation, telling: Telling, cache: PromptCache, readiness: Readiness
-    ) -> None:
-        self._conversation = conversation
-        self._telling = telling
-        self._cache = cache
-        self._readiness = readiness
+    conversation: Conversation
+    telling: Telling
+    cache: PromptCache
+    readiness: Readiness
 
     async def rename(self, name: str) -> None:
         cleaned = " ".join(name.split())
-        self._conversation.rename(cleaned)
-        await self._telling.publish(SessionInfoChanged(name=cleaned or None))
+        self.conversation.rename(cleaned)
+        await self.telling.publish(SessionInfoChanged(name=cleaned or None))
 
     async def note(self, custom_type: str, data: Any) -> Entry:
-        return await self._told(self._conversation.note(custom_type, data))
+        return await self._told(self.conversation.note(custom_type, data))
 
     async def edit_context(self, target_id: str, replacement: dict[str, Any] | None) -> Entry:
         edit = ContextEditEntry(parent_id=None, target_id=target_id, replacement=replacement)
-        return await self._told(self._conversation.record_state(edit))
+        return await self._told(self.conversation.record_state(edit))
 
     async def change_context(self, target_id: str, replacement: dict[str, Any]) -> None:
         """For a person: it waits its turn, and what it costs is said."""
-        self._readiness.require_idle("Changing the context")
+        self.readiness.require_idle("Changing the context")
         await self.edit_context(target_id, replacement)
-        self._cache.drops("context")
+        self.cache.drops("context")
 
     async def _told(self, entry: Entry) -> Entry:
-        await self._telling.publish(EntryAppended(entry=entry))
+        await self.telling.publish(EntryAppended(entry=entry))
         return entry

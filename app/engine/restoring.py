@@ -51,21 +51,18 @@ class PutBack(msgspec.Struct, frozen=True, kw_only=True):
     """None: nothing was changed."""
 
 
-class Restoring:
-    def __init__(
-        self, conversation: Conversation, files: Files, prompts: Prompts, readiness: Readiness
-    ) -> None:
-        self._conversation = conversation
-        self._files = files
-        self._prompts = prompts
-        self._readiness = readiness
+class Restoring(msgspec.Struct, frozen=True):
+    conversation: Conversation
+    files: Files
+    prompts: Prompts
+    readiness: Readiness
 
     async def preview(self, asked: Asked) -> "Plan":
         match asked:
             case UndoPrompts():
-                return await self._files.planned(lambda restores: restores.undo(asked.count))
+                return await self.files.planned(lambda restores: restores.undo(asked.count))
             case RedoRestore():
-                return await self._files.planned(lambda restores: restores.redo())
+                return await self.files.planned(lambda restores: restores.redo())
             case ToEntry():
                 return await self.to_place(self._place(asked.entry_id))
             case _:
@@ -73,35 +70,35 @@ class Restoring:
 
     async def to_place(self, entry_id: str | None, *, is_move: bool = False) -> "Plan":
         """The files as they were at this very entry."""
-        return await self._files.planned(lambda restores: restores.to_entry(entry_id, is_move=is_move))
+        return await self.files.planned(lambda restores: restores.to_entry(entry_id, is_move=is_move))
 
     async def carry_out(self, plan: "Plan", choices: Choices = NO_CHOICES) -> PutBack:
         """Does what a plan says, or what was chosen instead for single files; the model is told.
 
         Raises `Unable`, with nothing done.
         """
-        self._readiness.require_idle("Putting files back")
-        if plan.origin != self._conversation.log.leaf_id:
+        self.readiness.require_idle("Putting files back")
+        if plan.origin != self.conversation.log.leaf_id:
             raise Unable("The conversation went on since this was looked at. Look at it again.")
-        data = await self._files.carry_out(plan, choices)
-        entry_id = await self._files.record_restore(data)
+        data = await self.files.carry_out(plan, choices)
+        entry_id = await self.files.record_restore(data)
         if entry_id is not None:
             await self.tell_model(data)
         return PutBack(data=data, entry_id=entry_id)
 
     async def tell_model(self, data: RestoredData) -> None:
         """Its own reading of these files is not true any more."""
-        names = await self._files.names_of(data)
+        names = await self.files.names_of(data)
         message = CustomMessage(
             custom_type=FILES_PUT_BACK,
             content=told(data, names),
             display=True,
             details={"files": data.total, "kept": len(data.kept), "redone": data.undoes is not None},
         )
-        await self._prompts.send(message, deliver_as="aside")
+        await self.prompts.send(message, deliver_as="aside")
 
     def _place(self, entry_id: str | None) -> str | None:
-        return None if entry_id is None else self._conversation.log.navigation(entry_id).leaf_id
+        return None if entry_id is None else self.conversation.log.navigation(entry_id).leaf_id
 
 
 def told(data: RestoredData, names: tuple[str, ...]) -> str:

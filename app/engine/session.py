@@ -415,7 +415,7 @@ class Session:
         """A person's or a program's list; the agent hears of it with what it reads next. Raises `TodoRefused`."""
         before, after = self.todos, await self._made.todos.replace(tuple(phases))
         if after != before:
-            await self._made.prompts.send(self._made.todos.telling(), deliver_as="aside")
+            await self._made.prompts.send(self._made.todos.as_message(), deliver_as="aside")
         return after
 
     @property

@@ -1,6 +1,9 @@
 """Commands that the person runs (`!cmd`, `!!cmd`): one at a time, with the model's own executor."""
 
 import asyncio
+from functools import partial
+
+import msgspec
 
 from app.engine.conversation import Conversation
 from app.engine.hooks import Hooks
@@ -18,24 +21,20 @@ class CommandBlocked(Refused):
     """An extension does not want it."""
 
 
-class UserShell:
+class UserShell(msgspec.Struct, eq=False):
     """Runs a command; what came of it is recorded when that is asked for."""
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        conversation: Conversation,
-        hooks: Hooks,
-        masking: Masking,
-        telling: Telling,
-    ) -> None:
-        self._workspace = workspace
-        self._conversation = conversation
-        self._hooks = hooks
-        self._masking = masking
-        self._telling = telling
-        self._held_back: list[BashExecutionMessage | CustomMessage] = []
-        self.underway = OneAtATime[BashExecutionMessage]("A command is already running.")
+    workspace: Workspace
+    conversation: Conversation
+    hooks: Hooks
+    masking: Masking
+    telling: Telling
+    _held_back: list[BashExecutionMessage | CustomMessage] = msgspec.field(
+        default_factory=list[BashExecutionMessage | CustomMessage]
+    )
+    underway: OneAtATime[BashExecutionMessage] = msgspec.field(
+        default_factory=partial(OneAtATime[BashExecutionMessage], "A command is already running.")
+    )
 
     async def run(
         self, command: str, *, exclude: bool = False, update_id: str | None = None
@@ -60,19 +59,19 @@ class UserShell:
         """What ran: at once, or behind the turn that was under way beside it."""
         held, self._held_back = self._held_back, []
         for message in held:
-            stored = self._conversation.record(message)
-            await self._telling.publish(MessageEnd(message=stored))
+            stored = self.conversation.record(message)
+            await self.telling.publish(MessageEnd(message=stored))
 
     async def _execute(self, command: str, exclude: bool, update_id: str | None) -> BashExecutionMessage:
         async def on_output(text: str) -> None:
-            await self._telling.publish(BashExecutionUpdate(id=update_id, delta=text))
+            await self.telling.publish(BashExecutionUpdate(id=update_id, delta=text))
 
-        opinion = await self._hooks.before_shell(command, exclude)
+        opinion = await self.hooks.before_shell(command, exclude)
         if opinion.refusal is not None:
             raise CommandBlocked(opinion.refusal)
         command = opinion.command or command
-        await asyncio.to_thread(self._masking.look, command)
-        result = opinion.result or await run_user_command(command, self._workspace, on_output)
+        await asyncio.to_thread(self.masking.look, command)
+        result = opinion.result or await run_user_command(command, self.workspace, on_output)
         message = BashExecutionMessage(
             command=command,
             output=result.output,
@@ -82,4 +81,4 @@ class UserShell:
             full_output_path=result.full_output_path,
             exclude_from_context=exclude or None,
         )
-        return await asyncio.to_thread(self._masking.said, message, "your command")
+        return await asyncio.to_thread(self.masking.said, message, "your command")

@@ -51,25 +51,15 @@ def summary_model(named: str | None, choice: ModelChoice) -> tuple[Model | None,
         return None, f"compaction.model: {problem} Summaries are written by the session's own model."
 
 
-class Summariser:
+class Summariser(msgspec.Struct, frozen=True):
     """Writes summaries with the session's model, or with a cheaper one that was chosen for it."""
 
-    def __init__(
-        self,
-        choice: ModelChoice,
-        registry: Registry,
-        *,
-        masking: Masking,
-        classify: Callable[[AssistantMessage], Failure],
-        publish: Callable[[Event], Awaitable[None]],
-        options: SessionOptions,
-    ) -> None:
-        self._choice = choice
-        self._registry = registry
-        self._masking = masking
-        self._classify = classify
-        self._publish = publish
-        self._options = options
+    choice: ModelChoice
+    registry: Registry
+    masking: Masking
+    classify: Callable[[AssistantMessage], Failure]
+    publish: Callable[[Event], Awaitable[None]]
+    options: SessionOptions
 
     async def write(self, request: str, abort: Abort, source: Source, *, budget: int) -> Written:
         """The answer to `request`, of so many tokens at most (0: no limit). Raises `SummaryFailed`."""
@@ -77,7 +67,7 @@ class Summariser:
         # With the words of whoever asked for it, which no prompt has brought.
         try:
             with abort.interrupting():
-                request = await self._masking.words(request, "a summary")
+                request = await self.masking.words(request, "a summary")
         except Aborted:
             raise SummaryCancelled(_CANCELLED[source]) from None
         while True:
@@ -87,7 +77,7 @@ class Summariser:
             problem = _problem(message)
             if problem is None:
                 if attempt:
-                    await self._publish(SummarizationRetryFinished())
+                    await self.publish(SummarizationRetryFinished())
                 return Written(text=message.text.strip(), usage=message.usage)
             attempt += 1
             delay = self._delay(message, attempt)
@@ -98,24 +88,24 @@ class Summariser:
     async def _ask(self, request: str, abort: Abort, source: Source, budget: int) -> AssistantMessage:
         model = await self.model_for(request, budget)
         try:
-            credential = await self._choice.credentials.resolve(model.provider) or Credential()
+            credential = await self.choice.credentials.resolve(model.provider) or Credential()
         except CredentialError as problem:
             raise SummaryFailed(str(problem)) from None
-        thinking = self._choice.thinking if model is self._choice.model else "off"
+        thinking = self.choice.thinking if model is self.choice.model else "off"
         options = msgspec.structs.replace(
-            self._options.stream, credential=credential, thinking=thinking, use_cache=False
+            self.options.stream, credential=credential, thinking=thinking, use_cache=False
         )
         if budget:
             thoughts = {**BUDGETS, **options.thinking_budgets}
             most = {level: min(tokens, budget // 2) for level, tokens in thoughts.items()}
             options = msgspec.structs.replace(options, max_tokens=budget, thinking_budgets=most)
         context = Context(system_prompt=SYSTEM_PROMPT, messages=(user_message(request),))
-        stream = self._registry.stream(model, context, options)
+        stream = self.registry.stream(model, context, options)
         forget = abort.on_set(stream.cancel)
         try:
             async for event in stream:
                 if isinstance(event, TextDelta):
-                    await self._publish(CompactionProgress(delta=event.delta, source=source))
+                    await self.publish(CompactionProgress(delta=event.delta, source=source))
             return await stream.result()
         finally:
             forget()
@@ -123,10 +113,10 @@ class Summariser:
 
     async def model_for(self, request: str, budget: int = 0) -> Model:
         """The cheaper one that was chosen, unless this is too much for it to read."""
-        own = self._choice.required()
-        chosen, problem = summary_model(self._options.in_force.settings.compaction.model, self._choice)
+        own = self.choice.required()
+        chosen, problem = summary_model(self.options.in_force.settings.compaction.model, self.choice)
         if problem is not None:
-            await self._publish(Notice(level="warning", text=problem))
+            await self.publish(Notice(level="warning", text=problem))
         if chosen is None:
             return own
         tokens = len(request) // 4
@@ -136,11 +126,11 @@ class Summariser:
             f"{chosen.key} cannot read what is to be summarised (about {tokens:,} tokens of a window of "
             f"{chosen.context_window:,}): {own.key} writes the summary."
         )
-        await self._publish(Notice(level="info", text=text))
+        await self.publish(Notice(level="info", text=text))
         return own
 
     def _delay(self, message: AssistantMessage, attempt: int) -> int | None:
-        policy, failure = self._options.retry, self._classify(message)
+        policy, failure = self.options.retry, self.classify(message)
         if message.stop_reason != "error" or not failure.is_retryable:
             return None
         if not policy.is_enabled or attempt > policy.max_attempts:
@@ -148,10 +138,10 @@ class Summariser:
         return policy.delay_ms(attempt, failure.retry_after_ms)
 
     async def _wait(self, delay_ms: int, attempt: int, problem: str, abort: Abort, source: Source) -> None:
-        await self._publish(
+        await self.publish(
             SummarizationRetryScheduled(
                 attempt=attempt,
-                max_attempts=self._options.retry.max_attempts,
+                max_attempts=self.options.retry.max_attempts,
                 delay_ms=delay_ms,
                 error_message=problem,
             )
@@ -159,7 +149,7 @@ class Summariser:
         try:
             await asyncio.wait_for(abort.wait(), delay_ms / 1000)
         except TimeoutError:
-            await self._publish(
+            await self.publish(
                 SummarizationRetryAttemptStart(
                     source="branchSummary" if source == "branchSummary" else "compaction"
                 )

@@ -30,39 +30,28 @@ CLEAR_SECONDS = 10.0
 """How long a finished list stands there."""
 
 
-class Todos:
+class Todos(msgspec.Struct, eq=False):
     """Told of every change by an event, behind its entry."""
 
-    def __init__(
-        self,
-        conversation: Conversation,
-        telling: Telling,
-        options: SessionOptions,
-        masking: Masking,
-        next_run: NextRun,
-        *,
-        clear_seconds: float = CLEAR_SECONDS,
-        may_remind: Callable[[], bool] = lambda: True,
-    ) -> None:
-        """`may_remind`: whether the agent could go on with them."""
-        self._conversation = conversation
-        self._telling = telling
-        self._options = options
-        self._masking = masking
-        self._next_run = next_run
-        self._clear_seconds = clear_seconds
-        self._may_remind = may_remind
-        self._phases: Phases = ()
-        self._log: SessionLog | None = None
-        self._leaf: str | None = None
-        """Where the log stood when the list was read."""
-        self._reminders = 0
-        self._clearing: asyncio.TimerHandle | None = None
+    conversation: Conversation
+    telling: Telling
+    options: SessionOptions
+    masking: Masking
+    next_run: NextRun
+    clear_seconds: float = CLEAR_SECONDS
+    may_remind: Callable[[], bool] = lambda: True
+    """Whether the agent could go on with them."""
+    _phases: Phases = ()
+    _log: SessionLog | None = None
+    _leaf: str | None = None
+    """Where the log stood when the list was read."""
+    _reminders: int = 0
+    _clearing: asyncio.TimerHandle | None = None
 
     @property
     def phases(self) -> Phases:
         """The list of the place where the session stands."""
-        log = self._conversation.log
+        log = self.conversation.log
         if self._log is not log or self._leaf != log.leaf_id:
             found = self._look(log)
             self._log, self._leaf, self._phases = log, log.leaf_id, found
@@ -88,13 +77,13 @@ class Todos:
 
     async def replace(self, phases: tuple[TodoPhase, ...]) -> Phases:
         """A person's or a program's, as a whole, masked like what they say. Raises `TodoRefused`."""
-        masked = await asyncio.to_thread(self._masking.value, to_wire(phases), "the todo list")
+        masked = await asyncio.to_thread(self.masking.value, to_wire(phases), "the todo list")
         after = normalised(from_wire(masked, tuple[TodoPhase, ...]))
         if after != self.phases:
             await self._record(after)
         return after
 
-    def telling(self) -> CustomMessage:
+    def as_message(self) -> CustomMessage:
         """The list as it stands, for the agent, who did not change it."""
         phases = self.phases
         text = (
@@ -105,26 +94,26 @@ class Todos:
         return CustomMessage(custom_type=TOLD, content=text)
 
     async def _record(self, phases: Phases) -> None:
-        await self._telling.publish(EntryAppended(entry=self._note(phases)))
-        await self._telling.publish(TodosChanged(phases=phases))
+        await self.telling.publish(EntryAppended(entry=self._note(phases)))
+        await self.telling.publish(TodosChanged(phases=phases))
         self._stop_clearing()
         if phases and not open_items(phases):
-            self._clearing = asyncio.get_running_loop().call_later(self._clear_seconds, self._clear)
+            self._clearing = asyncio.get_running_loop().call_later(self.clear_seconds, self._clear)
 
     def _note(self, phases: Phases) -> Entry:
-        entry = self._conversation.note(ENTRY, {"phases": to_wire(phases)})
-        self._log, self._leaf, self._phases = self._conversation.log, self._conversation.log.leaf_id, phases
+        entry = self.conversation.note(ENTRY, {"phases": to_wire(phases)})
+        self._log, self._leaf, self._phases = self.conversation.log, self.conversation.log.leaf_id, phases
         return entry
 
     def _clear(self) -> None:
         """A finished list is gone after a while; recorded, so that resuming does not bring it back."""
         self._clearing = None
         phases = self.phases
-        if not phases or open_items(phases) or self._conversation.log.is_read_only:
+        if not phases or open_items(phases) or self.conversation.log.is_read_only:
             return
-        self._telling.publish_now(EntryAppended(entry=self._note(())))
-        self._telling.publish_now(TodosChanged(phases=()))
-        self._telling.publish_now(TodoAutoClear())
+        self.telling.publish_now(EntryAppended(entry=self._note(())))
+        self.telling.publish_now(TodosChanged(phases=()))
+        self.telling.publish_now(TodoAutoClear())
 
     def _stop_clearing(self) -> None:
         if self._clearing is not None:
@@ -151,15 +140,15 @@ class Todos:
         Never in plan mode, when all that is left waits for something, when the person was asked, or the answer failed.
         """
         phases = self.phases
-        if not self._options.in_force.settings.todo.reminders or last is None or last.stop_reason != "stop":
+        if not self.options.in_force.settings.todo.reminders or last is None or last.stop_reason != "stop":
             return None
         if not any(item.blocked is None for item in open_items(phases)) or asks_something(last.text):
             return None
-        if self._reminders >= MOST_REMINDERS or self._was_idle() or not self._may_remind():
+        if self._reminders >= MOST_REMINDERS or self._was_idle() or not self.may_remind():
             return None
         self._reminders += 1
-        self._next_run.calls(self._run_began)
-        self._telling.publish_now(
+        self.next_run.calls(self._run_began)
+        self.telling.publish_now(
             TodoReminder(
                 todos=tuple(open_items(phases)), attempt=self._reminders, max_attempts=MOST_REMINDERS
             )
@@ -170,7 +159,7 @@ class Todos:
         """The last reminder moved it to nothing: no call came behind it."""
         if not self._reminders:
             return False
-        for message in reversed(self._conversation.messages):
+        for message in reversed(self.conversation.messages):
             if isinstance(message, ToolResultMessage):
                 return False
             if isinstance(message, CustomMessage) and message.custom_type == REMINDER:

@@ -95,50 +95,43 @@ class SessionRecord:
         return self._session.permissions.why_unread(path)
 
 
-class Brought:
+class Brought(msgspec.Struct, eq=False):
     """What extensions bring along, each under the name of its owner, who takes it away again."""
 
-    def __init__(
-        self,
-        session: Session,
-        choice: ModelChoice,
-        registry: Registry,
-        exchange: Callable[
-            [FileOperations | None, ProcessOperations | None], None
-        ] = lambda files, processes: None,
-    ) -> None:
-        """`exchange`: lets the tools work with these operations, or with their own again."""
-        self._session = session
-        self._choice = choice
-        self._registry = registry
-        self._exchange = exchange
-        self._tools_of: dict[str, list[str]] = {}
-        self._servers_of: dict[str, list[str]] = {}
-        self._operations: list[tuple[str, FileOperations | None, ProcessOperations | None]] = []
+    session: Session
+    choice: ModelChoice
+    registry: Registry
+    exchange: Callable[[FileOperations | None, ProcessOperations | None], object] = lambda *operations: None
+    """Lets the tools work with these operations, or with their own again."""
+    _tools_of: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    _servers_of: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    _operations: list[tuple[str, FileOperations | None, ProcessOperations | None]] = msgspec.field(
+        default_factory=list
+    )
 
     def add_tool(self, tool: Tool, owner: str) -> None:
-        self._session.add_tool(tool, owner=owner)
+        self.session.add_tool(tool, owner=owner)
         self._tools_of.setdefault(owner, []).append(tool.name)
 
     def remove_tool(self, name: str, owner: str) -> None:
         if name in self._tools_of.get(owner, []):
             self._tools_of[owner].remove(name)
-            self._session.remove_tool(name)
+            self.session.remove_tool(name)
 
     def add_server(self, name: str, entry: Mapping[str, Any], owner: str) -> None:
-        self._session.mcp.bring(name, entry)
+        self.session.mcp.bring(name, entry)
         self._servers_of.setdefault(owner, []).append(name)
 
     def remove_server(self, name: str, owner: str) -> None:
         if name in self._servers_of.get(owner, []):
             self._servers_of[owner].remove(name)
-            self._session.mcp.bring(name, None)
+            self.session.mcp.bring(name, None)
 
     def add_provider(self, spec: ProviderSpec, owner: str) -> None:
-        make_known(spec, self._choice.catalogue, self._choice.credentials, owner=owner)
+        make_known(spec, self.choice.catalogue, self.choice.credentials, owner=owner)
         if spec.adapter is not None:
             for api in {model.api for model in spec.models}:
-                self._registry.register(api, spec.adapter, owner=owner)
+                self.registry.register(api, spec.adapter, owner=owner)
 
     def add_operations(
         self, files: FileOperations | None, processes: ProcessOperations | None, owner: str
@@ -155,17 +148,17 @@ class Brought:
     def _exchange_last(self) -> None:
         files = [files for _, files, _ in self._operations if files is not None]
         processes = [processes for _, _, processes in self._operations if processes is not None]
-        self._exchange(files[-1] if files else None, processes[-1] if processes else None)
+        self.exchange(files[-1] if files else None, processes[-1] if processes else None)
 
     def remove_owner(self, owner: str) -> None:
         self.remove_operations(owner)
         for name in self._tools_of.pop(owner, []):
-            self._session.remove_tool(name)
+            self.session.remove_tool(name)
         for name in self._servers_of.pop(owner, []):
-            self._session.mcp.bring(name, None)
-        self._registry.remove_owner(owner)
-        self._choice.catalogue.remove_owner(owner)
-        self._choice.credentials.withdraw(owner)
+            self.session.mcp.bring(name, None)
+        self.registry.remove_owner(owner)
+        self.choice.catalogue.remove_owner(owner)
+        self.choice.credentials.withdraw(owner)
 
 
 def make_known(

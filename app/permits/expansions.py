@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable
 
+import msgspec
 from tree_sitter import Node
 
 from app.permits.calls import Feed
@@ -22,20 +23,17 @@ Inner = Callable[[Node], Feed]
 """Judges a command within a word, and says what comes out of it."""
 
 
-class Expansions:
+class Expansions(msgspec.Struct, frozen=True):
     """Words of one command line."""
 
-    def __init__(
-        self, source: bytes, home: str, user: str, inner: Inner, doubt: Callable[[str], None]
-    ) -> None:
-        self._source = source
-        self._home = home
-        self._user = user
-        self._inner = inner
-        self._doubt = doubt
+    source: bytes
+    home: str
+    user: str
+    inner: Inner
+    doubt: Callable[[str], None]
 
     def text(self, node: Node) -> str:
-        return self._source[node.start_byte : node.end_byte].decode()
+        return self.source[node.start_byte : node.end_byte].decode()
 
     def words(self, nodes: Iterable[Node], scope: ShellScope) -> list[Word]:
         return [word for node in nodes for word in self.word(node, scope)]
@@ -46,10 +44,10 @@ class Expansions:
         if node.type == "word" and _PLAIN.fullmatch(source):
             return [Word(source, source=source)]
         if node.type == "process_substitution":
-            feed = self._inner(node)
+            feed = self.inner(node)
             return [Word("/dev/fd/63", source=source, from_network=feed.network, is_pipe=True)]
         if node.type == "command_substitution":
-            feed = self._inner(node)
+            feed = self.inner(node)
             if feed.names is not None and feed.text is None:
                 return [*(Word(name, source=source) for name in feed.names), Word(TORN, True, source)]
             value = feed.text if feed.text is not None else UNKNOWN
@@ -71,7 +69,7 @@ class Expansions:
         if node.type in ("word", "concatenation"):
             text = text.replace(STAR, "*").replace(ONE, "?") if self.text(node).find("$") < 0 else text
             text = self._tilde(text, scope)
-            text = re.sub(r"(?<=:)~(?=/|:|$)", lambda _: self._home, text)
+            text = re.sub(r"(?<=:)~(?=/|:|$)", lambda _: self.home, text)
         return text
 
     def _finished(self, text: str, scope: ShellScope) -> str:
@@ -88,8 +86,8 @@ class Expansions:
                 folders = scope.folders if text[1] == "+" else scope.former
                 return (folders[0] if len(folders) == 1 else UNKNOWN) + text[2:]
             found = _USER.match(text)
-            if found and (found[1] is None or found[1] == self._user):
-                return scope.variables.get("HOME", self._home) + text[found.end() :]
+            if found and (found[1] is None or found[1] == self.user):
+                return scope.variables.get("HOME", self.home) + text[found.end() :]
             if found and found[1] == "root":
                 return "/root" + text[found.end() :]
             if found:
@@ -126,10 +124,10 @@ class Expansions:
         if kind == "brace_expression":
             return STAR, False
         if kind == "process_substitution":
-            self._inner(node)
+            self.inner(node)
             return UNKNOWN, False
         self.judge_within(node)
-        self._doubt(f"a word could not be read: {kind.lower()}")
+        self.doubt(f"a word could not be read: {kind.lower()}")
         return UNKNOWN, True
 
     def _joined(self, node: Node, scope: ShellScope) -> tuple[str, bool]:
@@ -137,7 +135,7 @@ class Expansions:
         splits, at = False, node.start_byte
         for child in node.children:
             if child.start_byte > at:
-                texts.append(self._bare(self._source[at : child.start_byte].decode()))
+                texts.append(self._bare(self.source[at : child.start_byte].decode()))
             text, may_split = self._piece(child, scope)
             if texts and text.startswith("\ue014"):
                 text = text[1:]
@@ -145,7 +143,7 @@ class Expansions:
             splits = splits or may_split
             at = child.end_byte
         if at < node.end_byte:
-            texts.append(self._bare(self._source[at : node.end_byte].decode()))
+            texts.append(self._bare(self.source[at : node.end_byte].decode()))
         return "".join(texts), splits
 
     def _bare(self, text: str) -> str:
@@ -154,7 +152,7 @@ class Expansions:
             return text
         text = text.replace("\\\n", "")
         if _NOT_A_WORD.search(text):
-            self._doubt("a word holds what a shell may read otherwise")
+            self.doubt("a word holds what a shell may read otherwise")
             return UNKNOWN
         out: list[str] = []
         special = {"*": STAR, "?": ONE, "{": OPEN, ",": COMMA, "}": CLOSE, "[": BRACKET}
@@ -175,7 +173,7 @@ class Expansions:
         for child in node.children:
             if child.type in ("string_content", '"') or child.start_byte < at:
                 continue
-            texts.append(_unescaped(self._source[at : child.start_byte].decode()))
+            texts.append(_unescaped(self.source[at : child.start_byte].decode()))
             at = child.end_byte
             if child.type in ("simple_expansion", "expansion"):
                 texts.append(self._variable(child, scope, is_quoted=True)[0])
@@ -186,7 +184,7 @@ class Expansions:
                 texts.append(STAR)
             else:
                 texts.append(self.text(child))
-        texts.append(_unescaped(self._source[at:end].decode()))
+        texts.append(_unescaped(self.source[at:end].decode()))
         return "".join(texts)
 
     def _variable(self, node: Node, scope: ShellScope, *, is_quoted: bool) -> tuple[str, bool]:
@@ -197,7 +195,7 @@ class Expansions:
             if node.type == "expansion":
                 self._assigned_within(text, scope)
                 if "`" in text:
-                    self._doubt("a command in an expansion could not be read")
+                    self.doubt("a command in an expansion could not be read")
             return UNKNOWN, not is_quoted
         if name in _COUNTS:
             return STAR, False
@@ -221,7 +219,7 @@ class Expansions:
         if value is not None:
             return value
         if name == "HOME":
-            return self._home
+            return self.home
         if name in ("PWD", "OLDPWD"):
             folders = scope.folders if name == "PWD" else scope.former
             return folders[0] if len(folders) == 1 else None
@@ -233,7 +231,7 @@ class Expansions:
         return None
 
     def _substituted(self, node: Node, scope: ShellScope) -> str:
-        feed = self._inner(node)
+        feed = self.inner(node)
         return feed.text.rstrip("\n") if feed.text is not None else UNKNOWN
 
     def judge_within(self, node: Node) -> None:
@@ -242,7 +240,7 @@ class Expansions:
         while waiting:
             child = waiting.pop()
             if child.type in ("command_substitution", "process_substitution"):
-                self._inner(child)
+                self.inner(child)
             elif child.child_count:
                 waiting += reversed(child.children)
 

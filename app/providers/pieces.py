@@ -30,25 +30,17 @@ class StreamBroken(Exception):
     """The response ended before all of it was sent."""
 
 
-class Sender:
+class Sender(msgspec.Struct, eq=False):
     """Writes blocks into one stream. Every piece is a place to be cancelled at."""
 
-    def __init__(
-        self,
-        stream: AssistantStream,
-        *,
-        size: Callable[[], int],
-        tokens_per_second: float = 0,
-        breaks_after: int | None = None,
-    ) -> None:
-        self._stream = stream
-        self._size = size
-        self._tokens_per_second = tokens_per_second
-        self._pieces_left = breaks_after
+    stream: AssistantStream
+    size: Callable[[], int]
+    tokens_per_second: float = 0
+    breaks_after: int | None = None
 
     async def send(self, block: AssistantContent) -> None:
         """Sends `block` as the next one. Raises `StreamBroken` once `breaks_after` pieces are out."""
-        content, emit = self._stream.draft.content, self._stream.emit
+        content, emit = self.stream.draft.content, self.stream.emit
         index = len(content)
         match block:
             case Text():
@@ -84,22 +76,22 @@ class Sender:
         position = 0
         while position < len(text):
             self._count()
-            piece = text[position : position + self._size()]
+            piece = text[position : position + self.size()]
             position += len(piece)
             yield piece, text[:position]
             await asyncio.sleep(self._pause(piece))
-            await self._stream.room()
+            await self.stream.room()
 
     def _count(self) -> None:
-        if self._pieces_left == 0:
+        if self.breaks_after == 0:
             raise StreamBroken
-        if self._pieces_left is not None:
-            self._pieces_left -= 1
+        if self.breaks_after is not None:
+            self.breaks_after -= 1
 
     def _pause(self, piece: str) -> float:
-        if not self._tokens_per_second:
+        if not self.tokens_per_second:
             return 0
-        return len(piece) / CHARACTERS_PER_TOKEN / self._tokens_per_second
+        return len(piece) / CHARACTERS_PER_TOKEN / self.tokens_per_second
 
 
 def sizes(source: random.Random, low: int, high: int) -> Callable[[], int]:

@@ -4,11 +4,13 @@ import inspect
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from app.engine.compactor import Compactor
 from app.engine.hooks import ORDER, Hooks
 from app.providers.scripted import call, say
 from tests.agent.stage import echo
 from tests.engine.stage import Play
-from tests.support.sessions import parts_of
 
 WITHOUT_A_NETWORK = {"on_headers"}
 """Asked by what sends over the network (`tests/extensions/test_provider_hooks`)."""
@@ -35,16 +37,18 @@ def first_of_each(asked: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(asked))
 
 
-async def test_a_prompt_and_a_turn_ask_in_the_order_that_is_written_down(tmp_path: Path) -> None:
+async def test_a_prompt_and_a_turn_ask_in_the_order_that_is_written_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[str] = []
     play = Play(tmp_path, call("echo", text="a"), say("done"), tools=[echo()], hooks=noting(asked))
-    usual = parts_of(play.session).compactor.check
+    usual = Compactor.check
 
-    async def check(run: Any = None) -> None:
+    async def check(compactor: Compactor, run: Any = None) -> None:
         asked.append("compaction: check")
-        await usual(run)
+        await usual(compactor, run)
 
-    parts_of(play.session).compactor.check = check
+    monkeypatch.setattr(Compactor, "check", check)
     await play.session.prompt("/go", while_running="steer")
     prompt = [name for name in asked if name in ORDER["a prompt"]]
     assert tuple(prompt) == tuple(name for name in ORDER["a prompt"] if name != "is_command")

@@ -1,6 +1,7 @@
 """What a conversation becomes before it is sent."""
 
 import re
+from collections.abc import Callable
 
 import msgspec
 import pytest
@@ -44,7 +45,7 @@ def result(call_id: str, text: str = "done", **more) -> ToolResultMessage:
     return ToolResultMessage(tool_call_id=call_id, tool_name="read", content=content, **more)
 
 
-def sent(*messages: Message, model: Model = HERE, ids=str) -> list:
+def sent(*messages: Message, model: Model = HERE, ids: Callable[[str], str] = str) -> list:
     return list(prepare(Context(messages=messages), model, ids).messages)
 
 

@@ -120,42 +120,39 @@ class ShellSession:
         self._exit = None
 
 
-class SessionCommand:
+class SessionCommand(msgspec.Struct, frozen=True):
     """One command in the session's shell; a `RunningProcess`."""
 
-    def __init__(
-        self, session: ShellSession, process: RunningProcess, exit_: "asyncio.Task[int]", job: Path
-    ) -> None:
-        self.session = session
-        self._process = process
-        self._exit = exit_
-        self._job = job
+    session: ShellSession
+    process: RunningProcess
+    exit_: "asyncio.Task[int]"
+    job: Path
 
     @property
     def pid(self) -> int:
-        return self._process.pid
+        return self.process.pid
 
     async def wait(self) -> int:
-        status = self._job.with_suffix(".status")
+        status = self.job.with_suffix(".status")
         delays = iter(_POLL_SECONDS)
         delay = 0.0
         try:
             while not status.exists():
                 delay = next(delays, delay)
-                done, _ = await asyncio.wait({self._exit}, timeout=delay)
+                done, _ = await asyncio.wait({self.exit_}, timeout=delay)
                 if done and not status.exists():
                     self._unblock()
-                    return self._exit.result()
+                    return self.exit_.result()
             return int(status.read_text())
         finally:
             self.session.release()
 
     async def end(self) -> None:
-        await self._process.end()
+        await self.process.end()
         self._unblock()
 
     def kill(self) -> None:
-        self._process.kill()
+        self.process.kill()
         self._unblock()
 
     async def has_survivors(self, *, is_output_open: bool) -> bool:
@@ -164,7 +161,7 @@ class SessionCommand:
     def _unblock(self) -> None:
         """Lets a reader go that waits for output which will never be written."""
         try:
-            os.close(os.open(self._job.with_suffix(".out"), os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+            os.close(os.open(self.job.with_suffix(".out"), os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))
         except OSError:
             pass  # Nobody reads any longer.
 

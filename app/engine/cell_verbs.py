@@ -4,6 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from app.engine.own_cells import OwnCell, OwnCells
 from app.engine.shell import UserShell
 from app.values.unable import Unable
@@ -14,22 +16,19 @@ if TYPE_CHECKING:
     from tools.kernel.kept import KernelView
 
 
-class CellVerbs:
+class CellVerbs(msgspec.Struct, frozen=True):
     """Of one session."""
 
-    def __init__(
-        self, cells: OwnCells, workspace: Workspace, shell: UserShell, is_running: Callable[[], bool]
-    ) -> None:
-        """`is_running`: a turn is under way, behind which what a person runs is recorded."""
-        self._cells = cells
-        self._workspace = workspace
-        self._shell = shell
-        self._is_running = is_running
+    cells: OwnCells
+    workspace: Workspace
+    shell: UserShell
+    has_turn: Callable[[], bool]
+    """A turn is under way, behind which what a person runs is recorded."""
 
     @property
     def is_running(self) -> bool:
         """One of the person's."""
-        return self._cells.underway.is_running
+        return self.cells.underway.is_running
 
     async def run(
         self,
@@ -41,27 +40,27 @@ class CellVerbs:
         exclude: bool = False,
     ) -> OwnCell:
         """Runs a person's cell; the model reads of it with the next request unless `exclude`."""
-        cell = await self._cells.run(code, title=title, timeout=timeout, resets=resets, exclude=exclude)
-        if not self._is_running():
-            await self._shell.record_held_back()
+        cell = await self.cells.run(code, title=title, timeout=timeout, resets=resets, exclude=exclude)
+        if not self.has_turn():
+            await self.shell.record_held_back()
         return cell
 
     def abort(self) -> None:
-        self._cells.underway.abort()
+        self.cells.underway.abort()
 
     async def view(self) -> "KernelView | None":
         """None: none was needed yet."""
-        return await self._workspace.kernel().view() if self._workspace.has_kernel else None
+        return await self.workspace.kernel().view() if self.workspace.has_kernel else None
 
     async def restart(self) -> bool:
         """The next cell begins with nothing. False: none runs."""
-        if not self._workspace.has_kernel:
+        if not self.workspace.has_kernel:
             return False
-        return await self._workspace.kernel().restart()
+        return await self.workspace.kernel().restart()
 
     async def names_like(self, text: str) -> tuple[str, ...]:
         """Names that go on from `text`, of the kernel that runs."""
-        return await self._workspace.kernel().completed(text) if self._workspace.has_kernel else ()
+        return await self.workspace.kernel().completed(text) if self.workspace.has_kernel else ()
 
     async def run_notebook(self, path: Path, wanted: str = "") -> tuple[OwnCell, ...]:
         """The code cells of a notebook, one after the other until one fails. `wanted`: `3`, `2-5`, `4-`."""

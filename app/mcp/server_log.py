@@ -67,11 +67,10 @@ class ServerLog:
             return
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if self.path.is_file() and self.path.stat().st_size > FILE_BYTES:
+                self.path.replace(self.path.with_name(self.path.name + ".1"))
             descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
             with os.fdopen(descriptor, "ab") as file:
-                is_full = file.tell() > FILE_BYTES
                 file.write(line.encode("utf-8", "replace") + b"\n")
-            if is_full:
-                self.path.replace(self.path.with_name(self.path.name + ".1"))
         except OSError:
             pass  # A log that cannot be written is no reason to stop; the last lines are here.

@@ -20,6 +20,7 @@ from app.mcp.hub import Hub
 from app.mcp.manifest import Manifests
 from app.mcp.process import server_variables
 from app.mcp.server import ServerLife
+from app.mcp.server_log import FILE_BYTES, ServerLog
 from tests.architecture.sources import ROOT
 from tools.running.process import LocalProcesses
 
@@ -180,6 +181,14 @@ async def test_a_log_is_named_once_something_stands_in_it(place: Place):
     assert life.log.file is not None and life.log.file.read_bytes()
 
 
+def test_a_log_that_is_full_makes_room_before_it_goes_on(tmp_path: Path) -> None:
+    log = ServerLog(tmp_path / "docs.log")
+    (tmp_path / "docs.log").write_bytes(b"x" * (FILE_BYTES + 1))
+    log.note("late")
+    assert log.file is not None and log.file.read_text() == "late\n"
+    assert (tmp_path / "docs.log.1").stat().st_size == FILE_BYTES + 1
+
+
 async def test_noise_is_kept_apart(place: Place):
     life = place.life("noise")
     assert (await life.call("echo", {"text": "fine"}))["content"][0]["text"] == "fine"
@@ -265,6 +274,7 @@ from app.mcp.ground import ServerGround
 from app.mcp.entries import ServerConfig
 from app.mcp.process import server_variables
 from app.mcp.server import ServerLife
+from app.mcp.server_log import FILE_BYTES, ServerLog
 from tools.running.process import LocalProcesses
 
 async def hold():

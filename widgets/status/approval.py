@@ -140,6 +140,11 @@ class ApprovalBar(Widget, can_focus=False):
         """The keyboard is here."""
         return self.has_focus
 
+    @property
+    def tells_keys(self) -> bool:
+        """They are heard, and shown as what one can press."""
+        return self._was_armed and self.arming.is_armed(self._clock())
+
     def show(self, asked: ApprovalAsked | None) -> None:
         """Another question, or none."""
         self.arming.hidden()

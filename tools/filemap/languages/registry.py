@@ -36,3 +36,7 @@ def language_named(name: str) -> Language:
 
 def is_described(name: str) -> bool:
     return name in _all()
+
+
+def language_names() -> list[str]:
+    return sorted(_all())

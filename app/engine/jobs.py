@@ -99,8 +99,8 @@ class JobTable:
         try:
             return self._jobs[job_id]
         except KeyError:
-            known = ", ".join(self._jobs) or "none"
-            raise UnknownJob(f"No job {job_id}. Jobs: {known}.") from None
+            jobs = f"those of this session are {', '.join(self._jobs)}" if self._jobs else "none has run yet"
+            raise UnknownJob(f"There is no job {job_id}: {jobs}.") from None
 
     def kill(self, job_id: str, *, tell: bool = False) -> Job:
         """`tell`: the agent does not know of it yet, because a person did it."""

@@ -36,7 +36,7 @@ class JobsPage(msgspec.Struct, frozen=True):
         picked = await ask_live(self.ask, screen, look, self._requested)
         if picked is not None:
             job = self.session.job(picked.row.id)
-            await self.ask(BlockScreen("Job", lambda: job_block(job)))
+            await self.ask(BlockScreen(f"Output of {job.id}", lambda: job_block(job)))
 
     def _requested(self, request: JobsScreen.ActionRequested) -> None:
         screen, row = request.screen, request.row

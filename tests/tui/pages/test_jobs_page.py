@@ -51,7 +51,7 @@ async def test_a_job_is_pinned_copied_and_ended_from_its_panel(play: Play) -> No
 async def test_enter_opens_its_output(play: Play) -> None:
     async with at_the_keyboard() as person, person.asked(page_of(play, person).open()):
         await person.press("enter")
-        await person.sees_soon("Job", "so far")
+        await person.sees_soon("Output of job1", "so far")
         await person.press("escape")
 
 

@@ -287,7 +287,7 @@ async def test_a_reply_that_fails_says_what_why_and_what_next() -> None:
             "",
             "✗ Connection lost",
             "  → Check the network",
-            "  ↻ alt+r tries again",
+            "  ↻ alt+r tries again.",
         ]
 
 

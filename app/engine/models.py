@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+import msgspec
+
 from app.engine.cache import PromptCache
 from app.engine.choice import ModelChoice
 from app.engine.conversation import Conversation
@@ -13,37 +15,34 @@ from app.values.models import Model, ThinkingLevel
 ModelSource = Literal["set", "cycle", "restore"]
 
 
-class Models:
+class Models(msgspec.Struct, eq=False):
     """Those of one session."""
 
-    def __init__(
-        self, choice: ModelChoice, conversation: Conversation, telling: Telling, cache: PromptCache
-    ) -> None:
-        self._choice = choice
-        self._conversation = conversation
-        self._telling = telling
-        self._cache = cache
-        self._stated: tuple[str | None, str | None] = (None, None)
-        """The leaf when it was last looked at, and the level that its path names."""
+    choice: ModelChoice
+    conversation: Conversation
+    telling: Telling
+    cache: PromptCache
+    _stated: tuple[str | None, str | None] = (None, None)
+    """The leaf when it was last looked at, and the level that its path names."""
 
     async def use(self, model: Model, source: ModelSource) -> None:
-        self._conversation.change_model(model.provider, model.id)
-        level_changed = self._choice.set(model)
-        await self._telling.publish(ModelChanged(model=model, source=source))
-        self._cache.drops("model")
+        self.conversation.change_model(model.provider, model.id)
+        level_changed = self.choice.set(model)
+        await self.telling.publish(ModelChanged(model=model, source=source))
+        self.cache.drops("model")
         if level_changed:
             await self._record_thinking()
 
     def record_choice(self) -> None:
         """Before a run: the level that was asked for is in the file, so that a resumed session has it too."""
-        level = self._choice.thinking
+        level = self.choice.thinking
         stated = self._stated_level()
-        if stated != level and (stated is not None or self._choice.is_thinking_asked):
-            self._conversation.change_thinking(level)
+        if stated != level and (stated is not None or self.choice.is_thinking_asked):
+            self.conversation.change_thinking(level)
 
     def _stated_level(self) -> str | None:
         """Looks at what is new since the last time, and no further."""
-        log = self._conversation.log
+        log = self.conversation.log
         leaf, known = self._stated
         level = None
         for entry in log.upwards():
@@ -57,22 +56,22 @@ class Models:
         return level
 
     async def cycle(self, step: int) -> Model | None:
-        model = self._choice.next_model(step)
+        model = self.choice.next_model(step)
         if model is not None:
             await self.use(model, "cycle")
         return model
 
     async def use_thinking(self, level: ThinkingLevel) -> None:
-        if self._choice.set_thinking(level):
+        if self.choice.set_thinking(level):
             await self._record_thinking()
 
     async def cycle_thinking(self) -> ThinkingLevel | None:
-        level = self._choice.next_level()
+        level = self.choice.next_level()
         if level is not None:
             await self.use_thinking(level)
         return level
 
     async def _record_thinking(self) -> None:
-        self._conversation.change_thinking(self._choice.thinking)
-        await self._telling.publish(ThinkingLevelChanged(level=self._choice.thinking))
-        self._cache.drops("thinking")
+        self.conversation.change_thinking(self.choice.thinking)
+        await self.telling.publish(ThinkingLevelChanged(level=self.choice.thinking))
+        self.cache.drops("thinking")

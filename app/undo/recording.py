@@ -40,29 +40,28 @@ class _Call(msgspec.Struct, kw_only=True):
     beside: set[str] = msgspec.field(default_factory=set)
 
 
-class Recorder:
+class Recorder(msgspec.Struct, eq=False):
     """Of one session that is open."""
 
-    def __init__(self, contents: HeldContents, ledger: Ledger, needed: Needed, root: Path) -> None:
-        """`root`: the session's folder, a real path."""
-        self.contents = contents
-        self.ledger = ledger
-        self.root = root
-        self._needed = needed
-        self._announced: dict[tuple[str, str], list[Change] | Uncovered] = {}
-        self._calls: dict[str, _Call] = {}
-        self._lock = threading.Lock()
+    contents: HeldContents
+    ledger: Ledger
+    needed: Needed
+    root: Path
+    """The session's folder, a real path."""
+    _announced: dict[tuple[str, str], list[Change] | Uncovered] = {}
+    _calls: dict[str, _Call] = {}
+    _lock: threading.Lock = msgspec.field(default_factory=threading.Lock)
 
     def keep(self, data: bytes, name: str | None = None) -> str:
         """A content that the session needs. Raises `OSError`."""
 
         name = name or hash_of(data)
-        self._needed.add((name,))
+        self.needed.add((name,))
         return self.contents.store.put(data, name)
 
     def need(self, names: Iterable[str]) -> None:
         """Contents that are there. Raises `OSError`."""
-        self._needed.add(names)
+        self.needed.add(names)
 
     def about_to(self, intent: Intent) -> None:
         """A tool is going to write a file; from its thread. Never raises: what cannot be held is told."""

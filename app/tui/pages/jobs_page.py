@@ -32,8 +32,7 @@ class JobsPage(msgspec.Struct, frozen=True):
             self.say(f"No job has run in the background.{puts_there}")
             return
         screen = JobsScreen(self._rows(), self._tail)
-        look = lambda: screen.show_jobs(self._rows())  # noqa: E731
-        picked = await ask_live(self.ask, screen, look, self._requested)
+        picked = await ask_live(self.ask, screen, lambda: screen.show_jobs(self._rows()), self._requested)
         if picked is not None:
             job = self.session.job(picked.row.id)
             await self.ask(BlockScreen(f"Output of {job.id}", lambda: job_block(job)))

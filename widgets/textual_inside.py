@@ -179,16 +179,17 @@ def set_color_system(console: Console, system: ColorSystem) -> None:
 
 
 class _NearChanges(Compositor):
-    """Of a part of the screen only the widgets there are asked for their rows; of itself it asks everyone in sight."""
+    """Of a part of the screen only the widgets there are asked, for rows of it; of itself it asks everyone in sight."""
 
     def _get_renders(self, crop: Region | None = None) -> Iterable[tuple[Region, Region, list[Strip]]]:
         if crop is None:
             yield from super()._get_renders()
             return
         for widget, (region, clip) in self.visible_widgets.items():
-            shown = region.intersection(clip)
+            rows = clip.intersection(Region(clip.x, crop.y, clip.width, crop.height))
+            shown = region.intersection(rows)
             if shown and crop.overlaps(shown):
-                yield region, clip, widget.render_lines(shown.translate(-region.offset))
+                yield region, rows, widget.render_lines(shown.translate(-region.offset))
 
 
 def paint_near_changes(screen: Screen[Any]) -> None:

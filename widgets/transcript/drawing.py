@@ -223,8 +223,7 @@ def _failure(failure: ShownFailure | None, key: str = "note-error", mark: str = 
     if failure.retry_key:
         pressed = f"↻ {failure.retry_key}"
         runs = [(0, len(pressed), "accent")]
-        again = Leaf(f"{pressed} tries again.", runs, key="hint", first=GUTTER, rest=GUTTER, link="retry")
-        leaves.append(again)
+        leaves += [Leaf(f"{pressed} tries again.", runs, key="hint", first=GUTTER, rest=GUTTER, link="retry")]
     return leaves
 
 

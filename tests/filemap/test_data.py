@@ -1,4 +1,4 @@
-"""Data files show what they hold: levels and times of logs, keys of records, columns of tables, turns of sessions."""
+"""Data files show what they hold: keys of records, columns of tables, turns of sessions."""
 
 import json
 
@@ -18,30 +18,14 @@ def mapped(text: str, name: str) -> FileMap:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("name", "text"),
     [
-        ("2024-01-01 10:00:00,123 - shop - ERROR - no stock", "error no stock"),
-        ("[2024-01-01T10:00:00Z ERROR shop] no stock", "error shop] no stock"),
-        ("E0101 10:00:00.123456 4711 shop.cc:12] no stock", "error shop.cc:12] no stock"),
-        ('time=2024-01-01T10:00:00Z level=ERROR msg="no stock" id=7', "error no stock"),
-        ('{"level":"error","time":"2024-01-01T10:00:00Z","msg":"no stock"}', "error no stock"),
-        ("2024/01/01 10:00:00 [error] 3#3: no stock", "error 3#3: no stock"),
-        ("npm ERR! no stock", "error no stock"),
-        ("12 error no stock", "error no stock"),
-        ("shop.c:12:5: error: no stock", "error no stock"),
-        ("shop.c:1:10: fatal error: stock.h: No such file", "fatal stock.h: No such file"),
-        ("\x1b[31m2024-01-01 10:00:00 ERROR\x1b[0m no \x1b[1mstock", "error no stock"),
-        ("Traceback (most recent call last):", "error Traceback (most recent call last):"),
-        ("panic: no stock", "panic panic: no stock"),
+        ("shop.log", "2024-01-01 10:00:00 ERROR def run failed\n"),
+        ("a.patch", "--- a\n+++ b\n@@ -1 +1 @@\n def run():\n"),
     ],
 )
-def test_a_serious_line_of_a_log_is_named_however_its_level_is_written(line: str, said: str) -> None:
-    assert outline(mapped(line + "\n", "shop.log"))[1:] == [said]
-
-
-def test_words_of_a_message_are_no_levels() -> None:
-    made = mapped("2024-01-01 10:00:00 INFO no error here, and nothing fatal\n", "shop.log")
-    assert [symbol.signature for symbol in made.symbols] == ["1 info"]
+def test_logs_and_patches_have_no_outline(name: str, text: str) -> None:
+    assert outline(mapped(text, name)) == []
 
 
 def test_records_show_the_keys_of_objects_in_objects_and_in_arrays() -> None:

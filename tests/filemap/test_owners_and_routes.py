@@ -240,17 +240,6 @@ def test_annotations_over_many_lines_are_no_part_of_the_declaration() -> None:
     ]
 
 
-def test_a_traceback_is_called_by_its_last_line() -> None:
-    source = (
-        "2026-01-01 10:00:00 ERROR failed\nTraceback (most recent call last):\n"
-        "  File \"/a.py\", line 3, in f\n    g()\nKeyError: 'boat'\n2026-01-01 10:00:02 INFO more\n"
-    )
-    made = map_text(source.encode(), "a.log")
-    assert [(one.name, one.start_line, one.end_line) for one in made.symbols[2:]] == [
-        ("KeyError: 'boat'", 2, 5)
-    ]
-
-
 def test_names_are_whole_for_programs_and_cut_for_readers() -> None:
     name = "boat_" * 60
     made = map_text(f"def {name}():\n    pass\n".encode(), "a.py")

@@ -145,10 +145,6 @@ _CPLUSPLUS = late(
     re.M,
 )
 _PREPROCESSOR = late(rb"^[ \t]*#[ \t]*(?:include|define|if|ifdef|ifndef|undef)\b", re.M)
-_LOG_LINE = late(
-    rb"^\W{0,2}(?:\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d\d:\d\d:\d\d[.,]\d)",
-    re.M,
-)
 _CONTENT: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("xml", late(rb"\s*<\?xml\b")),
     ("html", late(rb"\s*(?:<!doctype\s+html|<html\b)", re.I)),
@@ -166,8 +162,6 @@ def language_of(path: PurePath, source: bytes) -> str | None:
     name = path.name.lower()
     known = _NAMES.get(name) or _by_suffix(name)
     head = source[:4096]
-    if known is None and name.endswith(".txt"):
-        return _log(head)
     if known is None or (known == "ini" and head.startswith(b"#!")):
         return _by_first_lines(head) or known or _by_content(head)
     return _refined(known, name, head, source[:65536])
@@ -186,10 +180,6 @@ def _by_suffix(name: str) -> str | None:
     if suffix == "log" or (re.fullmatch(r"\d+", suffix) and stem.endswith(".log")):
         return "log"
     return _SUFFIXES.get(suffix)
-
-
-def _log(head: bytes) -> str | None:
-    return "log" if len(_LOG_LINE.findall(head)) > 5 else None
 
 
 def _refined(known: str, name: str, head: bytes, more: bytes) -> str:
@@ -243,7 +233,7 @@ def _by_content(head: bytes) -> str | None:
             if language == "json" and _is_json_lines(head):
                 return "jsonl"
             return language
-    return _log(head)
+    return None
 
 
 def _is_json_lines(head: bytes) -> bool:

@@ -6,7 +6,7 @@ from itertools import accumulate, islice
 
 from tools.filemap.language import FoundRoute, FoundSymbol
 
-_MOST_ROUTES = 2000
+_MAX_ROUTES = 2000
 
 
 def without(drafts: list[FoundSymbol], removed: Collection[int]) -> list[FoundSymbol]:
@@ -108,30 +108,22 @@ def with_methods(drafts: list[FoundSymbol], owners: Collection[str]) -> list[Fou
     return drafts
 
 
-def with_routes(
-    drafts: list[FoundSymbol], rest: bytes, whole: bytes, routes: Iterable[FoundRoute]
-) -> list[FoundSymbol]:
-    """Adds routes, which were found in the whole text, each below the innermost symbol around it.
-
-    `rest` is what was parsed of it: with the same rows, but shorter ones.
-    """
-    found = list(islice(routes, _MOST_ROUTES))
+def with_routes(drafts: list[FoundSymbol], source: bytes, routes: Iterable[FoundRoute]) -> list[FoundSymbol]:
+    """Adds routes, each below the innermost symbol around it."""
+    found = list(islice(routes, _MAX_ROUTES))
     if not found:
         return drafts
-    rows, parsed = _starts(whole), _starts(rest)
-    known = len(drafts)
+    rows = list(accumulate((len(line) + 1 for line in source.split(b"\n")), initial=0))
+    known = drafts[:]
     for route in found:
         first, last = bisect_right(rows, route.start) - 1, bisect_right(rows, route.end - 1) - 1
         name = f"{route.verb} {route.path}".strip()
         signature = f"{name} → {route.handler}" if route.handler else name
-        start = parsed[first] if first < len(parsed) else len(rest)
-        around = _innermost(drafts[:known], first)
-        drafts.append(FoundSymbol(name, "route", start, first, last, around, signature, node_type="route"))
+        around = _innermost(known, first)
+        drafts.append(
+            FoundSymbol(name, "route", rows[first], first, last, around, signature, node_type="route")
+        )
     return drafts
-
-
-def _starts(source: bytes) -> list[int]:
-    return list(accumulate((len(line) + 1 for line in source.split(b"\n")), initial=0))
 
 
 def _innermost(drafts: list[FoundSymbol], row: int) -> int:

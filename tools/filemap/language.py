@@ -7,8 +7,6 @@ from typing import NamedTuple
 import msgspec
 from tree_sitter import Node
 
-from tools.filemap.bodies import Bodies
-from tools.filemap.pieces import CutRules
 from tools.filemap.watch import Deadline
 
 Chain = tuple[str, "Chain | None"]
@@ -102,37 +100,6 @@ class FoundRoute(msgspec.Struct, frozen=True):
     handler: str
 
 
-class Members(msgspec.Struct, frozen=True):
-    """How a language writes blocks whose lines define one thing each."""
-
-    words: tuple[bytes, ...]
-    """One stands in the line that opens such a block; looked for first, because few lines have one."""
-    head: re.Pattern[bytes]
-    """Matches that line; its indentation is the group `indent`."""
-    line: re.Pattern[str]
-    """Matches what may stand in it: lines of no meaning, or a comment (`doc`) and what is defined below it (`said`)."""
-    make: Callable[[re.Match[str], int, int, str], FoundSymbol]
-    """What such a line defines; gets its first byte and row, and its first line of documentation."""
-    owners: frozenset[str]
-    """The nodes that such a block may belong to."""
-    whole: Callable[[re.Match[bytes]], FoundSymbol | None] | None = None
-    """What a head without indentation defines, if that is all to know about it: then the grammar sees nothing of it."""
-
-
-class Block(msgspec.Struct, gc=False):
-    """What was taken out of a source at one place, or everywhere; with places in the text without it."""
-
-    drafts: list[FoundSymbol]
-    """The first is the owner of the others, unless something else is said."""
-    owners: frozenset[str] = frozenset()
-    """Of which node types their owner may be."""
-    row: int = -1
-    """Where that begins; -1: it stands around each of them."""
-
-
-Taken = tuple[bytes, list[Block]]
-
-
 class NodeRule(msgspec.Struct, frozen=True):
     kind: str
     name: str | NameRule = "name"
@@ -172,12 +139,6 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     has_decorators: bool = False
     inner_doc: Callable[[bytes, int], str] | None = None
     """The docstring of a body that begins at this byte."""
-    bodies: Bodies | None = None
-    """How its functions' bodies are written, so that those without symbols need not be parsed."""
-    members: Callable[[bytes, Deadline], Taken] | None = None
-    """Takes out what lines alone tell whole, so that it need not be parsed."""
-    pieces: CutRules | None = None
-    """Where a large source may be cut, so that no large tree is made of it."""
     prepare: Callable[[bytes, Deadline], bytes] | None = None
     """Covers up what the grammar cannot know, such as macros; lengths and lines must stay as they are."""
     simplify: Callable[[bytes, Deadline], bytes] | None = None

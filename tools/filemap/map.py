@@ -26,8 +26,10 @@ from tools.memory import give_back_memory, without_collector
 
 _READ_SECONDS = 30.0
 _FALLBACK_SECONDS = 1.0
-_MAX_PARSED = 16 * 1024 * 1024
-"""Larger sources are not given to a grammar: its tree would take a hundred times as much."""
+_MAX_PARSED_BYTES = 4 * 1024 * 1024
+"""Larger sources are not parsed: the tree takes up to forty times the memory of its source."""
+_WITHOUT_OUTLINE = {"diff": "Diff", "log": "Log"}
+"""Texts of other texts: what looks like a definition in them is none."""
 _TRIM_FROM = 64 * 1024
 _TIME_IS_OVER = "the time limit was reached; this outline is heuristic"
 _FAILED = "its own outline failed; this one is heuristic"
@@ -119,6 +121,8 @@ def _outlined(
     path: Path | None, text: SourceText, name: str | None, watch: Deadline, cancel: Cancel
 ) -> Scanned:
     """By the scanner or grammar of the language; else by ctags; else by what lines look like."""
+    if name in _WITHOUT_OUTLINE:
+        return Scanned([], _WITHOUT_OUTLINE[name], parser="none")
     notes: tuple[str, ...] = ()
     title, found = name or "unknown", None
     try:
@@ -155,7 +159,7 @@ def _by_language(name: str, source: bytes, watch: Deadline) -> Scanned | None:
     if not is_described(name):
         return None
     language = language_named(name)
-    if len(source) > _MAX_PARSED:
+    if len(source) > _MAX_PARSED_BYTES:
         return Scanned([], language.title, notes=(_TOO_LARGE,))
     notes: list[str] = []
     limit = language.max_line_bytes

@@ -15,10 +15,8 @@ from tools.filemap.language import (
     named_or,
     words,
 )
-from tools.filemap.languages.blocks import C_BODIES
 from tools.filemap.languages.macros import without_macros
 from tools.filemap.languages.recovery import namespaces_of_macros, recovered, without_surroundings
-from tools.filemap.pieces import CONDITIONAL
 
 _NAMES = words(
     "identifier field_identifier type_identifier qualified_identifier destructor_name operator_name operator_cast "
@@ -181,8 +179,6 @@ C = Language(
     imports={"preproc_include": "path"},
     modifiers=_C_MODIFIERS,
     is_header_whole=True,
-    bodies=C_BODIES,
-    pieces=CONDITIONAL,
     prepare=without_macros,
     simplify=without_surroundings,
     finish=c_finish,
@@ -209,8 +205,6 @@ def _cpp(name: str, called: str, extra: str = "") -> Language:
         imports={"preproc_include": "path"},
         modifiers=_CPP_MODIFIERS | words(extra),
         is_header_whole=True,
-        bodies=C_BODIES,
-        pieces=CONDITIONAL,
         prepare=without_macros,
         simplify=without_surroundings,
         recover=recovered,

@@ -17,7 +17,6 @@ from tools.filemap.language import (
     method_in,
     words,
 )
-from tools.filemap.languages.blocks import CSHARP_BODIES, SWIFT_BODIES
 from tools.filemap.wording import doc_line
 
 
@@ -89,7 +88,6 @@ CSHARP = Language(
     ),
     exporting=words("public"),
     is_header_whole=True,
-    bodies=CSHARP_BODIES,
     finish=_csharp_finish,
 )
 
@@ -152,7 +150,6 @@ SWIFT = Language(
     ),
     export_rule=_not_private,
     has_decorators=True,
-    bodies=SWIFT_BODIES,
     finish=_swift_finish,
 )
 

@@ -1,7 +1,7 @@
 """JavaScript and TypeScript, with and without JSX."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from tree_sitter import Node
 
@@ -13,18 +13,12 @@ from tools.filemap.language import (
     NodePlace,
     NodeRule,
     Sign,
-    Taken,
     child_of,
     first_child,
     signs,
     words,
 )
-from tools.filemap.languages.blocks import JS_BODIES
-from tools.filemap.languages.fields import TS_MEMBERS
 from tools.filemap.languages.routes import script_routes
-from tools.filemap.members import without_members
-from tools.filemap.pieces import SCRIPT
-from tools.filemap.watch import Deadline
 
 _FUNCTIONS = words("function_expression arrow_function generator_function function")
 _OUTER = words(
@@ -290,7 +284,6 @@ def _script(
     enter: frozenset[str],
     modifiers: frozenset[str],
     parsed_as: str = "",
-    members: Callable[[bytes, Deadline], Taken] | None = None,
 ) -> Language:
     return Language(
         name=name,
@@ -302,9 +295,6 @@ def _script(
         imports={"import_statement": "source"},
         modifiers=modifiers,
         worth=_worth,
-        bodies=JS_BODIES,
-        members=members,
-        pieces=SCRIPT,
         max_line_bytes=PACKED,
         exporting=words("export"),
         has_decorators=True,
@@ -313,16 +303,12 @@ def _script(
     )
 
 
-def _ts_members(source: bytes, watch: Deadline) -> Taken:
-    return without_members(source, TS_MEMBERS, watch)
-
-
 def _javascript(name: str, called: str) -> Language:
     return _script(name, called, _JS_RULES, enter=_JS_ENTER, modifiers=_JS_MODIFIERS, parsed_as="javascript")
 
 
 def _typescript(name: str, called: str) -> Language:
-    return _script(name, called, _TS_RULES, enter=_TS_ENTER, modifiers=_TS_MODIFIERS, members=_ts_members)
+    return _script(name, called, _TS_RULES, enter=_TS_ENTER, modifiers=_TS_MODIFIERS)
 
 
 LANGUAGES = (

@@ -21,7 +21,6 @@ from tools.filemap.language import (
 )
 from tools.filemap.languages import clauses
 from tools.filemap.languages.docs import elixir_docs
-from tools.filemap.pieces import CLAUSES, FORMS
 
 
 def _same_function(before: FoundSymbol, after: FoundSymbol) -> bool:
@@ -274,7 +273,6 @@ def _erlang_exports(source: bytes) -> set[str]:
 
 ERLANG = Language(
     name="erlang",
-    pieces=CLAUSES,
     rules={
         "module_attribute": NodeRule("module", is_leaf=True),
         "record_decl": NodeRule("record", is_leaf=True),
@@ -361,7 +359,6 @@ def _clojure_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbo
 
 CLOJURE = Language(
     name="clojure",
-    pieces=FORMS,
     rules={"list_lit": NodeRule("variable", _lisp)},
     enter=words("source read_cond_lit splicing_read_cond_lit"),
     finish=_clojure_finish,

@@ -19,7 +19,6 @@ from tools.filemap.language import (
     named_or,
     words,
 )
-from tools.filemap.languages.blocks import JAVA_BODIES, KOTLIN_BODIES, SCALA_BODIES
 from tools.filemap.languages.routes import spring_routes
 
 
@@ -52,7 +51,6 @@ JAVA = Language(
     ),
     exporting=words("public"),
     has_decorators=True,
-    bodies=JAVA_BODIES,
     routes=spring_routes,
     is_header_whole=True,
 )
@@ -103,7 +101,6 @@ KOTLIN = Language(
     ),
     export_rule=_not_hidden,
     has_decorators=True,
-    bodies=KOTLIN_BODIES,
     routes=spring_routes,
 )
 
@@ -173,7 +170,6 @@ SCALA = Language(
     ),
     export_rule=_not_hidden,
     has_decorators=True,
-    bodies=SCALA_BODIES,
     finish=_scala_finish,
 )
 

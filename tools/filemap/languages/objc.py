@@ -5,7 +5,6 @@ import re
 from tree_sitter import Node
 
 from tools.filemap.language import Language, NodePlace, NodeRule, child_of, first_of, head_line, words
-from tools.filemap.languages.blocks import C_BODIES
 from tools.filemap.languages.cfamily import C
 from tools.filemap.languages.macros import without_macros
 from tools.filemap.watch import Deadline
@@ -105,7 +104,6 @@ def _objc(name: str, called: str, *, is_mixed: bool) -> Language:
         imports=C.imports,
         modifiers=C.modifiers,
         is_header_whole=True,
-        bodies=C_BODIES,
         prepare=_only_classes if is_mixed else _without_own_macros,
         finish=C.finish,
     )

@@ -6,9 +6,7 @@ from tree_sitter import Node
 
 from tools.filemap.drafts import with_methods, without
 from tools.filemap.language import Chain, FoundSymbol, Language, NodePlace, NodeRule, Sign, signs, words
-from tools.filemap.languages.defs import without_functions
 from tools.filemap.languages.routes import python_routes
-from tools.filemap.pieces import INDENTED
 
 _DEFINES = signs(b"def ", b"def\t", b"class ", b"class\t")
 _QUOTE = re.compile(rb"[rRuUbBfF]{0,2}(?P<quote>\"{3}|'{3}|\"|')")
@@ -84,8 +82,6 @@ PYTHON = Language(
     has_decorators=True,
     inner_doc=_docstring,
     worth=_worth,
-    members=lambda source, watch: without_functions(source, _docstring, watch),
-    pieces=INDENTED,
     finish=_finish,
     routes=python_routes,
 )

@@ -17,7 +17,6 @@ from tools.filemap.language import (
     name_of_function,
     words,
 )
-from tools.filemap.languages.blocks import PERL_BODIES, PHP_BODIES
 from tools.filemap.languages.docs import comments_above
 from tools.filemap.languages.missed import missed_functions
 
@@ -141,7 +140,6 @@ PHP = Language(
     wrappers=words("const_declaration property_declaration"),
     modifiers=words("public private protected static abstract final readonly var"),
     export_rule=lambda _draft, before: not {b"private", b"protected"} & set(before.split()),
-    bodies=PHP_BODIES,
 )
 
 
@@ -264,7 +262,6 @@ PERL = Language(
         "pod": NodeRule("documentation", _perl_pod, is_leaf=True),
     },
     enter=words("source_file block block_statement conditional_statement"),
-    bodies=PERL_BODIES,
     finish=_perl_finish,
 )
 

@@ -6,11 +6,7 @@ from tree_sitter import Node
 
 from tools.filemap.drafts import owned, with_methods
 from tools.filemap.language import FoundSymbol, Language, Named, NodePlace, NodeRule, first_of, signs, words
-from tools.filemap.languages.blocks import GO_BODIES, RUST_BODIES
-from tools.filemap.languages.fields import GO_MEMBERS
 from tools.filemap.languages.routes import go_routes
-from tools.filemap.members import without_members
-from tools.filemap.pieces import BRACES
 
 _HAS_MEMBERS = signs(b"struct", b"interface")
 _RECEIVER = re.compile(rb"func\s*(?P<said>\(\s*(?:\w+\s+)?\*?\s*(?P<type>\w+)[^)]*)")
@@ -86,9 +82,6 @@ GO = Language(
     wrappers=words("type_declaration const_declaration var_declaration"),
     is_wrapper_start=False,
     worth=lambda here: _HAS_MEMBERS if here[0] == "field_declaration" else None,
-    bodies=GO_BODIES,
-    members=lambda source, watch: without_members(source, GO_MEMBERS, watch),
-    pieces=BRACES,
     finish=_go_finish,
     routes=go_routes,
 )
@@ -141,8 +134,6 @@ RUST = Language(
     imports={"use_declaration": "argument", "extern_crate_declaration": first_of("identifier")},
     modifiers=words("pub async unsafe const extern default"),
     exporting=words("pub"),
-    bodies=RUST_BODIES,
-    pieces=BRACES,
     finish=lambda drafts, _source: with_methods(drafts, ("impl", "trait")),
 )
 

@@ -2,10 +2,8 @@
 
 from tools.filemap.scanners import (
     json,
-    logs,
     markdown,
     notebooks,
-    patches,
     records,
     sections,
     sql,
@@ -19,13 +17,11 @@ from tools.filemap.scanners.result import Scanner
 SCANNERS: dict[str, Scanner] = {
     "asm": Scanner("Assembly", sections.scan_asm),
     "csv": Scanner("CSV", tables.scan_csv),
-    "diff": Scanner("Diff", patches.scan_diff),
     "ini": Scanner("INI", sections.scan_ini),
     "json": Scanner("JSON", json.scan),
     "jsonl": Scanner("JSON Lines", records.scan_jsonl),
     "jupyter": Scanner("Jupyter notebook", notebooks.scan),
     "latex": Scanner("LaTeX", sections.scan_latex),
-    "log": Scanner("Log", logs.scan_log),
     "markdown": Scanner("Markdown", markdown.scan),
     "rst": Scanner("reStructuredText", sections.scan_rst),
     "scss": Scanner("SCSS", styles.scan_scss),

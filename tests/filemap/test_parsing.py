@@ -1,0 +1,23 @@
+"""What a parse leaves in memory."""
+
+import sys
+
+import pytest
+
+from tools.filemap.languages.registry import language_named
+from tools.filemap.parsing import grammar_of, parse
+from tools.filemap.watch import Deadline
+
+SOURCES = {
+    "python": "def run(a):\n    return a\n\n\n" * 2000,
+    "go": "func Run() int {\n\treturn 1\n}\n\n" * 2000,
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_parsed_source_is_let_go(name: str) -> None:
+    source = bytes(bytearray(SOURCES[name].encode()))
+    grammar = grammar_of(language_named(name).grammar)
+    before = sys.getrefcount(source)
+    parse(grammar, source, Deadline(60))
+    assert sys.getrefcount(source) == before

@@ -16,7 +16,6 @@ from app.engine.boxes import box_works
 from app.engine.standing import mode_of
 from app.engine.whereabouts import Whereabouts
 from app.permits.decide import CallDecision, Policy, decide
-from app.permits.letters import MEANING
 from app.permits.tools import CallRequest, judge_call
 from app.resources.paths import Paths
 from tools.text import visible
@@ -29,8 +28,7 @@ they are read from standard input, one a line, as text or as {"command": "…"}.
 
   --json  one JSON object a line: command, letter, parts, decided_by
 
-R reads · E changes files inside · X runs other code · N network · U only the run will tell · F never without a
-typed word
+safe: only reads · contained: runs in the sandbox, or is asked about · forbidden: never runs without a typed word
 """
 
 
@@ -125,10 +123,10 @@ def _judge(paths: Paths) -> Callable[[str], CallDecision]:
 
 
 def _as_json(command: str, decision: CallDecision) -> str:
-    parts = [{"text": part.text, "letter": part.letter, "why": part.why} for part in decision.verdict.parts]
+    parts = [{"text": part.text, "letter": part.risk, "why": part.why} for part in decision.verdict.parts]
     told = {
         "command": command,
-        "letter": decision.verdict.letter,
+        "letter": decision.verdict.risk,
         "parts": parts,
         "decided_by": decision.decided_by,
     }
@@ -138,9 +136,9 @@ def _as_json(command: str, decision: CallDecision) -> str:
 def _as_text(command: str, decision: CallDecision) -> str:
     verb = {"run": "runs", "ask": "asks", "refuse": "is refused"}[decision.outcome]
     lines = [
-        f"{decision.verdict.letter}  {visible(command)}",
-        f"   {MEANING[decision.verdict.letter]}; {verb}, by {decision.decided_by}",
+        f"{decision.verdict.risk}  {visible(command)}",
+        f"   {decision.verdict.decisive.does}; {verb}, by {decision.decided_by}",
     ]
     for part in decision.verdict.parts:
-        lines.append(f"   {part.letter}  {visible(part.text)}: {visible(part.why)}")
+        lines.append(f"   {part.risk}  {visible(part.text)}: {visible(part.why)}")
     return "\n".join(lines)

@@ -115,7 +115,8 @@ class Boxes:
         if self._mode() == "full" or not self._is_looked_at:
             return ""
         if not self.are_in_force:
-            return "no sandbox"
+            why = "sandbox off" if self._setting == "off" else "no sandbox"
+            return f"{why}: commands ask" if self._mode() == "auto-edit" else why
         return "" if self.abilities.step.startswith("namespaces") else "Landlock only"
 
     def look(self) -> None:
@@ -146,7 +147,12 @@ class Boxes:
     def decided(self, call_id: str, decision: CallDecision, mode: Mode) -> None:
         """The gate has let this call run, in that mode. From any thread."""
         for part in decision.verdict.parts:
-            if part.letter == "F" and part.words and len(part.words) == 2 and part.words[0] in _ON_FILES:
+            if (
+                part.risk == "forbidden"
+                and part.words
+                and len(part.words) == 2
+                and part.words[0] in _ON_FILES
+            ):
                 self._granted.add(os.path.realpath(part.words[1]))
         self.remember(call_id, self._leave(decision, mode))
 
@@ -156,14 +162,14 @@ class Boxes:
         self._leaves[call_id] = leave
 
     def _leave(self, decision: CallDecision, mode: Mode) -> Leave:
-        letter = decision.verdict.letter
+        risk = decision.verdict.risk
         if any(answer.decided_by == LEAVING for answer in decision.answers):
             return Leave(kind="outside")
-        if letter == "F" or (mode == "full" and self._setting != "required"):
+        if risk == "forbidden" or (mode == "full" and self._setting != "required"):
             return Leave(kind="outside")
         known = [part.words for part in decision.verdict.parts]
         return Leave(
-            kind="read" if letter == "R" else "work",
+            kind="read" if risk == "safe" else "work",
             uses_network=not _is_all_local(decision),
             programs=frozenset(words[0].rpartition("/")[2] for words in known if words)
             if all(known)
@@ -263,5 +269,5 @@ class Boxes:
 
 def _is_all_local(decision: CallDecision) -> bool:
     """What it reaches, if it reaches anything, is what the session itself started."""
-    hosts = [one for part in decision.verdict.parts if part.letter == "N" for one in part.hosts or ("",)]
+    hosts = [one for part in decision.verdict.parts if part.network for one in part.hosts or ("",)]
     return LOCAL_HOSTS.issuperset(host.rpartition(":")[0].strip("[]") for host in hosts)

@@ -154,7 +154,7 @@ class Files:
             return False
         place = self._whereabouts.place(self._workspace.cwd, self._workspace.shell().passed_names)
         place = msgspec.structs.replace(place, folder=os.path.realpath(command.cwd))
-        return judge_command(command.argv[-1], place).letter == "R"
+        return judge_command(command.argv[-1], place).risk == "safe"
 
     async def _command_ended(self, opened: "OpenedUndo", call_id: str, tool: str) -> CommandFiles | None:
         happened = await opened.watch.end(call_id)

@@ -8,9 +8,9 @@ import msgspec
 
 from app.engine.answering import ApprovalReply
 from app.permits.decide import CallDecision, Policy, decide
-from app.permits.letters import CallPart, verdict_of
 from app.permits.place import CommandPlace
 from app.permits.rules import is_host_named
+from app.permits.verdicts import CallPart, verdict_of
 from app.values.content import ToolCall
 
 HOST_SECONDS = 60.0
@@ -45,7 +45,11 @@ class Hosts(msgspec.Struct, eq=False, kw_only=True):
         """Waits for a person where nothing else says it."""
         name = f"{host}:{port}"
         part = CallPart(
-            text=name, letter="N", why="a command in the sandbox wants to reach it", words=None, hosts=(name,)
+            text=name,
+            risk="contained",
+            why="a command in the sandbox wants to reach it",
+            hosts=(name,),
+            network=True,
         )
         place = self.place()
         decision = decide(verdict_of([part]), _NETWORK, self.policy(), place)

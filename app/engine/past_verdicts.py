@@ -1,12 +1,12 @@
 """Verdicts of a session, those too that an earlier run of it wrote down: why something ran, was asked about or not."""
 
 from collections.abc import Collection, Iterable
-from typing import Any, cast, get_args
+from typing import Any
 
 import msgspec
 
 from app.permits.decide import CallDecision, Outcome, PartDecision
-from app.permits.letters import CallPart, Letter, verdict_of
+from app.permits.verdicts import CallPart, risk_of, verdict_of
 from app.values.entries import CustomEntry, Entry
 
 ENTRY = "bayou.permit"
@@ -45,11 +45,12 @@ def _past_of(data: Any) -> Past | None:
         told = msgspec.convert(data, _Told)
     except msgspec.ValidationError:
         return None
-    if not all(part.letter in get_args(Letter) for part in told.parts):
-        return None
-    parts = tuple(
-        CallPart(text=part.text, letter=cast("Letter", part.letter), why=part.why) for part in told.parts
-    )
+    parts: list[CallPart] = []
+    for part in told.parts:
+        risk = risk_of(part.letter)
+        if risk is None:
+            return None
+        parts.append(CallPart(text=part.text, risk=risk, why=part.why))
     outcome: Outcome = "run" if told.decision == "run" else "refuse"
     verdict = verdict_of(parts)
     answers = tuple(PartDecision(part=part, outcome=outcome, decided_by=told.by) for part in verdict.parts)

@@ -28,9 +28,9 @@ from app.engine.whereabouts import Whereabouts
 from app.permits.decide import MODES, CallDecision, Mode, Policy, decide, floor_word, would_answer
 from app.permits.kept_back import kept_back
 from app.permits.leaving import is_leaving, staying
-from app.permits.letters import MEANING, CallPart
 from app.permits.place import CommandPlace
 from app.permits.rules import Deed, PermitRule, PermitRules, RuleProblem, offered, parse
+from app.permits.verdicts import CallPart
 from app.values.approvals import Approval, JudgedPart, OfferedRule
 from app.values.content import ToolCall
 from app.values.events import EntryAppended
@@ -264,7 +264,7 @@ class Permits:
     ) -> ApprovalReply | None:
         approval = self._approval(call, arguments, decision, place)
         part = decision.decisive.part
-        title = f"{call.name}: {_short(part.text)} ({MEANING[part.letter]}: {part.why})"
+        title = f"{call.name}: {_short(part.text)} ({part.does}: {part.why})"
         asking = self.answering.ask(title, approval)
         self._questions.append((call.name, part))
         return await asking
@@ -280,10 +280,10 @@ class Permits:
             tool_name=call.name,
             arguments=arguments,
             parts=tuple(
-                JudgedPart(text=part.text[:_MOST_TEXT], letter=part.letter, why=part.why)
+                JudgedPart(text=part.text[:_MOST_TEXT], letter=part.risk, why=part.why)
                 for part in decision.verdict.parts
             ),
-            letter=decision.verdict.letter,
+            letter=decision.verdict.risk,
             why=answer.part.why,
             decided_by=answer.decided_by,
             mode=self.mode,
@@ -355,7 +355,7 @@ class Permits:
     ) -> Verdict:
         self._note(call, decision, "refused", by or decision.decided_by)
         part = decision.decisive.part
-        told = f"{what} ({MEANING[part.letter]}: {_short(part.text)}: {part.why})."
+        told = f"{what} ({part.does}: {_short(part.text)}: {part.why})."
         if reason:
             told += f" The user's words: {reason}"
         elif by != "person":
@@ -374,9 +374,9 @@ class Permits:
             {
                 "callId": call.id,
                 "tool": call.name,
-                "letter": decision.verdict.letter,
+                "letter": decision.verdict.risk,
                 "parts": [
-                    {"text": part.text[:_MOST_TEXT], "letter": part.letter, "why": part.why}
+                    {"text": part.text[:_MOST_TEXT], "letter": part.risk, "why": part.why}
                     for part in decision.verdict.parts
                 ],
                 "decision": outcome,

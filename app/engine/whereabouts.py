@@ -8,12 +8,10 @@ import posixpath
 import stat
 import time
 from collections.abc import Callable, Collection
-from functools import partial
 from pathlib import Path
 
 import msgspec
 
-from app.engine.own_programs import OwnPrograms
 from app.permits.place import CommandPlace
 from app.permits.secrets import PLANTED_NAMES, START_UP, plants, secrecy
 from app.permits.words import UNKNOWN
@@ -42,7 +40,6 @@ class Whereabouts:
         self._real_home = os.path.realpath(home)
         self._own = tuple(dict.fromkeys((str(agent_dir), os.path.realpath(agent_dir))))
         self._believed: dict[str, tuple[float, SecretsBelow]] = {}
-        self._programs = OwnPrograms()
 
     def place(
         self,
@@ -71,7 +68,6 @@ class Whereabouts:
             exists=os.path.lexists,
             other_names=self._other_names(workspace),
             holds_secrets=self._holds_secrets,
-            has_program=partial(self._programs.have, workspace),
         )
 
     def _holds_secrets(self, folder: str) -> bool:

@@ -5,19 +5,19 @@ from typing import Literal
 
 import msgspec
 
-from app.permits.letters import CallPart, Judgement, Letter
 from app.permits.place import CommandPlace
 from app.permits.rules import PermitRule, matches, parse
+from app.permits.verdicts import CallPart, Judgement, Risk
 
 Mode = Literal["read-only", "ask", "auto-edit", "full"]
 Outcome = Literal["run", "ask", "refuse"]
 
 MODES: tuple[Mode, ...] = ("read-only", "ask", "auto-edit", "full")
-_TABLE: dict[Mode, dict[Letter, Outcome]] = {
-    "read-only": {"R": "run", "E": "refuse", "X": "refuse", "N": "refuse", "U": "refuse", "F": "refuse"},
-    "ask": {"R": "run", "E": "ask", "X": "ask", "N": "ask", "U": "ask", "F": "ask"},
-    "auto-edit": {"R": "run", "E": "run", "X": "run", "N": "ask", "U": "run", "F": "ask"},
-    "full": {"R": "run", "E": "run", "X": "run", "N": "run", "U": "run", "F": "ask"},
+_TABLE: dict[Mode, dict[Risk, Outcome]] = {
+    "read-only": {"safe": "run", "contained": "refuse", "forbidden": "refuse"},
+    "ask": {"safe": "run", "contained": "ask", "forbidden": "ask"},
+    "auto-edit": {"safe": "run", "contained": "run", "forbidden": "ask"},
+    "full": {"safe": "run", "contained": "run", "forbidden": "ask"},
 }
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 _SEVERITY: dict[Outcome, int] = {"run": 0, "ask": 1, "refuse": 2}
@@ -58,11 +58,11 @@ class CallDecision(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def decisive(self) -> PartDecision:
-        """The first answer that made the outcome; of several that are asked about, the strictest letter's."""
+        """The first answer that made the outcome; of several that are asked about, one of the strictest class."""
         mine = [answer for answer in self.answers if answer.outcome == self.outcome]
         floor = [answer for answer in mine if answer.is_floor]
-        letter = self.verdict.letter
-        return next(iter(floor), next((one for one in mine if one.part.letter == letter), mine[0]))
+        risk = self.verdict.risk
+        return next(iter(floor), next((one for one in mine if one.part.risk == risk), mine[0]))
 
     @property
     def decided_by(self) -> str:
@@ -84,13 +84,15 @@ def decide(verdict: Judgement, tool: str, policy: Policy, place: CommandPlace) -
 
 def _answer(part: CallPart, tool: str, policy: Policy, place: CommandPlace) -> PartDecision:
     def said(rule: PermitRule, outcome: Outcome) -> PartDecision:
-        return PartDecision(part=part, outcome=outcome, decided_by=rule.told, is_floor=part.letter == "F")
+        return PartDecision(
+            part=part, outcome=outcome, decided_by=rule.told, is_floor=part.risk == "forbidden"
+        )
 
     fitting = [rule for rule in policy.rules if matches(rule, part, tool, place)]
     denied = next((rule for rule in fitting if rule.deed == "deny"), None)
     if denied is not None:
         return said(denied, "refuse")
-    if part.letter == "F" and policy.mode != "read-only":
+    if part.risk == "forbidden" and policy.mode != "read-only":
         if part.text in policy.exceptions:
             return PartDecision(part=part, outcome="run", decided_by="floorExceptions")
         return PartDecision(part=part, outcome="ask", decided_by="the floor", is_floor=True)
@@ -105,15 +107,15 @@ def _answer(part: CallPart, tool: str, policy: Policy, place: CommandPlace) -> P
 
 
 def _by_mode(part: CallPart, policy: Policy) -> tuple[Outcome, str]:
-    outcome = _TABLE[policy.mode][part.letter]
-    if policy.mode == "auto-edit" and part.letter in ("X", "U") and not policy.has_box:
-        return "ask", "mode auto-edit without a sandbox"
-    if policy.mode == "auto-edit" and part.stranger:
-        return "ask", "mode auto-edit"
-    if outcome == "ask" and policy.mode == "auto-edit" and part.letter == "N" and policy.has_own_network:
-        hosts = [host.rpartition(":")[0].strip("[]") for host in part.hosts]
-        if hosts and LOCAL_HOSTS.issuperset(hosts):
-            return "run", "mode auto-edit, in the sandbox's own network"
+    outcome = _TABLE[policy.mode][part.risk]
+    if policy.mode == "auto-edit" and part.risk == "contained" and part.needs_sandbox:
+        if part.network:
+            hosts = [host.rpartition(":")[0].strip("[]") for host in part.hosts]
+            if hosts and LOCAL_HOSTS.issuperset(hosts) and policy.has_own_network:
+                return "run", "mode auto-edit, in the sandbox's own network"
+            return "ask", "mode auto-edit"
+        if not policy.has_box:
+            return "ask", "mode auto-edit without a sandbox"
     return outcome, _PLAN if policy.is_planning and policy.mode == "read-only" else f"mode {policy.mode}"
 
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from app.permits.decide import CallDecision, Mode, PartDecision
-from app.permits.letters import CallPart, verdict_of
+from app.permits.verdicts import CallPart, verdict_of
 
 LEAVING: Final = "the sandbox, which it wants to leave"
 _WRITE: Final = "sandbox.write: "
@@ -14,8 +14,7 @@ def leaving(decision: CallDecision, command: str, reason: str, mode: Mode) -> Ca
     """The decision about the same command with that wish; what is refused, or of the floor, stays so."""
     if decision.outcome == "refuse" or decision.is_floor:
         return decision
-    letter = "X" if decision.verdict.letter in ("R", "E") else decision.verdict.letter
-    part = CallPart(text=command, letter=letter, why=f"outside the sandbox: {reason[:_MOST_REASON]}")
+    part = CallPart(text=command, risk="contained", why=f"outside the sandbox: {reason[:_MOST_REASON]}")
     outcome = "refuse" if mode == "read-only" else "ask"
     answer = PartDecision(part=part, outcome=outcome, decided_by=LEAVING)
     return CallDecision(

@@ -4,7 +4,7 @@ Nothing here looks anywhere by itself: the gate hands the ways over, tests hand 
 """
 
 import posixpath
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -39,5 +39,3 @@ class CommandPlace(msgspec.Struct, frozen=True, kw_only=True):
     """Protected files that are the same file under another name."""
     holds_secrets: Callable[[str], bool] = lambda path: True
     """Whether there may be secret files below a folder."""
-    has_program: Callable[[str, Sequence[str]], bool] = lambda name, folders: False
-    """Whether the project has or declares a program of that name, for one who stands in one of these folders."""

@@ -15,8 +15,8 @@ from typing import Literal
 
 import msgspec
 
-from app.permits.letters import CallPart
 from app.permits.place import CommandPlace
+from app.permits.verdicts import CallPart
 from tools.patterns import late
 
 Deed = Literal["allow", "ask", "deny"]
@@ -148,9 +148,7 @@ def matches(rule: PermitRule, part: CallPart, tool: str, place: CommandPlace) ->
 def _matches_command(rule: PermitRule, part: CallPart) -> bool:
     if part.words is None:
         # What is not known to be another command is not let off a rule that forbids or asks.
-        if rule.deed != "allow":
-            return _fit(rule.pattern.split(), part.text.split())
-        return part.can_be_allowed and bool(part.stranger) and rule.pattern.split() == [part.stranger, "**"]
+        return rule.deed != "allow" and _fit(rule.pattern.split(), part.text.split())
     return _fit(rule.pattern.split(), list(part.words))
 
 
@@ -225,22 +223,21 @@ def offered(part: CallPart, tool: str, place: CommandPlace) -> tuple[str, ...]:
         return (f"tool: {tool}", f"tool: mcp__{server}__*") if name else (f"tool: {tool}",)
     if tool != "bash":
         return (f"tool: {tool}",)
-    by_name = (f"bash: {part.stranger} **",) if part.stranger and "[" not in part.stranger else ()
     if (
         part.words is None
         or not part.words
         or any(re.search(r"[\s*?\[]", word) or not word for word in part.words)
     ):
-        return by_name
+        return ()
     words = part.words
     exact = "bash: " + " ".join(words)
     found = [exact]
-    if part.hosts and part.letter == "N":
+    if part.hosts and part.network:
         found.append(f"net: {part.hosts[0]}")
     for size in (2, 1):
         if len(words) > size and not words[size - 1].startswith("-"):
             found.append("bash: " + " ".join([*words[:size], "**"]))
-    return tuple(dict.fromkeys([*found, *by_name]))[:3]
+    return tuple(dict.fromkeys(found))[:3]
 
 
 def _offered_hosts(part: CallPart) -> tuple[str, ...]:

@@ -11,12 +11,13 @@ from tree_sitter import Node, Parser
 
 from app.permits.calls import Feed
 from app.permits.expansions import Expansions
-from app.permits.letters import CallPart, Finding, Judgement, verdict_of, worst
+from app.permits.letters import Finding, risk_of_letter, worst
 from app.permits.paths import PathGround
 from app.permits.place import CommandPlace
 from app.permits.scope import ShellScope
 from app.permits.simple import Simple, judge_words
 from app.permits.statements import Statements
+from app.permits.verdicts import CallPart, Judgement, verdict_of
 from app.permits.words import Word
 
 MOST_BYTES = 200_000
@@ -130,9 +131,6 @@ class ShellReading:
     ) -> None:
         """A part, with the strictest that was found of it."""
         found = worst(findings)
-        network = next((one for one in findings if one.letter == "N"), None)
-        if network is not None and found.letter == "U":
-            self.add(text, [network], words, hosts)  # what is not known of it does not take the question away
         plain = None
         if words is not None and all(word.is_literal and not word.may_split for word in words):
             plain = tuple(word.text for word in words)
@@ -140,11 +138,11 @@ class ShellReading:
             (text, found.letter, found.why),
             CallPart(
                 text=text,
-                letter=found.letter,
+                risk=risk_of_letter(found.letter),
                 why=found.why,
                 words=plain,
                 hosts=tuple(hosts),
-                stranger=found.stranger,
+                network=any(one.letter == "N" for one in findings),
             ),
         )
 

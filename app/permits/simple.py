@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from app.permits.calls import Call, Feed, Usual, judge_usual, runs_file
-from app.permits.letters import NAMELESS, Finding, Letter, strictest
+from app.permits.letters import Finding, strictest
 from app.permits.programs.afar import reads_afar
 from app.permits.programs.all import BUILTINS, LESS_KNOWN, MAY_FETCH, PROGRAMS
 from app.permits.programs.by_file import beyond_running
@@ -117,11 +117,11 @@ def _program(reading: "ShellReading", simple: Simple, findings: list[Finding]) -
     name, *rest = simple.words
     if not name.is_literal or name.may_split or simple.is_odd or not name.text:
         why = "which program runs, only the run will tell"
-        reading.add(simple.text, [Finding("U", why, stranger=NAMELESS), *findings], None)
+        reading.add(simple.text, [Finding("U", why), *findings], None)
         return Feed()
     if _NAME.fullmatch(name.text) is None:
         why = "its program has no name as programs have"
-        reading.add(simple.text, [Finding("U", why, stranger=NAMELESS), *findings], None)
+        reading.add(simple.text, [Finding("U", why), *findings], None)
         return Feed()
     call = _call(reading, simple, rest)
     short = _short_name(name.text)
@@ -139,50 +139,19 @@ def _program(reading: "ShellReading", simple: Simple, findings: list[Finding]) -
             findings += row(call)
         if strictest(one.letter for one in findings) == "R":
             findings += reads_afar(call)
-        if short in LESS_KNOWN and _grade(findings) in "XN":
+        if short in LESS_KNOWN and strictest(one.letter for one in findings) in "XN":
             findings += [*_floor_of_tail(call), *words_say(short, call.words)]
-        elif row is not None and _grade(findings) in "XN":
+        elif row is not None and strictest(one.letter for one in findings) in "XN":
             findings += _behind_dashes(call)
             findings += fetches(short, call.words) if short in MAY_FETCH else []
         if simple.scope.runs_elsewhere and short not in BUILTINS["all"]:
             findings.append(Finding("X", simple.scope.runs_elsewhere))
-    if findings and _grade(findings) in "XN":
+    if findings and strictest(one.letter for one in findings) in "XN":
         findings += _written_by_its_words(call)
-    if _is_stranger(call, simple, short):
-        why = f"runs {name.text}, which nobody here knows and the project does not have"
-        findings.append(Finding("U", why, stranger=short or name.text))
     words = simple.words if short is None else [literal(short), *rest]
-    is_told, findings = _told_apart(reading, simple.text, findings, words)
-    if findings or not (is_told or call.has_inner):
+    if findings or not call.has_inner:
         reading.add(simple.text, findings or [Finding("R", "only reads")], words, call.hosts)
     return _said(call, findings)
-
-
-def _grade(findings: Sequence[Finding]) -> Letter:
-    """How strict it is, were all that nobody knows other code."""
-    return strictest("X" if one.stranger else one.letter for one in findings)
-
-
-def _told_apart(
-    reading: "ShellReading", text: str, findings: Sequence[Finding], words: Sequence[Word]
-) -> tuple[bool, list[Finding]]:
-    """What nobody knows is a part of its own, so that a rule can speak of it; what is worse is told alone."""
-    strange = next((one for one in findings if one.stranger), None)
-    rest = [one for one in findings if not one.stranger]
-    if strange is None or _grade(findings) in "NF":
-        return False, rest
-    reading.add(text, [strange], words)
-    return True, [one for one in rest if one.letter == "U"]
-
-
-def _is_stranger(call: Call, simple: Simple, short: str | None) -> bool:
-    """Neither is its name known here nor is it the project's own."""
-    name = simple.words[0]
-    if simple.is_of_project or (short or name.text.rsplit("/", 1)[-1]) in PROGRAMS:
-        return False
-    if short is None:
-        return call.ground.is_outside(name, surely=True)
-    return not call.place.has_program(short, call.scope.folders)
 
 
 def _said(call: Call, findings: Sequence[Finding]) -> Feed:

@@ -7,13 +7,14 @@ from typing import Any
 
 import msgspec
 
-from app.permits.letters import CallPart, Finding, Judgement, verdict_of, worst
+from app.permits.letters import Finding, risk_of_letter, worst
 from app.permits.paths import PathGround
 from app.permits.place import CommandPlace
 from app.permits.programs.finders import as_glob
 from app.permits.scope import ShellScope
 from app.permits.shell import judge_command
 from app.permits.variables import judge_variable
+from app.permits.verdicts import CallPart, Judgement, verdict_of
 from app.permits.words import Word, literal
 from tools.edits.named import EDITING, MOVES
 from tools.patterns import late
@@ -68,7 +69,7 @@ def judge_call(request: CallRequest, place: CommandPlace) -> Judgement:
 def _command(request: CallRequest, place: CommandPlace) -> Judgement:
     command = request.arguments.get("command")
     if not isinstance(command, str):
-        return verdict_of([CallPart(text="bash", letter="U", why="there is no command to be judged")])
+        return verdict_of([CallPart(text="bash", risk="contained", why="there is no command to be judged")])
     verdict = judge_command(command, place)
     given = request.arguments.get("env")
     if not isinstance(given, dict) or not given:
@@ -81,7 +82,10 @@ def _command(request: CallRequest, place: CommandPlace) -> Judgement:
     decisive = worst(found)
     text = " ".join(f"{name}=…" for name in given)
     return verdict_of(
-        [*verdict.parts, CallPart(text=text, letter=decisive.letter, why=decisive.why, words=())]
+        [
+            *verdict.parts,
+            CallPart(text=text, risk=risk_of_letter(decisive.letter), why=decisive.why, words=()),
+        ]
     )
 
 
@@ -89,12 +93,14 @@ def _program(request: CallRequest, place: CommandPlace) -> Judgement:
     """A cell can do what a command can, and what it does nobody can tell from its words; but what it names is seen."""
     code = request.arguments.get("code")
     if not isinstance(code, str):
-        return verdict_of([CallPart(text="eval", letter="U", why="there is no code to be judged")])
+        return verdict_of([CallPart(text="eval", risk="contained", why="there is no code to be judged")])
     ground = PathGround(place, ShellScope(folders=(place.folder,)))
     named = [found["path"] for found in itertools.islice(_QUOTED.finditer(code), _MOST_NAMED)]
     secret = next((one for path in named if (one := ground.read(literal(path))).letter == "F"), None)
     found = secret or Finding("X", "runs Python, which can do what a command can")
-    return verdict_of([CallPart(text=code.strip(), letter=found.letter, why=found.why, words=())])
+    return verdict_of(
+        [CallPart(text=code.strip(), risk=risk_of_letter(found.letter), why=found.why, words=())]
+    )
 
 
 def _on_path(request: CallRequest, how: str, place: CommandPlace) -> CallPart:
@@ -110,9 +116,10 @@ def _on_path(request: CallRequest, how: str, place: CommandPlace) -> CallPart:
         found = Finding("R", "lists names")
     return CallPart(
         text=f"{request.tool} {ground.shown(path.text)}",
-        letter=found.letter,
+        risk=risk_of_letter(found.letter),
         why=found.why,
         words=(request.tool, path.text),
+        needs_sandbox=False,
     )
 
 
@@ -137,10 +144,14 @@ def _searched(request: CallRequest, ground: PathGround, path: str) -> Finding:
 
 def _other(request: CallRequest) -> Judgement:
     if request.is_read_only:
-        return verdict_of([CallPart(text=request.tool, letter="R", why="says that it only reads", words=())])
+        return verdict_of([CallPart(text=request.tool, risk="safe", why="says that it only reads", words=())])
     if request.tool.startswith("mcp__"):
         said = json.dumps(request.arguments, ensure_ascii=False, default=repr)
         claim = f"; {request.claim}" if request.claim else ""
         why = f"a tool of an MCP server, which acts where no sandbox of bayou's reaches{claim}"
-        return verdict_of([CallPart(text=f"{request.tool} {said}", letter="N", why=why, words=())])
-    return verdict_of([CallPart(text=request.tool, letter="X", why="a tool that may do anything", words=())])
+        return verdict_of(
+            [CallPart(text=f"{request.tool} {said}", risk="contained", why=why, words=(), network=True)]
+        )
+    return verdict_of(
+        [CallPart(text=request.tool, risk="contained", why="a tool that may do anything", words=())]
+    )

@@ -6,8 +6,8 @@ from app.values.wire import Wire
 
 
 class JudgedPart(Wire, frozen=True, kw_only=True, gc=True):
-    """One part of a call and what it does: reads (R), changes inside (E), runs code (X), network (N), unknown (U), or
-    never without a typed word (F)."""
+    """One part of a call. Its class, which stands in `letter`: `safe` only reads, `contained` runs in the sandbox or is
+    asked about, `forbidden` never runs without a typed word."""
 
     text: str
     letter: str

@@ -236,7 +236,7 @@ async def test_what_is_not_known_of_a_command_takes_its_network_not_away(boxed: 
     key = f"{Path.home()}/.ssh/id_ed25519"
     for command, sees in (("git push origin main; frobnicate", True), ("git status; frobnicate", False)):
         verdict = judge_command(command, PLACE)
-        assert verdict.letter == "U"
+        assert verdict.risk == "contained"
         hands.boxes.decided("n", decide(verdict, "bash", Policy(mode="ask"), PLACE), "ask")
         box = await hands.boxes.of_call("n")
         assert box is not None and box.may_read(key) == sees

@@ -94,8 +94,8 @@ async def test_the_gate_is_asked_for_each_call_and_nothing_runs_in_read_only(tmp
 async def test_a_cell_that_names_a_secret_file_is_asked_about(tmp_path: Path) -> None:
     scene = await scene_in(tmp_path)
     judged = parts_of(scene.session).permits.judge("eval", {"code": "open('/home/x/.ssh/id_rsa').read()"})
-    assert judged.verdict.letter == "F"
-    assert parts_of(scene.session).permits.judge("eval", {"code": "1 + 1"}).verdict.letter == "X"
+    assert judged.verdict.risk == "forbidden"
+    assert parts_of(scene.session).permits.judge("eval", {"code": "1 + 1"}).verdict.risk == "contained"
     await scene.session.close()
 
 

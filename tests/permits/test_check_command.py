@@ -34,18 +34,18 @@ def test_it_judges_its_arguments(project: Path, capsys: pytest.CaptureFixture[st
     first, second = lines(capsys)
     assert first == {
         "command": "touch made && npm ci",
-        "letter": "N",
+        "letter": "contained",
         "parts": [
-            {"text": "touch made", "letter": "E", "why": "writes made"},
+            {"text": "touch made", "letter": "contained", "why": "writes made"},
             {
                 "text": "npm ci",
-                "letter": "N",
+                "letter": "contained",
                 "why": "npm ci uses the network and may run scripts of packages",
             },
         ],
         "decided_by": "mode ask",
     }
-    assert (second["letter"], second["decided_by"]) == ("F", "the floor")
+    assert (second["letter"], second["decided_by"]) == ("forbidden", "the floor")
     assert not (project / "made").exists()
 
 
@@ -58,7 +58,7 @@ def test_it_judges_lines_of_its_input(
     )
     assert run(["check", "--json"]) == 1
     told = lines(capsys)
-    assert [one["letter"] for one in told] == ["R", "E", "R", "U", "U"]
+    assert [one["letter"] for one in told] == ["safe", "contained", "safe", "contained", "contained"]
 
 
 def test_rules_of_the_settings_decide_and_are_named(
@@ -82,7 +82,7 @@ def test_a_program_that_the_project_declares_is_its_own(
 ) -> None:
     (project / "package.json").write_text('{"devDependencies": {"frobnicate": "1", "rm": "1"}}')
     run(["check", "--json", "frobnicate", "blobnicate", "rm -rf ~"])
-    assert [one["letter"] for one in lines(capsys)] == ["X", "U", "F"]
+    assert [one["letter"] for one in lines(capsys)] == ["contained", "contained", "forbidden"]
 
 
 def test_a_project_allows_nothing_before_its_text_was_accepted(

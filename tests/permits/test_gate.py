@@ -63,34 +63,11 @@ async def answered(play: Play, *replies: Any) -> list[QuestionAsked]:
 async def test_in_ask_a_read_runs_and_a_change_waits_for_a_yes(tmp_path: Path) -> None:
     play = stage(tmp_path, call("bash", command="ls"), call("bash", command="touch there"), say("ok"))
     asked = await answered(play, ApprovalReply(allows=True))
-    assert [event.approval.letter for event in asked if event.approval] == ["E"]
+    assert [event.approval.letter for event in asked if event.approval] == ["contained"]
     assert (play.session.cwd / "there").exists()
     assert [(one["letter"], one["decision"], one["by"]) for one in decisions(play)] == [
-        ("E", "run", "person")
+        ("contained", "run", "person")
     ]
-
-
-async def test_a_program_that_nobody_knows_is_asked_about_once(tmp_path: Path) -> None:
-    go = call("bash", command="frobnicate --all")
-    play = stage(tmp_path, go, go, call("bash", command='frobnicate "$x"'), say("ok"), mode="auto-edit")
-    asked = await answered(play, ApprovalReply(allows=True, rule="bash: frobnicate **"))
-    (approval,) = [event.approval for event in asked if event.approval]
-    assert (approval.letter, approval.floor_word) == ("U", None)
-    assert [rule.text for rule in approval.rules][-1] == "bash: frobnicate **"
-    assert decisions(play)[0]["by"] == "person"
-    assert len(results(play)) == 3 and all("not found" in text for text in results(play))
-
-
-async def test_what_the_agent_declares_by_itself_is_asked_about(tmp_path: Path) -> None:
-    play = stage(
-        tmp_path,
-        call("write", path="package.json", content='{"devDependencies": {"frobnicate": "1"}}'),
-        call("bash", command="frobnicate"),
-        say("ok"),
-        mode="auto-edit",
-    )
-    asked = await answered(play, ApprovalReply(allows=False))
-    assert [event.approval.letter for event in asked if event.approval] == ["U"]
 
 
 async def test_a_no_tells_the_model_why(tmp_path: Path) -> None:
@@ -109,7 +86,11 @@ async def test_what_a_person_changes_is_judged_anew(tmp_path: Path) -> None:
         ApprovalReply(allows=True, arguments={"command": "touch two"}),
         ApprovalReply(allows=True),
     )
-    assert [event.approval.letter for event in asked if event.approval] == ["E", "F", "E"]
+    assert [event.approval.letter for event in asked if event.approval] == [
+        "contained",
+        "forbidden",
+        "contained",
+    ]
     assert (play.session.cwd / "two").exists() and not (play.session.cwd / "one").exists()
 
 
@@ -341,7 +322,7 @@ async def test_other_names_of_arguments_are_no_way_around(tmp_path: Path, argume
     asked = await answered(play, ApprovalReply(allows=False))
     letters = [event.approval.letter for event in asked if event.approval]
     elsewhere = "cmd" not in arguments
-    assert letters != [] and (letters != ["E"]) is elsewhere
+    assert letters != [] and (letters != ["contained"]) is elsewhere
     assert not list(tmp_path.rglob("there"))
 
 

@@ -7,25 +7,25 @@ from pathlib import Path
 import pytest
 
 import app.permits
-from app.permits.letters import STRICTNESS
 from app.permits.shell import judge_command
+from app.permits.verdicts import SEVERITY
 from tests.permits.lists import PLACE
 
 
-def _letter(command: str, **changes: object) -> str:
+def _risk(command: str, **changes: object) -> str:
     import msgspec
 
-    return judge_command(command, msgspec.structs.replace(PLACE, **changes)).letter
+    return judge_command(command, msgspec.structs.replace(PLACE, **changes)).risk
 
 
 def test_each_part_is_named_with_its_own_letter_and_reason() -> None:
     verdict = judge_command("cd web && npm ci && rm -rf ~", PLACE)
-    assert [(part.text, part.letter) for part in verdict.parts] == [
-        ("cd web", "R"),
-        ("npm ci", "N"),
-        ("rm -rf ~", "F"),
+    assert [(part.text, part.risk) for part in verdict.parts] == [
+        ("cd web", "safe"),
+        ("npm ci", "contained"),
+        ("rm -rf ~", "forbidden"),
     ]
-    assert verdict.letter == "F"
+    assert verdict.risk == "forbidden"
     assert "removes ~" in verdict.why
 
 
@@ -36,12 +36,12 @@ def test_wrappers_are_taken_off_for_rules() -> None:
 
 def test_a_part_with_a_piece_that_only_the_run_will_tell_has_no_words_for_rules() -> None:
     parts = judge_command('git push origin "$BRANCH"', PLACE).parts
-    assert {part.letter: part.words for part in parts} == {"N": None, "U": None}
+    assert {part.risk: part.words for part in parts} == {"contained": None}
 
 
 def test_nothing_at_all_reads() -> None:
-    assert judge_command("", PLACE).letter == "R"
-    assert judge_command("# rm -rf /", PLACE).letter == "R"
+    assert judge_command("", PLACE).risk == "safe"
+    assert judge_command("# rm -rf /", PLACE).risk == "safe"
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_huge_or_deep_command_is_judged_in_bounded_time_and_never_reads(comman
     verdict = judge_command(command, PLACE)
     assert time.process_time() - started < 5
     if "{a,b}" not in command:
-        assert STRICTNESS[verdict.letter] >= STRICTNESS["U"]
+        assert SEVERITY[verdict.risk] >= SEVERITY["contained"]
 
 
 @pytest.mark.parametrize(
@@ -86,29 +86,29 @@ def test_a_huge_or_deep_command_is_judged_in_bounded_time_and_never_reads(comman
     ],
 )
 def test_the_syntax_of_other_shells_is_not_taken_for_reading(command: str) -> None:
-    assert _letter(command) not in ("R", "E")
+    assert _risk(command) != "safe"
 
 
 @pytest.mark.parametrize(
     "text", ["ls\x00", "l\u200bs", "rm\xa0-rf ~", "ls\r\nrm x", "\ud800", "ls \ue000", "ｒｍ -rf ~"]
 )
 def test_characters_that_a_shell_reads_otherwise_make_it_unknown(text: str) -> None:
-    assert STRICTNESS[_letter(text)] >= STRICTNESS["U"]  # type: ignore[index]
+    assert SEVERITY[_risk(text)] >= SEVERITY["contained"]  # type: ignore[index]
 
 
 def test_without_a_box_what_may_show_secrets_is_not_known() -> None:
-    assert _letter("grep -rn TODO src") == "R"
-    assert _letter("grep -rn TODO src", hides_secrets=False) == "U"
-    assert _letter("grep -rn TODO src", hides_secrets=False, holds_secrets=lambda path: False) == "R"
-    assert _letter('cat "$f"', hides_secrets=False) == "U"
-    assert _letter("printenv", hides_secrets=False, secret_variables=True) == "U"
-    assert _letter("printenv", hides_secrets=False, secret_variables=False) == "R"
+    assert _risk("grep -rn TODO src") == "safe"
+    assert _risk("grep -rn TODO src", hides_secrets=False) == "contained"
+    assert _risk("grep -rn TODO src", hides_secrets=False, holds_secrets=lambda path: False) == "safe"
+    assert _risk('cat "$f"', hides_secrets=False) == "contained"
+    assert _risk("printenv", hides_secrets=False, secret_variables=True) == "contained"
+    assert _risk("printenv", hides_secrets=False, secret_variables=False) == "safe"
 
 
 def test_a_commit_runs_code_where_a_hook_would_run() -> None:
-    assert _letter("git commit -m x") == "X"
-    assert _letter("git commit -m x", hooks=frozenset()) == "E"
-    assert _letter("git checkout main", hooks=frozenset({"post-checkout"})) == "X"
+    assert _risk("git commit -m x") == "contained"
+    assert _risk("git commit -m x", hooks=frozenset()) == "contained"
+    assert _risk("git checkout main", hooks=frozenset({"post-checkout"})) == "contained"
 
 
 def test_links_are_followed_to_what_they_lead_to() -> None:
@@ -118,36 +118,36 @@ def test_links_are_followed_to_what_they_lead_to() -> None:
                 return target + path[len(link) :]
         return path
 
-    assert _letter("cat key", resolve=resolve) == "F"
-    assert _letter("echo x > out/passwd", resolve=resolve) == "F"
-    assert _letter("rm -rf out/x", resolve=resolve) == "F"
-    assert _letter("cd out && touch x", resolve=resolve) == "F"
-    assert _letter("rm key", resolve=resolve) == "E"  # the link itself
+    assert _risk("cat key", resolve=resolve) == "forbidden"
+    assert _risk("echo x > out/passwd", resolve=resolve) == "forbidden"
+    assert _risk("rm -rf out/x", resolve=resolve) == "forbidden"
+    assert _risk("cd out && touch x", resolve=resolve) == "forbidden"
+    assert _risk("rm key", resolve=resolve) == "contained"  # the link itself
 
 
 def test_another_name_of_a_protected_file_is_that_file() -> None:
     def others(path: str) -> tuple[str, ...]:
         return ("/home/me/.bashrc",) if path == "/home/me/proj/notes" else ()
 
-    assert _letter("echo x >> notes", other_names=others) == "F"
-    assert _letter("echo x >> other", other_names=others) == "E"
+    assert _risk("echo x >> notes", other_names=others) == "forbidden"
+    assert _risk("echo x >> other", other_names=others) == "contained"
 
 
 def test_a_loop_is_judged_again_with_what_its_first_turn_left() -> None:
-    assert _letter('x=build; while ls; do rm -rf "$x"; x=~; done') == "F"
-    assert _letter('x=build; for i in 1 2; do rm -rf "$x"; x=~; done') == "F"
+    assert _risk('x=build; while ls; do rm -rf "$x"; x=~; done') == "forbidden"
+    assert _risk('x=build; for i in 1 2; do rm -rf "$x"; x=~; done') == "forbidden"
 
 
 def test_a_branch_leaves_a_variable_unknown() -> None:
-    assert _letter('x=build; if ls; then x=~; fi; rm -rf "$x"') == "F"
-    assert _letter('x=build; ls && x=dist; rm -rf "$x"') == "F"
-    assert _letter('x=build; rm -rf "$x"') == "E"
+    assert _risk('x=build; if ls; then x=~; fi; rm -rf "$x"') == "forbidden"
+    assert _risk('x=build; ls && x=dist; rm -rf "$x"') == "forbidden"
+    assert _risk('x=build; rm -rf "$x"') == "contained"
 
 
 def test_a_folder_that_may_not_have_been_entered_counts_as_not_entered() -> None:
-    assert _letter("cd build && rm -rf *") == "E"
-    assert _letter("cd build; rm -rf *") == "F"
-    assert _letter("cd build || exit 1; rm -rf *") == "E"
+    assert _risk("cd build && rm -rf *") == "contained"
+    assert _risk("cd build; rm -rf *") == "forbidden"
+    assert _risk("cd build || exit 1; rm -rf *") == "contained"
 
 
 def test_judging_looks_at_nothing() -> None:

@@ -199,9 +199,15 @@ def test_the_gate_knows_what_names_mean() -> None:
         PLACE, aliases={"ls": "rm -rf ~", "gst": "git status"}, functions=frozenset({"deploy_it"})
     )
     found: dict[str, Any] = {
-        text: judge_command(text, place).letter for text in ("ls", "gst", "gst | head", "deploy_it", "cat a")
+        text: judge_command(text, place).risk for text in ("ls", "gst", "gst | head", "deploy_it", "cat a")
     }
-    assert found == {"ls": "F", "gst": "R", "gst | head": "R", "deploy_it": "X", "cat a": "R"}
+    assert found == {
+        "ls": "forbidden",
+        "gst": "safe",
+        "gst | head": "safe",
+        "deploy_it": "contained",
+        "cat a": "safe",
+    }
 
 
 @pytest.mark.parametrize(
@@ -210,7 +216,7 @@ def test_the_gate_knows_what_names_mean() -> None:
 )
 def test_a_name_that_hides_a_program_is_judged_as_the_program_too(text: str) -> None:
     place = msgspec.structs.replace(PLACE, aliases={"rm": "echo"}, functions=frozenset({"rm"}))
-    assert judge_command(text, place).letter == "F"
+    assert judge_command(text, place).risk == "forbidden"
 
 
 def test_rules_of_one_s_own_go_first_and_broken_ones_are_named() -> None:

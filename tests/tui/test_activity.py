@@ -48,7 +48,7 @@ def asked_about(call_id: str) -> QuestionAsked:
         tool_name="read",
         arguments={},
         parts=(),
-        letter="R",
+        letter="safe",
         why="",
         decided_by="",
         mode="ask",

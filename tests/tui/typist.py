@@ -53,13 +53,13 @@ class Flooded(BayouApp):
 
     async def _asked(self, command: str, seconds: float | None, *, floor: bool) -> Any:
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        part = JudgedPart(text=command, letter="E", why="makes a file")
+        part = JudgedPart(text=command, letter="contained", why="makes a file")
         approval = Approval(
             tool_call_id="call",
             tool_name="bash",
             arguments={"command": command},
             parts=(part,),
-            letter="F" if floor else "E",
+            letter="forbidden" if floor else "contained",
             why="makes a file",
             decided_by="mode ask",
             mode="ask",

@@ -41,7 +41,7 @@ async def get_permissions(session: Session) -> results.Permissions:
             {
                 "toolCallId": past.call_id,
                 "toolName": past.tool,
-                "letter": past.decision.verdict.letter,
+                "letter": past.decision.verdict.risk,
                 "why": past.decision.verdict.why,
                 "decision": past.outcome,
                 "by": past.by,

@@ -104,7 +104,7 @@ class PermissionVerdict(TypedDict):
     toolCallId: str
     toolName: str
     letter: str
-    """R reads, E changes inside, X runs code, N network, U unknown, F never without a typed word."""
+    """`safe`, `contained` or `forbidden`."""
     why: str
     decision: str
     by: str

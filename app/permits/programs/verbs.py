@@ -42,7 +42,7 @@ PLAIN_VERBS = names(
 def nobody_knows(name: str, verb: str) -> Finding:
     """A verb that the table of a known program does not have."""
     told = f"runs {name} {verb}, which nobody here knows"
-    return Finding("U", told, stranger=f"{name} {verb}")
+    return Finding("U", told)
 
 
 def named_script(name: Word | None, tool: str) -> Finding:
@@ -132,7 +132,7 @@ def verbs(
             return [named_script(words[1] if len(words) > 1 else None, call.name)]
         if grave_scripts:
             return [named_script(words[0], call.name)]
-        if verb in PLAIN_VERBS or call.place.has_program(f"{call.name}-{verb}", call.scope.folders):
+        if verb in PLAIN_VERBS:
             return [Finding("X", f"{call.name} {verb} runs other code")]
         return [nobody_knows(call.name, verb)]
 

@@ -3,7 +3,6 @@
 from app.engine.past_verdicts import Past
 from app.engine.permission_verbs import PermissionVerbs
 from app.permits.decide import MODES, Mode
-from app.permits.letters import MEANING
 from app.permits.rules import PermitRule
 from app.tui.handed import AskPerson, Keep, TellPerson
 from app.tui.pages.asking import pick
@@ -12,10 +11,10 @@ from widgets.lists.rows import ListRow
 from widgets.transcript.blocks import NoteKind
 
 _WORDS: dict[Mode, str] = {
-    "read-only": "reads; what would change anything is refused",
-    "ask": "reads; everything else is asked about",
-    "auto-edit": "files inside too; asks about network, unboxed code",
-    "full": "everything but the floor",
+    "read-only": "runs safe commands; refuses everything else",
+    "ask": "runs safe commands; asks about everything else",
+    "auto-edit": "runs commands in the sandbox; asks about network commands",
+    "full": "runs everything except dangerous commands",
 }
 _ORIGINS = {
     "session": "this session",
@@ -60,7 +59,7 @@ class PermissionsPage:
         ]
         rules = self._rules()
         if rules:
-            rows.append(ListRow(id="rules", title="Rules (choosing one takes it away)", is_heading=True))
+            rows.append(ListRow(id="rules", title="Rules (enter: remove)", is_heading=True))
         for number, rule in enumerate(rules):
             rows.append(
                 ListRow(
@@ -69,14 +68,14 @@ class PermissionsPage:
             )
         past = self._past()
         if past:
-            rows.append(ListRow(id="verdicts", title="Verdicts (choosing one tells why)", is_heading=True))
+            rows.append(ListRow(id="verdicts", title="Recent decisions (enter: why)", is_heading=True))
         for number, one in enumerate(past):
             verdict = one.decision.verdict
             rows.append(
                 ListRow(
                     id=f"past:{number}",
                     title=verdict.decisive.text,
-                    prefix=f"{verdict.letter} ",
+                    prefix=f"{verdict.risk} ",
                     detail=one.tool,
                     right=f"{one.outcome}, {one.by}",
                 )
@@ -109,13 +108,11 @@ class PermissionsPage:
         else:
             self._say(f"{rule.text} is the project's: it stands in .bayou/settings.json.", NoteKind.WARNING)
             return
-        self._say(f"Taken away: {rule.deed} {rule.text}.")
+        self._say(f"Removed: {rule.deed} {rule.text}.")
 
     def _explain(self, past: Past) -> None:
         lines = [f"{past.tool}: {past.outcome}, by {past.by}."]
         for answer in past.decision.answers:
             part = answer.part
-            lines.append(
-                f"{part.letter} {MEANING[part.letter]}: {part.text}: {part.why} ({answer.decided_by})"
-            )
+            lines.append(f"{part.risk} ({part.does}): {part.text}: {part.why} ({answer.decided_by})")
         self._say("\n".join(lines))

@@ -12,7 +12,7 @@ import msgspec
 from app.engine.answering import ApprovalReply
 from app.engine.permission_verbs import PermissionVerbs
 from app.permits.decide import MODES
-from app.permits.letters import MEANING
+from app.permits.verdicts import MEANING
 from app.tui.handed import AskPerson, KeyTold, TellPerson
 from app.values.approvals import Approval
 from app.values.events import Event, QuestionAsked
@@ -131,7 +131,7 @@ class Approvals(msgspec.Struct):
             tool=approval.tool_name,
             text=command if isinstance(command, str) else approval.parts[0].text,
             parts=tuple(
-                ApprovalPart(text=part.text, does=_does(part.letter), is_harmless=part.letter == "R")
+                ApprovalPart(text=part.text, does=_does(part.letter), is_harmless=part.letter == "safe")
                 for part in approval.parts
             ),
             does=_does(approval.letter),
@@ -333,5 +333,5 @@ def _text_of(file: Path) -> str:
         return ""
 
 
-def _does(letter: str) -> str:
-    return MEANING.get(letter, letter)  # type: ignore[call-overload]
+def _does(risk: str) -> str:
+    return MEANING.get(risk, risk)  # type: ignore[call-overload]

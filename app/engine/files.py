@@ -20,7 +20,17 @@ from app.engine.telling import Telling
 from app.engine.whereabouts import Whereabouts
 from app.sessions.errors import SessionReadOnly
 from app.sessions.ids import sidecar
-from app.undo.images import FILES, RESTORED, Change, Choice, FilesData, RestoredData, as_data, unpacked
+from app.undo.images import (
+    FILES,
+    RESTORED,
+    Change,
+    Choice,
+    FilesData,
+    RestoredData,
+    Uncovered,
+    as_data,
+    unpacked,
+)
 from app.undo.ledger import Ledger, LedgerLine
 from app.undo.place import UndoPlace
 from app.values.entries import CustomEntry
@@ -190,6 +200,18 @@ class Files:
                 )
             )
 
+    async def unheld(self, paths: Iterable[str], *, ignored: bool = True) -> tuple[Uncovered, ...]:
+        """Which files at or below absolute `paths` undo could not put back if a command removed or changed them all.
+
+        Nothing: every one would come back. `ignored`: the command reaches what git ignores, too (`rm -rf` does,
+        `git clean -fd` and `git reset --hard` do not). Costs about as much as `git status`.
+        """
+        if not self._is_on or not self._options.in_force.settings.undo.commands:
+            return tuple(Uncovered(path=path, why="what commands change is not recorded") for path in paths)
+        opened = await asyncio.to_thread(self._open)
+        places = await asyncio.to_thread(lambda: [_without_links_above(path) for path in paths])
+        return await opened.watch.unheld(places, ignored=ignored)
+
     def content(self, hash: str) -> bytes | None:
         """What a file was, by the hash that a change is told with; None: it was not kept. For a thread."""
         from app.undo.blobs import Damaged, Missing  # noqa: PLC0415  (costs start-up)
@@ -241,16 +263,12 @@ class Files:
         self._opened.recorder.told(data.id)
         if told is None:
             return None
-        self._tell_restored(data)
-        await self._telling.publish(told)
-        return told.entry.id
-
-    def _tell_restored(self, data: RestoredData) -> None:
-        assert self._opened is not None
         changes = data.changes if data.more is None else unpacked(self._opened.store.get(data.more))
         for change in changes:
             self._opened.watch.learn(change.name, change.after)
         self._tell_changes(changes, self._opened.recorder.root, data.id, "restore")
+        await self._telling.publish(told)
+        return told.entry.id
 
     # Beginning and end
 
@@ -338,6 +356,13 @@ class Files:
                 )
 
         threading.Thread(target=work, daemon=True, name="bayou-collect").start()
+
+
+def _without_links_above(path: str) -> str:
+    """The path with its folder resolved; a link at its end is what a command removes."""
+    folder, name = os.path.split(path.rstrip("/"))
+    above = os.path.realpath(folder or "/")
+    return f"{above.rstrip('/')}/{name}" if name not in ("", ".", "..") else os.path.realpath(path)
 
 
 def _with_git(place: UndoPlace | None, workspace: Workspace, revision: str, max_bytes: int) -> "Differences":

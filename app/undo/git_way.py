@@ -178,6 +178,28 @@ class GitWay:
             return f"it could not be kept: {problem.strerror}"
         return FileImage(kind="link" if kind == "link" else "file", hash=name, mode=mode, size=len(data))
 
+    async def unheld(self, names: list[str], *, ignored: bool) -> dict[str, str]:
+        paths = [self._in_git(name) or "." for name in names]
+        told = await self._ask("--literal-pathspecs", "ls-files", "-z", "--", *paths) if paths else b""
+        clean = [self.name(path) for path in dict.fromkeys(told.split(b"\0")) if path]
+        found = {name: f"more than {_MOST_ORIGINALS:,} files" for name in clean[_MOST_ORIGINALS:]}
+        clean = clean[:_MOST_ORIGINALS]
+        for name, value in (await self._filtered(clean)).items() if clean else ():
+            found[name] = f"the filter {value} made it, and is not run"
+        found.update(await asyncio.to_thread(self._too_large, clean))
+        return found
+
+    def _too_large(self, names: list[str]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for name in names:
+            try:
+                size = os.lstat(self.place(name)).st_size
+            except OSError:
+                continue
+            if size > self._max_bytes:
+                found[name] = f"larger than {self._max_bytes >> 20} MB"
+        return found
+
     async def present(self, names: list[str]) -> dict[str, Seen]:
         places = [(name, self.place(name)) for name in names]
         return await asyncio.to_thread(self._holder.hold, places, _LIMITS, was_clean=frozenset())
@@ -288,11 +310,19 @@ class GitWay:
         inside = f"{self._root}/"
         return place[len(inside) :] if place.startswith(inside) else place
 
+    def name_at(self, place: str) -> str | None:
+        if place != self._top and not place.startswith(f"{self._top}/"):
+            return None
+        if place == self._root:
+            return ""
+        inside = f"{self._root}/"
+        return place[len(inside) :] if place.startswith(inside) else place
+
     def place(self, name: str) -> str:
         return name if name.startswith("/") else f"{self._root}/{name}"
 
     def _in_git(self, name: str) -> str:
-        return self.place(name)[len(self._top) + 1 :]
+        return self.place(name).rstrip("/")[len(self._top) + 1 :]
 
 
 def _debugged(told: bytes) -> Iterable[tuple[bytes, int]]:

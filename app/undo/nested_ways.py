@@ -76,6 +76,23 @@ class NestedWays:
     async def present(self, names: list[str]) -> dict[str, Seen]:
         return await self._main.present(names)
 
+    async def unheld(self, names: list[str], *, ignored: bool) -> dict[str, str]:
+        found = await self._main.unheld(
+            [name for name in names if self._way_of(f"{name}/") is self._main], ignored=ignored
+        )
+        for inner, way in (self._inner or {}).items():
+            found.update(
+                await way.unheld([name for name in names if self._way_of(f"{name}/") is way], ignored=ignored)
+            )
+            if ignored and any(
+                not name or f"{name}/" == inner or inner.startswith(f"{name}/") for name in names
+            ):
+                found[inner] = "a repository is not held when all of it is removed"
+        return found
+
+    def name_at(self, place: str) -> str | None:
+        return self._main.name_at(place)
+
     def place(self, name: str) -> str:
         return self._main.place(name)
 

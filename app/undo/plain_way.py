@@ -92,6 +92,15 @@ class PlainWay:
         places = [(name, f"{self._root}/{name}") for name in names]
         return await asyncio.to_thread(self._holder.hold, places, _LIMITS, was_clean=frozenset())
 
+    async def unheld(self, names: list[str], *, ignored: bool) -> dict[str, str]:
+        return {}  # every file is listed
+
+    def name_at(self, place: str) -> str | None:
+        if place == self._root:
+            return ""
+        inside = f"{self._root.rstrip('/')}/"
+        return place[len(inside) :] if place.startswith(inside) else None
+
     def place(self, name: str) -> str:
         return f"{self._root}/{name}"
 

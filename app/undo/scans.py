@@ -58,6 +58,14 @@ class ScanWay(Protocol):
         """What these are now."""
         ...
 
+    async def unheld(self, names: list[str], *, ignored: bool) -> dict[str, str]:
+        """Which of the unlisted files at or below these names could not be given back, and why."""
+        ...
+
+    def name_at(self, place: str) -> str | None:
+        """The name of an absolute path; None: it is outside. The top itself is the empty name."""
+        ...
+
     def place(self, name: str) -> str:
         """Its absolute path."""
         ...
@@ -108,6 +116,21 @@ async def delta(old: Scan, new: Scan, way: ScanWay) -> Delta:
             new_folders = made.above(way.place(name)) if was is None else ()
             changes.append(_change(name, was, after.image, way, new_folders))
     return Delta(changes=tuple(changes), uncovered=tuple(uncovered))
+
+
+async def unheld(scan: Scan, way: ScanWay, names: list[str], *, ignored: bool) -> dict[str, str]:
+    """What could not be put back if everything at or below these names were lost, and why."""
+    found = {
+        name: seen.why or "what is in it is not held"
+        for name, seen in scan.seen.items()
+        if (seen.why or (seen.is_folder and ignored)) and any(_meets(name.rstrip("/"), one) for one in names)
+    }
+    return found | await way.unheld(names, ignored=ignored)
+
+
+def _meets(one: str, other: str) -> bool:
+    """Whether one of two names is the other, or lies below it."""
+    return one == other or not other or one.startswith(f"{other}/") or other.startswith(f"{one}/")
 
 
 def _respelled(back: dict[str, Seen], new: Scan) -> list[str]:

@@ -5,14 +5,14 @@ meanwhile is said. What tools and restores did in between is known, and is nobod
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from app.undo.git_way import Failed
-from app.undo.images import Change, FileImage, Uncovered, joined
+from app.undo.images import Change, FileImage, Uncovered, joined, shown
 from app.undo.plain_way import TooMany
-from app.undo.scans import Delta, Scan, ScanWay, Seen, delta
+from app.undo.scans import Delta, Scan, ScanWay, Seen, delta, unheld
 
 Open = Callable[[], "ScanWay | str"]
 """The way to scan the folder now, opened; or why there is none. Blocks."""
@@ -74,6 +74,32 @@ class Watch:
                 head=head,
                 beside=tuple(sorted(running.beside)),
             )
+
+    async def unheld(self, places: Sequence[str], *, ignored: bool) -> tuple[Uncovered, ...]:
+        """What could not be put back if a command removed or changed everything at or below these real paths.
+
+        `ignored`: it reaches what git ignores, and repositories within.
+        """
+        async with self._turn:
+            way = await asyncio.to_thread(self._open)
+            if isinstance(way, str):
+                return (Uncovered(path=".", why=way),)
+            try:
+                named = {place: way.name_at(place) for place in places}
+                names = [name for name in named.values() if name is not None]
+                found = await unheld(await way.scan(), way, names, ignored=ignored)
+            except (Failed, TooMany) as problem:
+                return (Uncovered(path=".", why=str(problem)),)
+            finally:
+                await way.close()
+        outside = [place for place, name in named.items() if name is None]
+        return (
+            *(
+                Uncovered(path=shown(place), why="it lies outside of the session's folder")
+                for place in outside
+            ),
+            *(Uncovered(path=shown(name), why=why) for name, why in sorted(found.items())),
+        )
 
     def learn(self, name: str, image: FileImage | None) -> None:
         """A tool or a restore made this of a file while commands run."""

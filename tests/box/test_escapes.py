@@ -26,6 +26,7 @@ from app.engine.whereabouts import Whereabouts
 from app.resources.in_force import InForce
 from tests.box.conftest import skip_below, skip_without_user_namespaces
 from tests.box.ordinary import run_ordinary
+from tests.box.shared_objects import shared_objects
 from tools.box.abilities import of_this_system
 from tools.box.plan import STEPS, Step, lowered
 from tools.operations import CommandLine
@@ -95,6 +96,7 @@ def outside_world() -> Iterator[dict[str, Any]]:
         descriptor = os.open(home / "outside" / "file", os.O_RDWR)
         kept.callback(os.close, descriptor)
         _, terminal = os.openpty()
+        shared_with_all = kept.enter_context(shared_objects())
         yield {
             "home": str(home),
             "inside": str(project),
@@ -109,6 +111,7 @@ def outside_world() -> Iterator[dict[str, Any]]:
             "bayou": os.getpid(),
             "descriptor": descriptor,
             "terminal": os.ttyname(terminal),
+            **shared_with_all,
         }
 
 

@@ -9,7 +9,7 @@ import os
 import struct
 
 _SYSTEM = ctypes.CDLL(None, use_errno=True)
-_NEW_MOUNTS, _NEW_USERS, _NEW_NETWORK = 0x0002_0000, 0x1000_0000, 0x4000_0000
+_NEW_MOUNTS, _NEW_IPC, _NEW_USERS, _NEW_NETWORK = 0x0002_0000, 0x0800_0000, 0x1000_0000, 0x4000_0000
 _READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_PROGRAMS, _BIND, _RECURSIVE, _PRIVATE = (
     1,
     2,
@@ -83,7 +83,8 @@ class Confinement:
     # Mounts
 
     def do_mounts(self, rest: bytes) -> None:
-        _checked(_SYSTEM.unshare(_NEW_MOUNTS))
+        """Own mounts, and own System V shared memory, semaphores and message queues."""
+        _checked(_SYSTEM.unshare(_NEW_MOUNTS | _NEW_IPC))
         _checked(_SYSTEM.mount(b"none", b"/", None, _RECURSIVE | _PRIVATE, None))
 
     def do_keep(self, path: bytes) -> None:

@@ -8,7 +8,6 @@ import asyncio
 import socket
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import aclosing
 from typing import Any
 
 import httpcore2
@@ -18,13 +17,10 @@ _LARGE = 64 * 1024
 """More than systems take in without the other side reading."""
 HTTP2_ONLY, TLS_ONLY = "it speaks HTTP/2 only", "it speaks TLS"
 _UNASKED = "has_unasked_answer"
-_ALIVE = [
-    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
-    *(
-        (socket.IPPROTO_TCP, getattr(socket, name), value)
-        for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 60), ("TCP_KEEPCNT", 5))
-        if hasattr(socket, name)
-    ),
+_ALIVE = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)] + [
+    (socket.IPPROTO_TCP, getattr(socket, name), value)
+    for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 60), ("TCP_KEEPCNT", 5))
+    if hasattr(socket, name)
 ]
 """A server that thinks for minutes is known to be there."""
 
@@ -42,15 +38,13 @@ class EarlyAnswers(httpx2.AsyncBaseTransport):
         )
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        url = request.url
+        at = request.url
         assert isinstance(request.stream, httpx2.AsyncByteStream)
         try:
             response = await self._pool.handle_async_request(
                 httpcore2.Request(
                     request.method,
-                    httpcore2.URL(
-                        scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
-                    ),
+                    httpcore2.URL(scheme=at.raw_scheme, host=at.raw_host, port=at.port, target=at.raw_path),
                     headers=request.headers.raw,
                     content=request.stream,
                     extensions=request.extensions,
@@ -75,9 +69,8 @@ class _Body(httpx2.AsyncByteStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
-            async with aclosing(self._response.aiter_stream()) as pieces:
-                async for piece in pieces:
-                    yield piece
+            async for piece in self._response.aiter_stream():
+                yield piece
         except Exception as problem:
             raise _as_httpx2(problem) from problem
 

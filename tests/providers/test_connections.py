@@ -14,8 +14,7 @@ import pytest
 from app.providers.classify import classify
 from app.providers.contract import StreamOptions
 from app.providers.senders import client as shared
-from app.providers.senders.client import close_connections
-from app.providers.senders.client import ThroughSharedClient, shared_client
+from app.providers.senders.client import ThroughSharedClient, close_connections, shared_client
 from app.providers.senders.exchange import fetch, send
 from app.providers.transport import HttpRequest
 from app.values.messages import user_message

@@ -11,8 +11,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.providers.senders.client import close_connections
-from app.providers.senders.client import proxies
+from app.providers.senders.client import close_connections, proxies
 from tests.providers.loopback import Loopback, loopback
 from tests.providers.wires import ANSWERS, ask, model_for, options
 

@@ -89,6 +89,8 @@ class Workspace:
         """Asked about every command of the model's before it is started."""
         self.confine: Confine | None = None
         """Asked about every process that a call starts, before it is started."""
+        self.refused_hosts: Callable[[str], tuple[str, ...]] = lambda caller: ()
+        """Each `host:port` that the proxy refused to the commands of a box, by its `caller`."""
         self.mask_output: MaskNow = lambda: None
         """What is masked in the output of commands, as it comes."""
         self.kept_back: Callable[[], Callable[[str], bool]] = lambda: lambda path: False

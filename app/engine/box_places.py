@@ -12,11 +12,10 @@ import msgspec
 from app.engine.options import SessionOptions
 from app.engine.whereabouts import Whereabouts, temporary_folders
 from app.permits.credentials import DAEMONS, shown_to
+from app.permits.secrets import FOLDERS, HOME_FILES, NAMES, OTHERS_FILES, START_UP, START_UP_FOLDERS
 from tools.box.places import caches, git_places, guarded_in, real, sockets
 from tools.box.policy import Box, BoxKind, BoxNetwork, covering, outermost
 from tools.files.presence import is_dir
-from tools.protected.keys import KEY_NAMES, KEY_PLACES
-from tools.protected.later import IN_HOME
 from tools.workspace import Workspace
 
 
@@ -24,8 +23,14 @@ class Leave(msgspec.Struct, frozen=True, kw_only=True):
     """How a call was let run."""
 
     kind: BoxKind | Literal["outside"] = "work"
+    command: str = ""
+    """Its words, for questions about the hosts that it reaches."""
     uses_network: bool = False
-    """It said so, and was let run."""
+    """It is a known network command that was let run, which sees the credentials of its program."""
+    hosts: frozenset[str] = frozenset()
+    """Each `host:port` that it was let run with."""
+    speaks_no_proxy: bool = False
+    """Its program reaches its host by itself, as `ssh` does: it gets this machine's network."""
     programs: frozenset[str] = frozenset()
     """What it runs, where every word of that is known."""
 
@@ -114,22 +119,19 @@ class BoxPlaces:
 
     def _network(self, leave: Leave) -> BoxNetwork:
         setting = self._options.in_force.settings.sandbox.network
-        is_let_through = setting == "listed" and leave.uses_network
+        has_proxy = self.has_mounts and not leave.speaks_no_proxy
+        is_let_through = setting == "listed" and leave.uses_network and not has_proxy
         return "open" if setting == "open" or is_let_through else "own"
 
     def _start_up(self) -> tuple[str, ...]:
-        return tuple(f"{self._home}/{row.name}" for row in IN_HOME)
+        return tuple(f"{self._home}/{name}" for name in (*sorted(START_UP), *START_UP_FOLDERS))
 
     def _hidden(self, workspace: str, leave: Leave) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Folders, and files with sockets."""
         settings = self._options.in_force.settings.sandbox
         more = self._places(settings.hide)
         shown = shown_to(leave.programs) if leave.uses_network else frozenset[str]()
-        named = [
-            one.name
-            for one in (*KEY_PLACES, *KEY_NAMES)
-            if not one.name.startswith("*") and one.name not in shown
-        ]
+        named = [name for name in (*FOLDERS, *HOME_FILES, *OTHERS_FILES, *sorted(NAMES)) if name not in shown]
         wanted = real((*(f"{self._home}/{name}" for name in named), f"{self._own}/auth.json", *more))
         folders, files = sockets(self._home, os.environ, workspace)
         agent = os.path.realpath(os.environ.get("SSH_AUTH_SOCK") or "/")

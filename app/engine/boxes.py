@@ -19,6 +19,8 @@ from app.engine.options import SessionOptions
 from app.engine.whereabouts import Whereabouts
 from app.permits.decide import LOCAL_HOSTS, CallDecision, Mode
 from app.permits.leaving import LEAVING
+from app.permits.proxyless import speaks_no_proxy
+from app.permits.rules import reached_hosts
 from app.resources.settings import Settings
 from tools.base import ToolError
 from tools.box.abilities import of_this_system
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 
 _REMEMBERED = 1_000
 _BELIEVED_SECONDS = 1.0
+_PROGRAM = "program"
+_SOME_COMMAND = "a command in the sandbox"
+_LONGEST_COMMAND = 120
 _ON_FILES = frozenset({"read", "edit", "write", "grep", "find", "ls"})
 
 
@@ -71,7 +76,7 @@ class Boxes:
     ) -> None:
         """`mode`: what runs unasked now. `own`: bayou's folder of settings and credentials."""
         self._mode = mode
-        self._hosts = hosts
+        self.hosts = hosts
         self._proxy: HostProxy | None = None
         self._options = options
         self._workspace = workspace
@@ -82,6 +87,7 @@ class Boxes:
         self._of_files: tuple[float, tuple[str, Settings], Box] | None = None
         self._is_looked_at = False
         workspace.confine = self.of_call
+        workspace.refused_hosts = self._refused_hosts
         workspace.box_of_files = self.of_files
         workspace.box_of_start_up = self.of_start_up
 
@@ -144,7 +150,7 @@ class Boxes:
             hidden=box.hidden if box else (),
         )
 
-    def decided(self, call_id: str, decision: CallDecision, mode: Mode) -> None:
+    def decided(self, call_id: str, decision: CallDecision, mode: Mode, command: str = "") -> None:
         """The gate has let this call run, in that mode. From any thread."""
         for part in decision.verdict.parts:
             if (
@@ -154,14 +160,14 @@ class Boxes:
                 and part.words[0] in _ON_FILES
             ):
                 self._granted.add(os.path.realpath(part.words[1]))
-        self.remember(call_id, self._leave(decision, mode))
+        self.remember(call_id, self._leave(decision, mode, command))
 
     def remember(self, call_id: str, leave: Leave) -> None:
         while len(self._leaves) >= _REMEMBERED:
             self._leaves.pop(next(iter(self._leaves)), None)
         self._leaves[call_id] = leave
 
-    def _leave(self, decision: CallDecision, mode: Mode) -> Leave:
+    def _leave(self, decision: CallDecision, mode: Mode, command: str) -> Leave:
         risk = decision.verdict.risk
         if any(answer.decided_by == LEAVING for answer in decision.answers):
             return Leave(kind="outside")
@@ -170,7 +176,12 @@ class Boxes:
         known = [part.words for part in decision.verdict.parts]
         return Leave(
             kind="read" if risk == "safe" else "work",
+            command=_short(command),
             uses_network=not _is_all_local(decision),
+            hosts=frozenset(
+                host for part in decision.verdict.parts if part.network for host in reached_hosts(part)
+            ),
+            speaks_no_proxy=any(map(speaks_no_proxy, decision.verdict.parts)),
             programs=frozenset(words[0].rpartition("/")[2] for words in known if words)
             if all(known)
             else frozenset(),
@@ -190,9 +201,10 @@ class Boxes:
         elif leave.kind == "outside" or not self.are_possible:
             return None
         if lasts:  # what one call was let through to is not for those behind it
-            leave = Leave()
+            leave = Leave(command=leave.command)
         kind: BoxKind = "read" if leave.kind == "read" else "work"
-        return await self._reaching(await asyncio.to_thread(self._places.made, kind, leave))
+        box = await asyncio.to_thread(self._places.made, kind, leave)
+        return await self._reaching(box, call_id, leave, lasts=lasts)
 
     def of_files(self) -> Box | None:
         """For what the tools do to files by themselves."""
@@ -219,31 +231,38 @@ class Boxes:
         self._refuse_below()
         if not self.are_in_force:
             return None
-        box = await self._reaching(await asyncio.to_thread(self._places.made, "work", Leave()))
+        leave = Leave(command="a program that bayou started")
+        box = await asyncio.to_thread(self._places.made, "work", leave)
+        if network is None:
+            box = await self._reaching(box, _PROGRAM, leave, lasts=False)
         return msgspec.structs.replace(box, network=network or box.network)
 
-    async def _reaching(self, box: Box) -> Box:
+    async def _reaching(self, box: Box, call_id: str, leave: Leave, *, lasts: bool) -> Box:
         """With the way to the proxy, where hosts are let through one by one."""
         listed = self._options.in_force.settings.sandbox.network == "listed"
-        if box.network != "own" or not listed or self._hosts is None or not self._places.has_mounts:
+        if box.network != "own" or not listed or self.hosts is None or not self._places.has_mounts:
             return box
         # Only where hosts are let through one by one.
         from tools.box.proxy import HostProxy, own_addresses, proxy_variables  # noqa: PLC0415
 
         network = await self._workspace.own_network()
         if self._proxy is None:
-            hosts = self._hosts
+            hosts = self.hosts
             self._proxy = HostProxy(hosts.allow, is_listed=hosts.is_listed, own_addresses=own_addresses)
             await self._proxy.serve(network.listening)
-        environment = (*box.environment, *proxy_variables(network.port))
-        return msgspec.structs.replace(box, environment=environment)
+        caller = self.hosts.caller(call_id, leave.command or _SOME_COMMAND, leave.hosts, lasts=lasts)
+        environment = (*box.environment, *proxy_variables(network.port, caller))
+        return msgspec.structs.replace(box, environment=environment, caller=caller)
+
+    def _refused_hosts(self, caller: str) -> tuple[str, ...]:
+        return self.hosts.refused(caller) if self.hosts is not None else ()
 
     def close(self) -> None:
         if self._proxy is not None:
             self._proxy.close()
             self._proxy = None
-        if self._hosts is not None:
-            self._hosts.close()
+        if self.hosts is not None:
+            self.hosts.close()
         self._places.close()
 
     @property
@@ -271,3 +290,8 @@ def _is_all_local(decision: CallDecision) -> bool:
     """What it reaches, if it reaches anything, is what the session itself started."""
     hosts = [one for part in decision.verdict.parts if part.network for one in part.hosts or ("",)]
     return LOCAL_HOSTS.issuperset(host.rpartition(":")[0].strip("[]") for host in hosts)
+
+
+def _short(command: str) -> str:
+    line = " ".join(command.split())
+    return line if len(line) <= _LONGEST_COMMAND else line[: _LONGEST_COMMAND - 1] + "…"

@@ -205,7 +205,7 @@ class Permits:
             if reply is None:
                 return self._refused(call, decision, "Needs approval, and no answer came")
             if reply.arguments is not None:
-                changed = _normalised(tool, reply.arguments)
+                changed = reply.arguments
                 continue
             if reply.rule is not None:
                 self._keep_rule(reply)
@@ -213,7 +213,7 @@ class Permits:
             if not reply.allows:
                 return self._refused(call, decision, "The user said no", reply.reason, by="person")
             self._definitions.allowed(tool)
-            self.boxes.decided(call.id, decision, looked_at.mode)
+            self.boxes.decided(call.id, decision, looked_at.mode, _words_of(call.name, now))
             self._note(call, decision, "run", "person")
             return Verdict(arguments=changed)
 
@@ -224,7 +224,7 @@ class Permits:
         judged = self._judging.judged(call.name, arguments, tool)
         if judged.decision.outcome == "run":
             self._definitions.allowed(tool, judged.decision)
-            self.boxes.decided(call.id, judged.decision, judged.mode)
+            self.boxes.decided(call.id, judged.decision, judged.mode, _words_of(call.name, arguments))
             beside()
         return judged
 
@@ -393,11 +393,10 @@ class Permits:
                 self._telling.warn(text)
 
 
-def _normalised(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
-    """What an answer changed is judged as it will run, like the model's own. Raises `ToolError`."""
-    from tools.schema import normalised  # noqa: PLC0415  (with the first tools)
-
-    return normalised(tool, arguments)
+def _words_of(tool: str, arguments: Mapping[str, Any]) -> str:
+    """The command of a call, or what stands for it."""
+    command = arguments.get("command") or arguments.get("code")
+    return command if isinstance(command, str) else tool
 
 
 def _short(text: str) -> str:

@@ -3,6 +3,7 @@
     bash: git push origin *     one word for *, the rest for **; matched against each part of a command
     edit: docs/**               also write:, read:; from the workspace, from ~ or absolute
     net: *.example.org:443      a host that a part says it will reach
+    net: python packages        the hosts of a group (`tools.box.host_groups`)
     tool: todo                  a tool by its name
 
 A rule is never a regular expression over the text of a command.
@@ -17,6 +18,7 @@ import msgspec
 
 from app.permits.place import CommandPlace
 from app.permits.verdicts import CallPart
+from tools.box.host_groups import HOST_GROUPS, group_of_host, group_of_tool, holds, hosts_of_group
 from tools.patterns import late
 
 Deed = Literal["allow", "ask", "deny"]
@@ -99,8 +101,8 @@ def parse(text: str, deed: Deed, origin: Origin) -> PermitRule | RuleProblem:
         return problem("is too long, or has more than one line")
     if known == "bash" and deed == "allow" and set(pattern.split()) <= {"*", "**"}:
         return problem("would allow every command; choose the mode full for that")
-    if known == "net" and not re.fullmatch(r"[A-Za-z0-9.*_\[\]:-]+", pattern):
-        return problem("is no host and no host:port")
+    if known == "net" and pattern not in HOST_GROUPS and not re.fullmatch(r"[A-Za-z0-9.*_\[\]:-]+", pattern):
+        return problem(f"is no host, no host:port and none of the groups {', '.join(HOST_GROUPS)}")
     return PermitRule(deed=deed, kind=known, pattern=pattern, origin=origin)
 
 
@@ -172,14 +174,32 @@ def _fit(pattern: Sequence[str], words: Sequence[str]) -> bool:
 
 def _matches_hosts(rule: PermitRule, part: CallPart) -> bool:
     """Allowed are only all of them; one is enough to be denied or asked about."""
-    if not part.hosts:
+    hosts = reached_hosts(part)
+    if not hosts:
         return False
-    fits = [_fits_host(rule.pattern, host) for host in part.hosts]
+    fits = [_fits_host(rule.pattern, host) for host in hosts]
     return all(fits) if rule.deed == "allow" else any(fits)
+
+
+def reached_hosts(part: CallPart) -> tuple[str, ...]:
+    """Each `host:port` that its words name, or that its package manager reaches when nothing else is said."""
+    group = _group_of(part)
+    return part.hosts or (hosts_of_group(group) if group is not None else ())
+
+
+def _group_of(part: CallPart) -> str | None:
+    if not part.network or part.hosts or not part.words:
+        return None
+    program, *rest = part.words
+    if program.startswith("python") and rest[:1] == ["-m"] and len(rest) > 1:
+        program = rest[1]
+    return group_of_tool(program.rpartition("/")[2])
 
 
 def _fits_host(pattern: str, host: str) -> bool:
     name, _, port = host.rpartition(":")
+    if pattern in HOST_GROUPS:
+        return port.isdigit() and holds(pattern, name, int(port))
     wanted, colon, wanted_port = pattern.casefold().rpartition(":")
     if not colon or not re.fullmatch(r"\d+|\*", wanted_port):
         wanted, wanted_port = pattern.casefold(), "*"
@@ -190,7 +210,11 @@ def _fits_host(pattern: str, host: str) -> bool:
 
 def is_host_named(rule: PermitRule, host: str, port: int) -> bool:
     """Without a wildcard: whoever wrote it means this very host, wherever its name leads."""
-    is_plain = rule.kind == "net" and not set("*?[") & set(rule.pattern.removesuffix(":*"))
+    is_plain = (
+        rule.kind == "net"
+        and rule.pattern not in HOST_GROUPS
+        and not set("*?[") & set(rule.pattern.removesuffix(":*"))
+    )
     return is_plain and _fits_host(rule.pattern, f"{host}:{port}")
 
 
@@ -231,7 +255,8 @@ def offered(part: CallPart, tool: str, place: CommandPlace) -> tuple[str, ...]:
         return ()
     words = part.words
     exact = "bash: " + " ".join(words)
-    found = [exact]
+    group = _group_of(part)
+    found = [*((f"net: {group}",) if group else ()), exact]
     if part.hosts and part.network:
         found.append(f"net: {part.hosts[0]}")
     for size in (2, 1):
@@ -241,9 +266,11 @@ def offered(part: CallPart, tool: str, place: CommandPlace) -> tuple[str, ...]:
 
 
 def _offered_hosts(part: CallPart) -> tuple[str, ...]:
-    """This one, and its neighbours of the same name."""
+    """This one, the group that it belongs to, and its neighbours of the same name."""
     host, _, port = part.hosts[0].rpartition(":") if part.hosts else ("", "", "")
-    names = host.split(".")
+    names, group = host.split("."), group_of_host(host)
+    if group is not None:
+        return (f"net: {host}:{port}", f"net: {group}")
     wide = (f"net: *.{'.'.join(names[1:])}:{port}",) if len(names) > 2 and not names[-1].isdigit() else ()
     return (f"net: {host}:{port}", *wide) if host and ":" not in host else ()
 

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from app.resources.settings_agent import Group
+from tools.box.host_groups import HOST_GROUPS
 
 
 class PermissionSettings(Group, frozen=True, kw_only=True):
@@ -73,12 +74,14 @@ class SandboxSettings(Group, frozen=True, kw_only=True):
     network: Annotated[
         Literal["off", "listed", "open"],
         Meta(
-            description="What commands in it reach: `off` only servers that the session started, `listed` these and "
-            "hosts that rules (`net: example.org:443`) or you allow, `open` everything. With `listed` a command that "
-            "was judged to use the network, and was let run, reaches everything.",
+            description="What commands in it reach: `off` only servers that the session started, `listed` these, "
+            "and hosts that rules (`net: example.org:443`, `net: python packages`) or you allow, `open` everything. "
+            "The groups: "
+            + "; ".join(f"{name} ({', '.join(hosts)})" for name, hosts in HOST_GROUPS.items())
+            + ".",
             extra={"global_only": True},
         ),
-    ] = "open"
+    ] = "listed"
     write: Annotated[
         tuple[str, ...],
         Meta(

@@ -1,6 +1,8 @@
 """Hosts are let through by name, one by one; where a name leads is looked at: nothing of this machine is reached."""
 
 import asyncio
+import base64
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -8,10 +10,15 @@ from typing import Any
 import pytest
 
 from app.engine.permits import ApprovalReply
+from app.permits.place import CommandPlace
+from app.permits.rules import PermitRule, is_host_named, matches, parse
+from app.permits.verdicts import CallPart
 from app.providers.scripted import call, say
 from tests.box.conftest import skip_below
 from tests.permits.test_gate import answered, results, stage
-from tools.box.proxy import HostProxy, forbidden, wanted_by
+from tests.support.sessions import parts_of
+from tools.box.host_groups import hosts_of_group
+from tools.box.proxy import HostProxy, forbidden, proxy_variables, wanted_by
 
 ADDRESSES = {
     "good.example": ["93.184.215.14"],
@@ -50,12 +57,14 @@ async def resolve(host: str, port: int) -> list[str]:
 class Serving:
     def __init__(self) -> None:
         self.asked: list[str] = []
+        self.callers: list[str] = []
         self.far = Far()
         self.allowed = {*ADDRESSES, "127.0.0.1", "169.254.169.254", "localhost"}
         self.listed: set[str] = set()
         self.port = 0
 
-    async def allow(self, host: str, port: int) -> bool:
+    async def allow(self, host: str, port: int, caller: str) -> bool:
+        self.callers.append(caller)
         self.asked.append(f"{host}:{port}")
         return host in self.allowed
 
@@ -91,6 +100,23 @@ async def test_an_allowed_host_is_reached_by_the_address_that_was_looked_at(serv
     answer = await serving.say(b"CONNECT good.example:443 HTTP/1.1\r\nHost: good.example:443\r\n\r\n")
     assert b"200" in answer
     assert serving.far.reached == [("93.184.215.14", 443)]
+
+
+@pytest.mark.parametrize("line", [b"CONNECT good.example:443 HTTP/1.1", b"GET http://good.example/ HTTP/1.1"])
+async def test_the_proxy_is_told_which_call_asks(serving: Serving, line: bytes) -> None:
+    (variable,) = {value for name, value in proxy_variables(1, "one7") if name == "https_proxy"}
+    user = variable.removeprefix("http://").partition("@")[0].encode()
+    header = b"Proxy-Authorization: Basic " + base64.b64encode(user)
+    assert b"200" in await serving.say(line + b"\r\n" + header + b"\r\n\r\n")
+    assert serving.callers == ["one7"]
+
+
+@pytest.mark.parametrize(
+    "value", [b"Basic !!", b"Basic " + base64.b64encode(b"me:one7"), b"Bearer one7", b"Basic"]
+)
+async def test_another_name_at_the_proxy_is_no_call(serving: Serving, value: bytes) -> None:
+    await serving.say(b"CONNECT good.example:443 HTTP/1.1\r\nProxy-Authorization: " + value + b"\r\n\r\n")
+    assert serving.callers == [""]
 
 
 async def test_a_plain_request_is_handed_on_without_what_is_the_proxy_s(serving: Serving) -> None:
@@ -157,32 +183,121 @@ def test_where_names_may_lead(address: str) -> None:
     assert forbidden(address, frozenset()) == ""
 
 
-LOOK = (
-    "python3 - <<'E'\nimport urllib.request as u\n"
-    "try: print(u.urlopen('http://unknown.example.invalid/').status)\nexcept Exception as e: print(e)\nE"
-)
+def fetching(*addresses: str) -> str:
+    lines = "".join(
+        f"try: print(u.urlopen('{address}').status)\nexcept Exception as e: print(e)\n"
+        for address in addresses
+    )
+    return f"python3 - <<'E'\nimport urllib.request as u\n{lines}E"
 
 
-async def test_a_new_host_is_a_question_and_a_no_is_told(tmp_path: Path) -> None:
+HOST = "http://unknown.example.invalid/"
+LOOK = fetching(HOST)
+
+
+async def test_a_host_is_asked_about_by_default_with_the_command_and_a_no_is_told(tmp_path: Path) -> None:
     skip_below("namespaces")
     play = stage(tmp_path, call("bash", command=LOOK), say("ok"), mode="auto-edit")
-    play.in_force.set("sandbox.network", "listed")
     asked = await answered(play, ApprovalReply(allows=False))
     (question,) = asked
     assert question.approval is not None
     assert question.approval.tool_name == "network"
     assert question.approval.parts[0].text == "unknown.example.invalid:80"
+    assert question.approval.why.startswith("python3 - <<'E' import urllib.request")
     assert [rule.text for rule in question.approval.rules] == [
         "net: unknown.example.invalid:80",
         "net: *.example.invalid:80",
     ]
     assert "403" in results(play)[0]
+    assert "Sandbox: reaching unknown.example.invalid:80 was refused" in results(play)[0]
+
+
+async def test_one_command_asks_about_a_host_once(tmp_path: Path) -> None:
+    skip_below("namespaces")
+    play = stage(tmp_path, call("bash", command=fetching(HOST, HOST, HOST)), say("ok"), mode="auto-edit")
+    assert len(await answered(play, ApprovalReply(allows=False))) == 1
+
+
+async def test_a_yes_counts_for_its_command_and_always_writes_the_narrow_rule(tmp_path: Path) -> None:
+    skip_below("namespaces")
+    go = call("bash", command=fetching(HOST, HOST))
+    play: Any = stage(tmp_path, go, go, go, say("ok"), mode="auto-edit")
+    always = ApprovalReply(allows=True, rule="net: unknown.example.invalid:80", keeps="project")
+    assert len(await answered(play, ApprovalReply(allows=True), always)) == 2
+    assert all("502" in text or "Bad Gateway" in text for text in results(play))
+    (rules,) = play.in_force.settings.permissions.allow_in.values()
+    assert rules == ("net: unknown.example.invalid:80",)
+
+
+async def test_a_network_command_reaches_the_hosts_it_was_let_run_with_and_no_others(tmp_path: Path) -> None:
+    skip_below("namespaces")
+    command = "curl -s http://one.example.invalid/; curl -s http://one.example.invalid/ -x '' --noproxy '*'"
+    play = stage(tmp_path, call("bash", command=command), say("ok"), mode="auto-edit")
+    asked = await answered(play, ApprovalReply(allows=True))
+    assert len(asked) == 1 and asked[0].approval is not None and asked[0].approval.tool_name == "bash"
+    assert "one.example.invalid:80 was not reached" in results(play)[0], "the proxy tried it"
+    command = "curl -s http://one.example.invalid/ && true; python3 x.py"
+    play = stage(tmp_path / "two", call("bash", command=command), say("ok"), mode="auto-edit")
+    (play.session.cwd / "x.py").write_text(
+        fetching("http://other.example.invalid/").split("\n", 1)[1].rsplit("E", 1)[0]
+    )
+    asked = await answered(play, ApprovalReply(allows=True), ApprovalReply(allows=False))
+    assert [one.approval.parts[0].text for one in asked[1:] if one.approval] == ["other.example.invalid:80"]
+
+
+async def test_where_nobody_can_answer_a_host_is_refused_in_words(tmp_path: Path) -> None:
+    skip_below("namespaces")
+    play = stage(tmp_path, call("bash", command=LOOK), say("ok"), asks="nobody", mode="auto-edit")
+    assert await answered(play) == []
+    assert "reaching unknown.example.invalid:80 was refused" in results(play)[0]
+
+
+async def test_a_package_manager_asks_once_for_its_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    skip_below("namespaces")
+    pip = tmp_path / "programs" / "pip"
+    pip.parent.mkdir()
+    pip.write_text("#!/bin/sh\necho installed")
+    pip.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{pip.parent}:{os.environ['PATH']}")
+    install = call("bash", command="pip install thing")
+    play: Any = stage(tmp_path, install, install, say("ok"), mode="auto-edit")
+    asked = await answered(play, ApprovalReply(allows=True, rule="net: python packages", keeps="project"))
+    assert asked[0].approval is not None
+    assert asked[0].approval.rules[0].text == "net: python packages"
+    assert len(asked) == 1 and results(play) == ["installed"] * 2
+
+
+async def test_a_call_that_was_let_run_with_a_group_reaches_its_hosts_unasked(tmp_path: Path) -> None:
+    play = stage(tmp_path, say("ok"), mode="auto-edit", asks="nobody")
+    hosts = parts_of(play.session).permits.boxes.hosts
+    assert hosts is not None
+    name = hosts.caller("c", "pip install thing", frozenset(hosts_of_group("python packages")))
+    assert await hosts.allow("pypi.org", 443, name)
+    assert not await hosts.allow("evil.example", 443, name)
+    assert not await hosts.allow("pypi.org", 443, hosts.caller("d", "python x.py"))
+    assert hosts.refused(name) == ("evil.example:443",)
+
+
+def test_a_group_is_its_hosts_and_no_others() -> None:
+    rule = parse("net: python packages", "allow", "user")
+    assert isinstance(rule, PermitRule)
+    for host, fits in (
+        ("pypi.org:443", True),
+        ("pypi.org:80", True),
+        ("pypi.org:8080", False),
+        ("evil.org:443", False),
+    ):
+        part = CallPart(text="x", risk="contained", why="", hosts=(host,), network=True)
+        assert matches(rule, part, "network", CommandPlace(workspace="/w", folder="/w", home="/h")) is fits
+    assert not is_host_named(rule, "pypi.org", 443), "its names may not lead to this machine"
+    assert "groups python packages" in str(parse("net: snake packages", "allow", "user"))
 
 
 async def test_a_rule_answers_and_a_killed_network_harms_nobody(tmp_path: Path) -> None:
     skip_below("namespaces")
     play: Any = stage(tmp_path, call("bash", command=LOOK), say("ok"), mode="auto-edit")
-    play.in_force.set("sandbox.network", "listed")
     play.session.permissions.allow("net: unknown.example.invalid:80")
     assert await answered(play) == []
     assert "502" in results(play)[0] or "Bad Gateway" in results(play)[0], "let through, and not there"

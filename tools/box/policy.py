@@ -32,6 +32,8 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
     network: BoxNetwork = "off"
     granted: tuple[str, ...] = ()
     """Files that a person let bayou's own tools read and write all the same."""
+    caller: str = ""
+    """The name by which its commands ask the proxy for hosts."""
     has_terminal: bool = False
     """One that a person sees; else no terminal of this machine is in reach."""
     environment: tuple[tuple[str, str], ...] = ()

@@ -1,11 +1,14 @@
 """The one way out of a network that is the session's own: by host name, and only to what is let through.
 
 Speaks HTTP as a proxy does (`CONNECT`, and plain requests with a whole address). A name is resolved once, and the very
-address that was looked at is connected to. Nothing is decrypted. Whether a host is let through is asked of whoever
-made this; what it leads to is judged here.
+address that was looked at is connected to. Nothing is decrypted. `allow` decides whether a host is let through; where
+its name leads is judged here. Each call of a tool has a user name at the proxy, so that a connection can be traced to
+the command that opened it.
 """
 
 import asyncio
+import base64
+import binascii
 import contextlib
 import ipaddress
 import socket
@@ -21,7 +24,10 @@ _HEADER_SECONDS: Final = 30.0
 _METADATA: Final = frozenset({"169.254.169.254", "100.100.100.200", "fd00:ec2::254", "192.0.0.192"})
 _TRANSLATED: Final = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("2002::/16"))
 
-Allow = Callable[[str, int], Awaitable[bool]]
+_PROXY_USER: Final = "bayou"
+
+Allow = Callable[[str, int, str], Awaitable[bool]]
+"""Of a host and a port, for the caller by its `caller`; empty where a program did not say it."""
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 Connect = Callable[[str, int], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
 
@@ -33,10 +39,12 @@ class ProxyRequest(msgspec.Struct, frozen=True):
     port: int
     first: bytes
     is_tunnel: bool
+    caller: str = ""
+    """The name that `proxy_variables` gave the command; empty if its program does not send it."""
 
 
 class RefusedHost(Exception):
-    """Told to the program in these words."""
+    """The program reads this message in the answer."""
 
 
 class HostProxy:
@@ -113,9 +121,11 @@ class HostProxy:
             back.close()
 
     async def _opened(self, wanted: ProxyRequest) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        if not await self._allow(wanted.host, wanted.port):
+        if not await self._allow(wanted.host, wanted.port, wanted.caller):
             place = f"{wanted.host}:{wanted.port}"
-            raise RefusedHost(f"The sandbox does not let {place} be reached: nobody has allowed it.")
+            raise RefusedHost(
+                f"The sandbox does not let {place} be reached: no rule and no person allowed it."
+            )
         try:
             addresses = await self._resolve(wanted.host, wanted.port)
         except OSError as problem:
@@ -143,9 +153,10 @@ def wanted_by(head: bytes) -> ProxyRequest | None:
     if len(words) != 3 or not words[2].startswith("HTTP/1."):
         return None
     method, target, version = words
+    caller = _caller(rest)
     if method == "CONNECT":
         place = _host_and_port(target, None)
-        return ProxyRequest(*place, b"", is_tunnel=True) if place else None
+        return ProxyRequest(*place, b"", is_tunnel=True, caller=caller) if place else None
     scheme, _, behind = target.partition("://")
     if scheme.casefold() != "http" or not behind:
         return None
@@ -155,7 +166,24 @@ def wanted_by(head: bytes) -> ProxyRequest | None:
         return None
     kept = [line for line in rest.split(b"\r\n") if not _is_for_the_proxy(line)]
     first = f"{method} {slash or '/'}{path} {version}".encode("latin-1")
-    return ProxyRequest(*place, b"\r\n".join([first, b"Connection: close", *kept]), is_tunnel=False)
+    first = b"\r\n".join([first, b"Connection: close", *kept])
+    return ProxyRequest(*place, first, is_tunnel=False, caller=caller)
+
+
+def _caller(headers: bytes) -> str:
+    for line in headers.split(b"\r\n"):
+        name, _, value = line.partition(b":")
+        if name.strip().lower() == b"proxy-authorization":
+            kind, _, packed = value.strip().partition(b" ")
+            if kind.lower() != b"basic":
+                return ""
+            try:
+                plain = base64.b64decode(packed.strip(), validate=True).decode("ascii")
+            except (binascii.Error, UnicodeDecodeError):
+                return ""
+            user, _, word = plain.partition(":")
+            return word if user == _PROXY_USER else ""
+    return ""
 
 
 def _is_for_the_proxy(line: bytes) -> bool:
@@ -226,15 +254,16 @@ async def _refuse(writer: asyncio.StreamWriter, status: str, words: str) -> None
     await writer.drain()
 
 
-def proxy_variables(port: int) -> tuple[tuple[str, str], ...]:
-    """By which programs find it."""
-    place, local = f"http://127.0.0.1:{port}", "localhost,127.0.0.1,::1"
+def proxy_variables(port: int, caller: str) -> tuple[tuple[str, str], ...]:
+    """The environment in which programs find the proxy, and by which they say for which call they ask."""
+    place, local = f"http://{_PROXY_USER}:{caller}@127.0.0.1:{port}", "localhost,127.0.0.1,::1"
     names = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
     return (
         *((name, place) for name in names),
         ("NO_PROXY", local),
         ("no_proxy", local),
         ("NODE_USE_ENV_PROXY", "1"),
+        ("GIT_HTTP_PROXY_AUTHMETHOD", "basic"),  # git waits to be asked for a name otherwise
     )
 
 

@@ -142,7 +142,7 @@ def told(found: tuple[Refusal, ...], box: Box, home: str) -> str:
             {
                 "write": f"writing {place} was refused",
                 "read": f"{place} is hidden",
-                "network": "the network was refused",
+                "network": f"reaching {one.place} was refused" if one.place else "the network was refused",
                 "rights": "no program gets more rights in it",
                 "daemon": "the daemon's socket is hidden",
             }[one.kind]

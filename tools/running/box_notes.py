@@ -14,7 +14,9 @@ def refused(outcome: CommandOutcome, output: str) -> tuple[Refusal, ...]:
     if command is None or command.box is None:
         return ()
     has_failed = outcome.exit_code != 0
-    return refusals(output, command.box, cwd=command.cwd, has_failed=has_failed, real_path=os.path.realpath)
+    found = refusals(output, command.box, cwd=command.cwd, has_failed=has_failed, real_path=os.path.realpath)
+    hosts = tuple(Refusal("network", host) for host in outcome.refused_hosts)
+    return (*hosts, *(one for one in found if not hosts or one.kind != "network"))
 
 
 def box_notes(outcome: CommandOutcome, output: str) -> list[str]:

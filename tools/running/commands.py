@@ -38,6 +38,8 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
     files: CommandFiles | None = None
     """What it did to files, where somebody watched."""
     command: CommandLine | None = None
+    refused_hosts: tuple[str, ...] = ()
+    """Each `host:port` that the proxy of its box did not let it reach."""
     planted: tuple[str, ...] = ()
     """Files that run later, made or changed by it, which its box could not prevent."""
 
@@ -143,6 +145,9 @@ class RunningCommand:
             has_survivors=has_survivors,
             files=files,
             command=self._command,
+            refused_hosts=self._workspace.refused_hosts(self._command.box.caller)
+            if self._command.box
+            else (),
             planted=changed(self._seen, look(self._watched_places)),
         )
 

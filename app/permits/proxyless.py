@@ -1,0 +1,22 @@
+"""Which network commands reach their host by themselves, and not by the proxy of the sandbox."""
+
+from typing import Final
+
+from app.permits.verdicts import CallPart
+
+_PROGRAMS: Final = frozenset(
+    (
+        "ssh", "scp", "sftp", "rsync", "mosh", "autossh", "ssh-copy-id", "ssh-keyscan", "ping", "dig", "nslookup",
+        "host", "traceroute", "whois", "telnet", "ftp", "nc", "ncat", "netcat", "socat",
+    )
+)  # fmt: skip
+_PORTS: Final = frozenset({"0", "21", "22", "23", "873", "9418"})
+"""Of ssh, rsync, git's own protocol and their like; 0 stands for no port at all."""
+
+
+def speaks_no_proxy(part: CallPart) -> bool:
+    if not part.network:
+        return False
+    words = part.words or tuple(part.text.split())
+    program = words[0].rpartition("/")[2] if words else ""
+    return program in _PROGRAMS or any(host.rpartition(":")[2] in _PORTS for host in part.hosts)

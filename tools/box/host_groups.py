@@ -1,0 +1,83 @@
+"""Named groups of hosts that belong together, so that a package manager is asked about once and not host by host.
+
+A rule `net: python packages` means every host of that group. The hosts are the public ones that the tools use when
+nothing is configured; another registry, or a mirror, is asked about by its own name.
+"""
+
+from typing import Final
+
+HOST_GROUPS: Final[dict[str, tuple[str, ...]]] = {
+    "python packages": ("pypi.org", "files.pythonhosted.org", "conda.anaconda.org", "repo.anaconda.com"),
+    "npm packages": (
+        "registry.npmjs.org",
+        "registry.yarnpkg.com",
+        "repo.yarnpkg.com",
+        "npm.jsr.io",
+        "jsr.io",
+    ),
+    "rust crates": ("index.crates.io", "static.crates.io", "crates.io", "static.rust-lang.org"),
+    "go modules": ("proxy.golang.org", "sum.golang.org"),
+    "ruby gems": ("rubygems.org", "index.rubygems.org"),
+    "php packages": ("repo.packagist.org", "packagist.org", "getcomposer.org"),
+    "java packages": (
+        "repo.maven.apache.org",
+        "repo1.maven.org",
+        "plugins.gradle.org",
+        "services.gradle.org",
+        "maven.google.com",
+        "dl.google.com",
+    ),
+    "dotnet packages": ("api.nuget.org", "www.nuget.org"),
+    "debian packages": (
+        "deb.debian.org",
+        "security.debian.org",
+        "archive.ubuntu.com",
+        "security.ubuntu.com",
+        "ports.ubuntu.com",
+    ),
+    "git hosts": (
+        "github.com",
+        "api.github.com",
+        "codeload.github.com",
+        "raw.githubusercontent.com",
+        "objects.githubusercontent.com",
+        "gitlab.com",
+        "bitbucket.org",
+        "codeberg.org",
+    ),
+}
+_PORTS: Final = (443, 80)
+_TOOLS: Final[dict[str, str]] = {
+    tool: group
+    for group, tools in (
+        ("python packages", "pip pip3 pipx uv uvx poetry pdm hatch pipenv conda mamba twine"),
+        ("npm packages", "npm npx pnpm pnpx yarn bun bunx deno"),
+        ("rust crates", "cargo rustup"),
+        ("go modules", "go"),
+        ("ruby gems", "gem bundle bundler"),
+        ("php packages", "composer"),
+        ("java packages", "mvn mvnw gradle gradlew"),
+        ("dotnet packages", "dotnet nuget"),
+        ("debian packages", "apt apt-get aptitude"),
+        ("git hosts", "gh glab"),
+    )
+    for tool in tools.split()
+}
+
+
+def group_of_tool(program: str) -> str | None:
+    """The group whose hosts a package manager reaches."""
+    return _TOOLS.get(program)
+
+
+def group_of_host(host: str) -> str | None:
+    return next((group for group, hosts in HOST_GROUPS.items() if host in hosts), None)
+
+
+def hosts_of_group(group: str) -> tuple[str, ...]:
+    """Each as `host:port`."""
+    return tuple(f"{host}:{port}" for host in HOST_GROUPS.get(group, ()) for port in _PORTS)
+
+
+def holds(group: str, host: str, port: int) -> bool:
+    return host in HOST_GROUPS.get(group, ()) and port in _PORTS

@@ -25,7 +25,7 @@ from app.resources.settings import Settings
 from tools.base import ToolError
 from tools.box.abilities import of_this_system
 from tools.box.plan import Abilities, Step
-from tools.box.policy import Box, BoxKind, BoxNetwork
+from tools.box.policy import Box, BoxKind
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -226,16 +226,24 @@ class Boxes:
             return None
         return Box(kind="read", writable=(folder,), environment=(("TMPDIR", folder),))
 
-    async def of_program(self, *, network: BoxNetwork | None = None) -> Box | None:
-        """For a program that serves the session: in the workspace, with this network."""
+    async def of_program(self) -> Box | None:
+        """For a program that bayou starts by itself on the workspace."""
         self._refuse_below()
         if not self.are_in_force:
             return None
         leave = Leave(command="a program that bayou started")
         box = await asyncio.to_thread(self._places.made, "work", leave)
-        if network is None:
-            box = await self._reaching(box, _PROGRAM, leave, lasts=False)
-        return msgspec.structs.replace(box, network=network or box.network)
+        return await self._reaching(box, _PROGRAM, leave, lasts=False)
+
+    async def of_server(self) -> Box | None:
+        """For an MCP server, in every mode: it serves several calls, and the mode may change between them. Its network
+        is open, for most of them are there to reach something.
+        """
+        self._refuse_below()
+        if not box_works(self._options.in_force.settings, self.abilities):
+            return None
+        box = await asyncio.to_thread(self._places.made, "work", Leave())
+        return msgspec.structs.replace(box, network="open")
 
     async def _reaching(self, box: Box, call_id: str, leave: Leave, *, lasts: bool) -> Box:
         """With the way to the proxy, where hosts are let through one by one."""

@@ -225,10 +225,10 @@ class McpServers:
         return Wishes(exposure=said.exposure, direct_tokens=said.direct_tokens)
 
     async def box(self, config: "ServerConfig") -> "Box | None":
-        """Servers speak to whom they like: that is what most of them are for."""
+        """The sandbox that this server runs in."""
         if self._options.in_force.settings.mcp.sandbox == "off":
             return None
-        return await self._boxes.of_program(network="open")
+        return await self._boxes.of_server()
 
     def _local_processes(self) -> "LocalProcesses":
         """Servers run on this machine, also where an extension has commands run elsewhere."""

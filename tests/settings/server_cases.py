@@ -43,7 +43,7 @@ async def how_many_are_declared(scene: Scene) -> Any:
     return await reach_of(scene)
 
 
-@LIVE.add("mcp.sandbox", "auto", "off", {"permissions.mode": "auto-edit"})
+@LIVE.add("mcp.sandbox", "auto", "off", {"permissions.mode": "full"})
 async def box_of_servers(scene: Scene) -> Any:
     scene.assembled.workspace.abilities = lambda: EVERYTHING
     box = parts_of(scene.session).servers.box

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from app.sessions.ids import sidecar
 from app.sessions.log import SessionLog
+from app.undo.blobs import UndoPlace
 from app.undo.images import FILES as FILES_TYPE
 from app.undo.images import Change, FilesData, as_data
 from app.undo.ledger import Ledger, LedgerLine
-from app.undo.opened import OpenedUndo, opened
-from app.undo.place import UndoPlace
+from app.undo.session_undo import SessionUndo, open_undo
 from app.values.entries import CustomEntry, MessageEntry
 from app.values.messages import user_message
 from bench.table import Row
@@ -62,12 +62,12 @@ def _best(work: Callable[[], object], repeat: int = 5) -> float:
     return min(found)
 
 
-def _stage(folder: Path) -> tuple[Path, OpenedUndo]:
+def _stage(folder: Path) -> tuple[Path, SessionUndo]:
     project = folder / "project"
     project.mkdir(parents=True)
     place = UndoPlace(store=folder / "agent" / "blobs", home=folder, may_ask_git=lambda: False)
     log = SessionLog.create(folder, project)
-    return project, opened(log, place, project, limit=lambda: 32 << 20)
+    return project, open_undo(log, place, project, limit=lambda: 32 << 20)
 
 
 def _editing(folder: Path) -> Row:
@@ -101,7 +101,7 @@ def _editing(folder: Path) -> Row:
     )
 
 
-def _happened(parts: OpenedUndo, change: FileChange) -> None:
+def _happened(parts: SessionUndo, change: FileChange) -> None:
     parts.recorder.happened(change)
 
 

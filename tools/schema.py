@@ -71,16 +71,15 @@ def validate_arguments(tool: Tool, raw: Json) -> Any:
 
     Raises `ArgumentsError` with a text for the model.
     """
-    return fitted(tool, mended(tool, raw))
+    return typed(tool, normalised(tool, raw))
 
 
-def mended(tool: Tool, raw: Json) -> Any:
-    """By the names that the tool has, with what it mends before they are looked at."""
-    return tool.prepare(dict(raw)) if tool.prepare and isinstance(raw, dict) else raw
+def normalised(tool: Tool, raw: Json) -> dict[str, Any]:
+    """The arguments as the tool will get them: its own names, each value of the type that its schema gives.
 
-
-def fitted(tool: Tool, raw: Json) -> Any:
-    """The same of what is mended already."""
+    This one value is what hooks, the gate and masks read and what the tool runs with.
+    """
+    raw = tool.prepare(dict(raw)) if tool.prepare and isinstance(raw, dict) else raw
     if not isinstance(raw, dict):
         raise ArgumentsError(
             _failure(tool.name, [("arguments", f"expected an object, got {_kind(raw)}")], raw)
@@ -89,12 +88,17 @@ def fitted(tool: Tool, raw: Json) -> Any:
     value = _fit(raw, _accepted(tool), "", problems)
     if problems:
         raise ArgumentsError(_failure(tool.name, problems, raw))
+    return value
+
+
+def typed(tool: Tool, arguments: dict[str, Any]) -> Any:
+    """Normalised arguments as the tool takes them. Strict: nothing is read in another way than the gate read it."""
     if tool.arguments is None:
-        return value
+        return arguments
     try:
-        return msgspec.convert(value, tool.arguments, strict=False)
+        return msgspec.convert(arguments, tool.arguments)
     except msgspec.ValidationError as problem:
-        raise ArgumentsError(_failure(tool.name, [("arguments", str(problem))], raw)) from None
+        raise ArgumentsError(_failure(tool.name, [("arguments", str(problem))], arguments)) from None
 
 
 def _accepted(tool: Tool) -> dict[str, Any]:

@@ -160,6 +160,8 @@ class Way:
             for ask in (self._hooks.before_tool, gate):
                 try:
                     verdict = await ask(call, shown, self._parent_id)
+                except ToolError:
+                    raise  # what the one who was asked made of the arguments does not fit the tool
                 except BaseException as problem:  # noqa: BLE001  (foreign code; not even its SystemExit ends the loop)
                     verdict = _closed(problem)
                 if verdict.is_blocked:
@@ -288,12 +290,12 @@ def _readable(call: ToolCall) -> dict[str, Any]:
 
 
 def _read(tool: Tool, raw: dict[str, Any]) -> tuple[dict[str, Any], Any]:
-    """As they are shown to whoever is asked, and as the tool takes them."""
-    from tools.schema import fitted, mended  # noqa: PLC0415  (with the first tools)
+    """Normalised, which is what everything before the tool reads, and the same as the tool takes it."""
+    from tools.schema import normalised, typed  # noqa: PLC0415  (with the first tools)
 
     try:
-        shown = mended(tool, raw)
-        return shown, fitted(tool, shown)
+        shown = normalised(tool, raw)
+        return shown, typed(tool, shown)
     except ToolError:
         raise
     except Exception as problem:  # noqa: BLE001  (a tool's own preparation of arguments)

@@ -48,7 +48,7 @@ from app.resources.trust import Decision, problem_with
 from app.sessions.errors import SessionLocked
 from app.sessions.log import SessionLog
 from app.sessions.old_outputs import drop_old_outputs, outputs_of
-from app.undo.place import UndoPlace
+from app.undo.blobs import UndoPlace
 from tools.base import Tool
 from tools.files.artifacts import Artifacts
 from tools.files.presence import is_file

@@ -10,9 +10,9 @@ import msgspec
 
 from app.assembly.trusting import TrustInProject
 from app.permits.rules import PermitRule, path_form
-from app.permits.secrets import FOLDERS, HOME_FILES
 from app.resources.in_force import InForce
 from app.resources.paths import Paths
+from tools.protected.keys import KEY_PLACES
 
 if TYPE_CHECKING:
     from tools.repomap.repository import MappedRepository
@@ -76,6 +76,8 @@ def hidden_forms(rules: Iterable[PermitRule], cwd: Path, home: Path) -> tuple[st
         for one in homes
     ]
     for one in homes:
-        forms += [path_form(f"{one}/{folder}/**", workspace, one) for folder in FOLDERS]
-        forms += [path_form(f"{one}/{file}", workspace, one) for file in HOME_FILES]
+        forms += [
+            path_form(f"{one}/{place.path}**" if place.is_folder else f"{one}/{place.path}", workspace, one)
+            for place in KEY_PLACES
+        ]
     return tuple(dict.fromkeys(forms))

@@ -16,11 +16,10 @@ from app.resources.paths import Paths
 from app.sessions.errors import SessionError
 from app.sessions.library import find, latest
 from app.sessions.log import SessionLog
+from app.undo.blobs import UndoPlace
 from app.undo.images import RESTORED, Choice, RestoredData, as_data, unpacked
-from app.undo.opened import OpenedUndo, opened
-from app.undo.place import UndoPlace
 from app.undo.plan import Plan, Row
-from app.undo.restores import in_words
+from app.undo.session_undo import SessionUndo, in_words, open_undo
 from app.values.entries import CustomEntry, CustomMessageEntry
 from app.values.unable import Unable
 from tools.amounts import changed_files, changed_lines
@@ -86,7 +85,7 @@ def _do(asked: _Asked, paths: Paths) -> int:
             raise Unable(f"The folder of this session, {log.cwd}, does not exist any more.")
         place = UndoPlace(store=paths.agent_dir / "blobs", home=paths.home, may_ask_git=lambda: False)
         limit = in_force.settings.undo.max_file_mb << 20
-        parts = opened(log, place, log.cwd, limit=lambda: limit)
+        parts = open_undo(log, place, log.cwd, limit=lambda: limit)
         try:
             plan = _planned(asked, parts)
             return _carried_out(asked, plan, parts) if asked.yes else _previewed(asked, plan)
@@ -96,7 +95,7 @@ def _do(asked: _Asked, paths: Paths) -> int:
         log.close()
 
 
-def _planned(asked: _Asked, parts: OpenedUndo) -> Plan:
+def _planned(asked: _Asked, parts: SessionUndo) -> Plan:
     if asked.redo:
         return parts.restores.redo()
     if asked.to is None:
@@ -143,7 +142,7 @@ def _line(row: Row, asked: _Asked, width: int) -> str:
     return visible(f"  {_MARKS[row.state]} {row.path:{width}}  {said}")
 
 
-def _carried_out(asked: _Asked, plan: Plan, parts: OpenedUndo) -> int:
+def _carried_out(asked: _Asked, plan: Plan, parts: SessionUndo) -> int:
     data = parts.restores.carry_out(plan, asked.choices)
     if data.total:
         _record(data, parts)
@@ -158,7 +157,7 @@ def _carried_out(asked: _Asked, plan: Plan, parts: OpenedUndo) -> int:
     return 0
 
 
-def _record(data: RestoredData, parts: OpenedUndo) -> None:
+def _record(data: RestoredData, parts: SessionUndo) -> None:
     """As an entry, and for the model."""
     log = parts.log
     changes = data.changes if data.more is None else unpacked(parts.store.get(data.more))

@@ -12,10 +12,11 @@ import msgspec
 from app.engine.options import SessionOptions
 from app.engine.whereabouts import Whereabouts, temporary_folders
 from app.permits.credentials import DAEMONS, shown_to
-from app.permits.secrets import FOLDERS, HOME_FILES, NAMES, OTHERS_FILES, START_UP, START_UP_FOLDERS
 from tools.box.places import caches, git_places, guarded_in, real, sockets
 from tools.box.policy import Box, BoxKind, BoxNetwork, covering, outermost
 from tools.files.presence import is_dir
+from tools.protected.keys import KEY_NAMES, KEY_PLACES
+from tools.protected.later import IN_HOME
 from tools.workspace import Workspace
 
 
@@ -124,14 +125,18 @@ class BoxPlaces:
         return "open" if setting == "open" or is_let_through else "own"
 
     def _start_up(self) -> tuple[str, ...]:
-        return tuple(f"{self._home}/{name}" for name in (*sorted(START_UP), *START_UP_FOLDERS))
+        return tuple(f"{self._home}/{row.name}" for row in IN_HOME)
 
     def _hidden(self, workspace: str, leave: Leave) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Folders, and files with sockets."""
         settings = self._options.in_force.settings.sandbox
         more = self._places(settings.hide)
         shown = shown_to(leave.programs) if leave.uses_network else frozenset[str]()
-        named = [name for name in (*FOLDERS, *HOME_FILES, *OTHERS_FILES, *sorted(NAMES)) if name not in shown]
+        named = [
+            one.name
+            for one in (*KEY_PLACES, *KEY_NAMES)
+            if not one.name.startswith("*") and one.name not in shown
+        ]
         wanted = real((*(f"{self._home}/{name}" for name in named), f"{self._own}/auth.json", *more))
         folders, files = sockets(self._home, os.environ, workspace)
         agent = os.path.realpath(os.environ.get("SSH_AUTH_SOCK") or "/")

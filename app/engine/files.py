@@ -20,6 +20,7 @@ from app.engine.telling import Telling
 from app.engine.whereabouts import Whereabouts
 from app.sessions.errors import SessionReadOnly
 from app.sessions.ids import sidecar
+from app.undo.blobs import UndoPlace
 from app.undo.images import (
     FILES,
     RESTORED,
@@ -32,7 +33,6 @@ from app.undo.images import (
     unpacked,
 )
 from app.undo.ledger import Ledger, LedgerLine
-from app.undo.place import UndoPlace
 from app.values.entries import CustomEntry
 from app.values.events import EntryAppended
 from app.values.unable import Unable
@@ -45,9 +45,8 @@ from tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from app.undo.differences import Differences
-    from app.undo.opened import OpenedUndo
     from app.undo.plan import Plan
-    from app.undo.restores import Restores
+    from app.undo.session_undo import Restores, SessionUndo
 
 
 class OfSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +84,7 @@ class Files:
         self._telling = telling
         self._options = options
         self._place = place
-        self._opened: OpenedUndo | None = None
+        self._opened: SessionUndo | None = None
         self._opening = threading.Lock()
         self._running: dict[str, str] = {}
         self._to_tell: list[str] = []
@@ -166,7 +165,7 @@ class Files:
         place = msgspec.structs.replace(place, folder=os.path.realpath(command.cwd))
         return judge_command(command.argv[-1], place).risk == "safe"
 
-    async def _command_ended(self, opened: "OpenedUndo", call_id: str, tool: str) -> CommandFiles | None:
+    async def _command_ended(self, opened: "SessionUndo", call_id: str, tool: str) -> CommandFiles | None:
         happened = await opened.watch.end(call_id)
         opened.recorder.command_ended(call_id, happened)
         self._tell_changes(happened.changes, opened.recorder.root, call_id, "command")
@@ -320,9 +319,9 @@ class Files:
                 f"The folder of this session, {self._conversation.log.cwd}, does not exist any more."
             )
 
-    def _open(self) -> "OpenedUndo":
+    def _open(self) -> "SessionUndo":
         """For the log that is open; from any thread."""
-        from app.undo.opened import opened  # noqa: PLC0415  (costs start-up)
+        from app.undo.session_undo import open_undo  # noqa: PLC0415  (costs start-up)
 
         assert self._place is not None
         with self._opening:
@@ -331,16 +330,16 @@ class Files:
                 return self._opened
             if self._opened is not None:
                 self._opened.close()
-            self._opened = opened(log, self._place, self._workspace.cwd, limit=self._limit)
+            self._opened = open_undo(log, self._place, self._workspace.cwd, limit=self._limit)
             self._collect_if_due(self._opened)
             return self._opened
 
     def _limit(self) -> int:
         return self._options.in_force.settings.undo.max_file_mb << 20
 
-    def _collect_if_due(self, opened: "OpenedUndo") -> None:
+    def _collect_if_due(self, opened: "SessionUndo") -> None:
         """What no session needs is taken out of the store, once a day, beside everything else."""
-        from app.undo.collecting import collect, is_due  # noqa: PLC0415  (costs start-up)
+        from app.undo.blobs import collect, is_due  # noqa: PLC0415  (costs start-up)
 
         if not is_due(opened.store):
             return

@@ -58,7 +58,7 @@ from app.engine.toolbox import Toolbox
 from app.providers.classify import Failure
 from app.providers.registry import Registry
 from app.sessions.log import SessionLog
-from app.undo.place import UndoPlace
+from app.undo.blobs import UndoPlace
 from app.values.events import FileChanged, QueueUpdate
 from app.values.messages import AssistantMessage
 from app.values.models import Model

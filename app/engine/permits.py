@@ -205,7 +205,7 @@ class Permits:
             if reply is None:
                 return self._refused(call, decision, "Needs approval, and no answer came")
             if reply.arguments is not None:
-                changed = reply.arguments
+                changed = _normalised(tool, reply.arguments)
                 continue
             if reply.rule is not None:
                 self._keep_rule(reply)
@@ -391,6 +391,13 @@ class Permits:
             if text not in self._told:
                 self._told.add(text)
                 self._telling.warn(text)
+
+
+def _normalised(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
+    """What an answer changed is judged as it will run, like the model's own. Raises `ToolError`."""
+    from tools.schema import normalised  # noqa: PLC0415  (with the first tools)
+
+    return normalised(tool, arguments)
 
 
 def _words_of(tool: str, arguments: Mapping[str, Any]) -> str:

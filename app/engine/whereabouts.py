@@ -13,9 +13,10 @@ from pathlib import Path
 import msgspec
 
 from app.permits.place import CommandPlace
-from app.permits.secrets import PLANTED_NAMES, START_UP, plants, secrecy
+from app.permits.secrets import plants, secrecy
 from app.permits.words import UNKNOWN
 from tools.git.repository import find_repository
+from tools.protected.later import IN_HOME, IN_PROJECTS
 from tools.running.withheld import withheld
 
 _MOST_LOOKED_AT = 3_000
@@ -126,8 +127,9 @@ class Whereabouts:
 
     def _protected(self, workspace: str) -> list[str]:
         """Files that are worth being linked to, as far as they are where they usually are."""
-        found = [f"{self._home}/{name}" for name in START_UP]
-        found += [f"{workspace}/{name}" for name in (".env", *PLANTED_NAMES, ".git/config")]
+        found = [f"{self._home}/{row.name}" for row in IN_HOME if not row.is_folder]
+        found += [f"{workspace}/{row.name}" for row in IN_PROJECTS if not row.is_folder]
+        found += [f"{workspace}/{name}" for name in (".env", ".git/config")]
         found += [f"{own}/auth.json" for own in self._own] + [f"{own}/settings.json" for own in self._own]
         for folder in (
             f"{self._home}/.ssh",

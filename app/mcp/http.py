@@ -6,7 +6,6 @@ Imported when such a server is contacted, behind the SDK.
 
 import asyncio
 import json
-import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from typing import Any
@@ -22,16 +21,14 @@ from app.mcp.private_places import refusal
 from app.mcp.process import LINE_BYTES
 from app.mcp.sign_ins import SignIns
 from app.providers.errors import ProviderError, retry_after_ms
-from app.providers.senders.certificates import bundle_of, trusted
-from app.providers.senders.failures import connection_error
-from app.providers.senders.proxies import proxy_for
+from app.providers.senders.client import CONNECT_SECONDS, ThroughSharedClient
+from app.providers.senders.connection_errors import connection_error
 from app.providers.signin.interface import SignInUi
 from app.providers.transport import USER_AGENT
 
 _RETRIES = 2
 _PAUSE_SECONDS, _LONGEST_PAUSE = 0.5, 10.0
 _PASSING = (408, 429, 500, 502, 503, 504)
-_CONNECT_SECONDS = 30.0
 _SILENCE_SECONDS = 30 * 60.0
 """Of one answer's bytes; how long a call may take is asked elsewhere."""
 _LONG_PIECE = 256 * 1024
@@ -45,7 +42,7 @@ def http_transport(
     @asynccontextmanager
     async def opened() -> AsyncGenerator[Any, None]:
         url = server.url or ""
-        clients = await clients_for(server, proxy())
+        clients = clients_for(server, proxy())
         auth = None if has_own_key(server) else StoredAuth(server, sign_ins, clients)
         if server.type == "sse":
 
@@ -76,21 +73,16 @@ async def signed_in(server: ServerConfig, sign_ins: SignIns, ui: SignInUi, proxy
         raise ServerFault(
             f'"{server.name}" is sent a header Authorization; take that out of its entry to sign in instead.'
         )
-    return await sign_in(server, sign_ins, await clients_for(server, proxy), ui)
+    return await sign_in(server, sign_ins, clients_for(server, proxy), ui)
 
 
 def has_own_key(server: ServerConfig) -> bool:
     return any(name.lower() == "authorization" for name in server.headers)
 
 
-async def clients_for(server: ServerConfig, proxy: str | None) -> Clients:
-    """Raises `ServerFault` for a proxy or a certificate file that cannot be used."""
+def clients_for(server: ServerConfig, proxy: str | None) -> Clients:
+    """By bayou's shared connections, with what is the server's: its sign-in, its retries, its limits."""
     url = server.url or ""
-    try:
-        proxy_for(url, proxy)
-        certificates = await asyncio.to_thread(trusted, bundle_of(None))
-    except ProviderError as problem:
-        raise ServerFault(str(problem)) from None
 
     async def before(request: httpx2.Request) -> None:
         refused = await refusal(str(request.url), url)
@@ -99,39 +91,15 @@ async def clients_for(server: ServerConfig, proxy: str | None) -> Clients:
 
     def made(auth: httpx2.Auth | None) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(
-            transport=_Wire(_Ways(certificates, proxy), url, has_own_key=has_own_key(server)),
+            transport=_Wire(ThroughSharedClient(proxy), url, has_own_key=has_own_key(server)),
             auth=auth,
             headers={"User-Agent": USER_AGENT},
-            timeout=httpx2.Timeout(_CONNECT_SECONDS, read=_SILENCE_SECONDS),
+            timeout=httpx2.Timeout(CONNECT_SECONDS, read=_SILENCE_SECONDS),
             event_hooks={"request": [before]},
             trust_env=False,
         )
 
     return made
-
-
-class _Ways(httpx2.AsyncBaseTransport):
-    """To each host by the proxy that stands before that one: who lets people in may be elsewhere than the server."""
-
-    def __init__(self, certificates: ssl.SSLContext, proxy: str | None) -> None:
-        self._certificates = certificates
-        self._proxy = proxy
-        self._ways: dict[str | None, httpx2.AsyncHTTPTransport] = {}
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        try:
-            proxy = proxy_for(str(request.url), self._proxy)
-        except ProviderError as problem:
-            raise ServerFault(str(problem)) from None
-        if proxy not in self._ways:
-            self._ways[proxy] = httpx2.AsyncHTTPTransport(
-                verify=self._certificates, proxy=proxy, trust_env=False
-            )
-        return await self._ways[proxy].handle_async_request(request)
-
-    async def aclose(self) -> None:
-        for way in self._ways.values():
-            await way.aclose()
 
 
 class _Wire(httpx2.AsyncBaseTransport):
@@ -154,6 +122,8 @@ class _Wire(httpx2.AsyncBaseTransport):
         while True:
             try:
                 response = await self._wire.handle_async_request(request)
+            except ProviderError as problem:  # a proxy or a certificate file that cannot be used
+                raise ServerFault(str(problem)) from None
             except httpx2.ConnectError as problem:
                 told = connection_error(problem, str(request.url))
                 if told.kind == "tls":

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from app.permits.letters import Finding, worst
 from app.permits.place import CommandPlace
 from app.permits.scope import ShellScope
-from app.permits.secrets import VCS, Likelihood, plants, secrecy
+from app.permits.secrets import Likelihood, plants, secrecy
 from app.permits.words import DEEP, STAR, TORN, UNKNOWN, WILD, Word, readable
+from tools.protected.later import VCS
 
 _ROOT_AGAIN = re.compile(r"/proc/(?:self|thread-self|\d+)(?:/task/\d+)?/root(?=/|$)")
 _FOLDER_AGAIN = re.compile(r"/proc/(?:self|thread-self)(?:/task/\d+)?/cwd(?=/|$)")

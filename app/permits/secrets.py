@@ -7,132 +7,65 @@ such a place, "maybe" that it can reach one among much else.
 from functools import lru_cache
 from typing import Literal
 
-from app.permits.words import DEEP, ONE, STAR, UNKNOWN, WILD, names, pattern_of
+from app.permits.words import DEEP, ONE, STAR, UNKNOWN, WILD, pattern_of
 from tools.patterns import late
+from tools.protected.keys import KEY_NAMES, KEY_PLACES, SAMPLE_ENDINGS, SHOWN_OF_OWN
+from tools.protected.later import IN_HOME, IN_PROJECTS, LaterFile
 
 Likelihood = Literal["no", "maybe", "likely"]
 
-FOLDERS = (
-    ".ssh",
-    ".aws",
-    ".gnupg",
-    ".azure",
-    ".password-store",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/op",
-    ".config/google-chrome",
-    ".config/chromium",
-    ".config/bravesoftware",
-    ".mozilla",
-    ".thunderbird",
-    ".local/share/keyrings",
-    "library/keychains",
-    "library/application support/google/chrome",
-    "library/application support/firefox",
-)
-"""In the home folder: what is below them."""
-HOME_FILES = (
-    ".kube/config",
-    ".docker/config.json",
-    ".config/git/credentials",
-    ".gem/credentials",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".bayou/agent/auth.json",
-    ".pi/agent/auth.json",
-)
-OTHERS_FILES = (
-    ".claude/.credentials.json",
-    ".codex/auth.json",
-    ".gemini/oauth_creds.json",
-    ".local/share/opencode/auth.json",
-    ".config/github-copilot/apps.json",
-    ".config/github-copilot/hosts.json",
-)
-"""In the home folder: what other agents sign in with."""
-NAMES = frozenset(
-    {
-        ".netrc",
-        "_netrc",
-        ".pgpass",
-        ".npmrc",
-        ".pypirc",
-        ".git-credentials",
-        ".my.cnf",
-        "id_rsa",
-        "id_dsa",
-        "id_ecdsa",
-        "id_ed25519",
-        "id_ecdsa_sk",
-        "id_ed25519_sk",
-        ".env",
-        "logins.json",
-        "key4.db",
-        "cookies.sqlite",
-        "login data",
-        ".vault-token",
-        ".terraformrc",
-        ".tofurc",
-        "credentials.tfrc.json",
-        ".boto",
-        ".s3cfg",
-        ".databrickscfg",
-        ".htpasswd",
-    }
-)
-SUFFIXES = (".pem", ".key", ".p12", ".pfx", ".keystore", ".jks", ".ppk")
-SAMPLES = ("example", "sample", "template", "dist")
-FILES = frozenset({"/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/dev/mem", "/dev/kmem", "/proc/kcore"})
+_HOME_FILES = frozenset(place.name.casefold() for place in KEY_PLACES if not place.is_folder)
+_HOME_FOLDERS = tuple(place.path.casefold() for place in KEY_PLACES if place.is_folder)
+_NAMES = frozenset(one.name.casefold() for one in KEY_NAMES if not one.name.startswith("*"))
+_SUFFIXES = tuple(one.name[1:].casefold() for one in KEY_NAMES if one.name.startswith("*"))
+_SHOWN_OF_OWN = frozenset(name.casefold() for name in SHOWN_OF_OWN)
+_FILES = frozenset({"/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/dev/mem", "/dev/kmem", "/proc/kcore"})
 _PROCESS = late(r"/proc/[^/]+/(environ|mem)|/proc/[^/]+/task/[^/]+/environ")
 _DISK = late(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|mapper/|dm-|md|loop)")
 
-PLANTED_FOLDERS = names(".git .hg .svn .jj .husky .bayou .vscode .idea")
-"""Files below them start programs later, or decide which."""
-VCS = frozenset({".git", ".hg", ".svn", ".jj"})
-PLANTED_NAMES = frozenset({".envrc"})
-START_UP = names(
-    ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile "
-    ".zlogin .zlogout .cshrc .tcshrc .login .kshrc .inputrc .gitconfig .xprofile .xinitrc .xsession "
-    ".pam_environment .vimrc .exrc .tmux.conf .pythonrc"
-)
-"""In the home folder."""
-START_UP_FOLDERS = (
-    ".config/fish",
-    ".config/autostart",
-    ".config/systemd",
-    ".config/git",
-    ".config/nvim",
-    ".local/bin",
-    "library/launchagents",
-)
-
 _OF_DATA = frozenset({".json", ".db", ".sqlite"})
-_SAMPLE_NAMES = tuple(f"server{suffix}" for suffix in SUFFIXES)
+_SAMPLE_NAMES = tuple(f"server{suffix}" for suffix in _SUFFIXES)
+
+
+def _by_first_part(rows: tuple[LaterFile, ...]) -> dict[str, list[tuple[tuple[str, ...], LaterFile]]]:
+    found: dict[str, list[tuple[tuple[str, ...], LaterFile]]] = {}
+    for row in rows:
+        parts = tuple(row.name.casefold().split("/"))
+        found.setdefault("*" if parts[0].startswith("*") else parts[0], []).append((parts, row))
+    return found
+
+
+_LATER = _by_first_part(IN_PROJECTS)
+_LATER_IN_HOME = {row.name.casefold(): row for row in IN_HOME}
 
 
 @lru_cache(4096)
 def secrecy(path: str, home: str, own: tuple[str, ...] = ()) -> Likelihood:
     """Of the content of an absolute path, its case aside."""
     path, home = path.casefold(), home.casefold()
+    if any(_is_kept_by_bayou(path, folder.casefold()) for folder in own):
+        return "likely"
     if WILD.search(path):
         return _secrecy_of_pattern(path, home)
-    if path in FILES or _PROCESS.fullmatch(path) or _DISK.match(path):
-        return "likely"
-    if any(path == f"{folder.casefold()}/auth.json" for folder in own):
+    if path in _FILES or _PROCESS.fullmatch(path) or _DISK.match(path):
         return "likely"
     name = path.rsplit("/", 1)[-1]
-    if name in NAMES or name.endswith(SUFFIXES) or _is_env(name):
+    if name in _NAMES or name.endswith(_SUFFIXES) or _is_env(name):
         return "likely"
     if path.startswith(home + "/"):
         rest = path[len(home) + 1 :]
-        if rest in HOME_FILES or any(rest == folder or rest.startswith(folder + "/") for folder in FOLDERS):
+        if rest in _HOME_FILES or f"{rest}/".startswith(_HOME_FOLDERS):
             return "likely"
     return "no"
 
 
+def _is_kept_by_bayou(path: str, folder: str) -> bool:
+    """Whether it lies in bayou's own folder and is not what its person put there to be read."""
+    return path.startswith(folder + "/") and path[len(folder) + 1 :].split("/", 1)[0] not in _SHOWN_OF_OWN
+
+
 def _is_env(name: str) -> bool:
-    return name.startswith(".env.") and not name.endswith(SAMPLES)
+    return name.startswith(".env.") and not name.endswith(SAMPLE_ENDINGS)
 
 
 def _secrecy_of_pattern(path: str, home: str) -> Likelihood:
@@ -142,14 +75,14 @@ def _secrecy_of_pattern(path: str, home: str) -> Likelihood:
         return "likely"
     name = path.rsplit("/", 1)[-1]
     if not WILD.search(name):
-        return "likely" if name in NAMES or name.endswith(SUFFIXES) or _is_env(name) else "no"
+        return "likely" if name in _NAMES or name.endswith(_SUFFIXES) or _is_env(name) else "no"
     if name[0] == STAR and name[1:] in _OF_DATA:
         return "maybe"  # a browser's file can be among them, but who writes this means a project's data
     form = pattern_of(name)
     plain = WILD.sub("", name)
     if plain:
         meant = name.startswith(".") or len(plain) > 1 or name.startswith(ONE)
-        if meant and any(form.fullmatch(one) and _hides_dot(name, one) for one in (*NAMES, ".env.local")):
+        if meant and any(form.fullmatch(one) and _hides_dot(name, one) for one in (*_NAMES, ".env.local")):
             return "likely"
         if name[-1] not in (STAR, UNKNOWN, DEEP) and any(form.fullmatch(one) for one in _SAMPLE_NAMES):
             return "likely"
@@ -175,8 +108,8 @@ def _reaches_folder(path: str, home: str) -> bool:
     if not all(_can_be(part, name) for part, name in zip(parts, base, strict=False)):
         return False
     rest = parts[len(base) :]
-    for folder in (*FOLDERS, *HOME_FILES):
-        names = folder.split("/")
+    for folder in (*_HOME_FOLDERS, *_HOME_FILES):
+        names = folder.rstrip("/").split("/")
         if len(rest) >= len(names) and all(
             _can_be(part, name) and WILD.sub("", part) for part, name in zip(rest, names, strict=False)
         ):
@@ -198,22 +131,36 @@ def plants(path: str, home: str, own: tuple[str, ...] = ()) -> str | None:
         folder = folder.casefold()
         if path == folder or path.startswith(folder + "/"):
             return "bayou's own settings decide what may run"
-    for part in path.split("/"):
-        if part in PLANTED_FOLDERS or part in PLANTED_NAMES:
-            return f"{part} holds what runs later"
-        if part.startswith(".") and WILD.search(part):
-            form = pattern_of(part)
-            for name in (*PLANTED_FOLDERS, *PLANTED_NAMES):
-                if form.fullmatch(name):
-                    return f"{name} can be among these, and it holds what runs later"
+    row = _row_in_project(path.split("/"))
+    if row is not None:
+        return f"{row.name} runs later ({row.source})"
     folder, _, name = path.rpartition("/")
-    if name in START_UP and UNKNOWN in folder:
-        return f"~/{name} is read by every shell that starts, and this can be it"
+    if name in _LATER_IN_HOME and UNKNOWN in folder:
+        return f"it can be ~/{name}, which runs later ({_LATER_IN_HOME[name].source})"
     if path.startswith(home + "/"):
-        rest = path[len(home) + 1 :]
-        if rest in START_UP:
-            return f"~/{rest} is read by every shell that starts"
-        for folder in START_UP_FOLDERS:
-            if rest == folder or rest.startswith(folder + "/"):
-                return f"~/{folder} holds what runs later"
+        parts = path[len(home) + 1 :].split("/")
+        for count in range(1, len(parts) + 1):
+            row = _LATER_IN_HOME.get("/".join(parts[:count]))
+            if row is not None and (row.is_folder or count == len(parts)):
+                return f"~/{row.name} runs later ({row.source})"
     return None
+
+
+def _row_in_project(parts: list[str]) -> LaterFile | None:
+    for start, part in enumerate(parts):
+        if part.startswith(".") and WILD.search(part):
+            rows = [row for first in _LATER.values() for row in first]
+        else:
+            rows = [*_LATER.get(part, ()), *_LATER["*"]]
+        for names, row in rows:
+            rest = parts[start : start + len(names)]
+            is_whole = row.is_folder or start + len(names) == len(parts)
+            if is_whole and len(rest) == len(names) and all(map(_is_meant, rest, names)):
+                return row
+    return None
+
+
+def _is_meant(part: str, name: str) -> bool:
+    if name.startswith("*"):
+        return part.endswith(name[1:])
+    return part == name or (part.startswith(".") and _can_be(part, name))

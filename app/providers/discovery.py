@@ -215,7 +215,7 @@ def _prices(pricing: Any) -> dict[str, float]:
 
 
 async def _fetch(url: str, api: str, credential: Credential, options: StreamOptions) -> Any:
-    from app.providers.senders.http import send  # noqa: PLC0415  (only asking needs it)
+    from app.providers.senders.exchange import send  # noqa: PLC0415  (only asking needs it)
     from app.providers.transport import USER_AGENT, HttpRequest, decode_event  # noqa: PLC0415
 
     headers = {"User-Agent": USER_AGENT, "Accept": "application/json", **credential.headers}

@@ -100,8 +100,8 @@ class Registry:
 
     async def close(self) -> None:
         """Closes the connections that were kept for the next request."""
-        if "app.providers.senders.choice" in sys.modules:  # else there was no request
-            from app.providers.senders.choice import close_connections  # noqa: PLC0415  (loaded by now)
+        if "app.providers.senders.client" in sys.modules:  # else there was no request
+            from app.providers.senders.client import close_connections  # noqa: PLC0415  (loaded by now)
 
             await close_connections()
 

@@ -11,12 +11,11 @@ import msgspec
 from app.sessions.log import SessionLog
 from app.undo.blobs import Missing
 from app.undo.disk import LeftAlone, look, place_of
-from app.undo.history import changes_of, settled
+from app.undo.history import Turn, changes_of, settled, turns_of
 from app.undo.images import Change, FileImage, Uncovered, is_same, shown
 from app.undo.patches import FilePatch, Side, patch_of
 from app.undo.plan import HeldContents, words_of
 from app.undo.recording import Recorder
-from app.undo.turns import Turn, turns_of
 from app.values.entries import Entry
 from app.values.unable import Unable
 

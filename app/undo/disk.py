@@ -4,11 +4,14 @@ Everything here is about the name itself: a symbolic link is never followed, and
 is refused. What is not a file or a link is left alone.
 """
 
+import ctypes
 import os
 import stat as stat_module
+import sys
 from collections.abc import Iterable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -229,3 +232,74 @@ def _give_back(owner: int, handle: int) -> None:
         os.fchown(handle, owner, -1)
     except PermissionError:
         raise PermissionError(1, "it belongs to another user") from None
+
+
+MOST_ENTRIES = 50_000
+"""Looked at for the other names of a file; nobody waits for more before an edit."""
+
+
+def other_names(place: str, root: str) -> tuple[list[str], bool]:
+    """The other names below `root` of the file at `place`, and whether it has no further ones. Blocks.
+
+    Nothing but the file's own figures is read where it has one name, as nearly all have.
+    """
+    try:
+        found = os.lstat(place)
+    except OSError:
+        return [], True
+    if found.st_nlink <= 1 or not stat_module.S_ISREG(found.st_mode):
+        return [], True
+    names: list[str] = []
+    waiting, looked_at = [root], 0
+    while waiting and looked_at < MOST_ENTRIES and len(names) < found.st_nlink - 1:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    looked_at += 1
+                    if entry.is_dir(follow_symlinks=False):
+                        if entry.name != ".git":
+                            waiting.append(entry.path)
+                    elif entry.inode() == found.st_ino and entry.path != place and _is_it(entry, found):
+                        names.append(entry.path)
+        except OSError:
+            continue
+    return sorted(names), len(names) == found.st_nlink - 1
+
+
+def _is_it(entry: "os.DirEntry[str]", found: os.stat_result) -> bool:
+    return entry.stat(follow_symlinks=False).st_dev == found.st_dev
+
+
+_AT_FDCWD, _NOFOLLOW, _BTIME = -100, 0x100, 0x800
+_SECONDS, _NANOSECONDS, _SIZE = 80, 88, 256
+"""Where the time of birth stands in Linux's `struct statx`, and how long that is."""
+
+
+def born(path: str) -> float | None:
+    """Seconds, as `time.time` has them; None where nobody knows."""
+    try:
+        found: float | None = getattr(os.lstat(path), "st_birthtime", None)
+    except OSError:
+        return None
+    return found if found is not None else _told_by_linux(path)
+
+
+def _told_by_linux(path: str) -> float | None:
+    call = _statx()
+    if call is None:
+        return None
+    told = ctypes.create_string_buffer(_SIZE)
+    if call(_AT_FDCWD, os.fsencode(path), _NOFOLLOW, _BTIME, told) != 0:
+        return None
+    mask = int.from_bytes(told.raw[:4], sys.byteorder)
+    if not mask & _BTIME:
+        return None
+    seconds = int.from_bytes(told.raw[_SECONDS : _SECONDS + 8], sys.byteorder, signed=True)
+    return seconds + int.from_bytes(told.raw[_NANOSECONDS : _NANOSECONDS + 4], sys.byteorder) / 1e9
+
+
+@cache
+def _statx() -> Any:
+    if not sys.platform.startswith("linux"):
+        return None
+    return getattr(ctypes.CDLL(None, use_errno=True), "statx", None)

@@ -19,12 +19,14 @@ from app.undo.images import (
     files_of,
     hashes_of,
     is_same,
+    joined,
     restored_of,
     unpacked,
 )
 from app.values.content import text_of
 from app.values.entries import CustomEntry, Entry, MessageEntry
 from app.values.messages import ToolResultMessage, UserMessage
+from tools.amounts import changed_files
 
 Load = Callable[[str], bytes]
 """Content by its hash; raises `Missing`."""
@@ -32,18 +34,18 @@ PathTo = Callable[[str | None], Sequence[Entry]]
 """The entries from the root to one; none for None."""
 
 
-class Leg(msgspec.Struct, frozen=True, kw_only=True):
-    """A stretch of a file's way: what it should be, and what it becomes."""
+class HistorySegment(msgspec.Struct, frozen=True, kw_only=True):
+    """A stretch of a file's history: what it should be, and what it becomes."""
 
     expected: FileImage | None
     wanted: FileImage | None
 
 
-class FileWay(msgspec.Struct, kw_only=True):
+class FileHistory(msgspec.Struct, kw_only=True):
     """What one file goes through on the way from one entry to another."""
 
     name: str
-    legs: list[Leg]
+    segments: list[HistorySegment]
     """More than one: somebody else changed it in between."""
     by: list[str]
     """What had changed it, in words, oldest first."""
@@ -54,15 +56,15 @@ class FileWay(msgspec.Struct, kw_only=True):
 
     @property
     def expected(self) -> FileImage | None:
-        return self.legs[0].expected
+        return self.segments[0].expected
 
     @property
     def wanted(self) -> FileImage | None:
-        return self.legs[-1].wanted
+        return self.segments[-1].wanted
 
 
-class Journey(msgspec.Struct, frozen=True, kw_only=True):
-    ways: tuple[FileWay, ...] = ()
+class TreePath(msgspec.Struct, frozen=True, kw_only=True):
+    files: tuple[FileHistory, ...] = ()
     unheld: tuple[Uncovered, ...] = ()
     """What is known to be out of reach."""
     heads: tuple[tuple[str, str], ...] = ()
@@ -119,60 +121,76 @@ def changes_in(data: FilesData | RestoredData, load: Load) -> tuple[Change, ...]
         return None
 
 
-def journey(back: Sequence[Entry], forth: Sequence[Entry], load: Load) -> Journey:
+def tree_path(back: Sequence[Entry], forth: Sequence[Entry], load: Load) -> TreePath:
     """`back`: from the common ancestor to here, `forth`: from it to there; both oldest first, without the ancestor."""
-    ways: dict[str, FileWay] = {}
+    files: dict[str, FileHistory] = {}
     unheld: dict[tuple[str, str], Uncovered] = {}
     heads: list[tuple[str, str]] = []
     for entry in reversed(back):
         changes, uncovered, label = changes_of(entry, load)
         unheld.update(((one.path, one.why), one) for one in uncovered)
         for change in changes:
-            leg = Leg(expected=change.after, wanted=change.before)
-            _lengthen(ways, change, leg, label, is_back=True)
-        files = files_of(entry)
-        if files is not None and files.head is not None:
-            heads.insert(0, files.head)
+            segment = HistorySegment(expected=change.after, wanted=change.before)
+            _extend(files, change, segment, label, is_back=True)
+        data = files_of(entry)
+        if data is not None and data.head is not None:
+            heads.insert(0, data.head)
     for entry in forth:
         changes, uncovered, label = changes_of(entry, load)
         unheld.update(((one.path, one.why), one) for one in uncovered)
         for change in changes:
-            _lengthen(ways, change, Leg(expected=change.before, wanted=change.after), label, is_back=False)
-    going = [way for way in ways.values() if len(way.legs) > 1 or not is_same(way.expected, way.wanted)]
-    return Journey(
-        ways=tuple(sorted(going, key=lambda way: way.name)), unheld=tuple(unheld.values()), heads=tuple(heads)
+            _extend(
+                files,
+                change,
+                HistorySegment(expected=change.before, wanted=change.after),
+                label,
+                is_back=False,
+            )
+    going = [
+        history
+        for history in files.values()
+        if len(history.segments) > 1 or not is_same(history.expected, history.wanted)
+    ]
+    return TreePath(
+        files=tuple(sorted(going, key=lambda history: history.name)),
+        unheld=tuple(unheld.values()),
+        heads=tuple(heads),
     )
 
 
-def _lengthen(ways: dict[str, FileWay], change: Change, leg: Leg, label: str, *, is_back: bool) -> None:
-    if is_same(leg.expected, leg.wanted):
+def _extend(
+    files: dict[str, FileHistory], change: Change, segment: HistorySegment, label: str, *, is_back: bool
+) -> None:
+    if is_same(segment.expected, segment.wanted):
         return
-    way = ways.get(change.name)
-    if way is None:
-        way = ways[change.name] = FileWay(name=change.name, legs=[leg], by=[], is_shared=True)
-    elif is_same(way.wanted, leg.expected):
-        way.legs[-1] = Leg(expected=way.legs[-1].expected, wanted=leg.wanted)
+    history = files.get(change.name)
+    if history is None:
+        history = files[change.name] = FileHistory(
+            name=change.name, segments=[segment], by=[], is_shared=True
+        )
+    elif is_same(history.wanted, segment.expected):
+        history.segments[-1] = HistorySegment(expected=history.segments[-1].expected, wanted=segment.wanted)
     else:
-        way.legs.append(leg)
-    way.is_shared = way.is_shared and change.is_shared
+        history.segments.append(segment)
+    history.is_shared = history.is_shared and change.is_shared
     if label and label != "restored":
-        way.by.insert(0 if is_back else len(way.by), label)
+        history.by.insert(0 if is_back else len(history.by), label)
     if is_back:
-        way.folders = tuple(dict.fromkeys((*change.folders, *way.folders)))
+        history.folders = tuple(dict.fromkeys((*change.folders, *history.folders)))
 
 
-def taking_back(path: Sequence[Entry], entry_id: str, load: Load) -> Journey:
+def taking_back(path: Sequence[Entry], entry_id: str, load: Load) -> TreePath:
     """The way from here to before a restore on this path. One that went along with a move stands alone: what was
     before it belongs to the branch that was left.
     """
     at = [entry.id for entry in path].index(entry_id)
     restored = restored_of(path[at])
     if restored is None or not restored.is_move:
-        return journey(path[at:], (), load)
+        return tree_path(path[at:], (), load)
     alone = RestoredData(id=restored.id, changes=restored.changes, more=restored.more, count=restored.count)
     custom = path[at]
     assert isinstance(custom, CustomEntry)
-    return journey([msgspec.structs.replace(custom, data=as_data(alone)), *path[at + 1 :]], (), load)
+    return tree_path([msgspec.structs.replace(custom, data=as_data(alone)), *path[at + 1 :]], (), load)
 
 
 def settled(path: Sequence[Entry], below: Callable[[str], Sequence[Entry]]) -> list[Entry]:
@@ -260,3 +278,77 @@ def needed_by(entries: Iterable[Entry], load: Load) -> Iterable[str]:
         if data.more is not None:
             yield data.more
         yield from hashes_of(changes_in(data, load) or ())
+
+
+class Tally(msgspec.Struct, frozen=True, kw_only=True):
+    """How much was changed: each file once, lines change by change."""
+
+    files: int = 0
+    added: int = 0
+    removed: int = 0
+    is_least: bool = False
+    """Long lists of files are kept elsewhere, and may name the same ones."""
+    unheld: tuple[str, ...] = ()
+    """What cannot be put back."""
+
+    @property
+    def words(self) -> str:
+        """`3 files +40 −12`."""
+        least = "at least " if self.is_least else ""
+        return least + changed_files(self.files, self.added, self.removed)
+
+
+def tally(entries: Iterable[Entry]) -> Tally:
+    """Of what calls did; restores are told by themselves."""
+    found = [data for entry in entries if (data := files_of(entry)) is not None]
+    known = [data for data in found if data.total]
+    here = joined(change for data in known for change in data.changes)
+    elsewhere = [data for data in known if data.more is not None]
+    counts = [len(here), *(data.total for data in elsewhere)]
+    return Tally(
+        files=max(counts, default=0),
+        added=sum(change.added for change in here) + sum(data.added for data in elsewhere),
+        removed=sum(change.removed for change in here) + sum(data.removed for data in elsewhere),
+        is_least=bool(elsewhere) and len(known) > 1,
+        unheld=tuple(dict.fromkeys(path for data in found for path in _unheld(data))),
+    )
+
+
+def _unheld(data: FilesData) -> Iterable[str]:
+    """Single ones: of a folder that is not looked at each command's card says so."""
+    return (one.path for one in data.uncovered if one.path != ".")
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """A prompt that changed files, and the entries of what it did."""
+
+    prompt_id: str | None
+    """None: it came before any prompt."""
+    title: str
+    entries: tuple[Entry, ...]
+
+
+def turns_of(path: Sequence[Entry]) -> list[Turn]:
+    """Those that changed files or may have, oldest first."""
+    found: list[Turn] = []
+    prompt: MessageEntry | None = None
+    gathered: list[Entry] = []
+
+    def end() -> None:
+        if gathered:
+            title = (
+                title_of(prompt.message)
+                if prompt is not None and isinstance(prompt.message, UserMessage)
+                else ""
+            )
+            found.append(Turn(prompt_id=prompt.id if prompt else None, title=title, entries=tuple(gathered)))
+            gathered.clear()
+
+    for entry in path:
+        if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
+            end()
+            prompt = entry
+        elif (files := files_of(entry)) is not None and (files.total or files.uncovered):
+            gathered.append(entry)
+    end()
+    return found

@@ -7,6 +7,7 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Literal
 
@@ -14,9 +15,8 @@ import msgspec
 
 from app.undo.blobs import BlobStore, Missing
 from app.undo.disk import FoundName, LeftAlone, folding, look, place_of, spelled_below
-from app.undo.history import FileWay, Journey, Leg, Load, Target
+from app.undo.history import FileHistory, HistorySegment, Load, Target, TreePath
 from app.undo.images import Choice, FileImage, is_same, shown, text_in
-from app.undo.merging import merge
 from app.values.unable import Unable
 from tools.edits.diffs import diff_texts
 
@@ -51,7 +51,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     place: str = ""
     now: FoundName = FoundName()
     wanted: FileImage | None = None
-    way: FileWay | None = None
+    history: FileHistory | None = None
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,7 +110,7 @@ class HeldContents:
 
 
 def plan(
-    journey: Journey,
+    path: TreePath,
     target: Target,
     *,
     origin: str | None,
@@ -118,47 +118,49 @@ def plan(
     contents: HeldContents,
     is_move: bool = False,
 ) -> Plan:
-    """Looks at every file of the journey. Blocks."""
+    """Looks at every file of the path. Blocks."""
     real: dict[str, str] = {}
-    counts = len(journey.ways) <= _MOST_COUNTED
-    alike = folding(way.name for way in journey.ways)
-    _give_way(journey.ways, root)
-    freed = frozenset(folder for way in journey.ways if way.wanted is None for folder in way.folders)
+    counts = len(path.files) <= _MOST_COUNTED
+    alike = folding(history.name for history in path.files)
+    _free_folders(path.files, root)
+    freed = frozenset(
+        folder for history in path.files if history.wanted is None for folder in history.folders
+    )
     steps = [
-        _step(way, root, contents, real, counts=counts, is_exact=way.name in alike, freed=freed)
-        for way in journey.ways
+        _step(history, root, contents, real, counts=counts, is_exact=history.name in alike, freed=freed)
+        for history in path.files
     ]
     steps = [step for step in steps if step.row.state != "same"]
     steps = _with_renames(steps)
-    unheld = {one.path: one.why for one in journey.unheld}
+    unheld = {one.path: one.why for one in path.unheld}
     steps = [_doubted(step, unheld.get(step.row.path)) for step in steps]
     known = {step.row.path for step in steps}
     steps += [
         Step(row=Row(path=one.path, state="unheld", deed="stays", why=one.why), name=one.path)
-        for one in journey.unheld
+        for one in path.unheld
         if one.path not in known
     ]
     return Plan(
         target=target,
         origin=origin,
         steps=tuple(steps),
-        heads=journey.heads,
+        heads=path.heads,
         is_move=is_move,
         contents=contents,
     )
 
 
-def _give_way(ways: tuple[FileWay, ...], root: Path) -> None:
+def _free_folders(files: tuple[FileHistory, ...], root: Path) -> None:
     """Where a file comes back under a folder's name, the folders of what is removed below it go, too."""
-    coming = {way.name for way in ways if way.wanted is not None}
-    for way in ways:
-        if way.wanted is not None:
+    coming = {history.name for history in files if history.wanted is not None}
+    for history in files:
+        if history.wanted is not None:
             continue
-        above = _folders_above(way.name)
+        above = _folders_above(history.name)
         at = next((place for place, name in enumerate(above) if name in coming), None)
         if at is not None:
             gone = (os.path.join(root, name) for name in above[at:])  # noqa: PTH118  (an absolute name stays)
-            way.folders = tuple(dict.fromkeys((*way.folders, *gone)))
+            history.folders = tuple(dict.fromkeys((*history.folders, *gone)))
 
 
 def _folders_above(name: str) -> list[str]:
@@ -168,7 +170,7 @@ def _folders_above(name: str) -> list[str]:
 
 
 def _step(
-    way: FileWay,
+    history: FileHistory,
     root: Path,
     contents: HeldContents,
     real: dict[str, str],
@@ -178,17 +180,19 @@ def _step(
     freed: frozenset[str],
 ) -> Step:
     """`freed`: folders that are gone by then."""
-    path, by = shown(way.name), words_of(way.by)
+    path, by = shown(history.name), words_of(history.by)
     try:
-        place = place_of(root, way.name, real)
-        is_there = not is_exact or spelled_below(str(root), way.name) == way.name
+        place = place_of(root, history.name, real)
+        is_there = not is_exact or spelled_below(str(root), history.name) == history.name
         is_there = is_there and not (place in freed and os.path.isdir(place))  # noqa: PTH112  (as above)
         now = look(place, contents.max_bytes) if is_there else FoundName()
     except LeftAlone as problem:
-        return Step(row=Row(path=path, state="refused", deed="stays", why=str(problem), by=by), name=way.name)
-    wanted = way.wanted
-    step = Step(row=Row(path=path, state="ready", deed="", by=by), name=way.name, place=place, now=now)
-    step = msgspec.structs.replace(step, wanted=wanted, way=way)
+        return Step(
+            row=Row(path=path, state="refused", deed="stays", why=str(problem), by=by), name=history.name
+        )
+    wanted = history.wanted
+    step = Step(row=Row(path=path, state="ready", deed="", by=by), name=history.name, place=place, now=now)
+    step = msgspec.structs.replace(step, wanted=wanted, history=history)
     if is_same(now.image, wanted):
         return _said(step, state="same", deed="stays")
     if wanted is not None and not contents.store.has(wanted.hash):
@@ -197,10 +201,13 @@ def _step(
     now = msgspec.structs.replace(now, data=None)  # of many files that is much, and it may change
     step = msgspec.structs.replace(step, now=now)
     step = _said(step, deed=_deed(now.image, wanted), added=added, removed=removed)
-    if len(way.legs) == 1 and is_same(now.image, way.expected):
+    if len(history.segments) == 1 and is_same(now.image, history.expected):
         return _said(step, choice="restore")
     return _said(
-        step, state="conflict", why=_conflict(way, now.image), can_merge=merged(step, contents) is not None
+        step,
+        state="conflict",
+        why=_conflict(history, now.image),
+        can_merge=merged(step, contents) is not None,
     )
 
 
@@ -215,12 +222,12 @@ def _said(step: Step, **said: object) -> Step:
     return msgspec.structs.replace(step, row=msgspec.structs.replace(step.row, **said))
 
 
-def _conflict(way: FileWay, now: FileImage | None) -> str:
+def _conflict(history: FileHistory, now: FileImage | None) -> str:
     if now is None:
         return "you removed it since"
-    if way.expected is None:
+    if history.expected is None:
         return "you made it since"
-    if is_same(now, way.expected):
+    if is_same(now, history.expected):
         return "you changed it in between"
     return "you changed it since"
 
@@ -314,23 +321,26 @@ def _content(image: FileImage | None, step: Step, contents: HeldContents) -> byt
 
 def merged(step: Step, contents: HeldContents) -> bytes | None:
     """The file as it is now, with what the session did to it taken back; None where both touch the same lines."""
-    if step.way is None or step.now.image is None or step.now.image.kind != "file":
+    if step.history is None or step.now.image is None or step.now.image.kind != "file":
         return None
     text = _text(_content(step.now.image, step, contents))
-    for leg in step.way.legs:
-        text = _through(text, step.now.image, leg, contents)
+    for segment in step.history.segments:
+        text = _through(text, step.now.image, segment, contents)
         if text is None:
             return None
     return text.encode("utf-8") if text is not None else None
 
 
-def _through(text: str | None, now: FileImage, leg: Leg, contents: HeldContents) -> str | None:
-    if text is None or leg.expected is None or leg.wanted is None:
+def _through(text: str | None, now: FileImage, segment: HistorySegment, contents: HeldContents) -> str | None:
+    if text is None or segment.expected is None or segment.wanted is None:
         return None
-    if leg.expected.kind != "file" or leg.wanted.kind != "file":
+    if segment.expected.kind != "file" or segment.wanted.kind != "file":
         return None
     try:
-        base, other = _text(contents.store.get(leg.expected.hash)), _text(contents.store.get(leg.wanted.hash))
+        base, other = (
+            _text(contents.store.get(segment.expected.hash)),
+            _text(contents.store.get(segment.wanted.hash)),
+        )
     except Missing:
         return None
     return merge(base, text, other) if base is not None and other is not None else None
@@ -338,3 +348,42 @@ def _through(text: str | None, now: FileImage, leg: Leg, contents: HeldContents)
 
 def _text(data: bytes | None) -> str | None:
     return None if data is None or len(data) > _MOST_DIFFED else text_in(data)
+
+
+_MOST_LINES = 20_000
+
+
+def merge(base: str, mine: str, other: str) -> str | None:
+    """`base` with what `mine` and what `other` changed; None where both changed the same place."""
+    if mine in (base, other):
+        return other
+    if other == base:
+        return mine
+    lines = base.splitlines(keepends=True)
+    mine_lines, other_lines = mine.splitlines(keepends=True), other.splitlines(keepends=True)
+    if max(len(lines), len(mine_lines), len(other_lines)) > _MOST_LINES:
+        return None
+    spans = sorted([*_spans(lines, mine_lines), *_spans(lines, other_lines)], key=lambda span: span[:2])
+    out: list[str] = []
+    at = 0
+    last: tuple[int, int, list[str]] | None = None
+    for span in spans:
+        first, end, new = span
+        if last is not None and (first, end, new) == last:
+            continue  # both did the same
+        if last is not None and first <= last[1]:
+            return None
+        out += lines[at:first]
+        out += new
+        at, last = end, span
+    out += lines[at:]
+    return "".join(out)
+
+
+def _spans(base: list[str], changed: list[str]) -> list[tuple[int, int, list[str]]]:
+    matcher = SequenceMatcher(None, base, changed, autojunk=False)
+    return [
+        (first, end, changed[there:until])
+        for tag, first, end, there, until in matcher.get_opcodes()
+        if tag != "equal"
+    ]

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 import msgspec
 
-from app.undo.blobs import hash_of
-from app.undo.disk import spelled_below
+from app.undo.blobs import Needed, hash_of
+from app.undo.disk import other_names, spelled_below
 from app.undo.images import (
     MOST_INLINE,
     Change,
@@ -23,8 +23,6 @@ from app.undo.images import (
     shown,
 )
 from app.undo.ledger import Ledger, LedgerLine
-from app.undo.names import other_names
-from app.undo.needed import Needed
 from app.undo.plan import HeldContents
 from app.undo.watching import Happened
 from tools.base import FileChange

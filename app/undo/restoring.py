@@ -78,7 +78,7 @@ def _with_names(wanted: list[WantedStep], plan: Plan) -> list[WantedStep]:
         goal = "stays" if one is None else one.image.identity if one.image is not None else None
         goals.setdefault(inode, set()).add(goal)
         meant[inode] = meant.get(inode, 0) + 1
-        is_shared = step.way is not None and step.way.is_shared
+        is_shared = step.history is not None and step.history.is_shared
         shared[inode] = shared.get(inode, True) and is_shared
     found: list[WantedStep] = []
     for one in wanted:
@@ -165,8 +165,8 @@ def carry_out(wanted: list[WantedStep], *, after_each: Callable[[], None] = lamb
 def _remove_folders(wanted: list[WantedStep], done: Mapping[str, Change]) -> None:
     """Those that were made for what is removed, as far as they are empty."""
     for one in wanted:
-        if one.image is None and one.step.name in done and one.step.way is not None:
-            remove_empty(one.step.way.folders)
+        if one.image is None and one.step.name in done and one.step.history is not None:
+            remove_empty(one.step.history.folders)
 
 
 class _Doing:

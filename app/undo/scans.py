@@ -1,17 +1,21 @@
-"""What a folder is like at one moment, as far as it can be held, and what differs between two. No I/O but by `Way`.
+"""What a folder is like at one moment, as far as it can be held, and what differs between two.
 
-A scan lists what is not as it was when its way was opened: where git keeps what is clean, only the rest; without git
-everything. What is not listed is as it was then.
+A scan lists what is not as it was when its scanner was opened: with git only what is not clean, without git everything.
+What is not listed is as it was then. `Holder` looks at names and keeps what they hold, within limits; a file that did
+not change is not read again.
 """
 
+import os
+import stat as stat_module
 import time
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 import msgspec
 
-from app.undo.births import born
-from app.undo.disk import Signature, folding
-from app.undo.images import Change, FileImage, Uncovered, is_same, named, shown
+from app.undo.blobs import BlobStore, Missing
+from app.undo.disk import LeftAlone, Signature, born, folding, look, signature_at, signature_of
+from app.undo.images import Change, FileImage, Uncovered, is_same, named, shown, text_in
 from tools.edits.diffs import diff_texts
 
 YOUNG_SECONDS = 0.05
@@ -30,7 +34,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
     """Why its content is not held."""
     is_clean_before: bool = False
-    """It was as git has it when the way was opened."""
+    """It was as git has it when the scanner was opened."""
     is_folder: bool = False
     """A folder of which nothing is held."""
     is_young: bool = False
@@ -43,7 +47,7 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
     """What no scan of this folder can hold."""
 
 
-class ScanWay(Protocol):
+class FolderScanner(Protocol):
     """How a folder is scanned. Names are relative to the session's folder, or absolute."""
 
     async def scan(self) -> Scan:
@@ -51,7 +55,7 @@ class ScanWay(Protocol):
         ...
 
     async def originals(self, names: list[str]) -> dict[str, FileImage | str]:
-        """What these were when the way was opened, or why that is not known."""
+        """What these were when the scanner was opened, or why that is not known."""
         ...
 
     async def present(self, names: list[str]) -> dict[str, Seen]:
@@ -86,15 +90,15 @@ class Delta(msgspec.Struct, frozen=True, kw_only=True):
     uncovered: tuple[Uncovered, ...] = ()
 
 
-async def delta(old: Scan, new: Scan, way: ScanWay) -> Delta:
-    """What happened between two scans of one way."""
+async def delta(old: Scan, new: Scan, scanner: FolderScanner) -> Delta:
+    """What happened between two scans of one scanner."""
     touched = [
         name for name in {**old.seen, **new.seen} if not _is_untouched(old.seen.get(name), new.seen.get(name))
     ]
     folders = tuple(name for name, seen in old.seen.items() if seen.is_folder)
-    back_to_clean = await way.present([name for name in touched if name not in new.seen])
+    back_to_clean = await scanner.present([name for name in touched if name not in new.seen])
     back_to_clean.update((name, Seen()) for name in _respelled(back_to_clean, new))
-    was_clean = await way.originals(
+    was_clean = await scanner.originals(
         [name for name in touched if name not in old.seen and new.seen[name].is_clean_before]
     )
     changes: list[Change] = []
@@ -113,19 +117,19 @@ async def delta(old: Scan, new: Scan, way: ScanWay) -> Delta:
         if original is not None and after.image is not None and isinstance(original, FileImage):
             was = _with_bits(original, after.image)
         if not is_same(was, after.image):
-            new_folders = made.above(way.place(name)) if was is None else ()
-            changes.append(_change(name, was, after.image, way, new_folders))
+            new_folders = made.above(scanner.place(name)) if was is None else ()
+            changes.append(_change(name, was, after.image, scanner, new_folders))
     return Delta(changes=tuple(changes), uncovered=tuple(uncovered))
 
 
-async def unheld(scan: Scan, way: ScanWay, names: list[str], *, ignored: bool) -> dict[str, str]:
+async def unheld(scan: Scan, scanner: FolderScanner, names: list[str], *, ignored: bool) -> dict[str, str]:
     """What could not be put back if everything at or below these names were lost, and why."""
     found = {
         name: seen.why or "what is in it is not held"
         for name, seen in scan.seen.items()
         if (seen.why or (seen.is_folder and ignored)) and any(_meets(name.rstrip("/"), one) for one in names)
     }
-    return found | await way.unheld(names, ignored=ignored)
+    return found | await scanner.unheld(names, ignored=ignored)
 
 
 def _meets(one: str, other: str) -> bool:
@@ -209,13 +213,17 @@ class _MadeFolders:
 
 
 def _change(
-    name: str, before: FileImage | None, after: FileImage | None, way: ScanWay, folders: tuple[str, ...]
+    name: str,
+    before: FileImage | None,
+    after: FileImage | None,
+    scanner: FolderScanner,
+    folders: tuple[str, ...],
 ) -> Change:
     added = removed = 0
     sizes = [image.size for image in (before, after) if image is not None]
     if max(sizes, default=0) <= _MOST_DIFFED:
-        old = way.text(before) if before is not None else ""
-        new = way.text(after) if after is not None else ""
+        old = scanner.text(before) if before is not None else ""
+        new = scanner.text(after) if after is not None else ""
         if old is not None and new is not None and old != new:
             diff = diff_texts(name, old, new)
             added, removed = diff.added, diff.removed
@@ -228,3 +236,116 @@ def _change(
         removed=removed,
         folders=folders,
     )
+
+
+Put = Callable[[bytes, str | None], str]
+"""Keeps a content for this session; raises `OSError`."""
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """Of one scan."""
+
+    file_bytes: int
+    all_bytes: int
+    files: int
+
+
+class Holder:
+    """Of one session. Blocks; used from one thread at a time."""
+
+    def __init__(self, store: BlobStore, put: Put) -> None:
+        self._store = store
+        self._put = put
+        self._known: dict[str, tuple[Signature, FileImage]] = {}
+
+    def hold(
+        self, places: Iterable[tuple[str, str]], limits: Limits, *, was_clean: frozenset[str]
+    ) -> dict[str, Seen]:
+        """`places`: names with their absolute paths."""
+        found: dict[str, Seen] = {}
+        now, files, total = time.time(), 0, 0
+        for name, place in places:
+            is_clean = name in was_clean
+            try:
+                stat = os.lstat(place)
+            except OSError:
+                self._known.pop(name, None)
+                found[name] = Seen(is_clean_before=is_clean)
+                continue
+            if stat_module.S_ISDIR(stat.st_mode) and not name.endswith("/"):
+                self._known.pop(name, None)
+                found[name] = Seen(
+                    is_clean_before=is_clean
+                )  # the file is gone; what is in the folder is listed
+                continue
+            if stat_module.S_ISDIR(stat.st_mode):
+                found[name] = Seen(signature=_of_folder(place, stat), is_folder=True)
+                continue
+            signature = signature_of(stat)
+            is_young = now - stat.st_ctime < YOUNG_SECONDS
+            known = self._known.get(name)
+            if known is not None and known[0] == signature and not is_young:
+                found[name] = Seen(signature=signature, image=known[1], is_clean_before=is_clean)
+                continue
+            files, total = files + 1, total + stat.st_size
+            why = _too_much(stat.st_size, files, total, limits)
+            seen = Seen(signature=signature, why=why, is_clean_before=is_clean)
+            found[name] = seen if why else self._kept(name, place, limits, is_clean, is_young)
+        return found
+
+    def _kept(self, name: str, place: str, limits: Limits, is_clean: bool, is_young: bool) -> Seen:
+        try:
+            looked = look(place, limits.file_bytes)
+        except LeftAlone as problem:
+            return Seen(signature=signature_at(place), why=str(problem), is_clean_before=is_clean)
+        if looked.image is None or looked.data is None or looked.signature is None:
+            return Seen(is_clean_before=is_clean)
+        try:
+            self.put(looked.data, looked.image.hash)
+        except OSError as problem:
+            why = f"it could not be kept: {problem.strerror}"
+            return Seen(signature=looked.signature, why=why, is_clean_before=is_clean)
+        self._known[name] = looked.signature, looked.image
+        return Seen(
+            signature=looked.signature, image=looked.image, is_clean_before=is_clean, is_young=is_young
+        )
+
+    def put(self, data: bytes, name: str | None = None) -> str:
+        """Raises `OSError`."""
+        return self._put(data, name)
+
+    def text(self, image: FileImage | None) -> str | None:
+        if image is None or image.kind == "link":
+            return None
+        try:
+            return text_in(self._store.get(image.hash))
+        except Missing:
+            return None
+
+    def forget(self) -> None:
+        self._known.clear()
+
+
+def _too_much(size: int, files: int, total: int, limits: Limits) -> str:
+    if size > limits.file_bytes:
+        return f"larger than {limits.file_bytes >> 20} MB"
+    if files > limits.files:
+        return f"more than {limits.files:,} files"
+    if total > limits.all_bytes:
+        return f"more than {limits.all_bytes >> 20} MB in all"
+    return ""
+
+
+def _of_folder(place: str, stat: os.stat_result) -> Signature:
+    """Of a folder that is not held: another one when something was made, removed or renamed in it or right below."""
+    newest, count = stat.st_mtime_ns, 0
+    try:
+        with os.scandir(place) as entries:
+            for entry in entries:
+                count += 1
+                if count > 500:
+                    break
+                newest = max(newest, entry.stat(follow_symlinks=False).st_mtime_ns)
+    except OSError:
+        pass
+    return stat.st_ino, count, newest, 0, stat.st_mode

@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from app.undo.git_way import Failed
+from app.undo.git_scan import Failed
 from app.undo.images import Change, FileImage, Uncovered, joined, shown
-from app.undo.plain_way import TooMany
-from app.undo.scans import Delta, Scan, ScanWay, Seen, delta, unheld
+from app.undo.scanners import TooMany
+from app.undo.scans import Delta, FolderScanner, Scan, Seen, delta, unheld
 
-Open = Callable[[], "ScanWay | str"]
-"""The way to scan the folder now, opened; or why there is none. Blocks."""
+Open = Callable[[], "FolderScanner | str"]
+"""The scanner to scan the folder now, opened; or why there is none. Blocks."""
 
 
 class Happened(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,9 +36,9 @@ class _Running(msgspec.Struct, kw_only=True):
 class Watch:
     """Of one folder."""
 
-    def __init__(self, open_way: Open) -> None:
-        self._open = open_way
-        self._way: ScanWay | None = None
+    def __init__(self, open_scanner: Open) -> None:
+        self._open = open_scanner
+        self._scanner: FolderScanner | None = None
         self._why = ""
         self._last: Scan | None = None
         self._running: dict[str, _Running] = {}
@@ -63,7 +63,7 @@ class Watch:
             running = self._running[call_id]
             try:
                 self._put_down(running, await self._difference())
-                head = self._way.moved_head() if self._way is not None else None
+                head = self._scanner.moved_head() if self._scanner is not None else None
             finally:
                 del self._running[call_id]
                 if not self._running:
@@ -81,17 +81,17 @@ class Watch:
         `ignored`: it reaches what git ignores, and repositories within.
         """
         async with self._turn:
-            way = await asyncio.to_thread(self._open)
-            if isinstance(way, str):
-                return (Uncovered(path=".", why=way),)
+            scanner = await asyncio.to_thread(self._open)
+            if isinstance(scanner, str):
+                return (Uncovered(path=".", why=scanner),)
             try:
-                named = {place: way.name_at(place) for place in places}
+                named = {place: scanner.name_at(place) for place in places}
                 names = [name for name in named.values() if name is not None]
-                found = await unheld(await way.scan(), way, names, ignored=ignored)
+                found = await unheld(await scanner.scan(), scanner, names, ignored=ignored)
             except (Failed, TooMany) as problem:
                 return (Uncovered(path=".", why=str(problem)),)
             finally:
-                await way.close()
+                await scanner.close()
         outside = [place for place, name in named.items() if name is None]
         return (
             *(
@@ -112,21 +112,21 @@ class Watch:
     async def _start(self) -> None:
         opened = await asyncio.to_thread(self._open)
         if isinstance(opened, str):
-            self._way, self._why, self._last = None, opened, None
+            self._scanner, self._why, self._last = None, opened, None
             return
-        self._way, self._why = opened, ""
+        self._scanner, self._why = opened, ""
         try:
             self._last = await opened.scan()
         except (Failed, TooMany) as problem:
             await opened.close()
-            self._way, self._why, self._last = None, str(problem), None
+            self._scanner, self._why, self._last = None, str(problem), None
 
     async def _difference(self) -> Delta:
-        if self._way is None or self._last is None:
+        if self._scanner is None or self._last is None:
             return Delta(uncovered=(Uncovered(path=".", why=self._why),))
         try:
-            new = await self._way.scan()
-            found = await delta(self._last, new, self._way)
+            new = await self._scanner.scan()
+            found = await delta(self._last, new, self._scanner)
         except (Failed, TooMany) as problem:
             return Delta(uncovered=(Uncovered(path=".", why=str(problem)),))
         self._last = new
@@ -137,6 +137,6 @@ class Watch:
         running.uncovered += found.uncovered
 
     async def _stop(self) -> None:
-        if self._way is not None:
-            await self._way.close()
-        self._way = self._last = None
+        if self._scanner is not None:
+            await self._scanner.close()
+        self._scanner = self._last = None

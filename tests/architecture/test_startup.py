@@ -57,7 +57,7 @@ DEFERRED = {
     "openai": "the first request of a model whose transport is its SDK",
     "mcp": "the first contact with a server",
     "mcp_types": "the first contact with a server",
-    "anyio": "the first contact with a server",
+    "anyio": "the first request",
     "certifi": "the first encrypted connection",
     "jwt": "the first request by a Google service account",
     "jiter": "the first tool call that streams in",

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.box.hands import BoxedHands
+from tests.box.ordinary import forbids_user_namespaces
 from tools.box.abilities import of_this_system
 from tools.box.places import CACHES
 from tools.box.plan import STEPS, Step
@@ -16,6 +17,12 @@ def skip_below(step: Step) -> None:
     has = of_this_system()
     if STEPS.index(has.step) > STEPS.index(step):
         pytest.skip(f"this system has no more than the step '{has.step}': {has.why}")
+
+
+def skip_without_user_namespaces() -> None:
+    problem = forbids_user_namespaces()
+    if problem:
+        pytest.skip(f"this system forbids ordinary users their own namespaces: {problem}")
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Getting out of the box: each attempt on each step, and the page that says which come to something.
 
-`python -m tests.box.test_escapes` writes the table of docs/sandbox.md as it is on this machine.
+`python -m tests.box.test_escapes` writes the table of docs/sandbox.md as it is on this machine, for an ordinary user.
+`python -m tests.box.test_escapes STEP` makes all attempts on one step and prints what came of them.
 """
 
 import asyncio
@@ -8,6 +9,7 @@ import json
 import os
 import shutil
 import socket
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -17,11 +19,14 @@ from typing import Any
 
 import pytest
 
+from app.cli.own_process import forbid_looking_inside
 from app.engine.boxes import Boxes
 from app.engine.options import SessionOptions
 from app.engine.whereabouts import Whereabouts
 from app.resources.in_force import InForce
-from tests.box.conftest import skip_below
+from tests.box.conftest import skip_below, skip_without_user_namespaces
+from tests.box.ordinary import run_ordinary
+from tests.box.shared_objects import shared_objects
 from tools.box.abilities import of_this_system
 from tools.box.plan import STEPS, Step, lowered
 from tools.operations import CommandLine
@@ -91,6 +96,7 @@ def outside_world() -> Iterator[dict[str, Any]]:
         descriptor = os.open(home / "outside" / "file", os.O_RDWR)
         kept.callback(os.close, descriptor)
         _, terminal = os.openpty()
+        shared_with_all = kept.enter_context(shared_objects())
         yield {
             "home": str(home),
             "inside": str(project),
@@ -105,6 +111,7 @@ def outside_world() -> Iterator[dict[str, Any]]:
             "bayou": os.getpid(),
             "descriptor": descriptor,
             "terminal": os.ttyname(terminal),
+            **shared_with_all,
         }
 
 
@@ -184,14 +191,32 @@ def on_page(step: Step) -> dict[str, str]:
     return {row[0]: row[at] for row in cells[1:] if row[at] in ("possible", "refused")}
 
 
+def attempts_of(user: str, step: Step) -> Results:
+    """Made by a program that forbids looking into it, as bayou does."""
+    argv = [sys.executable, "-m", "tests.box.test_escapes", step]
+    with tempfile.TemporaryDirectory(prefix="bayou-home-", dir="/var/tmp") as home:
+        Path(home).chmod(0o755)
+        if user == "ordinary":
+            done = run_ordinary(argv, home=Path(home))
+        else:
+            done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True)
+    if not done.stdout:
+        raise AssertionError(done.stderr)
+    return {(subject, words): came for subject, words, came in json.loads(done.stdout.splitlines()[-1])}
+
+
+@pytest.mark.parametrize("user", ["ordinary", "root"])
 @pytest.mark.parametrize("step", BOXED)
-async def test_the_page_says_what_is_possible(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_says_what_is_possible(step: Step, user: str) -> None:
+    if user == "root" and os.geteuid():
+        pytest.skip("these tests are not run by root")
     skip_below(step)
+    if user == "ordinary" and step.startswith("namespaces"):
+        skip_without_user_namespaces()
     if "landlock" in (step, step[:8]) and not of_this_system().has_rules:
         pytest.skip("this system has no Landlock")
-    monkeypatch.setattr("app.engine.box_places.temporary_folders", lambda: ("/var/tmp",))
     said = on_page(step)
-    found = await attempts(step)
+    found = attempts_of(user, step)
     assert {words for _, words in found} == set(said)
     unheld = set[str]() if of_this_system().has_scopes else SCOPED
     more = [
@@ -208,11 +233,17 @@ def test_whatever_is_possible_on_the_first_step_is_named() -> None:
     assert [words for words in possible if words not in text] == []
 
 
-async def _write() -> None:
+def _print(step: Step) -> None:
     import app.engine.box_places as engine
 
     engine.temporary_folders = lambda: ("/var/tmp",)
-    found: dict[Step, Results] = {step: await attempts(step) for step in BOXED}
+    forbid_looking_inside()
+    found = asyncio.run(attempts(step))
+    print(json.dumps([(*words, came) for words, came in found.items()]))
+
+
+def _write() -> None:
+    found: dict[Step, Results] = {step: attempts_of("ordinary", step) for step in BOXED}
     text = PAGE.read_text(encoding="utf-8")
     head, rest = text.split(BEGIN)
     PAGE.write_text(head + table(found) + rest.split(END)[1], encoding="utf-8")
@@ -220,4 +251,7 @@ async def _write() -> None:
 
 assert set(BOXED) < set(STEPS)
 if __name__ == "__main__":
-    asyncio.run(_write())
+    if len(sys.argv) > 1:
+        _print(next(step for step in STEPS if step == sys.argv[1]))
+    else:
+        _write()

@@ -22,7 +22,7 @@ from app.providers.registry import Registry
 from app.providers.scripted import Response, Scripted
 from app.resources.in_force import InForce
 from app.sessions.log import SessionLog
-from app.undo.place import UndoPlace
+from app.undo.blobs import UndoPlace
 from app.values.events import AgentSettled, Event
 from app.values.messages import AssistantMessage
 from app.values.models import Model

@@ -13,7 +13,7 @@ from app.engine.delivery import Deliveries
 from app.providers.contract import Context
 from app.providers.credentials import Credentials
 from app.providers.scripted import ScriptedAnswer, call, fail, say
-from app.providers.senders.choice import close_connections
+from app.providers.senders.client import close_connections
 from app.values.events import (
     AutoRetryStart,
     Event,

@@ -11,7 +11,7 @@ from app.engine.diagnostics import MOST_SHOWN, MOST_TIMES
 from app.engine.hooks import Hooks
 from app.engine.standing import GateStanding
 from app.providers.scripted import call, say
-from app.undo.place import UndoPlace
+from app.undo.blobs import UndoPlace
 from app.values.diagnostics import DiagnosticsEnd, DiagnosticsStart
 from app.values.events import AgentSettled, Notice
 from app.values.messages import CustomMessage, ToolResultMessage

@@ -7,7 +7,7 @@ import pytest
 
 from app.engine.commands.own_prompts import init_context, review
 from app.providers.scripted import say
-from app.undo.place import UndoPlace
+from app.undo.blobs import UndoPlace
 from app.values.unable import Unable
 from tests.agent.stage import plain
 from tests.engine.stage import Play

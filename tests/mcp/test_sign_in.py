@@ -196,7 +196,7 @@ async def test_a_call_that_is_given_up_loses_no_refresh_token(server: GuardedSer
         may_answer.wait(20)
 
     server.at_token = hold
-    auth = StoredAuth(config, sign_ins, await clients_for(config, None))
+    auth = StoredAuth(config, sign_ins, clients_for(config, None))
     request = httpx2.Request("POST", server.url)
     flow = auth.async_auth_flow(request)
     await flow.asend(None)  # type: ignore[arg-type]

@@ -52,3 +52,20 @@ async def lines_until(process: asyncio.subprocess.Process, **wanted: Any) -> lis
 def put(process: asyncio.subprocess.Process, **fields: Any) -> None:
     assert process.stdin is not None
     process.stdin.write(json.dumps(fields).encode() + b"\n")
+
+
+CALLS = str(Path(__file__).parent / "extensions" / "calls.py")
+
+
+async def results_of(
+    client: RpcClient, *calls: tuple[str, Mapping[str, Any]], seconds: float = 60
+) -> list[Any]:
+    """The results, in the order of the calls, of one answer that makes these calls. With the model of `CALLS`."""
+    idle = asyncio.Event()
+    leave = client.on_event(lambda data: idle.set() if data["type"] == "agent_settled" else None)
+    before = len(await client.get_messages())
+    await client.prompt(json.dumps(calls))
+    await asyncio.wait_for(idle.wait(), seconds)
+    leave()
+    messages = (await client.get_messages())[before:]
+    return [one for one in messages if type(one).__name__ == "ToolResultMessage"]

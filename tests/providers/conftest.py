@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from app.providers.senders.choice import close_connections
+from app.providers.senders.client import close_connections
 from tests.providers.loopback import Loopback, loopback
 
 

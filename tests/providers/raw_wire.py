@@ -5,7 +5,7 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-from app.providers.senders.choice import close_connections
+from app.providers.senders.client import close_connections
 from app.values.messages import AssistantMessage
 from tests.providers.wires import ANSWERS, TEXT
 

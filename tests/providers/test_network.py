@@ -8,11 +8,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import httpx2
 import pytest
 
-from app.providers.errors import ProviderError
-from app.providers.senders.choice import close_connections
-from app.providers.senders.proxies import proxy_for
+from app.providers.senders.client import close_connections, proxies
 from tests.providers.loopback import Loopback, loopback
 from tests.providers.wires import ANSWERS, ask, model_for, options
 
@@ -89,19 +88,76 @@ async def test_a_proxy_from_the_environment(api: str, server: Loopback, monkeypa
         await close_connections()
 
 
-def test_hosts_that_need_no_proxy(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("NO_PROXY", "internal.example, .corp")
-    proxy = "http://proxy:3128"
-    assert proxy_for("https://api.openai.com/v1", proxy) == proxy
-    assert proxy_for("https://api.openai.com/v1", "proxy:3128") == proxy
-    for url in (
-        "http://localhost:11434",
-        "http://127.0.0.1:1",
-        "https://a.internal.example",
-        "https://x.corp/",
-    ):
-        assert proxy_for(url, proxy) is None
-    assert proxy_for("https://api.openai.com", None) is None
+class Named(httpx2.AsyncBaseTransport):
+    """Answers every request with its name."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, text=self._name)
+
+
+async def proxy_for(url: str, configured: str | None, environment: dict[str, str]) -> str:
+    found = proxies(configured, environment)
+    mounts = {pattern: Named(address) if address else None for pattern, address in found.items()}
+    async with httpx2.AsyncClient(transport=Named(""), mounts=mounts) as client:
+        return (await client.get(url)).text
+
+
+PROXY = "http://proxy:3128"
+
+
+@pytest.mark.parametrize(
+    ("excepted", "direct", "proxied"),
+    [
+        ("", ["http://localhost:11434", "http://127.0.0.1:1", "http://127.9.9.9", "http://[::1]:8080"], ["http://a.test"]),
+        ("internal.example, .corp", ["https://a.internal.example", "https://x.corp/"], ["https://notcorp"]),
+        ("10.0.0.0/8", ["https://10.1.2.3/v1"], ["https://11.1.2.3/v1"]),
+        ("fd00::/8", ["https://[fd00::7]/v1"], ["https://[fe80::7]/v1"]),
+        ("odd.test:8443", ["https://odd.test:8443/"], ["https://odd.test/"]),
+        ("*.wild.test", ["https://a.wild.test/"], ["https://nowild.test/"]),
+        ("http://with.scheme", ["https://with.scheme"], ["https://other.scheme"]),
+        ("*", ["https://api.openai.com/v1"], []),
+        ("[, 10.0.0.0/99, ://, a b", [], ["https://api.openai.com/v1"]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("how", ["settings", "environment"])
+async def test_no_proxy_names_hosts_networks_and_ports(
+    how: str, excepted: str, direct: list[str], proxied: list[str]
+):
+    configured = PROXY if how == "settings" else None
+    environment = {"no": excepted} if how == "settings" else {"http": PROXY, "https": PROXY, "no": excepted}
+    for url in direct:
+        assert await proxy_for(url, configured, environment) == ""
+    for url in proxied:
+        assert await proxy_for(url, configured, environment) == PROXY
+
+
+async def test_a_proxy_for_all_schemes_and_none_at_all():
+    assert await proxy_for("https://a.test", None, {"all": "socks5://s:1080"}) == "socks5://s:1080"
+    assert await proxy_for("https://a.test", None, {"http": PROXY}) == ""
+
+
+@pytest.mark.parametrize("proxy", ["gopher://me:secret@host:70", "http://", "http://[::1"])
+async def test_a_proxy_that_cannot_be_used_is_named_without_its_password(proxy: str, server: Loopback):
+    server.sse(ANSWERS["openai-completions"]())
+    message = await ask(model_for("openai-completions", "http://models.test"), how=options(proxy=proxy))
+    told = message.error_message or ""
+    assert told.startswith("The proxy ") and "cannot be used" in told and "secret" not in told
+    message = await ask(model_for("openai-completions", server.url), how=options(proxy=proxy))
+    assert message.stop_reason == "toolUse", "a server on this machine needs none"
+
+
+@every_api
+async def test_a_proxy_without_a_scheme_is_taken_for_http(api: str, server: Loopback):
+    server.sse(ANSWERS[api]())
+    async with proxy_to(port_of(server)) as proxy:
+        bare = proxy.url.removeprefix("http://")
+        assert (
+            await ask(model_for(api, "http://models.test"), how=options(proxy=bare))
+        ).stop_reason == "toolUse"
+        await close_connections()
 
 
 @pytest.fixture(scope="module")
@@ -220,15 +276,3 @@ async def test_a_socks_proxy_is_told_the_name_and_looks_it_up_itself(server: Loo
     assert asked == ["models.test:80"]
     await close_connections()
     listener.close()
-
-
-def test_networks_ports_and_proxies_that_are_none(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("NO_PROXY", "10.0.0.0/8, odd.test:8443,*.wild.test")
-    proxy = "http://proxy:3128"
-    for url in ("https://10.1.2.3/v1", "https://odd.test:8443/", "https://a.wild.test/", "http://[::1]:8080"):
-        assert proxy_for(url, proxy) is None
-    for url in ("https://11.1.2.3/v1", "https://odd.test/", "https://nowild.test/"):
-        assert proxy_for(url, proxy) == proxy
-    with pytest.raises(ProviderError, match=r"The proxy host:70 cannot be used"):
-        proxy_for("https://api.openai.com", "gopher://me:secret@host:70")
-    assert proxy_for("https://a.test", None, {"ALL_PROXY": "socks5://s:1080"}) == "socks5://s:1080"

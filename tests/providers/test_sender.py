@@ -263,8 +263,8 @@ async def test_compressed_answers(name: str, squeeze: Callable[[bytes], bytes]):
     damaged = body[:20] + b"\xff\xff\xff" + body[23:]
     failed(await answered(head + damaged), "encoding is damaged")
     failed(
-        await answered(HEAD + b"Content-Encoding: %s\r\n\r\n" % name.encode() + body[:-20]),
-        "ends in the middle",
+        await answered(HEAD + b"Content-Encoding: %s\r\n\r\n" % name.encode() + body[: len(body) // 2]),
+        "onnection",
     )
 
 

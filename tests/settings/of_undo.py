@@ -7,10 +7,8 @@ import time
 from typing import Any
 
 from app.providers.scripted import call, say
-from app.undo.blobs import BlobStore
-from app.undo.collecting import MARK
+from app.undo.blobs import MARK, BlobStore, Needed
 from app.undo.images import files_of
-from app.undo.needed import Needed
 from tests.compaction.stage import Scene
 from tests.settings.cases import Cases
 from tests.settings.in_sessions import result_of

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from app.undo.images import FILES, RESTORED, as_data
 from app.undo.ledger import LedgerLine
-from app.undo.opened import OpenedUndo
-from app.undo.restores import NothingToDo
+from app.undo.session_undo import NothingToDo, SessionUndo
 from app.values.entries import CustomEntry, MessageEntry
 from app.values.messages import user_message
 from tests.undo.killed_worker import parts_of
@@ -17,7 +16,7 @@ from tests.undo.killed_worker import parts_of
 NAMES = tuple(f"f{number}" for number in range(8))
 
 
-async def command(parts: OpenedUndo, project: Path, call_id: str, number: int) -> None:
+async def command(parts: SessionUndo, project: Path, call_id: str, number: int) -> None:
     parts.recorder.ledger.begin(LedgerLine(kind="command", id=call_id, tool="bash"))
     await parts.watch.begin(call_id)
     words = "; ".join(f"printf '{number} {name}' > {name}; sleep 0.002" for name in NAMES)

@@ -5,10 +5,9 @@ import sys
 from pathlib import Path
 
 from app.sessions.log import SessionLog
+from app.undo.blobs import UndoPlace
 from app.undo.images import FILES, RESTORED, as_data
-from app.undo.opened import OpenedUndo, opened
-from app.undo.place import UndoPlace
-from app.undo.restores import NothingToDo
+from app.undo.session_undo import NothingToDo, SessionUndo, open_undo
 from app.values.entries import CustomEntry, MessageEntry
 from app.values.messages import user_message
 from tools.base import FileChange
@@ -29,14 +28,14 @@ def is_whole(data: bytes) -> bool:
     return data.endswith(b"end\n") and len(set(lines[:-2])) == 1
 
 
-def parts_of(session: Path, project: Path) -> OpenedUndo:
+def parts_of(session: Path, project: Path) -> SessionUndo:
     found = sorted(session.glob("*.jsonl"))
     log = SessionLog.open(found[0]) if found else SessionLog.create(session, project)
     place = UndoPlace(store=session / "blobs", home=session, may_ask_git=lambda: False)
-    return opened(log, place, project, limit=lambda: 1 << 20)
+    return open_undo(log, place, project, limit=lambda: 1 << 20)
 
 
-def write(parts: OpenedUndo, project: Path, call_id: str, name: str, data: bytes) -> None:
+def write(parts: SessionUndo, project: Path, call_id: str, name: str, data: bytes) -> None:
     files = LocalFiles()
     place = str(project / name)
     state = None

@@ -6,17 +6,16 @@ import subprocess
 from pathlib import Path
 
 from app.sessions.log import SessionLog
-from app.undo.blobs import BlobStore
+from app.undo.blobs import BlobStore, Needed
 from app.undo.history import Target
-from app.undo.holding import Holder
 from app.undo.images import FILES, RESTORED, FilesData, RestoredData, as_data
 from app.undo.ledger import Ledger
-from app.undo.needed import Needed
 from app.undo.plan import HeldContents, Plan
 from app.undo.recording import Recorder
-from app.undo.restores import NothingToDo, Restores
+from app.undo.scanners import scanner_for
+from app.undo.scans import Holder
+from app.undo.session_undo import NothingToDo, Restores
 from app.undo.watching import Watch
-from app.undo.ways import way_for
 from app.values.entries import CustomEntry, Entry, MessageEntry
 from app.values.messages import user_message
 from tools.base import FileChange
@@ -43,7 +42,7 @@ class World:
         needed.open(tuple)
         self.recorder = Recorder(HeldContents(store, lambda: 1 << 20), Ledger(None), needed, self.root)
         self.restores = Restores(self.log, self.recorder)
-        self.watch = Watch(self._way)
+        self.watch = Watch(self._scanner)
         self.holder = Holder(store, self.recorder.keep)
         self.mutations = MutationQueue(LocalFiles())
         self.mutations.tell_before(self.recorder.about_to)
@@ -53,8 +52,8 @@ class World:
         self.at: dict[str | None, Snapshot] = {None: self.snapshot()}
         self._number = 0
 
-    def _way(self):
-        return way_for(
+    def _scanner(self):
+        return scanner_for(
             self.root,
             self.holder,
             home=self.folder,

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from app.sessions.log import SessionLog
-from app.undo.blobs import BlobStore
+from app.undo.blobs import BlobStore, Needed
 from app.undo.disk import look
 from app.undo.images import FILES, RESTORED, Change, Choice, FilesData, RestoredData, as_data, named
 from app.undo.ledger import Ledger
-from app.undo.needed import Needed
 from app.undo.plan import HeldContents, Plan
 from app.undo.recording import Recorder
-from app.undo.restores import Restores
+from app.undo.session_undo import Restores
 from app.values.entries import CustomEntry, MessageEntry
 from app.values.messages import user_message
 from app.values.wire import new_id

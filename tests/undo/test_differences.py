@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from app.undo.differences import Differences, Differing, NoSuchPrompt
+from app.undo.history import tally, turns_of
 from app.undo.images import FILES, Change, FileImage, FilesData, Uncovered, as_data
-from app.undo.turns import tally, turns_of
 from app.values.entries import CustomEntry
 from tests.undo.stage import Stage
 

@@ -13,7 +13,7 @@ import pytest
 
 from app.undo.disk import folding, spelled
 from app.undo.images import RESTORED, as_data
-from app.undo.restores import Restores
+from app.undo.session_undo import Restores
 from app.values.entries import CustomEntry
 from tests.undo.machine import World
 from tests.undo.stage import Stage
@@ -66,7 +66,7 @@ def test_a_restore_that_ended_before_it_began_has_done_nothing(folder: Path) -> 
     stage.prompt("two")
     stage.record(stage.write("Name", None), stage.write("name", "text\n"))
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr("app.undo.restores.carry_out", _end)
+        patch.setattr("app.undo.session_undo.carry_out", _end)
         stage.restores.carry_out(stage.undo(), {})
     ((_, data),) = Restores(stage.log, stage.recorder).left_open()
     assert data.changes == ()

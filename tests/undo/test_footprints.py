@@ -9,15 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.births import born
 from app.undo.blobs import BlobStore, hash_of
-from app.undo.disk import look
-from app.undo.holding import Holder
+from app.undo.disk import born, look
 from app.undo.images import Change, is_same
-from app.undo.plain_way import PlainWay
-from app.undo.scans import ScanWay
+from app.undo.scanners import PlainScanner, scanner_for
+from app.undo.scans import FolderScanner, Holder
 from app.undo.watching import Happened, Watch
-from app.undo.ways import way_for
 
 NAME = "naïve ☃.txt"
 GIT = shutil.which("git")
@@ -54,10 +51,10 @@ class Place:
         self.watch = Watch(lambda: self._open(way))
         self._number = 0
 
-    def _open(self, way: str) -> ScanWay | str:
+    def _open(self, way: str) -> FolderScanner | str:
         if way == "plain":
-            return PlainWay(self.holder, root=self.root, outside=self.root.parent / "agent")
-        return way_for(
+            return PlainScanner(self.holder, root=self.root, outside=self.root.parent / "agent")
+        return scanner_for(
             self.root,
             self.holder,
             home=self.root.parent,
@@ -375,7 +372,7 @@ async def test_pipes_are_not_opened_and_sparse_files_are_not_read(root: Path) ->
 async def test_too_many_files_without_git_are_said_to_be_too_many(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.undo.plain_way.MOST_FILES", 5)
+    monkeypatch.setattr("app.undo.scanners.MOST_FILES", 5)
     done = await Place(root, "plain").run(lambda: (root / "clean0.txt").write_text("x"))
     assert [one.path for one in done.uncovered] == ["."] and "no git repository" in done.uncovered[0].why
 

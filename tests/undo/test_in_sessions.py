@@ -147,7 +147,9 @@ async def test_a_command_that_only_reads_is_not_looked_for(
     page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked: list[str] = []
-    monkeypatch.setattr("app.undo.opened.way_for", lambda *args, **more: looked.append("") or "no way")
+    monkeypatch.setattr(
+        "app.undo.session_undo.scanner_for", lambda *args, **more: looked.append("") or "no way"
+    )
     await page.prompt("look", bash("ls; cat a.txt | wc -l; echo $HOME"))
     assert looked == []
     await page.prompt("touch", bash("touch a.txt", 2))

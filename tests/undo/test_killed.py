@@ -116,7 +116,9 @@ def test_a_restore_that_was_interrupted_is_finished_or_taken_back(tmp_path: Path
             raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("app.undo.restores.carry_out", lambda wanted: carry_out(wanted[:done], after_each=stop))
+        patch.setattr(
+            "app.undo.session_undo.carry_out", lambda wanted: carry_out(wanted[:done], after_each=stop)
+        )
         try:
             stage.restores.carry_out(stage.undo(), {})
         except KeyboardInterrupt:

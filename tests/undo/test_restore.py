@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from app.undo.images import FILES, Change, FilesData, Uncovered, as_data
-from app.undo.merging import merge
-from app.undo.restores import NothingToDo
+from app.undo.plan import merge
+from app.undo.session_undo import NothingToDo
 from app.values.entries import CustomEntry
 from app.values.unable import Unable
 from tests.undo.stage import Stage

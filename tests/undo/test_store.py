@@ -6,11 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.blobs import BlobStore, Damaged, Missing, hash_of
-from app.undo.collecting import GRACE_SECONDS, INDEXES, collect, is_due
+from app.undo.blobs import (
+    GRACE_SECONDS,
+    INDEXES,
+    BlobStore,
+    Damaged,
+    Missing,
+    Needed,
+    collect,
+    hash_of,
+    is_due,
+    names_in,
+)
 from app.undo.images import Change, FileImage
 from app.undo.ledger import Ledger, LedgerLine
-from app.undo.needed import Needed, names_in
 
 LATER = time.time() + 2 * GRACE_SECONDS
 

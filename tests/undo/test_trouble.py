@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.undo.images import RESTORED, RestoredData, as_data
-from app.undo.restores import NothingToDo
+from app.undo.session_undo import NothingToDo
 from app.values.entries import CustomEntry
 from app.values.unable import Unable
 from tests.undo.machine import World

@@ -1,9 +1,7 @@
-"""What this system lets a process do to itself: tried once, in children that end at once."""
+"""What this system lets a process do to itself: tried once, in a program that ends at once (`probe` beside this)."""
 
 import functools
 import os
-import select
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,13 +9,16 @@ from typing import Final
 
 import msgspec
 
-from tools.box.confine import Confinement, landlock_version
+from tools.box.confine import landlock_version
 from tools.box.filters import is_known
 from tools.box.plan import Abilities, lowered, own_network, plan
 from tools.box.policy import Box
 from tools.box.seatbelt import command_line
 
-_PATIENCE_SECONDS: Final = 2.0
+_PROBE: Final = Path(__file__).with_name("probe.py")
+LIBRARY_VARIABLES: Final = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+"""What Python needs to start; not all: a command could read a key from the environment of a process that starts it."""
+_PROBE_TIMEOUT: Final = 5.0
 _MAY_DO_ALL: Final = 1 << 21
 _TRIED: Final = Box(kind="work", writable=("/tmp",), network="own")
 """The smallest that needs everything."""
@@ -60,28 +61,26 @@ def _try(abilities: Abilities) -> str:
     if abilities.has_networks:
         made = own_network(abilities)
         steps = (*made, *(step for step in steps if not step.startswith("join ")))
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        told = b"it ended"
-        try:
-            Confinement([]).obey([step.encode() for step in steps])
-            told = b"."
-        except OSError as problem:
-            told = f"{_named(str(problem.filename))}: {os.strerror(problem.errno or 0)}".encode()
-        finally:
-            os.write(writing, told)
-            os._exit(0)
-    os.close(writing)
     try:
-        ready, _, _ = select.select([reading], [], [], _PATIENCE_SECONDS)
-        told = os.read(reading, 500).decode(errors="replace") if ready else "it did not end"
-        if not ready:
-            os.kill(child, signal.SIGKILL)
-    finally:
-        os.close(reading)
-        os.waitpid(child, 0)
-    return "" if told == "." else told
+        tried = subprocess.run(
+            [sys.executable, "-I", "-S", str(_PROBE), *steps],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={name: os.environ[name] for name in LIBRARY_VARIABLES if name in os.environ},
+            cwd="/",
+            timeout=_PROBE_TIMEOUT,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        return str(problem)
+    found = tried.stdout.decode(errors="replace")
+    if found == ".":
+        return ""
+    number, _, instruction = found.partition(" ")
+    return (
+        f"{_named(instruction)}: {os.strerror(int(number))}" if number.isdigit() else "the probe ended early"
+    )
 
 
 def _try_seatbelt() -> str:
@@ -90,7 +89,7 @@ def _try_seatbelt() -> str:
         tried = subprocess.run(
             command_line(_TRIED, ("/usr/bin/true",)),
             capture_output=True,
-            timeout=_PATIENCE_SECONDS,
+            timeout=_PROBE_TIMEOUT,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as problem:
@@ -99,8 +98,8 @@ def _try_seatbelt() -> str:
 
 
 def _named(instruction: str) -> str:
-    """`b'mounts '` in words."""
-    verb = instruction.removeprefix("b'").removeprefix('b"').split(" ", 1)[0].strip("'\"")
+    """An instruction in words."""
+    verb = instruction.split(" ", 1)[0]
     return {
         "users": "making a namespace of users",
         "network": "making a network",

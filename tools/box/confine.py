@@ -1,16 +1,15 @@
 """What a process does to itself before it becomes a command in a box: instructions, one after the other.
 
-Run by the keeper between fork and exec, and by the probe; needs nothing but Python's own library. What the
+Run by the keeper between fork and exec, and by `probe`; needs nothing but Python's own library. What the
 instructions are for is `tools.box.plan`'s business: here they are only obeyed, and the first that fails ends it.
 """
 
 import ctypes
 import os
-import socket
 import struct
 
 _SYSTEM = ctypes.CDLL(None, use_errno=True)
-_NEW_MOUNTS, _NEW_USERS, _NEW_NETWORK = 0x0002_0000, 0x1000_0000, 0x4000_0000
+_NEW_MOUNTS, _NEW_IPC, _NEW_USERS, _NEW_NETWORK = 0x0002_0000, 0x0800_0000, 0x1000_0000, 0x4000_0000
 _READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_PROGRAMS, _BIND, _RECURSIVE, _PRIVATE = (
     1,
     2,
@@ -27,6 +26,7 @@ _HERE, _EMPTY_PATH, _WHOLE_TREE, _CLONE, _MOVE_FROM_DESCRIPTOR = -100, 0x1000, 0
 _SET_FILTER, _DROP_BOUND, _NO_MORE_RIGHTS = 22, 24, 38
 _CAPABILITIES = 41
 _OF_FILES = 1 | 2 | 4 | 1 << 14
+_INTERNET, _DATAGRAMS = 2, 2
 _UP, _GET_FLAGS, _SET_FLAGS = 1, 0x8913, 0x8914
 
 
@@ -63,14 +63,17 @@ class Confinement:
     def do_network(self, rest: bytes) -> None:
         """One in which there is nothing but this machine's own address."""
         _checked(_SYSTEM.unshare(_NEW_NETWORK))
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
-            name = b"lo".ljust(16, b"\0")
-            flags = bytearray(name + bytes(24))
-            import fcntl  # noqa: PLC0415  (only who makes a network needs it)
+        asking = _checked(
+            _SYSTEM.socket(_INTERNET, _DATAGRAMS, 0)
+        )  # importing `socket` takes as long as all of this
+        name = b"lo".ljust(16, b"\0")
+        flags = bytearray(name + bytes(24))
+        import fcntl  # noqa: PLC0415  (needed only to make a network)
 
-            fcntl.ioctl(asking, _GET_FLAGS, flags)
-            (now,) = struct.unpack_from("h", flags, 16)
-            fcntl.ioctl(asking, _SET_FLAGS, struct.pack("16sh22x", name, now | _UP))
+        fcntl.ioctl(asking, _GET_FLAGS, flags)
+        (now,) = struct.unpack_from("h", flags, 16)
+        fcntl.ioctl(asking, _SET_FLAGS, struct.pack("16sh22x", name, now | _UP))
+        os.close(asking)
 
     def do_join(self, rest: bytes) -> None:
         """`users` or `network`: the next that was handed over."""
@@ -80,7 +83,8 @@ class Confinement:
     # Mounts
 
     def do_mounts(self, rest: bytes) -> None:
-        _checked(_SYSTEM.unshare(_NEW_MOUNTS))
+        """Own mounts, and own System V shared memory, semaphores and message queues."""
+        _checked(_SYSTEM.unshare(_NEW_MOUNTS | _NEW_IPC))
         _checked(_SYSTEM.mount(b"none", b"/", None, _RECURSIVE | _PRIVATE, None))
 
     def do_keep(self, path: bytes) -> None:

@@ -36,6 +36,15 @@ _EVERYWHERE: Final = {
 }  # fmt: skip
 _UNKNOWN: Final = {"io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "clone3": 435}
 """Answered as if the system did not have them: programs have another way then."""
+_SHARED_BY_IDENTIFIER: Final = {
+    "x86_64": {"shmget": 29, "shmat": 30, "shmctl": 31, "semget": 64, "semop": 65, "semctl": 66, "msgget": 68,
+               "msgsnd": 69, "msgrcv": 70, "msgctl": 71, "semtimedop": 220, "mq_open": 240, "mq_unlink": 241,
+               "mq_timedsend": 242, "mq_timedreceive": 243},
+    "aarch64": {"shmget": 194, "shmat": 196, "shmctl": 195, "semget": 190, "semop": 193, "semctl": 191,
+                "msgget": 186, "msgsnd": 189, "msgrcv": 188, "msgctl": 187, "semtimedop": 192, "mq_open": 180,
+                "mq_unlink": 181, "mq_timedsend": 182, "mq_timedreceive": 183},
+}  # fmt: skip
+"""Shared memory, semaphores and message queues: they have no path that Landlock could protect."""
 _LOOKING_INSIDE: Final = {
     "x86_64": {"ptrace": 101, "process_vm_readv": 310, "process_vm_writev": 311, "kcmp": 312},
     "aarch64": {"ptrace": 117, "process_vm_readv": 270, "process_vm_writev": 271, "kcmp": 272},
@@ -65,8 +74,11 @@ def families(sockets: str) -> tuple[int, ...]:
     return (_LOCAL,) if sockets == "local" else (_LOCAL, _INTERNET, _INTERNET_6, _NETLINK)
 
 
-def program(machine: str, *, sockets: str, may_look_inside: bool) -> bytes:
-    """`may_look_inside`: at other processes, where something else confines that to those of the same box."""
+def program(machine: str, *, sockets: str, may_look_inside: bool, has_own_ipc: bool) -> bytes:
+    """`may_look_inside`: at other processes, where something else confines that to those of the same box.
+
+    `has_own_ipc`: shared memory, semaphores and message queues are those of a namespace of the box.
+    """
     lines = [
         _line(_LOAD, _MACHINE),
         _line(_EQUAL, _MACHINES[machine], 1, 0),
@@ -77,7 +89,8 @@ def program(machine: str, *, sockets: str, may_look_inside: bool) -> bytes:
         lines += [_line(_AT_LEAST, _FOREIGN_KIND, 0, 1), _returning(errno.ENOSYS)]
     for number in refused(machine, may_look_inside=may_look_inside).values():
         lines += [_line(_EQUAL, number, 0, 1), _returning(errno.EPERM)]
-    for number in _UNKNOWN.values():
+    unknown = _UNKNOWN if has_own_ipc else {**_UNKNOWN, **_SHARED_BY_IDENTIFIER[machine]}
+    for number in unknown.values():
         lines += [_line(_EQUAL, number, 0, 1), _returning(errno.ENOSYS)]
     calls = _WITH_ARGUMENTS[machine]
     for name in ("clone", "unshare"):

@@ -12,9 +12,12 @@ from typing import Final
 import msgspec
 
 from tools.git.repository import find_repository
+from tools.protected.later import IN_PROJECTS, VCS
 
-GUARDED_NAMES: Final = (".bayou", ".pi", ".vscode", ".idea", ".envrc")
-"""In the workspace: what is in them runs later, or decides what may."""
+_GUARDED_NAMES: Final = tuple(
+    row.name for row in IN_PROJECTS if "*" not in row.name and row.name.partition("/")[0] not in VCS
+)
+"""In the workspace: what is in them runs later, or decides what may. Git's folder has its own rules."""
 _GUARDED_OF_GIT: Final = ("hooks", "config", "config.worktree")
 _SYSTEM_FOLDERS: Final = ("bin", "boot", "etc", "lib", "lib32", "lib64", "proc/sys", "sbin", "sys", "usr")
 _MOST_MODULES: Final = 30
@@ -152,9 +155,9 @@ def _modules(common: str) -> Iterator[str]:
 def guarded_in(workspace: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What is there of what is guarded, and what is not."""
     if workspace == "/":
-        paths = [f"/{name}" for name in (*GUARDED_NAMES, *_SYSTEM_FOLDERS)]
+        paths = [f"/{name}" for name in (*_GUARDED_NAMES, *_SYSTEM_FOLDERS)]
         return tuple(path for path in paths if os.path.lexists(path) and os.path.realpath(path) == path), ()
-    paths = [f"{workspace}/{name}" for name in GUARDED_NAMES]
+    paths = [f"{workspace}/{name}" for name in _GUARDED_NAMES]
     return tuple(path for path in paths if os.path.lexists(path)), tuple(
         path for path in paths if not os.path.lexists(path)
     )

@@ -125,6 +125,8 @@ def _mounts(box: Box, abilities: Abilities, list_folder: Callable[[str], Sequenc
         found += ["seal /", "back"]
     if not shares_memory and ("shm" in names or not abilities.needs_users):
         found.append("fresh /dev/shm")
+    if "mqueue" in names and abilities.needs_users:
+        found.append("empty /dev/mqueue")
     if "pts" in names and not box.has_terminal:
         found.append("terminals")
     found += [f"pin {path}" for path in box.pinned]
@@ -178,5 +180,7 @@ def _filter(box: Box, abilities: Abilities, *, has_mounts: bool) -> str:
         sockets = "all"
     else:
         sockets = "local" if has_mounts else "none"
-    code = program(abilities.machine, sockets=sockets, may_look_inside=abilities.has_rules)
+    code = program(
+        abilities.machine, sockets=sockets, may_look_inside=abilities.has_rules, has_own_ipc=has_mounts
+    )
     return "filter " + code.hex()

@@ -14,15 +14,13 @@ from typing import Final
 
 import msgspec
 
-from tools.box.abilities import of_this_system
+from tools.box.abilities import LIBRARY_VARIABLES, of_this_system
 from tools.box.places import list_folder
 from tools.box.plan import Abilities, own_network, plan, scope
 from tools.box.seatbelt import command_line
 from tools.operations import CommandLine
 
 _KEEPER: Final = Path(__file__).with_name("keeper.py")
-_KEEPER_VARIABLES: Final = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-"""Not all: a command could read a key from its keeper's environment."""
 _CLOSING_SECONDS: Final = 5.0
 _LEAVING_SECONDS: Final = 0.05
 """Between a process closing its output and being gone."""
@@ -169,7 +167,7 @@ class Keeper:
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
                 cwd="/",
-                env={name: os.environ[name] for name in _KEEPER_VARIABLES if name in os.environ},
+                env={name: os.environ[name] for name in LIBRARY_VARIABLES if name in os.environ},
             )
         return self._link
 

@@ -11,7 +11,7 @@ from app.engine.restoring import Asked, RedoRestore, ToEntry, UndoPrompts
 from app.engine.session import Session
 from app.undo.images import Choice
 from app.undo.plan import Plan
-from app.undo.restores import FilesMoved
+from app.undo.session_undo import FilesMoved
 from app.values.unable import Unable
 
 

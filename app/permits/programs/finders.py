@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from app.permits.calls import Call, Feed, Table, answers_help, table, written
 from app.permits.letters import Finding
 from app.permits.options import row, take
-from app.permits.secrets import VCS
 from app.permits.words import DEEP, ONE, STAR, TORN, UNKNOWN, WILD, Word, literal, names
+from tools.protected.later import VCS
 
 _ACTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _FILES = frozenset({"-fprint", "-fprint0", "-fls", "-fprintf"})

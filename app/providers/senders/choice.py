@@ -1,4 +1,4 @@
-"""How a model's requests travel: by the sender of our own, or through the vendor's SDK where the model says so."""
+"""How a model's requests travel: as bayou sends them, or through the vendor's SDK where the model says so."""
 
 import asyncio
 import sys
@@ -18,14 +18,14 @@ _SDKS = {
 
 async def sender_for(model: Model) -> Send:
     """Imports it, on a thread if it is not there yet. Raises `ProviderError` for an SDK that cannot be had."""
-    if "app.providers.senders.http" in sys.modules and model.transport != "sdk":
+    if "app.providers.senders.exchange" in sys.modules and model.transport != "sdk":
         return _load(model)
     return await asyncio.to_thread(_load, model)
 
 
 def _load(model: Model) -> Send:
     if model.transport != "sdk":
-        from app.providers.senders.http import send  # noqa: PLC0415  (its library is not needed before)
+        from app.providers.senders.exchange import send  # noqa: PLC0415  (httpx2 is not needed before)
 
         return send
     library = _SDKS.get(model.api)
@@ -40,8 +40,7 @@ def _load(model: Model) -> Send:
         return sender_of(library)
     except ImportError as problem:
         raise ProviderError(
-            f'"transport": "sdk" of {model.key}: its SDK cannot be loaded ({problem}). Install bayou with its extra: '
-            "`uv tool install 'bayou[sdk]'` or `pip install 'bayou[sdk]'`."
+            f'"transport": "sdk" of {model.key}: its SDK cannot be loaded ({problem}). Install bayou again.'
         ) from None
 
 
@@ -49,21 +48,12 @@ def warm(model: Model) -> None:
     """Loads beforehand what the first request needs. Takes a while: meant for a thread of its own."""
     try:
         _load(model)
+        import anyio  # noqa: PLC0415  (what httpx2 stands on; it loads its event loop's part at the first use)
+
+        anyio.run(anyio.sleep, 0)
         if not model.base_url.startswith("http:"):
             from app.providers.senders.certificates import bundle_of, trusted  # noqa: PLC0415  (beside it)
 
             trusted(bundle_of(None))
     except ProviderError:
         pass  # the request that meets it tells of it
-
-
-async def close_connections() -> None:
-    """Closes what this event loop keeps open."""
-    if "app.providers.senders.pools" in sys.modules:  # else there was no request
-        from app.providers.senders.pools import close_connections  # noqa: PLC0415  (loaded by now)
-
-        await close_connections()
-    if "app.providers.senders.sdk" in sys.modules:
-        from app.providers.senders.sdk import close_clients  # noqa: PLC0415  (loaded by now)
-
-        await close_clients()

@@ -1,10 +1,9 @@
-"""Sends through a vendor's SDK, for who asks for it (`"transport": "sdk"`): its connections, its retries set to none,
-its raw stream instead of an object for every chunk. Keys and addresses are always given, so that nothing is taken
-from the environment unasked. Importing an SDK costs half a second and more: `choice` sees to it that only they pay.
+"""Sends through a vendor's SDK, for who asks for it (`"transport": "sdk"`): its client over the shared connections, its
+retries set to none, its raw stream instead of an object for every chunk. Keys and addresses are always given, so that
+nothing is taken from the environment unasked. Importing an SDK costs half a second and more: `choice` sees to it that
+only they pay.
 """
 
-import asyncio
-import weakref
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
@@ -14,9 +13,8 @@ import msgspec
 
 from app.providers.contract import StreamOptions
 from app.providers.errors import ProviderError, error_from_response
-from app.providers.senders.certificates import bundle_of, trusted
-from app.providers.senders.failures import CONNECT_SECONDS, connection_error
-from app.providers.senders.proxies import proxy_for
+from app.providers.senders.client import CONNECT_SECONDS, ThroughSharedClient
+from app.providers.senders.connection_errors import connection_error
 from app.providers.transport import HttpRequest, Send, ServerAnswer
 
 _NO_KEY = "none"
@@ -34,10 +32,6 @@ class SdkRequest(msgspec.Struct, frozen=True):
 
 
 _exchange: ContextVar[SdkRequest | None] = ContextVar("exchange", default=None)
-# Connections belong to their event loop: kept beside it, gone with it.
-_clients: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, ...], Any]]" = (
-    weakref.WeakKeyDictionary()
-)
 
 
 def sender_of(library: str) -> Send:
@@ -54,7 +48,7 @@ def sender_of(library: str) -> Send:
 def _sender(sdk: Any, make_client: Callable[..., Any]) -> Send:
     @asynccontextmanager
     async def send(request: HttpRequest, options: StreamOptions) -> AsyncIterator[ServerAnswer]:
-        http = await _http_for(sdk, options, request.url)
+        http = _client_for(sdk, options)
         client = make_client(
             api_key=_NO_KEY, base_url=request.base_url, max_retries=0, http_client=http, timeout=http.timeout
         )
@@ -82,34 +76,16 @@ def _sender(sdk: Any, make_client: Callable[..., Any]) -> Send:
     return send
 
 
-async def _http_for(sdk: Any, options: StreamOptions, url: str) -> Any:
-    """The shared client of that SDK for that URL."""
-    proxy, bundle = proxy_for(url, options.proxy), bundle_of(options.ca_bundle)
-    clients = _clients.setdefault(asyncio.get_running_loop(), {})
-    key = (sdk.__name__, proxy or "", bundle)
-    if key not in clients:
-
-        def build() -> Any:
-            return sdk.DefaultAsyncHttpxClient(
-                proxy=proxy,
-                verify=trusted(bundle),
-                trust_env=False,
-                # A redirect would take the headers along, and with them the key.
-                follow_redirects=False,
-                event_hooks={"request": [_before_request], "response": [_after_headers]},
-                timeout=sdk.Timeout(None, connect=CONNECT_SECONDS),
-            )
-
-        # Reading the certificates takes time: not on the loop that draws the screen.
-        client = await asyncio.to_thread(build)
-        clients.setdefault(key, client)
-    return clients[key]
-
-
-async def close_clients() -> None:
-    """Closes what this event loop keeps open."""
-    for client in _clients.pop(asyncio.get_running_loop(), {}).values():
-        await client.aclose()
+def _client_for(sdk: Any, options: StreamOptions) -> Any:
+    """Of the SDK's own kind, over the shared connections."""
+    return sdk.DefaultAsyncHttpxClient(
+        transport=ThroughSharedClient(options.proxy, options.ca_bundle),
+        trust_env=False,
+        # A redirect would take the headers along, and with them the key.
+        follow_redirects=False,
+        event_hooks={"request": [_before_request], "response": [_after_headers]},
+        timeout=sdk.Timeout(None, connect=CONNECT_SECONDS),
+    )
 
 
 async def _before_request(request: Any) -> None:

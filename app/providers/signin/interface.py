@@ -80,7 +80,7 @@ def fetched(url: str, *, headers: Mapping[str, str], body: bytes = b"") -> dict[
     # Only a sign-in needs these.
     from app.providers.contract import StreamOptions  # noqa: PLC0415
     from app.providers.errors import ProviderError, read_error_body  # noqa: PLC0415
-    from app.providers.senders.http import fetch  # noqa: PLC0415
+    from app.providers.senders.exchange import fetch  # noqa: PLC0415
     from app.providers.transport import USER_AGENT, HttpRequest  # noqa: PLC0415
 
     request = HttpRequest(

@@ -9,7 +9,7 @@ from app.engine.restoring import Asked, RedoRestore, ToEntry, UndoPrompts
 from app.engine.session import Session
 from app.tui.handed import AskPerson, TellPerson
 from app.undo.images import Choice, RestoredData
-from app.undo.restores import in_words
+from app.undo.session_undo import in_words
 from app.values.unable import Unable
 from tools.amounts import changed_files, changed_lines
 from widgets.screens.changes import ChangeRow, ChangesScreen

@@ -5,9 +5,8 @@ from typing import assert_never
 
 from app.sessions.log import SessionLog
 from app.tui.pages.entry_texts import entry_text, one_line
-from app.undo.history import settled
+from app.undo.history import settled, tally
 from app.undo.images import files_of, restored_of
-from app.undo.turns import tally
 from app.values.cells import CELL
 from app.values.content import Text, ToolCall
 from app.values.entries import (

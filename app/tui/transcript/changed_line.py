@@ -4,8 +4,8 @@ It stands behind the answer that ends a run; where a run was stopped, before the
 """
 
 from app.tui.handed import KeyTold
+from app.undo.history import tally
 from app.undo.images import files_of
-from app.undo.turns import tally
 from app.values.entries import CustomEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage, Message, UserMessage
 from widgets.keys_told import keys_told

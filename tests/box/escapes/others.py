@@ -172,6 +172,39 @@ def _() -> object:
         made.connect("\0" + TOLD["abstract"])
 
 
+@attempt(OTHERS, "shared memory of another program (System V)")
+def _() -> object:
+    attach = SYSTEM.shmat
+    attach.restype = ctypes.c_ssize_t
+    address = attach(TOLD["memory"], None, 0)
+    return address > 0 and ctypes.string_at(address, 5) == b"a key"
+
+
+@attempt(OTHERS, "a message queue of another program (System V)")
+def _() -> object:
+    kept = ctypes.create_string_buffer(16)
+    checked(SYSTEM.msgrcv(TOLD["queue"], kept, 6, 0, 0o4000))
+
+
+@attempt(OTHERS, "a semaphore of another program (System V)")
+def _() -> object:
+    checked(SYSTEM.semctl(TOLD["semaphore"], 0, 16, 5))
+
+
+@attempt(OTHERS, "a message queue of another program (POSIX)")
+def _() -> object:
+    _receive(SYSTEM.mq_open(TOLD["named_queue"].encode(), os.O_RDONLY | os.O_NONBLOCK))
+
+
+@attempt(OTHERS, "the same by the file of the queue (`/dev/mqueue`)")
+def _() -> object:
+    _receive(os.open("/dev/mqueue" + TOLD["named_queue"], os.O_RDONLY | os.O_NONBLOCK))
+
+
+def _receive(queue: int) -> None:
+    checked(SYSTEM.mq_receive(queue, ctypes.create_string_buffer(1 << 16), ctypes.c_size_t(1 << 16), None))
+
+
 @attempt(OTHERS, "pushing keys into a terminal (TIOCSTI)")
 def _() -> object:
     _, slave = pty.openpty()

@@ -9,7 +9,7 @@ import pytest
 
 from app.providers.scripted import ScriptedAnswer, say
 from app.tui.pages.diff_page import DiffPage
-from app.undo.place import UndoPlace
+from app.undo.blobs import UndoPlace
 from app.values.content import ToolCall
 from app.values.unable import Unable
 from tests.engine.stage import Play

@@ -9,7 +9,7 @@ from app.providers.scripted import ScriptedAnswer, say
 from app.resources.in_force import InForce
 from app.tui.pages.files_page import FilesPage
 from app.tui.pages.tree_page import TreePage
-from app.undo.place import UndoPlace
+from app.undo.blobs import UndoPlace
 from app.values.content import ToolCall
 from app.values.unable import Unable
 from tests.engine.stage import Play

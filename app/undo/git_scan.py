@@ -17,9 +17,8 @@ from pathlib import Path
 import msgspec
 
 from app.undo.blobs import hash_of
-from app.undo.holding import Holder, Limits
 from app.undo.images import FileImage
-from app.undo.scans import Scan, Seen
+from app.undo.scans import Holder, Limits, Scan, Seen
 from app.values.unable import Unable
 from tools.files.replacing import is_beside
 from tools.git.command import git_command
@@ -55,7 +54,7 @@ class _Tracked(msgspec.Struct, frozen=True, kw_only=True):
     mode: str
 
 
-class GitWay:
+class GitScanner:
     """Of one repository, opened before a command and closed behind it."""
 
     def __init__(

@@ -1,30 +1,40 @@
-"""Restores of one session: planned along its tree, carried out with the ledger, finished after a crash.
+"""What it takes to record and restore the files of one session that is open, put together; and its restores.
 
-Everything here blocks. What is to be an entry is handed back; whoever holds the session appends it.
+Restores are planned along the tree, carried out with the ledger, finished after a crash. Everything here blocks. What
+is to be an entry is handed back; the owner of the session appends it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 
+from app.sessions.ids import sidecar
 from app.sessions.log import SessionLog
+from app.undo.blobs import BlobStore, Needed, UndoPlace
+from app.undo.differences import Differing
 from app.undo.disk import place_of
 from app.undo.history import (
-    Journey,
     Target,
+    TreePath,
     changes_in,
-    journey,
+    needed_by,
     redo_target,
     settled,
     taking_back,
     title_at,
+    tree_path,
     undo_target,
 )
 from app.undo.images import CHOICES, Change, Choice, FilesData, RestoredData, Uncovered, restored_of
-from app.undo.ledger import LedgerLine
-from app.undo.plan import Plan, plan
+from app.undo.ledger import Ledger, LedgerLine
+from app.undo.plan import HeldContents, Plan, plan
 from app.undo.recording import Recorder
 from app.undo.restoring import as_it_came, carry_out, how_far, intended, prepared
+from app.undo.scanners import scanner_for
+from app.undo.scans import FolderScanner, Holder
+from app.undo.watching import Watch
 from app.values.entries import Entry
 from app.values.unable import Unable
 from app.values.wire import new_id
@@ -66,8 +76,7 @@ class Restores:
                 "Nothing to redo: no restore stands at the end of this branch. /tree goes to any point, z there "
                 "puts its files back."
             )
-        way = taking_back(path, target.undoes, self._recorder.contents.load)
-        return self._planned(way, target)
+        return self._planned(taking_back(path, target.undoes, self._recorder.contents.load), target)
 
     def to_entry(self, entry_id: str | None, *, is_move: bool = False) -> Plan:
         """The files as they were at an entry; None: before everything."""
@@ -82,12 +91,12 @@ class Restores:
             if one.id != other.id:
                 break
             common += 1
-        way = journey(here[common:], there[common:], self._recorder.contents.load)
-        return self._planned(way, target, is_move=is_move)
+        path = tree_path(here[common:], there[common:], self._recorder.contents.load)
+        return self._planned(path, target, is_move=is_move)
 
-    def _planned(self, way: Journey, target: Target, *, is_move: bool = False) -> Plan:
+    def _planned(self, path: TreePath, target: Target, *, is_move: bool = False) -> Plan:
         return plan(
-            way,
+            path,
             target,
             origin=self._log.leaf_id,
             root=self._recorder.root,
@@ -225,3 +234,48 @@ def in_words(data: RestoredData) -> str:
     kept = [one for one in data.kept if one.why != "kept as it is"]
     stayed = f"; {len(kept)} stayed as they are" if len(kept) > 1 else "; 1 stayed as it is" if kept else ""
     return f"{what}: {files}{stayed}."
+
+
+class SessionUndo(msgspec.Struct, frozen=True, kw_only=True):
+    log: SessionLog
+    store: BlobStore
+    recorder: Recorder
+    restores: Restores
+    differing: Differing
+    watch: Watch
+    close: Callable[[], None]
+
+
+def open_undo(log: SessionLog, place: UndoPlace, cwd: Path, *, limit: Callable[[], int]) -> SessionUndo:
+    """Blocks. A store that cannot be written is told for each change."""
+    store = BlobStore(place.store)
+    needed = Needed(place.store, log.session_id)
+    entries = list(log.entries)
+    try:
+        needed.open(lambda: needed_by(entries, store.get))
+    except OSError:
+        pass
+    root = Path(os.path.realpath(cwd))
+    ledger = Ledger(sidecar(log.path, "files") if log.path is not None else None)
+    recorder = Recorder(HeldContents(store, limit), ledger, needed, root)
+    holder = Holder(store, recorder.keep)
+
+    def scanner() -> FolderScanner | str:
+        return scanner_for(
+            root,
+            holder,
+            home=place.home,
+            store=place.store,
+            may_ask_git=place.may_ask_git,
+            max_bytes=limit(),
+        )
+
+    return SessionUndo(
+        log=log,
+        store=store,
+        recorder=recorder,
+        restores=Restores(log, recorder),
+        differing=Differing(log, recorder),
+        watch=Watch(scanner),
+        close=needed.close,
+    )

@@ -1,0 +1,135 @@
+"""The one HTTP client that providers and MCP servers share: proxies, certificates and kept connections.
+
+A client belongs to its event loop and to the network settings that it was made with; there is one unless these change.
+"""
+
+import asyncio
+import os
+import weakref
+from collections.abc import Mapping
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from ipaddress import ip_network
+from urllib.request import getproxies
+
+import httpx2
+
+from app.providers.errors import ProviderError
+from app.providers.senders.certificates import bundle_of, must_be_readable, trusted
+from app.providers.senders.early_answers import EarlyAnswers
+
+CONNECT_SECONDS = 30.0
+_LOOPBACK = ("localhost", "127.0.0.0/8", "::1")
+
+Clients = dict[tuple[str, str, str], httpx2.AsyncClient]
+# Connections belong to their event loop: kept beside it, gone with it.
+_clients: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Clients]" = weakref.WeakKeyDictionary()
+
+
+def shared_client(proxy: str | None = None, ca_bundle: str | None = None) -> httpx2.AsyncClient:
+    """`proxy`: before every server, instead of the environment's. `ca_bundle`: a file of further certificates."""
+    bundle = bundle_of(ca_bundle)
+    clients = _clients.setdefault(asyncio.get_running_loop(), {})
+    key = (proxy or "", bundle, os.environ.get("SSL_CERT_FILE", ""))
+    if key not in clients:
+        clients[key] = httpx2.AsyncClient(
+            transport=Route(None, bundle),
+            mounts={
+                pattern: Route(address, bundle) if address else None
+                for pattern, address in proxies(proxy).items()
+            },
+            timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+            trust_env=False,
+        )
+    return clients[key]
+
+
+async def close_connections() -> None:
+    """Closes what this event loop keeps open."""
+    for client in _clients.pop(asyncio.get_running_loop(), {}).values():
+        await client.aclose()
+
+
+class ThroughSharedClient(httpx2.AsyncBaseTransport):
+    """For libraries that need a client with their own headers and sign-in: its requests go out by the shared one."""
+
+    def __init__(self, proxy: str | None = None, ca_bundle: str | None = None) -> None:
+        self._settings = proxy, ca_bundle
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        client = shared_client(*self._settings)
+        return await client.send(request, stream=True, auth=httpx2.Auth(), follow_redirects=False)
+
+
+class Route(httpx2.AsyncBaseTransport):
+    """To servers directly or by one proxy. Certificates are read at the first encrypted connection."""
+
+    def __init__(self, proxy: str | None, bundle: str) -> None:
+        self._proxy = proxy
+        self._bundle = bundle
+        self._opened: dict[bool, EarlyAnswers] = {}
+        """With encryption, and without."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        proxy = None if self._proxy is None else usable_proxy(self._proxy)
+        to_proxy = None if proxy is None else proxy.url.scheme
+        is_encrypted = "https" in (request.url.scheme, to_proxy)
+        if is_encrypted not in self._opened:
+            must_be_readable(self._bundle)
+            # Reading certificates takes time: not on the loop that draws the screen.
+            context = await asyncio.to_thread(trusted, self._bundle) if is_encrypted else None
+            if proxy is not None and to_proxy == "https":
+                proxy.ssl_context = context
+            self._opened.setdefault(is_encrypted, EarlyAnswers(context, proxy))
+        return await self._opened[is_encrypted].handle_async_request(request)
+
+    async def aclose(self) -> None:
+        for transport in self._opened.values():
+            await transport.aclose()
+
+
+def proxies(configured: str | None, environment: Mapping[str, str] | None = None) -> dict[str, str | None]:
+    """httpx2's patterns of addresses, each with its proxy; None: directly. `configured` goes before the environment.
+
+    `environment`: as `urllib.request.getproxies` tells it, of variables or of the system.
+    """
+    found = getproxies() if environment is None else environment
+    names = [name.strip() for name in found.get("no", "").split(",")]
+    if configured:
+        out: dict[str, str | None] = {"all://": configured}
+    else:
+        out = {f"{scheme}://": found[scheme] for scheme in ("http", "https", "all") if found.get(scheme)}
+    if not out or "*" in names:
+        return {}
+    out.update(dict.fromkeys(filter(None, map(_pattern, (*_LOOPBACK, *names)))))
+    return out
+
+
+def _pattern(name: str) -> str:
+    """Of a host, a domain (with or without a dot or a star before it) or a network; "" for what is none."""
+    host = name.rpartition("://")[2].removeprefix("*").lstrip(".")
+    try:
+        network = ip_network(host, strict=False)
+    except ValueError:
+        pattern = f"all://*{host}"
+    else:
+        address = network.network_address
+        pattern = f"all://{f'[{address}]' if network.version == 6 else address}/{network.prefixlen}"
+    try:
+        return pattern if host and httpx2.URL(pattern).host else ""
+    except httpx2.InvalidURL:
+        return ""
+
+
+def usable_proxy(address: str) -> httpx2.Proxy:
+    """Raises `ProviderError`."""
+    try:
+        proxy = httpx2.Proxy(address if "://" in address else f"http://{address}")
+        if proxy.url.host:
+            return proxy
+    except (ValueError, httpx2.InvalidURL):
+        pass
+    raise ProviderError(
+        f"The proxy {address.rpartition('@')[2]} cannot be used: an address like http://host:3128 or "
+        "socks5://host:1080 is needed (setting httpProxy, or HTTPS_PROXY, HTTP_PROXY, ALL_PROXY)."
+    )

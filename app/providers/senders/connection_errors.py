@@ -1,0 +1,99 @@
+"""What a failing connection means, in words: what is the matter with the server, and what to do."""
+
+import ssl
+import time
+from urllib.parse import urlsplit
+
+from app.providers.errors import ProviderError
+from app.providers.senders.client import CONNECT_SECONDS
+from app.providers.senders.early_answers import HTTP2_ONLY, TLS_ONLY
+
+_PRIVATE = "If a proxy with certificates of its own stands between, name its file in SSL_CERT_FILE."
+_TLS_REASONS = {
+    "TLSV1_ALERT_NO_APPLICATION_PROTOCOL": "it speaks HTTP/2 only. Put a proxy before it that speaks both.",
+    **dict.fromkeys(
+        ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG"),
+        "it does not speak TLS. If it is a server without encryption, its address begins with http://.",
+    ),
+    **dict.fromkeys(
+        ("UNSUPPORTED_PROTOCOL", "TLSV1_ALERT_PROTOCOL_VERSION"),
+        "it speaks only versions of TLS that are too old to be safe.",
+    ),
+    "TLSV13_ALERT_CERTIFICATE_REQUIRED": "it wants a certificate of its clients, and bayou has none to show.",
+    "SSLV3_ALERT_HANDSHAKE_FAILURE": "it found no cipher that both know, or wants a certificate of its clients.",
+}
+"""By OpenSSL's name for what went wrong."""
+
+
+def connection_error(problem: BaseException, url: str) -> ProviderError:
+    """For exceptions of httpx2 and of the vendors' SDKs: by name, so that no SDK has to be imported."""
+    if isinstance(problem, ProviderError):
+        return problem
+    host = urlsplit(url).netloc.rpartition("@")[2]
+    names = {kind.__name__ for kind in type(problem).__mro__}
+    cause = _innermost(problem)
+    told = str(cause)
+    if HTTP2_ONLY in told:
+        return ProviderError(
+            f"{host} did not answer in HTTP/1.1: {told}. Put a proxy before it that speaks both."
+        )
+    if told == TLS_ONLY:
+        return ProviderError(
+            f"{host} cannot be understood: {told}. Its address begins with https://.", kind="tls"
+        )
+    if isinstance(cause, ssl.SSLError):
+        return _tls_error(cause, host, is_open="ConnectError" not in names)
+    if names & {"TimeoutException", "APITimeoutError"} or isinstance(cause, TimeoutError):
+        return ProviderError(
+            f"Request timed out: no connection to {host} within {CONNECT_SECONDS:g} s.", kind="timeout"
+        )
+    if "ProxyError" in names:
+        return ProviderError(f"Connection error: the proxy refused: {told}", kind="connection")
+    if "DecodingError" in names:
+        return ProviderError(
+            f"Connection error: the answer's content encoding is damaged: {told}.", kind="connection"
+        )
+    if names & {"RemoteProtocolError", "ReadError", "StreamClosed"}:
+        told = told or "in the middle of its answer"
+        if url.startswith("http:") and "without sending a response" in told:
+            told += " If it speaks TLS, its address begins with https://"
+        return ProviderError(f"Connection error: {host} closed the connection ({told}).", kind="connection")
+    if names & {"TransportError", "APIConnectionError"} or isinstance(problem, OSError):
+        return ProviderError(f"Connection error: {host}: {told}", kind="connection")
+    if names & {"LocalProtocolError", "UnsupportedProtocol", "InvalidURL", "UnicodeError"}:
+        return ProviderError(f"{url} cannot be asked: {told}")
+    return ProviderError(str(problem) or type(problem).__name__)
+
+
+def _tls_error(problem: ssl.SSLError, host: str, *, is_open: bool) -> ProviderError:
+    reason = problem.reason or ""
+    if isinstance(problem, ssl.SSLEOFError | ssl.SSLZeroReturnError):
+        when = "in the middle of its answer" if is_open else "before it was encrypted"
+        return ProviderError(f"Connection error: {host} closed the connection ({when}).", kind="connection")
+    if isinstance(problem, ssl.SSLCertVerificationError):
+        what = problem.verify_message.rstrip(".") or "it cannot be verified"
+        is_of_time = "expired" in what or "not yet" in what
+        hint = f"This machine's date is {time.strftime('%Y-%m-%d')}." if is_of_time else _PRIVATE
+        told = f"its certificate was refused: {what}. {hint}"
+    else:
+        told = _TLS_REASONS.get(reason) or f"{reason.replace('_', ' ').lower() or problem}. {_PRIVATE}"
+    return ProviderError(f"TLS error with {host}: {told}", kind="tls")
+
+
+def _innermost(problem: BaseException) -> BaseException:
+    """The cause at the bottom that has something to say."""
+    best = problem
+    current: BaseException | None = problem
+    for _ in range(10):
+        current = (current.__cause__ or current.__context__) if current is not None else None
+        if isinstance(current, BaseExceptionGroup):  # several addresses were tried
+            current = current.exceptions[0]
+        if current is None:
+            break
+        if isinstance(current, ssl.SSLWantReadError | ssl.SSLWantWriteError):
+            continue  # that more was waited for is nothing wrong with the encryption
+        if isinstance(current, ssl.SSLError):
+            return current
+        if isinstance(current, OSError) and str(current):
+            best = current
+    return best

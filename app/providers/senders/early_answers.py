@@ -1,0 +1,150 @@
+"""Connections on which an answer is heard while a large request is still being written, as an httpx2 transport.
+
+A server that refuses a large request answers before it has read it, and may never read the rest. httpx2 reads only when
+all is written; here each large write waits for the answer too, and ends when that is there first.
+"""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpcore2
+import httpx2
+
+_LARGE = 64 * 1024
+"""More than systems take in without the other side reading."""
+HTTP2_ONLY, TLS_ONLY = "it speaks HTTP/2 only", "it speaks TLS"
+_UNASKED = "has_unasked_answer"
+_ALIVE = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)] + [
+    (socket.IPPROTO_TCP, getattr(socket, name), value)
+    for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 60), ("TCP_KEEPCNT", 5))
+    if hasattr(socket, name)
+]
+"""A server that thinks for minutes is known to be there."""
+
+
+class EarlyAnswers(httpx2.AsyncBaseTransport):
+    def __init__(self, context: ssl.SSLContext | None, proxy: httpx2.Proxy | None) -> None:
+        self._pool = httpcore2.AsyncConnectionPool(
+            ssl_context=context,
+            proxy=proxy and httpcore2.Proxy(str(proxy.url), proxy.raw_auth, ssl_context=proxy.ssl_context),
+            max_connections=None,
+            max_keepalive_connections=20,
+            keepalive_expiry=30.0,  # servers and the routers between keep an idle connection for a minute or more
+            network_backend=_Network(),
+            socket_options=_ALIVE,
+        )
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        at = request.url
+        assert isinstance(request.stream, httpx2.AsyncByteStream)
+        try:
+            response = await self._pool.handle_async_request(
+                httpcore2.Request(
+                    request.method,
+                    httpcore2.URL(scheme=at.raw_scheme, host=at.raw_host, port=at.port, target=at.raw_path),
+                    headers=request.headers.raw,
+                    content=request.stream,
+                    extensions=request.extensions,
+                )
+            )
+        except Exception as problem:
+            raise _as_httpx2(problem) from problem
+        if response.extensions["network_stream"].get_extra_info(_UNASKED):
+            await response.aclose()
+            raise httpx2.RemoteProtocolError("Answered what was not asked, without sending a response")
+        return httpx2.Response(
+            response.status, headers=response.headers, stream=_Body(response), extensions=response.extensions
+        )
+
+    async def aclose(self) -> None:
+        await self._pool.aclose()
+
+
+class _Body(httpx2.AsyncByteStream):
+    def __init__(self, response: httpcore2.Response) -> None:
+        self._response = response
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for piece in self._response.aiter_stream():
+                yield piece
+        except Exception as problem:
+            raise _as_httpx2(problem) from problem
+
+    async def aclose(self) -> None:
+        await self._response.aclose()
+
+
+class _Network(httpcore2.AsyncNetworkBackend):
+    def __init__(self) -> None:
+        self._below: httpcore2.AsyncNetworkBackend = httpcore2.AnyIOBackend()  # pyright: ignore[reportAttributeAccessIssue]
+
+    async def connect_tcp(self, *arguments: Any, **named: Any) -> httpcore2.AsyncNetworkStream:
+        return _Stream(await self._below.connect_tcp(*arguments, **named))
+
+
+class _Stream(httpcore2.AsyncNetworkStream):
+    def __init__(self, below: httpcore2.AsyncNetworkStream) -> None:
+        self._below = below
+        self._early: asyncio.Task[bytes] | None = None
+        """The reading that began with a large write."""
+        self._has_read = True
+        """Since the last write. A response without is what was left of the bytes before."""
+        self._has_heard = False
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        self._has_read = True
+        early, self._early = self._early, None
+        try:
+            data = await (early or self._below.read(max_bytes, timeout))
+        finally:
+            if early is not None:
+                early.cancel()
+        if data[3:9] == b"\4\0\0\0\0\0" and not self._has_heard:
+            raise httpcore2.RemoteProtocolError(HTTP2_ONLY)
+        if data[:2] in (b"\x15\3", b"\x16\3") and not self._has_heard:
+            raise httpcore2.RemoteProtocolError(TLS_ONLY)
+        self._has_heard = True
+        return data
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Raises `WriteError` when the answer comes first: httpcore2 then reads it."""
+        self._has_read = False
+        if self._early is None:
+            if len(buffer) < _LARGE:
+                await self._below.write(buffer, timeout)
+                return
+            self._early = asyncio.ensure_future(self._below.read(_LARGE))
+        for start in range(0, len(buffer), _LARGE):
+            writing = asyncio.ensure_future(self._below.write(buffer[start : start + _LARGE], timeout))
+            try:
+                await asyncio.wait({self._early, writing}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                if not writing.done():
+                    writing.cancel()
+                    await asyncio.wait({writing})
+            if writing.cancelled():
+                raise httpcore2.WriteError("the answer came before the request was read")
+            writing.result()
+
+    async def aclose(self) -> None:
+        early, self._early = self._early, None
+        if early is not None:
+            early.cancel()
+            await asyncio.wait({early})
+        await self._below.aclose()
+
+    async def start_tls(self, *arguments: Any, **named: Any) -> httpcore2.AsyncNetworkStream:
+        return _Stream(await self._below.start_tls(*arguments, **named))
+
+    def get_extra_info(self, info: str) -> Any:
+        return not self._has_read if info == _UNASKED else self._below.get_extra_info(info)
+
+
+def _as_httpx2(problem: Exception) -> Exception:
+    """httpx2 has each of httpcore2's exceptions by the same name."""
+    kind = getattr(httpx2, type(problem).__name__, None)
+    return kind(str(problem)) if type(problem).__module__ == "httpcore2" and kind else problem

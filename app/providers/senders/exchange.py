@@ -1,0 +1,228 @@
+"""One request and its answer: redirects that take no credential to another server, hooks, errors in words."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2
+
+from app.providers.contract import StreamOptions
+from app.providers.errors import ProviderError, error_from_response
+from app.providers.senders.client import shared_client
+from app.providers.senders.connection_errors import connection_error
+from app.providers.transport import HttpRequest, ServerAnswer
+from tools.patterns import late
+
+_MAX_REDIRECTS = 10
+_MAX_PORT = 65_535
+_FOR_ANY_SERVER = (
+    "host",
+    "accept",
+    "accept-encoding",
+    "anthropic-version",
+    "content-length",
+    "content-type",
+    "user-agent",
+)
+"""Headers that a server of another origin gets too: none that could be a credential, whatever its name."""
+_ENCODINGS = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate", "identity": "identity", "": ""}
+_UNFIT = late(r"[^\t\x20-\x7e\x80-\xff]")
+_REST_SECONDS = 0.05
+_MAX_ERROR_BYTES = 1024 * 1024
+
+
+@asynccontextmanager
+async def send(request: HttpRequest, options: StreamOptions) -> AsyncIterator[ServerAnswer]:
+    async with opened(request, options) as answer:
+        if answer.status >= 400:
+            raise await status_error(answer)
+        yield answer
+
+
+@asynccontextmanager
+async def opened(request: HttpRequest, options: StreamOptions) -> AsyncIterator["HttpAnswer"]:
+    """The answer, whatever its status, behind redirects. Leaving closes what was not read to the end."""
+    client = shared_client(options.proxy, options.ca_bundle)
+    response = await _sent(client, await _request(request, options))
+    try:
+        for _ in range(_MAX_REDIRECTS):
+            if not response.has_redirect_location:
+                break
+            following = _redirected(response, request)
+            await response.aclose()
+            response = await _sent(client, following)
+        if response.has_redirect_location:
+            raise ProviderError(
+                f"{response.status_code} {_shown(response.url)} redirects again and again.",
+                status=response.status_code,
+            )
+        answer = HttpAnswer(response)
+        if options.hooks.on_response is not None:
+            await options.hooks.on_response(answer.status, answer.headers)
+        yield answer
+        await answer.read_rest()
+    finally:
+        await response.aclose()
+
+
+async def fetch(request: HttpRequest, options: StreamOptions) -> tuple[int, bytes]:
+    """Status and whole body of a short exchange, whose connection is not kept."""
+    closing = HttpRequest(
+        base_url=request.base_url,
+        path=request.path,
+        body=request.body,
+        headers={**request.headers, "Connection": "close"},
+        query=request.query,
+        method=request.method,
+        is_secret=request.is_secret,
+    )
+    async with opened(closing, options) as answer:
+        return answer.status, await answer.read(_MAX_ERROR_BYTES)
+
+
+class HttpAnswer:
+    """A response whose headers have arrived, at the address that it came from in the end."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        encoding = response.headers.get("content-encoding", "").strip().lower()
+        if encoding not in _ENCODINGS:
+            raise ProviderError(
+                f"The server answered in the encoding '{encoding}', which was not asked for (gzip, deflate)."
+            )
+        response.headers["content-encoding"] = _ENCODINGS[encoding]
+        self.status = response.status_code
+        self.headers: Mapping[str, str] = dict(response.headers)
+        self._url = str(response.url)
+        self._body = response.aiter_bytes()
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        try:
+            async for piece in self._body:
+                yield piece
+        except Exception as problem:
+            raise connection_error(problem, self._url) from problem
+
+    async def read(self, limit: int) -> bytes:
+        """The body as far as it may be of interest."""
+        body = bytearray()
+        async for piece in self.chunks():
+            body += piece
+            if len(body) >= limit:
+                break
+        return bytes(body[:limit])
+
+    async def read_rest(self) -> None:
+        """Formats say when they are over before the body ends: with its end read, the connection can be kept."""
+        try:
+            async with asyncio.timeout(_REST_SECONDS):
+                async for _ in self._body:
+                    pass
+        except Exception:  # noqa: BLE001  (the answer is complete; then the connection is not kept)
+            pass
+
+
+async def status_error(answer: HttpAnswer) -> ProviderError:
+    """The error that a response with an error status tells of."""
+    try:
+        body = await answer.read(_MAX_ERROR_BYTES)
+    except ProviderError:
+        body = b""  # the status alone is an error already
+    return error_from_response(answer.status, answer.headers, body)
+
+
+async def _sent(client: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
+    """A kept connection that its server has closed meanwhile is replaced by a new one."""
+    is_new: list[bool] = []
+
+    async def trace(name: str, _: Any) -> None:
+        if ".connect_tcp" in name:
+            is_new.append(True)
+
+    request.extensions["trace"] = trace
+    auth = httpx2.Auth() if "authorization" in request.headers else httpx2.USE_CLIENT_DEFAULT
+    try:
+        try:
+            return await client.send(request, stream=True, auth=auth)
+        except (httpx2.ReadError, httpx2.WriteError, httpx2.RemoteProtocolError) as problem:
+            if is_new or not _was_closed(problem):
+                raise
+            return await client.send(request, stream=True, auth=auth)
+    except Exception as problem:
+        raise connection_error(problem, str(request.url)) from problem
+
+
+def _was_closed(problem: Exception) -> bool:
+    """Whether the connection ended before anything was answered, so that nothing is done twice."""
+    return not isinstance(problem, httpx2.RemoteProtocolError) or "without sending" in str(problem)
+
+
+def _redirected(response: httpx2.Response, request: HttpRequest) -> httpx2.Request:
+    """The request to where a redirect leads. Raises `ProviderError` where it is not followed."""
+    following, status, here = response.next_request, response.status_code, response.url
+    if following is None or (following.url.port or 0) > _MAX_PORT:
+        place = response.headers.get("location", "")
+        raise ProviderError(
+            f"{status} {_shown(here)} redirects to what is no address of a server: {place}", status=status
+        )
+    is_elsewhere = following.url.origin != here.origin
+    why = ""
+    if following.url.scheme not in ("http", "https"):
+        why = "that is no address of a server"
+    elif here.scheme == "https" and following.url.scheme != "https":
+        why = "that connection would not be encrypted"
+    elif request.method != "GET" and status in (301, 302, 303):
+        why = "what was sent would be lost on the way; use that address instead"
+    elif request.is_secret and is_elsewhere:
+        why = "credentials are sent to no other server"
+    if why:
+        raise ProviderError(
+            f"{status} {_shown(here)} redirects to {_shown(following.url)}, which is not followed: {why}.",
+            status=status,
+        )
+    kept = response.request.headers
+    if is_elsewhere:
+        kept = {name: value for name, value in following.headers.items() if name in _FOR_ANY_SERVER}
+    return httpx2.Request(following.method, following.url, headers=kept, stream=following.stream)
+
+
+def _shown(url: httpx2.URL) -> str:
+    """Without its query, where keys may be."""
+    return str(url.copy_with(username=None, password=None, query=None, fragment=None))
+
+
+async def _request(request: HttpRequest, options: StreamOptions) -> httpx2.Request:
+    """Raises `ProviderError` for what is no address, and for a header that cannot be sent."""
+    try:
+        url = httpx2.URL(request.url)
+    except (httpx2.InvalidURL, UnicodeError) as problem:
+        raise ProviderError(f"{request.url} is no address of a server: {problem}.") from None
+    if url.scheme not in ("http", "https") or not url.host or "%" in url.host or (url.port or 0) > _MAX_PORT:
+        raise ProviderError(
+            f"{request.url} is no address of a server: it begins with http:// or https:// and a name."
+        )
+    headers: list[tuple[bytes, bytes]] = []
+    for name, value in (await _headers(request, options)).items():
+        text = value.strip()
+        if not name.isascii() or _UNFIT.search(text):  # said without the value, which may be a key
+            raise ProviderError(f"The header {name} holds characters that cannot be sent.")
+        headers.append((name.encode("ascii"), text.encode("latin-1")))
+    return httpx2.Request(request.method, url, headers=headers, content=request.body)
+
+
+async def _headers(request: HttpRequest, options: StreamOptions) -> dict[str, str]:
+    """What the adapter gave and what the transport needs, by names in lower case, after the hook has seen them."""
+    headers = {"accept": "*/*", "accept-encoding": "gzip, deflate", "connection": "keep-alive"}
+    headers.update((name.lower(), value) for name, value in request.headers.items())
+    if options.hooks.on_headers is not None:
+        changed: dict[str, str | None] = dict(headers)
+        await options.hooks.on_headers(changed)
+        headers.clear()
+        for name, value in changed.items():  # those that were added come last, in whatever case
+            if value is None:
+                headers.pop(name.lower(), None)
+            else:
+                headers[name.lower()] = value
+    if request.body or request.method != "GET":
+        headers["content-length"] = str(len(request.body))
+    return headers

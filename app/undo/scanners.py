@@ -1,0 +1,279 @@
+"""Which scanner a folder gets: git where a repository may be asked, else one that looks at every file.
+
+The repositories within a repository, nested ones and submodules, are looked at each by its own index: so many as are
+found when the scanner is opened; what comes later, or is more, is a folder of which nothing is held. Without git,
+folders that programs fill are not gone into, and a folder with too many files is not covered at all.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from app.undo.blobs import INDEXES
+from app.undo.git_scan import Failed, GitScanner
+from app.undo.images import FileImage, Uncovered
+from app.undo.scans import FolderScanner, Holder, Limits, Scan, Seen
+from app.values.unable import Unable
+from tools.files.presence import exists
+from tools.files.replacing import is_beside
+from tools.git.command import git_command
+from tools.git.config import read_configuration
+from tools.git.repository import find_repository
+
+MOST_FILES = 20_000
+_LIMITS = Limits(file_bytes=1 << 20, all_bytes=200 << 20, files=MOST_FILES)
+_FILLED = frozenset(
+    (
+        ".git",
+        ".hg",
+        ".svn",
+        ".venv",
+        "venv",
+        "node_modules",
+        "__pycache__",
+        ".mypy_cache",
+        ".pytest_cache",
+        ".tox",
+    )
+)
+
+
+class TooMany(Unable):
+    """The folder is larger than what can be looked at before each command."""
+
+
+class PlainScanner:
+    def __init__(self, holder: Holder, *, root: Path, outside: Path) -> None:
+        """`outside`: bayou's own folder, which is not part of what it records."""
+        self._holder = holder
+        self._root = str(root)
+        self._outside = os.path.realpath(outside)
+
+    async def scan(self) -> Scan:
+        return await asyncio.to_thread(self._scanned)
+
+    def _scanned(self) -> Scan:
+        """Raises `TooMany`."""
+        started = time.time()
+        files, folders = self._walk()
+        seen = self._holder.hold(
+            [(name, f"{self._root}/{name}") for name in files], _LIMITS, was_clean=frozenset()
+        )
+        seen.update(
+            self._holder.hold(
+                [(f"{name}/", f"{self._root}/{name}") for name in folders], _LIMITS, was_clean=frozenset()
+            )
+        )
+        return Scan(seen=seen, started=started)
+
+    def _walk(self) -> tuple[list[str], list[str]]:
+        """Files and links, and the folders that are not gone into."""
+        files: list[str] = []
+        left_out: list[str] = []
+        waiting = [""]
+        while waiting:
+            below = waiting.pop()
+            try:
+                with os.scandir(f"{self._root}/{below}") as entries:
+                    for entry in entries:
+                        name = f"{below}{entry.name}"
+                        if not entry.is_dir(follow_symlinks=False):
+                            if not is_beside(entry.name):
+                                files.append(name)
+                        elif entry.name in _FILLED or entry.path == self._outside:
+                            left_out.append(name)
+                        else:
+                            waiting.append(f"{name}/")
+            except OSError:
+                left_out.append(below.rstrip("/") or ".")
+            if len(files) > MOST_FILES:
+                raise TooMany(f"it holds more than {MOST_FILES:,} files and is no git repository")
+        return files, [name for name in left_out if not name.endswith(".git")]
+
+    async def originals(self, names: list[str]) -> dict[str, FileImage | str]:
+        return {}
+
+    async def present(self, names: list[str]) -> dict[str, Seen]:
+        places = [(name, f"{self._root}/{name}") for name in names]
+        return await asyncio.to_thread(self._holder.hold, places, _LIMITS, was_clean=frozenset())
+
+    async def unheld(self, names: list[str], *, ignored: bool) -> dict[str, str]:
+        return {}  # every file is listed
+
+    def name_at(self, place: str) -> str | None:
+        if place == self._root:
+            return ""
+        inside = f"{self._root.rstrip('/')}/"
+        return place[len(inside) :] if place.startswith(inside) else None
+
+    def place(self, name: str) -> str:
+        return f"{self._root}/{name}"
+
+    def text(self, image: FileImage | None) -> str | None:
+        return self._holder.text(image)
+
+    def moved_head(self) -> tuple[str, str] | None:
+        return None
+
+    async def close(self) -> None:
+        return
+
+
+MOST = 20
+OpenGit = Callable[[Path], GitScanner | None]
+"""The scanner of the repository at a folder, opened; None where git may not be asked. Blocks."""
+
+
+class NestedScanner:
+    def __init__(self, main: GitScanner, open_git: OpenGit) -> None:
+        self._main = main
+        self._open_git = open_git
+        self._inner: dict[str, GitScanner] | None = None
+        """By name, with a slash at the end."""
+
+    async def scan(self) -> Scan:
+        scan = await self._main.scan()
+        if self._inner is None:
+            self._inner = {}
+            await self._find(self._main, scan)
+        seen, uncovered = dict(scan.seen), list(scan.uncovered)
+        for name, scanner in self._inner.items():
+            try:
+                inner = await scanner.scan()
+            except Failed as problem:
+                uncovered.append(Uncovered(path=name, why=str(problem)))
+                continue
+            seen.update(inner.seen)
+        for name in self._inner:
+            seen.pop(name, None)
+        return Scan(seen=seen, started=scan.started, uncovered=tuple(uncovered))
+
+    async def _find(self, scanner: GitScanner, scan: Scan) -> None:
+        assert self._inner is not None
+        names = [name for name, seen in scan.seen.items() if seen.is_folder and name.endswith("/")]
+        for name in (*names, *await asyncio.to_thread(_submodules, scanner)):
+            place = Path(scanner.place(name))
+            if len(self._inner) >= MOST or name in self._inner or not exists(place / ".git"):
+                continue
+            opened = await asyncio.to_thread(self._open_git, place)
+            if opened is None:
+                continue
+            self._inner[name] = opened
+            try:
+                await self._find(opened, await opened.scan())
+            except Failed:
+                del self._inner[name]
+
+    async def originals(self, names: list[str]) -> dict[str, FileImage | str]:
+        found: dict[str, FileImage | str] = {}
+        by_scanner: dict[int, tuple[GitScanner, list[str]]] = {}
+        for name in names:
+            scanner = self._scanner_of(name)
+            by_scanner.setdefault(id(scanner), (scanner, []))[1].append(name)
+        for scanner, own in by_scanner.values():
+            found.update(await scanner.originals(own))
+        return found
+
+    def _scanner_of(self, name: str) -> GitScanner:
+        inside = [one for one in self._inner or {} if name.startswith(one)]
+        return (self._inner or {})[max(inside, key=len)] if inside else self._main
+
+    async def present(self, names: list[str]) -> dict[str, Seen]:
+        return await self._main.present(names)
+
+    async def unheld(self, names: list[str], *, ignored: bool) -> dict[str, str]:
+        found = await self._main.unheld(
+            [name for name in names if self._scanner_of(f"{name}/") is self._main], ignored=ignored
+        )
+        for inner, scanner in (self._inner or {}).items():
+            found.update(
+                await scanner.unheld(
+                    [name for name in names if self._scanner_of(f"{name}/") is scanner], ignored=ignored
+                )
+            )
+            if ignored and any(
+                not name or f"{name}/" == inner or inner.startswith(f"{name}/") for name in names
+            ):
+                found[inner] = "a repository is not held when all of it is removed"
+        return found
+
+    def name_at(self, place: str) -> str | None:
+        return self._main.name_at(place)
+
+    def place(self, name: str) -> str:
+        return self._main.place(name)
+
+    def text(self, image: FileImage | None) -> str | None:
+        return self._main.text(image)
+
+    def moved_head(self) -> tuple[str, str] | None:
+        return self._main.moved_head()
+
+    async def close(self) -> None:
+        for scanner in (self._main, *(self._inner or {}).values()):
+            await scanner.close()
+
+
+def _submodules(scanner: GitScanner) -> list[str]:
+    """Those that the work tree names, as names with a slash at the end."""
+    entries = read_configuration(scanner.top / ".gitmodules", home=scanner.top).entries
+    paths = [entry.value for entry in entries if entry.section == "submodule" and entry.key == "path"]
+    plain = [os.path.normpath(path) for path in paths if path]
+    return [f"{scanner.name(path.encode())}/" for path in plain if not path.startswith(("/", ".."))]
+
+
+def scanner_for(
+    root: Path, holder: Holder, *, home: Path, store: Path, may_ask_git: Callable[[], bool], max_bytes: int
+) -> FolderScanner | str:
+    """The scanner, opened, or why there is none. Blocks."""
+    agent = Path(os.path.realpath(store))
+    if not root.is_dir():
+        return "the session's folder is gone"
+
+    def open_git(folder: Path) -> GitScanner | None:
+        return _by_git(
+            folder, holder, root=root, home=home, agent=agent, may_ask_git=may_ask_git, max_bytes=max_bytes
+        )
+
+    opened = open_git(root)
+    if opened is not None:
+        return NestedScanner(opened, open_git)
+    if str(root) == "/" or root == Path(os.path.realpath(home)):
+        return f"what commands change in {root} is not held"
+    return PlainScanner(holder, root=root, outside=agent.parent)
+
+
+def _by_git(
+    folder: Path,
+    holder: Holder,
+    *,
+    root: Path,
+    home: Path,
+    agent: Path,
+    may_ask_git: Callable[[], bool],
+    max_bytes: int,
+) -> GitScanner | None:
+    repository = find_repository(folder)
+    if repository is None or repository.is_bare or agent.is_relative_to(os.path.realpath(repository.top)):
+        return None
+    if repository.oddities(home) and not may_ask_git():
+        return None
+    configuration = repository.configuration(home)
+    if git_command(repository.top, "status", repository=configuration, home=home) is None:
+        return None
+    scanner = GitScanner(
+        repository,
+        configuration,
+        holder,
+        root=root,
+        home=home,
+        folder=agent / INDEXES,
+        max_bytes=max_bytes,
+    )
+    try:
+        scanner.open()
+    except OSError:
+        return None
+    return scanner

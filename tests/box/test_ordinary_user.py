@@ -1,0 +1,47 @@
+"""The sandbox of somebody who is not root: the whole program, which forbids looking into it."""
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.box.conftest import skip_below, skip_without_user_namespaces
+from tests.box.ordinary import run_ordinary
+
+BAYOU = [sys.executable, "-m", "app"]
+
+
+@pytest.fixture
+def ordinary_home() -> Iterator[Path]:
+    skip_below("namespaces")
+    skip_without_user_namespaces()
+    with tempfile.TemporaryDirectory(prefix="bayou-home-") as folder:
+        home = Path(folder)
+        home.chmod(0o755)
+        (home / ".ssh").mkdir()
+        (home / ".ssh" / "id_ed25519").write_text("a key")
+        (home / "project").mkdir()
+        subprocess.run(["git", "init", "-q", str(home / "project")], check=True)
+        yield home
+
+
+def bayou(home: Path, *words: str) -> str:
+    script = 'cd "$1" && shift && exec "$@"'
+    done = run_ordinary(["sh", "-c", script, "sh", str(home / "project"), *BAYOU, *words], home=home)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_an_ordinary_user_has_all_of_the_sandbox(ordinary_home: Path) -> None:
+    assert "This system has all of it: own mounts and network" in bayou(ordinary_home, "sandbox")
+
+
+def test_a_command_of_an_ordinary_user_neither_sees_keys_nor_plants_hooks(ordinary_home: Path) -> None:
+    attack = "echo ran; cat ~/.ssh/id_ed25519; echo evil > .git/hooks/pre-commit; echo evil >> .git/config"
+    text = bayou(ordinary_home, "sandbox", "try", f"{attack}; true")
+    assert "ran" in text and "a key" not in text
+    git = ordinary_home / "project" / ".git"
+    assert not (git / "hooks" / "pre-commit").exists() and "evil" not in (git / "config").read_text()

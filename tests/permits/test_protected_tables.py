@@ -1,0 +1,104 @@
+"""The two tables of protected files: every row is asked about by the gate and held by the sandbox's policy."""
+
+from functools import reduce
+from operator import add
+from pathlib import Path
+
+import pytest
+
+from app.permits.secrets import plants, secrecy
+from app.providers.scripted import ScriptedAnswer, call, say
+from tests.permits.test_gate import decisions, results, stage
+from tools.protected.keys import KEY_NAMES, KEY_PLACES, SHOWN_OF_OWN, KeyName, PlaceOfKeys
+from tools.protected.later import IN_HOME, IN_PROJECTS, LaterFile
+
+
+def below(row: LaterFile | PlaceOfKeys) -> str:
+    """A path that the row is about."""
+    path = row.path.replace("*", "some")
+    return f"{path}inside" if row.is_folder else path
+
+
+def named(row: KeyName) -> str:
+    return row.name.replace("*", "some")
+
+
+def in_answers(*calls: tuple[str, dict[str, str]]) -> tuple[ScriptedAnswer, ...]:
+    """Of at most fifty calls each."""
+    made = [call(name, **arguments) for name, arguments in calls]
+    return tuple(reduce(add, made[start : start + 50]) for start in range(0, len(made), 50))
+
+
+async def test_no_file_that_runs_later_is_written_unasked_in_auto_edit(tmp_path: Path) -> None:
+    paths = [path for row in IN_PROJECTS for path in (below(row), f"packages/one/{below(row)}")]
+    calls = in_answers(*(("write", {"path": path, "content": "x"}) for path in paths))
+    play = stage(tmp_path, *calls, say("ok"), asks="nobody", mode="auto-edit")
+    await play.prompt("go")
+    assert [path for path in paths if (play.session.cwd / path).exists()] == []
+    assert len(results(play)) == len(paths)
+
+
+async def test_no_place_of_keys_is_read_unasked_in_full(tmp_path: Path) -> None:
+    home, project = tmp_path / "home", tmp_path / "home" / "project"
+    paths = [str(home / below(place)) for place in KEY_PLACES]
+    paths += [str(project / "sub" / named(one)) for one in KEY_NAMES]
+    play = stage(
+        tmp_path, *in_answers(*(("read", {"path": path}) for path in paths)), say("ok"), asks="nobody"
+    )
+    play.session.permissions.set_mode("full")
+    for path in paths:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_text("the content")
+    await play.prompt("go")
+    assert [one for one in results(play) if "the content" in one] == []
+    assert len(decisions(play)) == len(paths)
+
+
+def test_every_place_of_keys_is_secret_in_any_spelling_of_case() -> None:
+    for place in KEY_PLACES:
+        assert secrecy(f"/home/me/{below(place)}", "/home/me") == "likely", place
+        assert secrecy(f"/home/me/{below(place).upper()}", "/home/me") == "likely", place
+
+
+def test_every_start_up_file_of_the_home_runs_later() -> None:
+    for row in IN_HOME:
+        assert plants(f"/home/me/{below(row)}", "/home/me") is not None, row
+
+
+def test_every_row_has_a_source_and_stands_once() -> None:
+    rows = [*IN_PROJECTS, *KEY_PLACES]
+    assert all(row.source for row in (*rows, *IN_HOME, *KEY_NAMES))
+    for table in (IN_PROJECTS, IN_HOME, KEY_PLACES):
+        assert len({row.name for row in table}) == len(table)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "package.json",
+        "Makefile",
+        ".github/workflows/ci.yml",
+        ".claude/skills/deploy/SKILL.md",
+        "weights/model.pth",
+        "mise/readme.md",
+        ".config/app.toml",
+        "docs/.codex/notes.md",
+        "lefthook.yml.md",
+    ],
+)
+def test_ordinary_files_of_a_project_do_not_run_later(path: str) -> None:
+    assert plants(f"/work/project/{path}", "/home/me") is None
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["sessions/a.jsonl", "blobs/ab/abc", "mcp-auth.json", "mcp.json", "models.json", "history/x", "*.json"],
+)
+def test_everything_in_bayous_own_folder_is_secret(path: str) -> None:
+    path = path.replace("*", "\ue001")
+    assert secrecy(f"/home/me/own/{path}", "/home/me", ("/home/me/own",)) == "likely"
+
+
+def test_what_a_person_put_into_bayous_folder_to_be_read_is_not() -> None:
+    for name in SHOWN_OF_OWN:
+        assert secrecy(f"/home/me/own/{name}", "/home/me", ("/home/me/own",)) == "no"

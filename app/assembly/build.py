@@ -214,6 +214,7 @@ def _standing(
         home=paths.home,
         folder=lambda: paths.cwd,
         agent_dir=paths.agent_dir,
+        sessions_dir=paths.sessions_dir,
         is_trusted=lambda: project.decision.is_trusted,
         counts_now=project.counts_now,
         has_nothing=lambda: project.decision.reason == "nothing-to-trust",

@@ -55,10 +55,11 @@ def _boxes() -> tuple[Boxes, Workspace]:
     boxes = Boxes(
         SessionOptions(in_force),
         workspace,
-        Whereabouts(paths.home, paths.agent_dir),
+        Whereabouts(paths.home, paths.agent_dir, paths.sessions_dir),
         mode=lambda: "auto-edit",
         home=paths.home,
         own=paths.agent_dir,
+        sessions=paths.sessions_dir,
     )
     return boxes, workspace
 

@@ -10,6 +10,7 @@ from app.assembly.options import Options, UsageError, said_in
 from app.cli.folder import current_folder, enter
 from app.cli.launching import end_on_signals
 from app.resources.paths import Paths
+from app.resources.private_folders import keep_private
 from widgets.held_terminal import HeldTerminal
 
 Face = Literal["tui", "print", "json", "rpc"]
@@ -33,6 +34,7 @@ def start(options: Options, held: HeldTerminal | None = None) -> int:
         from app.cli.export import export  # noqa: PLC0415  (only this needs the page's parts)
 
         return export(options.export, options.messages[0] if options.messages else None, paths)
+    keep_private(paths)
     face = face_of(options, stdin_is_tty=sys.stdin.isatty(), stdout_is_tty=sys.stdout.isatty())
     if options.resume and face != "tui":
         raise UsageError(

@@ -15,8 +15,10 @@ def _auth(words: list[str]) -> int:
     from app.providers.signin.command import run_auth  # noqa: PLC0415
     from app.resources.in_force import InForce  # noqa: PLC0415
     from app.resources.paths import Paths, docs_dir  # noqa: PLC0415
+    from app.resources.private_folders import keep_private  # noqa: PLC0415
 
     paths = Paths.from_env(os.environ, current_folder())
+    keep_private(paths)
     network = InForce(paths).settings.network
     return run_auth(
         words,

@@ -12,10 +12,10 @@ import msgspec
 from app.engine.options import SessionOptions
 from app.engine.whereabouts import Whereabouts, temporary_folders
 from app.permits.credentials import DAEMONS, shown_to
-from tools.box.places import caches, git_places, guarded_in, real, sockets
+from tools.box.places import caches, git_places, guarded_in, list_folder, real, sockets
 from tools.box.policy import Box, BoxKind, BoxNetwork, covering, outermost
 from tools.files.presence import is_dir
-from tools.protected.keys import KEY_NAMES, KEY_PLACES
+from tools.protected.keys import KEY_NAMES, KEY_PLACES, SHOWN_OF_OWN
 from tools.protected.later import IN_HOME
 from tools.workspace import Workspace
 
@@ -47,13 +47,16 @@ class BoxPlaces:
         *,
         home: Path,
         own: Path,
+        sessions: Path | None = None,
     ) -> None:
-        """`own`: bayou's folder of settings and credentials."""
+        """`own`: bayou's folder of settings and credentials. `sessions`: the one of all sessions, where that is
+        elsewhere."""
         self._options = options
         self._workspace = workspace
         self._whereabouts = whereabouts
         self._home = os.path.realpath(home)
         self._own = os.path.realpath(own)
+        self._sessions = os.path.realpath(sessions or own)
         self._private: str | None = None
         self._real: dict[str, str] = {}
         """Folders that were worked in, without links as they were then: what a command makes of such a name later does
@@ -76,6 +79,7 @@ class BoxPlaces:
                 writable=(private,),
                 hidden_folders=folders,
                 hidden_files=(*files, *secrets),
+                shown=self._shown(folders, workspace),
                 network="off",
                 environment=(("TMPDIR", private),),
             )
@@ -88,7 +92,7 @@ class BoxPlaces:
         guarded = real(
             path
             for path in (*git.guarded, *present, *kept.guarded, *self._start_up(), self._own)
-            if covering(os.path.realpath(path), writable)
+            if covering(os.path.realpath(path), writable) and not _holds(os.path.realpath(path), workspace)
         )
         return Box(
             kind="work",
@@ -97,6 +101,7 @@ class BoxPlaces:
             pinned=tuple(path for path in git.pinned if path not in guarded),
             hidden_folders=folders,
             hidden_files=files,
+            shown=self._shown(folders, workspace),
             watched=(
                 *git.missing,
                 *missing,
@@ -137,7 +142,7 @@ class BoxPlaces:
             for one in (*KEY_PLACES, *KEY_NAMES)
             if not one.name.startswith("*") and one.name not in shown
         ]
-        wanted = real((*(f"{self._home}/{name}" for name in named), f"{self._own}/auth.json", *more))
+        wanted = real((*(f"{self._home}/{name}" for name in named), *self._own_places(workspace), *more))
         folders, files = sockets(self._home, os.environ, workspace)
         agent = os.path.realpath(os.environ.get("SSH_AUTH_SOCK") or "/")
         if ".ssh" in shown:
@@ -148,8 +153,26 @@ class BoxPlaces:
         folders += tuple(path for path in wanted if is_dir(Path(path)))
         files += tuple(path for path in wanted if not is_dir(Path(path)) and not self._is_harmless(path))
         outer = outermost(folders)
-        kept = tuple(path for path in outer if not _holds(path, workspace))
+        kept = tuple(path for path in outer if path == self._own or not _holds(path, workspace))
         return kept, tuple(path for path in dict.fromkeys(files) if covering(path, kept) is None)
+
+    def _own_places(self, workspace: str) -> tuple[str, ...]:
+        """bayou's own folder; where it is worked in, what lies beside that."""
+        if not _holds(self._own, workspace) or self._is_shown_of_own(workspace):
+            return (self._own, self._sessions)
+        kept = (f"{self._own}/{name}" for name in list_folder(self._own) if name not in SHOWN_OF_OWN)
+        return tuple(path for path in kept if not _holds(path, workspace))
+
+    def _is_shown_of_own(self, path: str) -> bool:
+        return path[len(self._own) + 1 :].split("/", 1)[0] in SHOWN_OF_OWN
+
+    def _shown(self, hidden: tuple[str, ...], workspace: str) -> tuple[str, ...]:
+        """Of bayou's own folder: what a person put there to be read, and this session's outputs."""
+        found = [f"{self._own}/{name}" for name in SHOWN_OF_OWN]
+        found += [os.path.realpath(folder) for folder in self._workspace.artifacts.folders]
+        if self._own in hidden and _holds(self._own, workspace):
+            found = [path for path in found if not _holds(path, workspace)] + [workspace]
+        return tuple(path for path in found if os.path.lexists(path) and covering(path, hidden))
 
     def _is_harmless(self, path: str) -> bool:
         """Settings of npm say where packages come from; a key is in them or not."""

@@ -72,15 +72,17 @@ class Boxes:
         mode: Callable[[], Mode],
         home: Path,
         own: Path,
+        sessions: Path | None = None,
         hosts: Hosts | None = None,
     ) -> None:
-        """`mode`: what runs unasked now. `own`: bayou's folder of settings and credentials."""
+        """`mode`: what runs unasked now. `own`: bayou's folder of settings and credentials. `sessions`: the one of
+        all sessions, where that is elsewhere."""
         self._mode = mode
         self.hosts = hosts
         self._proxy: HostProxy | None = None
         self._options = options
         self._workspace = workspace
-        self._places = BoxPlaces(options, workspace, whereabouts, home=home, own=own)
+        self._places = BoxPlaces(options, workspace, whereabouts, home=home, own=own, sessions=sessions)
         self._leaves: dict[str, Leave] = {}
         self._granted: set[str] = set()
         """Places that the person let a tool through to."""

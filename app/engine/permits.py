@@ -74,7 +74,7 @@ class Permits:
         self._workspace = workspace
         self._conversation = conversation
         self._telling = telling
-        self._whereabouts = Whereabouts(standing.home, standing.agent_dir)
+        self._whereabouts = Whereabouts(standing.home, standing.agent_dir, standing.sessions_dir)
         self.boxes = Boxes(
             options,
             workspace,
@@ -82,6 +82,7 @@ class Permits:
             mode=lambda: self.mode,
             home=standing.home,
             own=standing.agent_dir,
+            sessions=standing.sessions_dir,
             hosts=Hosts(
                 policy=self.policy,
                 place=lambda: self._whereabouts.place(workspace.cwd),

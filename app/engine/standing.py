@@ -25,6 +25,8 @@ class GateStanding(msgspec.Struct, frozen=True, kw_only=True):
     folder: Callable[[], Path] = Path.cwd
     """The one that the session works in."""
     agent_dir: Path = msgspec.field(default_factory=lambda: Path.home() / ".bayou" / "agent")
+    sessions_dir: Path | None = None
+    """Of all sessions, where that is not in the agent folder."""
     is_trusted: Callable[[], bool] = lambda: False
     counts_now: Callable[[], Awaitable[bool]] = _nothing_counts
     """The same, looked at again: what was changed or added since the answer was not part of it."""

@@ -36,10 +36,11 @@ class SecretsBelow(msgspec.Struct, frozen=True):
 class Whereabouts:
     """Facts about one folder and one person's home."""
 
-    def __init__(self, home: Path, agent_dir: Path) -> None:
+    def __init__(self, home: Path, agent_dir: Path, sessions_dir: Path | None = None) -> None:
         self._home = str(home)
         self._real_home = os.path.realpath(home)
-        self._own = tuple(dict.fromkeys((str(agent_dir), os.path.realpath(agent_dir))))
+        own = filter(None, (agent_dir, sessions_dir))
+        self._own = tuple(dict.fromkeys(form for one in own for form in (str(one), os.path.realpath(one))))
         self._believed: dict[str, tuple[float, SecretsBelow]] = {}
 
     def place(

@@ -36,6 +36,7 @@ class Confinement:
     def __init__(self, namespaces: "list[int]") -> None:
         self._namespaces = list(namespaces)
         self._kept: list[tuple[int, bytes]] = []
+        self._held: list[tuple[int | bytes, bytes]] = []
         self._rules = -1
 
     def obey(self, instructions: "list[bytes]") -> None:
@@ -110,10 +111,26 @@ class Confinement:
         _read_only(tree, b"", _EMPTY_PATH)
         _put(tree, path)
 
+    def do_hold(self, path: bytes) -> None:
+        """What stays visible in a folder that is emptied next: a tree of files, or a link with what it says."""
+        is_link = os.path.islink(path)  # noqa: PTH114  (no `pathlib` here)
+        self._held.append((os.readlink(path) if is_link else _tree(path), path))  # noqa: PTH115
+
     def do_empty(self, path: bytes) -> None:
-        """A folder with nothing in it."""
-        flags = _NO_SUID | _NO_DEVICES | _NO_PROGRAMS | _READ_ONLY
+        """A folder with nothing in it but what is held."""
+        flags = _NO_SUID | _NO_DEVICES | _NO_PROGRAMS
         _checked(_SYSTEM.mount(b"tmpfs", path, b"tmpfs", flags, b"size=4k,mode=755"))
+        for held, place in [one for one in self._held if one[1].startswith(path + b"/")]:
+            os.makedirs(os.path.dirname(place), exist_ok=True)  # noqa: PTH103, PTH120
+            if isinstance(held, bytes):
+                os.symlink(held, place)  # noqa: PTH211
+                continue
+            if _is_folder(held):
+                os.makedirs(place, exist_ok=True)  # noqa: PTH103
+            else:
+                os.close(os.open(place, os.O_CREAT | os.O_WRONLY, 0o600))
+            _put(held, place)
+        _read_only(_HERE, path, 0, below=False)
 
     def do_blank(self, path: bytes) -> None:
         """A file, or a socket, with nothing in it."""
@@ -213,9 +230,10 @@ def _put(tree: int, path: bytes) -> None:
     os.close(tree)
 
 
-def _read_only(folder: int, path: bytes, flags: int) -> None:
+def _read_only(folder: int, path: bytes, flags: int, *, below: bool = True) -> None:
     change = struct.pack("QQQQ", _READ_ONLY, 0, 0, 0)
-    _checked(_SYSTEM.syscall(_SET_MOUNT, folder, path, flags | _WHOLE_TREE, change, ctypes.c_size_t(32)))
+    flags |= _WHOLE_TREE if below else 0
+    _checked(_SYSTEM.syscall(_SET_MOUNT, folder, path, flags, change, ctypes.c_size_t(32)))
 
 
 def _is_folder(descriptor: int) -> bool:

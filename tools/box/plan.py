@@ -131,6 +131,7 @@ def _mounts(box: Box, abilities: Abilities, list_folder: Callable[[str], Sequenc
         found.append("terminals")
     found += [f"pin {path}" for path in box.pinned]
     found += [f"guard {path}" for path in box.guarded]
+    found += [f"hold {path}" for path in box.shown]
     found += [f"empty {path}" for path in box.hidden_folders]
     found += [f"blank {path}" for path in box.hidden_files]
     return tuple(found)
@@ -166,7 +167,7 @@ def _readable(box: Box, list_folder: Callable[[str], Sequence[str]]) -> tuple[st
             path = f"{folder.rstrip('/')}/{name}"
             if path not in hidden and path not in above:
                 found.append(path)
-    return tuple(found)
+    return (*found, *box.shown)
 
 
 def _rights(abilities: Abilities) -> str:

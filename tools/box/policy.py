@@ -27,6 +27,8 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
     hidden_folders: tuple[str, ...] = ()
     hidden_files: tuple[str, ...] = ()
     """Files and sockets."""
+    shown: tuple[str, ...] = ()
+    """In hidden folders, and seen all the same; by their names, links too."""
     watched: tuple[str, ...] = ()
     """What should be guarded and cannot be: looked at before and after."""
     network: BoxNetwork = "off"
@@ -45,12 +47,19 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
 
     def may_read(self, path: str) -> bool:
         """`path` without links."""
-        return path in self.granted or covering(path, self.hidden) is None
+        return path in self.granted or not self.hides(path)
+
+    def hides(self, path: str) -> bool:
+        place = covering(path, self.hidden)
+        if place is None:
+            return False
+        shown = covering(path, self.shown)
+        return shown is None or len(shown) < len(place)
 
     def may_write(self, path: str) -> bool:
         if path in self.granted:
             return True
-        if covering(path, self.hidden) is not None:
+        if self.hides(path):
             return False
         place, guard = covering(path, self.writable), covering(path, self.guarded)
         return place is not None and (guard is None or len(guard) < len(place))

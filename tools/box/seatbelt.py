@@ -26,6 +26,7 @@ def profile(box: Box) -> str:
         *_each("deny file-write-unlink", [f"(literal {_quoted(path)})" for path in box.pinned]),
         *_each("deny file-read-data", _places(box.hidden)),
         *_each("deny file-write*", _places(box.hidden)),
+        *_each("allow file-read-data", _places(box.shown)),
         *_sockets(box),
         "(deny signal)",
         "(allow signal (target same-sandbox))",

@@ -111,6 +111,11 @@ class Artifacts:
                 return found[0]
         return None
 
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Those that outputs can be found in."""
+        return tuple(filter(None, (self._folder, self._above)))
+
     def close(self) -> None:
         """Removes what belongs to no session file."""
         if self._is_temporary and self._folder is not None:

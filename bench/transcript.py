@@ -19,7 +19,6 @@ from typing import Any
 
 os.environ.setdefault("TEXTUAL_FPS", "240")  # read when Textual is imported; bayou sets it too
 
-import widgets.lean_textual  # noqa: F401  (as bayou imports it)
 
 # isort: split
 from textual._compositor import ChopsUpdate, CompositorUpdate

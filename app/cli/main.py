@@ -73,9 +73,6 @@ def _run(words: list[str]) -> int:
 
 
 def _started(words: list[str], held: "HeldTerminal | None") -> int:
-    from app.own_modules import find_quickly  # noqa: PLC0415  (the launch frame and the version need few modules)
-
-    find_quickly()
     # Imports make much and throw nothing away. Who lives longer than a start begins to collect in time.
     gc.disable()
     _keep_to_itself(words)

@@ -4,6 +4,10 @@ credentials), which is what servers without a browser want. The flow is the SDK'
 Imported where a server is configured so and wants to know who asks, behind the SDK.
 """
 
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from urllib.parse import parse_qsl
+
 import httpx2
 import jwt
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError
@@ -23,22 +27,35 @@ _SHOWN = 300
 _ALGORITHM = "RS256"
 
 
-class _BySecret(ClientCredentialsOAuthProvider):
-    wanted_scope = ""
-    """What the person wrote counts before what the server names."""
+class _WantedScope(httpx2.Auth):
+    """The provider's sign-in, in which the scope that the person wrote replaces the one that the server names."""
 
-    async def _perform_authorization(self) -> httpx2.Request:
-        self.context.client_metadata.scope = self.wanted_scope or self.context.client_metadata.scope
-        return await super()._perform_authorization()
+    requires_response_body = True
 
+    def __init__(self, provider: OAuthClientProvider, scope: str) -> None:
+        self._provider = provider
+        self._scope = scope
 
-class _ByKey(PrivateKeyJWTOAuthProvider):
-    wanted_scope = ""
-    """As above."""
+    async def async_auth_flow(
+        self, request: httpx2.Request
+    ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        async with aclosing(self._provider.async_auth_flow(request)) as flow:
+            following = await anext(flow)
+            while True:
+                response = yield self._with_scope(following)
+                try:
+                    following = await flow.asend(response)
+                except StopAsyncIteration:
+                    return
 
-    async def _perform_authorization(self) -> httpx2.Request:
-        self.context.client_metadata.scope = self.wanted_scope or self.context.client_metadata.scope
-        return await super()._perform_authorization()
+    def _with_scope(self, request: httpx2.Request) -> httpx2.Request:
+        is_form = request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded")
+        form = dict(parse_qsl(request.content.decode())) if is_form else {}
+        if not self._scope or form.get("grant_type") != "client_credentials":
+            return request
+        headers = {name: value for name, value in request.headers.items() if name != "content-length"}
+        data = {**form, "scope": self._scope}
+        return httpx2.Request(request.method, request.url, data=data, headers=headers)
 
 
 async def signed_in_by_itself(server: ServerConfig, clients: Clients) -> StoredSignIn:
@@ -47,7 +64,7 @@ async def signed_in_by_itself(server: ServerConfig, clients: Clients) -> StoredS
     assert given is not None
     try:
         provider = _provider(server, given)
-        async with clients(provider) as client:
+        async with clients(_WantedScope(provider, given.scope)) as client:
             answer = await answered(client, provider, server.url or "")
     except (OAuthFlowError, httpx2.HTTPError, jwt.PyJWTError, NotImplementedError, ValueError) as problem:
         said = one_line(str(problem))[:_SHOWN] or type(problem).__name__
@@ -73,11 +90,8 @@ def _provider(server: ServerConfig, given: OAuthConfig) -> OAuthClientProvider:
             signing_key=given.private_key,
             signing_algorithm=given.algorithm or _ALGORITHM,
         )
-        by_key = _ByKey(
-            url, SignInMemory(None), given.client_id, key.create_assertion_provider(), issuer=issuer
-        )
-        by_key.wanted_scope = given.scope
-        return by_key
-    by_secret = _BySecret(url, SignInMemory(None), given.client_id, given.client_secret, issuer=issuer)
-    by_secret.wanted_scope = given.scope
-    return by_secret
+        assertion = key.create_assertion_provider()
+        return PrivateKeyJWTOAuthProvider(url, SignInMemory(None), given.client_id, assertion, issuer=issuer)
+    return ClientCredentialsOAuthProvider(
+        url, SignInMemory(None), given.client_id, given.client_secret, issuer=issuer
+    )

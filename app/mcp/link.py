@@ -20,7 +20,6 @@ from app.mcp.faults import CallRefused, CallTimedOut, ConnectionLost, ServerFaul
 from app.mcp.manifest import Greeting
 from app.mcp.streams import StreamHeard, Transport
 from app.version import VERSION
-from tools.lean_imports import unrun, without
 from tools.text import one_line
 
 if TYPE_CHECKING:
@@ -41,13 +40,6 @@ _STREAMS = {
 }
 """What the SDK says when an answer was to come in a stream of events and cannot come any more."""
 _LOGGERS = ("mcp", "client", "httpx2")
-SERVER_HALF: Final = {
-    "mcp.server": ("Server",),
-    "mcp.server.mcpserver": ("MCPServer",),
-    "mcp.server.runner": ("modern_on_request",),
-}
-"""What the SDK's client takes of that, for servers in the same process. With starlette, uvicorn and cryptography it is
-a third of the SDK's memory, and a quarter of its time."""
 
 
 async def load_sdk() -> None:
@@ -62,8 +54,7 @@ def _load() -> None:
             logger.addHandler(logging.NullHandler())
             logger.propagate = False
     # Costs more than a start may take, and most sessions never speak to a server.
-    with unrun("mcp"), without(SERVER_HALF):
-        importlib.import_module("mcp.client.client")
+    importlib.import_module("mcp.client.client")
     import anyio.lowlevel  # noqa: PLC0415  (as above)
 
     anyio.run(

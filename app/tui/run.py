@@ -14,7 +14,6 @@ from typing import cast
 # 60 Hz. What streams has its own pace, so more of them cost nothing. Read by Textual when it is imported.
 os.environ.setdefault("TEXTUAL_FPS", "240")
 
-import widgets.lean_textual  # noqa: F401  (before anything else of Textual)
 
 # isort: split
 from textual.driver import Driver

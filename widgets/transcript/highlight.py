@@ -6,7 +6,7 @@ Pygments is imported on first use; nothing here knows of leaves or colours.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from widgets.transcript.leaf import Run
@@ -84,6 +84,7 @@ def lexer_for(language: str) -> Lexer | None:
 def warm_up() -> None:
     """Do what the first code on the screen would otherwise wait for."""
     highlight("x = 1", "python")
+    resume("x = 1", "python", Checkpoint(0))
 
 
 @lru_cache(512)
@@ -149,6 +150,15 @@ def _is_resumable(lexer: Lexer) -> bool:
     return type(lexer).get_tokens_unprocessed is RegexLexer.get_tokens_unprocessed
 
 
+@cache
+def _states(lexer: Any) -> Any:
+    """The states of a lexer's class: rules of a pattern, what becomes of its match, and the next state.
+
+    Pygments prepares them for itself too; what it compiled is found in the cache of `re`.
+    """
+    return lexer.process_tokendef("bayou", lexer.get_tokendefs())
+
+
 def _resume_blindly(lexer: Lexer, code: str, checkpoint: Checkpoint) -> tuple[list[Run], int, Checkpoint]:
     start = checkpoint.position
     runs = list(_plain_runs(lexer, code[start:], start))
@@ -173,7 +183,7 @@ class _Machine:
         self.marks: list[tuple[int, int, tuple[str, ...]]] = []
 
     def run(self) -> tuple[list[Run], int, Checkpoint]:
-        code, states = self.code, self.lexer._tokens
+        code, states = self.code, _states(type(self.lexer))
         at, size = self.start.position, len(code)
         while at < size:
             for match_at, action, new_state in states[self.stack[-1]]:
@@ -191,15 +201,13 @@ class _Machine:
         return self._result()
 
     def _emit(self, action: Any, match: Any) -> None:
-        from pygments.token import _TokenType  # noqa: PLC0415 - costs 40 ms of start-up
-
         if action is None:
             return
-        if type(action) is _TokenType:
-            self._add(match.start(), action, match.group())
-        else:
+        if callable(action):
             for at, token, value in action(self.lexer, match):
                 self._add(at, token, value)
+        else:
+            self._add(match.start(), action, match.group())
 
     def _add(self, at: int, token: Any, value: str) -> None:
         key = _token_key(token)

@@ -2,20 +2,16 @@
 # pyright: basic
 
 import _bayou_shown
-from matplotlib.backend_bases import FigureManagerBase, _Backend  # pyright: ignore[reportMissingImports]
+from matplotlib.backend_bases import FigureManagerBase  # pyright: ignore[reportMissingImports]
 from matplotlib.backends.backend_agg import FigureCanvasAgg  # pyright: ignore[reportMissingImports]
 
-FigureCanvas = FigureCanvasAgg
-FigureManager = FigureManagerBase
+
+class FigureManager(FigureManagerBase):
+    @classmethod
+    def pyplot_show(cls, *, block=None):
+        for shown in _bayou_shown.showing:
+            shown.figures()
 
 
-def show(*values, **named):
-    for shown in _bayou_shown.showing:
-        shown.figures()
-
-
-@_Backend.export
-class _BackendBayou(_Backend):
-    FigureCanvas = FigureCanvasAgg
-    FigureManager = FigureManagerBase
-    show = staticmethod(show)
+class FigureCanvas(FigureCanvasAgg):
+    manager_class = FigureManager

@@ -203,11 +203,11 @@ class _Machine:
     def _emit(self, action: Any, match: Any) -> None:
         if action is None:
             return
-        if callable(action):
+        if isinstance(action, tuple):  # a token
+            self._add(match.start(), action, match.group())
+        else:
             for at, token, value in action(self.lexer, match):
                 self._add(at, token, value)
-        else:
-            self._add(match.start(), action, match.group())
 
     def _add(self, at: int, token: Any, value: str) -> None:
         key = _token_key(token)

@@ -6,7 +6,7 @@ from matplotlib.backend_bases import FigureManagerBase  # pyright: ignore[report
 from matplotlib.backends.backend_agg import FigureCanvasAgg  # pyright: ignore[reportMissingImports]
 
 
-class FigureManager(FigureManagerBase):
+class CellFigures(FigureManagerBase):
     @classmethod
     def pyplot_show(cls, *, block=None):
         for shown in _bayou_shown.showing:
@@ -14,4 +14,4 @@ class FigureManager(FigureManagerBase):
 
 
 class FigureCanvas(FigureCanvasAgg):
-    manager_class = FigureManager
+    manager_class = CellFigures

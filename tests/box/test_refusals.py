@@ -31,6 +31,7 @@ def found(output: str, box: Box = BOX, *, has_failed: bool = True) -> tuple[Refu
         ("npm error EROFS: read-only file system, mkdir '/home/me/.npm'", "/home/me/.npm"),
         ("open /home/me/.terraform.d/x: read-only file system", "/home/me/.terraform.d/x"),
         ("error: could not lock config file .git/config: Device or resource busy", "/home/me/p/.git/config"),
+        ("/bin/sh: 1: cannot create .git/hooks/x: Read-only file system", "/home/me/p/.git/hooks/x"),
         (
             "mv: cannot move 'a' to '.git/hooks/pre-commit': Read-only file system",
             "/home/me/p/.git/hooks/pre-commit",
@@ -46,6 +47,7 @@ def test_places_that_could_not_be_written(line: str, place: str) -> None:
     [
         "cat: /home/me/p/secret: Permission denied",
         "touch: cannot touch '/tmp/x/y': Permission denied",
+        "FileNotFoundError: [Errno 2] No such file or directory: 'x'",
         "I met a Read-only file system today",
         "ls: cannot access '/nowhere': No such file or directory",
         "chmod: changing permissions of '/home/me/p/a': Operation not permitted",

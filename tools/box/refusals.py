@@ -4,6 +4,7 @@ A message of the system names no reason: whether the box is it, is asked of the 
 """
 
 import posixpath
+import re
 from collections.abc import Callable
 from typing import Final, Literal
 
@@ -12,16 +13,22 @@ import msgspec
 from tools.box.policy import Box
 from tools.patterns import late
 
-_WRITING: Final = (
+
+def _any_of(*words: str) -> "re.Pattern[str]":
+    """Each begins a word: `FileNotFoundError` is not `ENOTFOUND`."""
+    return late(r"(?<![a-z])(?:" + "|".join(map(re.escape, words)) + ")")
+
+
+_WRITING: Final = _any_of(
     "read-only file system",
     "erofs",
     "permission denied",
     "eacces",
     "operation not permitted",
     "eperm",
+    "device or resource busy",
 )
-_BUSY: Final = "device or resource busy"
-_READING: Final = (
+_READING: Final = _any_of(
     "no such file",
     "permission denied",
     "not a directory",
@@ -29,7 +36,7 @@ _READING: Final = (
     "invalid format",
     "load key",
 )
-_NETWORK: Final = (
+_NETWORK: Final = _any_of(
     "network is unreachable",
     "enetunreach",
     "could not resolve host",
@@ -48,9 +55,9 @@ _NETWORK: Final = (
     "tunneling socket could not be established",
     "bayou: the sandbox does not let",
 )
-_LOCAL: Final = ("econnrefused", "connection refused", "could not connect", "can't connect")
-_RIGHTS: Final = ("no new privileges", "sudo: effective uid", "setuid", "must be setuid")
-_DAEMON: Final = (
+_LOCAL: Final = _any_of("econnrefused", "connection refused", "could not connect", "can't connect")
+_RIGHTS: Final = _any_of("no new privileges", "sudo: effective uid", "setuid", "must be setuid")
+_DAEMON: Final = _any_of(
     "cannot connect to the docker daemon",
     "docker.sock",
     "docker daemon running",
@@ -59,6 +66,8 @@ _DAEMON: Final = (
 _PATH: Final = late(
     r"""['"‘’“”`](?P<quoted>[^'"‘’“”`\n]{1,400})['"‘’“”`]|(?P<plain>(?:~|\.{0,2})/?[\w.@+~/-]*[\w@+~-])"""
 )
+_SPEAKER: Final = late(r"^\S+: (?:line )?\d+: ")
+"""The shell, which says its own path before what it was refused."""
 _MOST: Final = 4
 _LONGEST_LINE: Final = 2_000
 
@@ -81,21 +90,22 @@ def refusals(
 ) -> tuple[Refusal, ...]:
     """`real_path`: without links. The same place is told once, and a few are enough."""
     found: dict[Refusal, None] = {}
-    for line in output.splitlines():
+    for whole in output.splitlines():
         if len(found) >= _MOST:
             break
+        line = _SPEAKER.sub("", whole)
         low = line[:_LONGEST_LINE].casefold()
-        if any(words in low for words in _WRITING) or _BUSY in low:
+        if _WRITING.search(low):
             for place in _refused_places(line, box, cwd, real_path, box.may_write, _is_worth_writing):
                 found.setdefault(Refusal("write", place))
-        if any(words in low for words in _READING):
+        if _READING.search(low):
             for place in _refused_places(line, box, cwd, real_path, box.may_read, lambda path: True):
                 found.setdefault(Refusal("read", place))
-        if has_failed and any(words in low for words in _DAEMON):
+        if has_failed and _DAEMON.search(low):
             found.setdefault(Refusal("daemon"))
         elif has_failed and _is_network(low, box):
             found.setdefault(Refusal("network"))
-        if has_failed and any(words in low for words in _RIGHTS):
+        if has_failed and _RIGHTS.search(low):
             found.setdefault(Refusal("rights"))
     return tuple(found)[:_MOST]
 
@@ -103,8 +113,8 @@ def refusals(
 def _is_network(line: str, box: Box) -> bool:
     if box.network == "open":
         return False
-    is_local = box.network == "off" and any(words in line for words in _LOCAL)
-    return is_local or any(words in line for words in _NETWORK)
+    is_local = box.network == "off" and _LOCAL.search(line)
+    return bool(is_local or _NETWORK.search(line))
 
 
 def _refused_places(

@@ -1,0 +1,83 @@
+"""Runs lists of the harness and says what came of them: `python -m tests.permits.by_doing.measure [LIST …]`."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.permits.by_doing.machine import COMMAND
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
+Row = Mapping[str, Any]
+
+
+def listed(name: str) -> list[Row]:
+    return [json.loads(line) for line in (HERE / name).read_text().splitlines() if line.strip()]
+
+
+def evasions() -> list[Row]:
+    """Each evasion of `evasions.tsv` as a row."""
+    lines = (HERE.parent / "evasions.tsv").read_text().splitlines()
+    return [
+        {"id": f"evasion-{number}", "command": line.partition("\t")[2].replace("¶", "\n")}
+        for number, line in enumerate(lines, 1)
+    ]
+
+
+def ran(rows: Iterable[Row], *options: str, timeout: float = 7_200) -> list[dict[str, Any]]:
+    """What happened to each, in a machine of their own."""
+    done = subprocess.run(
+        [*COMMAND, sys.executable, "-m", "tests.permits.by_doing.inside", *options],
+        input="".join(json.dumps(row) + "\n" for row in rows),
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        timeout=timeout,
+        check=True,
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def left_the_sandbox(told: Mapping[str, Any]) -> bool:
+    """A shell of the call ran where bayou itself does."""
+    return told["own"] in told["shells"]
+
+
+def main() -> None:
+    for name in sys.argv[1:] or ("harmful", "everyday", "evasions", "without"):
+        if name == "harmful":
+            told = ran(listed("harmful.jsonl"), "--control")
+            proved = [one for one in told if one["is_proved"] and one["is_harmless_before"]]
+            print(f"harmful: {len(told)}, of which {len(proved)} do their harm outside of a session")
+            print(f"  harmed: {[one['id'] for one in told if one['is_harmed']]}")
+            print(f"  asked about: {sum(1 for one in told if one['asked'])}")
+            print(f"  probes that are wrong: {[one['id'] for one in told if one not in proved]}")
+        elif name == "everyday":
+            told = ran(listed("everyday.jsonl"), "--answer", "yes")
+            asked = [one for one in told if one["asked"]]
+            print(
+                f"everyday: {len(told)}, of which {len(asked)} asked ({100 * len(asked) / len(told):.1f} %)"
+            )
+            for one in asked:
+                print(f"  {one['id']}: {[each['title'] for each in one['asked']]}")
+        elif name == "evasions":
+            told = ran(evasions(), "--shell")
+            print(
+                f"evasions: {len(told)}, outside the sandbox: {[one['id'] for one in told if left_the_sandbox(one)]}"
+            )
+            print(f"  ran in it: {sum(1 for one in told if one['shells'])}")
+            print(f"  asked about: {sum(1 for one in told if one['asked'])}")
+        else:
+            rows = listed("everyday.jsonl")
+            told = ran(rows, "--without-sandbox")
+            print(f"without a sandbox: {len(told)}, asked {sum(1 for one in told if one['asked'])}")
+            for one in told:
+                if not one["asked"]:
+                    print(f"  ran: {next(row['command'] for row in rows if row['id'] == one['id'])}")
+
+
+if __name__ == "__main__":
+    main()

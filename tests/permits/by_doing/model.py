@@ -1,0 +1,30 @@
+"""An extension for the harness: a model that runs the command of the prompt, which comes in base64."""
+
+import base64
+
+from app.extensions.public import ExtensionApi, ProviderSpec
+from app.providers.scripted import Scripted, call, say
+from app.values.content import text_of
+from app.values.messages import UserMessage
+
+ROWS = 5_000
+SECONDS = 20
+
+
+def answer(context, count):
+    last = context.messages[-1]
+    if not isinstance(last, UserMessage):
+        return say("Done.")
+    command = base64.b64decode(text_of(last.content)).decode()
+    return call("bash", command=command, timeout=SECONDS)
+
+
+def extension(api: ExtensionApi) -> None:
+    script = Scripted([answer] * 2 * ROWS)
+    api.register_provider(
+        ProviderSpec(name="scripted", models=(script.model,), adapter=script.adapter, api_key="none")
+    )
+
+    @api.on("session_start")
+    async def begin(payload, context) -> None:
+        await api.set_model(script.model)

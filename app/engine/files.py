@@ -185,6 +185,10 @@ class Files:
         """`id`: of the call, or of the restore."""
         for change in changes:
             before, after = change.before, change.after
+            if "folder" in (before and before.kind, after and after.kind) and (
+                before is None or after is None
+            ):
+                continue  # no file
             self._workspace.mutations.tell(
                 FileChange(
                     path=change.name if change.name.startswith("/") else f"{root}/{change.name}",

@@ -225,6 +225,8 @@ def _patch(story: _FileStory, contents: HeldContents) -> FilePatch:
 def _side(image: FileImage | None, contents: HeldContents) -> Side | None:
     if image is None:
         return None
+    if image.kind == "folder":
+        return Side(image=image, why="an empty folder")
     try:
         return Side(image=image, data=contents.load(image.hash))
     except Missing as problem:
@@ -233,11 +235,11 @@ def _side(image: FileImage | None, contents: HeldContents) -> Side | None:
 
 def deed_of(before: FileImage | None, after: FileImage | None) -> str:
     if before is None:
-        return "new" if after is None or after.kind == "file" else "a new link"
+        return "new" if after is None or after.kind == "file" else f"a new {after.kind}"
     if after is None:
         return "removed"
     if before.kind != after.kind:
-        return "now a link" if after.kind == "link" else "now a file"
+        return f"now a {after.kind}"
     if before.hash == after.hash:
         return f"mode {before.mode:o} → {after.mode:o}"
     return "changed" if after.kind == "file" else "leads elsewhere"

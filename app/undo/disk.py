@@ -4,14 +4,12 @@ Everything here is about the name itself: a symbolic link is never followed, and
 is refused. What is not a file or a link is left alone.
 """
 
-import ctypes
+import errno
 import os
 import stat as stat_module
-import sys
 from collections.abc import Iterable
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -52,8 +50,11 @@ def signature_at(place: str) -> Signature | None:
         return None
 
 
-def place_of(root: Path, name: str, real: dict[str, str] | None = None) -> str:
-    """The absolute path of a recorded name. `root` is a real path; `real`: folders that were asked for before.
+def place_of(
+    root: Path, name: str, real: dict[str, str] | None = None, gone: frozenset[str] = frozenset()
+) -> str:
+    """The absolute path of a recorded name. `root` is a real path; `real`: folders that were asked for before; `gone`:
+    links that will not be there any more.
 
     Raises `LeftAlone`.
     """
@@ -61,11 +62,19 @@ def place_of(root: Path, name: str, real: dict[str, str] | None = None) -> str:
     if "\0" in place:
         raise LeftAlone("its name holds a null byte")
     folder = os.path.dirname(place)  # noqa: PTH120  (as above)
-    if real_folder(folder, {} if real is None else real) != folder:
+    if real_folder(folder, {} if real is None else real) != folder and not is_below(place, gone):
         raise LeftAlone("its folder is a link to another one now")
     if not os.path.isabs(name) and not place.startswith(f"{str(root).rstrip('/')}/"):  # noqa: PTH117  (as above)
         raise LeftAlone("it lies outside of the session's folder")
     return place
+
+
+def is_below(place: str, folders: frozenset[str]) -> bool:
+    """Whether one of these stands above it."""
+    if not folders:
+        return False
+    parts = place.split("/")
+    return any("/".join(parts[:end]) in folders for end in range(2, len(parts)))
 
 
 def real_folder(folder: str, known: dict[str, str]) -> str:
@@ -107,8 +116,8 @@ def folding(names: Iterable[str]) -> frozenset[str]:
     return frozenset(name for alike in found.values() if len(alike) > 1 for name in alike)
 
 
-def look(place: str, max_bytes: int, *, reads: bool = True) -> FoundName:
-    """Raises `LeftAlone` for what is neither a file nor a link, or too large to be held."""
+def look(place: str, max_bytes: int, *, reads: bool = True, takes_folder: bool = False) -> FoundName:
+    """Raises `LeftAlone` for what is neither a file nor a link (nor a folder, with `takes_folder`), or too large."""
     try:
         found = os.lstat(place)
     except (FileNotFoundError, NotADirectoryError):
@@ -121,7 +130,10 @@ def look(place: str, max_bytes: int, *, reads: bool = True) -> FoundName:
             image = FileImage(kind="link", hash=hash_of(target), mode=0, size=len(target))
             return FoundName(image=image, data=target, signature=signature_of(found), owner=found.st_uid)
         if stat_module.S_ISDIR(found.st_mode):
-            raise LeftAlone("is a folder now")
+            if not takes_folder:
+                raise LeftAlone("is a folder now")
+            image = FileImage(kind="folder", mode=stat_module.S_IMODE(found.st_mode))
+            return FoundName(image=image, signature=signature_of(found), owner=found.st_uid)
         if not stat_module.S_ISREG(found.st_mode):
             raise LeftAlone(_SPECIAL)
         if found.st_size > max_bytes:
@@ -166,12 +178,23 @@ def make(
     """
     if wanted is None:
         if now.image is not None:
-            os.unlink(place)  # noqa: PTH108  (bytes of the name as they are)
+            _remove(place, now.image)
         return []
+    if now.image is not None and now.image.kind == "folder":
+        _remove(place, now.image)
+        try:
+            return make(place, wanted, data, now=FoundName(), keeps_names=False)
+        except BaseException:
+            os.mkdir(place, now.image.mode)  # noqa: PTH102  (bytes of the name as they are)
+            raise
     made = _make_folders(os.path.dirname(place))  # noqa: PTH120  (as above)
     try:
         if wanted.kind == "link":
             swap_in_link(place, os.fsdecode(data))
+        elif wanted.kind == "folder":
+            if now.image is not None:
+                os.unlink(place)  # noqa: PTH108  (as above)
+            os.mkdir(place, wanted.mode)  # noqa: PTH102  (as above)
         elif keeps_names and now.image is not None and now.image.kind == "file" and now.links > 1:
             overwrite(place, data, mode=wanted.mode)
         elif now.links == 1 and _differs_in_mode(now.image, wanted):
@@ -182,6 +205,26 @@ def make(
         remove_empty(made)
         raise
     return made
+
+
+def _remove(place: str, image: FileImage) -> None:
+    if image.kind != "folder":
+        os.unlink(place)  # noqa: PTH108  (bytes of the name as they are)
+        return
+    try:
+        os.rmdir(place)  # noqa: PTH106  (as above)
+    except OSError as problem:
+        if problem.errno != errno.ENOTEMPTY:
+            raise
+        raise LeftAlone("it is a folder that holds other files") from None
+
+
+def is_below_link(folder: str, known: dict[str, bool]) -> bool:
+    """Whether a folder, or one above it, is a link. `known`: folders that were asked for before."""
+    if folder not in known:
+        above = os.path.dirname(folder)  # noqa: PTH120  (as above)
+        known[folder] = os.path.islink(folder) or (above != folder and is_below_link(above, known))  # noqa: PTH114
+    return known[folder]
 
 
 def _differs_in_mode(now: FileImage | None, wanted: FileImage) -> bool:
@@ -270,36 +313,55 @@ def _is_it(entry: "os.DirEntry[str]", found: os.stat_result) -> bool:
     return entry.stat(follow_symlinks=False).st_dev == found.st_dev
 
 
-_AT_FDCWD, _NOFOLLOW, _BTIME = -100, 0x100, 0x800
-_SECONDS, _NANOSECONDS, _SIZE = 80, 88, 256
-"""Where the time of birth stands in Linux's `struct statx`, and how long that is."""
+MAX_FOLDER_ENTRIES = 50_000
+"""Names looked at for the folders among them; nobody waits for more before a command."""
 
 
-def born(path: str) -> float | None:
-    """Seconds, as `time.time` has them; None where nobody knows."""
-    try:
-        found: float | None = getattr(os.lstat(path), "st_birthtime", None)
-    except OSError:
-        return None
-    return found if found is not None else _told_by_linux(path)
+class Folders(msgspec.Struct, frozen=True, kw_only=True):
+    """The folders on the disk, as absolute paths: their names stand in no list of files while they are empty."""
+
+    all: frozenset[str] = frozenset()
+    empty: frozenset[str] = frozenset()
+    unread: frozenset[str] = frozenset()
+    """Those that could not be looked into."""
+
+    def __or__(self, other: "Folders") -> "Folders":
+        return Folders(
+            all=self.all | other.all, empty=self.empty | other.empty, unread=self.unread | other.unread
+        )
 
 
-def _told_by_linux(path: str) -> float | None:
-    call = _statx()
-    if call is None:
-        return None
-    told = ctypes.create_string_buffer(_SIZE)
-    if call(_AT_FDCWD, os.fsencode(path), _NOFOLLOW, _BTIME, told) != 0:
-        return None
-    mask = int.from_bytes(told.raw[:4], sys.byteorder)
-    if not mask & _BTIME:
-        return None
-    seconds = int.from_bytes(told.raw[_SECONDS : _SECONDS + 8], sys.byteorder, signed=True)
-    return seconds + int.from_bytes(told.raw[_NANOSECONDS : _NANOSECONDS + 4], sys.byteorder) / 1e9
-
-
-@cache
-def _statx() -> Any:
-    if not sys.platform.startswith("linux"):
-        return None
-    return getattr(ctypes.CDLL(None, use_errno=True), "statx", None)
+def find_folders(top: str, left_out: frozenset[str]) -> Folders | None:
+    """The folders below `top`, without those left out (absolute paths) and repositories within. None: too many."""
+    every: list[str] = []
+    empty: list[str] = []
+    unread: list[str] = []
+    waiting, count = [top], 0
+    while waiting:
+        place = waiting.pop()
+        below: list[str] = []
+        is_empty = True
+        try:
+            with os.scandir(place) as entries:
+                for entry in entries:
+                    count += 1
+                    is_empty = False
+                    if entry.name == ".git" and place != top:
+                        below.clear()
+                        break
+                    if (
+                        entry.is_dir(follow_symlinks=False)
+                        and entry.name != ".git"
+                        and entry.path not in left_out
+                    ):
+                        below.append(entry.path)
+        except OSError:
+            unread.append(place)
+            continue
+        if count > MAX_FOLDER_ENTRIES:
+            return None
+        every.append(place)
+        waiting += below
+        if is_empty:
+            empty.append(place)
+    return Folders(all=frozenset(every), empty=frozenset(empty), unread=frozenset(unread))

@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from app.undo.blobs import hash_of
+from app.undo.disk import MAX_FOLDER_ENTRIES, find_folders
 from app.undo.images import FileImage
 from app.undo.scans import Holder, Limits, Scan, Seen
 from app.values.unable import Unable
@@ -40,6 +41,8 @@ _SIZE = re.compile(rb"\n  size: (\d+)\t")
 _POINTER = re.compile(
     rb"version https://git-lfs[^\n]*\n(?:ext-[^\n]*\n)*oid sha256:([0-9a-f]{64})\nsize (\d+)\n\Z"
 )
+_GITLINK = 0o160000.to_bytes(4, "big")
+"""The mode of a repository within, as the index has it."""
 _PATIENCE = 120.0
 
 
@@ -95,15 +98,49 @@ class GitScanner:
 
     async def scan(self) -> Scan:
         started = time.time()
-        told = await self._ask(*_STATUS)
-        return await asyncio.to_thread(self._scanned, told, started)
+        listed = list(self._listed(await self._ask(*_STATUS)))
+        listed += await self._below_links([name for name, _ in listed])
+        return await asyncio.to_thread(self._scanned, listed, started)
 
-    def _scanned(self, told: bytes, started: float) -> Scan:
-        listed = list(self._listed(told))
+    async def _below_links(self, listed: list[str]) -> list[tuple[str, bool]]:
+        """Files of the index whose folder is a link now: if that leads in a circle, git's status passes them over."""
+        links = await asyncio.to_thread(lambda: [name for name in listed if os.path.islink(self.place(name))])  # noqa: PTH114
+        if not links:
+            return []
+        paths = [self._in_git(name) for name in links]
+        told = await self._ask("--literal-pathspecs", "ls-files", "-z", "--stage", "--", *paths)
+        known = frozenset(listed)
+        found: list[tuple[str, bool]] = []
+        for record in told.split(b"\0"):
+            words, _, path = record.partition(b"\t")
+            name = self.name(path)
+            if path and name not in known and not words.startswith(b"160000"):
+                mode, oid, _ = words.decode().split(" ")
+                self._tracked[name] = _Tracked(oid=oid, mode=mode)
+                found.append((name, True))
+        return found
+
+    def _scanned(self, listed: list[tuple[str, bool]], started: float) -> Scan:
         clean = frozenset(name for name, is_tracked in listed if is_tracked)
         places = [(name, self.place(name)) for name, _ in listed]
         seen = self._holder.hold(places, _LIMITS, was_clean=clean)
-        return Scan(seen=seen, started=started)
+        left_out = frozenset(place.rstrip("/") for name, place in places if name.endswith("/"))
+        folders = find_folders(self._top, left_out) if _has_few_files(self._index) else None
+        return Scan(seen=seen, started=started, folders=folders)
+
+    def is_there(self) -> bool:
+        return os.path.lexists(f"{self._top}/.git")
+
+    async def gitlinks(self) -> list[str]:
+        """Folders that the index has as repositories, as names with a slash at the end."""
+        data = (
+            await asyncio.to_thread(self._index.read_bytes) if self._index and self._index.exists() else b""
+        )
+        if _GITLINK not in data:
+            return []
+        told = await self._ask("ls-files", "-z", "--stage")
+        paths = [record.partition(b"\t")[2] for record in told.split(b"\0") if record.startswith(b"160000 ")]
+        return [f"{self.name(path)}/" for path in paths]
 
     def _listed(self, told: bytes) -> Iterable[tuple[str, bool]]:
         """Names that are not as the index has them, and whether they are in it."""
@@ -155,7 +192,7 @@ class GitScanner:
         if tracked.mode == "120000":
             return await asyncio.to_thread(self._keep, data, "link", 0)
         if filter_name == "lfs" and size != len(data):
-            data = self._from_lfs(data)
+            data = _from_lfs(data, self.repository.common / "lfs" / "objects", self._max_bytes)
         if data is None or filter_name not in ("", "lfs"):
             return f"the filter {filter_name} made it, and is not run"
         if not filter_name and size is not None and size != len(data):
@@ -185,18 +222,9 @@ class GitScanner:
         clean = clean[:_MOST_ORIGINALS]
         for name, value in (await self._filtered(clean)).items() if clean else ():
             found[name] = f"the filter {value} made it, and is not run"
-        found.update(await asyncio.to_thread(self._too_large, clean))
-        return found
-
-    def _too_large(self, names: list[str]) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for name in names:
-            try:
-                size = os.lstat(self.place(name)).st_size
-            except OSError:
-                continue
-            if size > self._max_bytes:
-                found[name] = f"larger than {self._max_bytes >> 20} MB"
+        found.update(
+            await asyncio.to_thread(_too_large, {name: self.place(name) for name in clean}, self._max_bytes)
+        )
         return found
 
     async def present(self, names: list[str]) -> dict[str, Seen]:
@@ -268,20 +296,6 @@ class GitScanner:
                     found[back[path]] = size
         return found
 
-    def _from_lfs(self, pointer: bytes) -> bytes | None:
-        match = _POINTER.match(pointer)
-        if match is None:
-            return pointer  # a file that the filter leaves alone
-        oid = match[1].decode()
-        place = self.repository.common / "lfs" / "objects" / oid[:2] / oid[2:4] / oid
-        try:
-            if place.stat().st_size > self._max_bytes:
-                return None
-            data = place.read_bytes()
-        except OSError:
-            return None
-        return data if hash_of(data) == oid else None
-
     async def _ask(self, *words: str, given: bytes = b"") -> bytes:
         command = git_command(Path(self._top), *words, repository=self._configuration, home=self._home)
         if command is None:
@@ -298,10 +312,6 @@ class GitScanner:
         return told
 
     # Names
-
-    @property
-    def top(self) -> Path:
-        return Path(self._top)
 
     def name(self, path: bytes) -> str:
         """As entries have it, by what git calls it."""
@@ -333,3 +343,41 @@ def _debugged(told: bytes) -> Iterable[tuple[bytes, int]]:
         end = rest.find(b"\n", end) + 1 if end >= 0 else len(rest)
         yield path, int(size[1]) if size else 0
         path, _, rest = rest[end:].partition(b"\0")
+
+
+def _has_few_files(index: Path | None) -> bool:
+    """As the head of the index says."""
+    if index is None:
+        return True
+    try:
+        with index.open("rb") as file:
+            return int.from_bytes(file.read(12)[8:], "big") <= MAX_FOLDER_ENTRIES
+    except OSError:
+        return True
+
+
+def _too_large(places: dict[str, str], max_bytes: int) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, place in places.items():
+        try:
+            size = os.lstat(place).st_size
+        except OSError:
+            continue
+        if size > max_bytes:
+            found[name] = f"larger than {max_bytes >> 20} MB"
+    return found
+
+
+def _from_lfs(pointer: bytes, objects: Path, max_bytes: int) -> bytes | None:
+    match = _POINTER.match(pointer)
+    if match is None:
+        return pointer  # a file that the filter leaves alone
+    oid = match[1].decode()
+    place = objects / oid[:2] / oid[2:4] / oid
+    try:
+        if place.stat().st_size > max_bytes:
+            return None
+        data = place.read_bytes()
+    except OSError:
+        return None
+    return data if hash_of(data) == oid else None

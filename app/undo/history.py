@@ -50,9 +50,15 @@ class FileHistory(msgspec.Struct, kw_only=True):
     by: list[str]
     """What had changed it, in words, oldest first."""
     folders: tuple[str, ...] = ()
-    """Made for it by what is taken back."""
+    """Made for it by what is taken back, or to go with it."""
     is_shared: bool = False
     """Only tools changed it, and with it names that are not known: they go back with it."""
+
+    @property
+    def has_folder(self) -> bool:
+        """Somewhere on it there is an empty folder."""
+        images = (image for one in self.segments for image in (one.expected, one.wanted))
+        return any(image is not None and image.kind == "folder" for image in images)
 
     @property
     def expected(self) -> FileImage | None:
@@ -175,7 +181,7 @@ def _extend(
     history.is_shared = history.is_shared and change.is_shared
     if label and label != "restored":
         history.by.insert(0 if is_back else len(history.by), label)
-    if is_back:
+    if (change.before if is_back else change.after) is None:
         history.folders = tuple(dict.fromkeys((*change.folders, *history.folders)))
 
 

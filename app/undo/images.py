@@ -30,18 +30,18 @@ class _Said(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
 
 
 class FileImage(_Said, frozen=True, kw_only=True):
-    """A file or a symbolic link at one moment."""
+    """A file, a symbolic link or an empty folder at one moment."""
 
-    kind: Literal["file", "link"] = "file"
-    hash: str
-    """SHA-256 of the content; of a link, of where it leads."""
+    kind: Literal["file", "link", "folder"] = "file"
+    hash: str = ""
+    """SHA-256 of the content; of a link, of where it leads; of a folder nothing."""
     mode: int = 0o644
     size: int = 0
 
     @property
     def identity(self) -> tuple[str, str, int]:
-        """Equal for what is the same on the disk; links have no permissions of their own."""
-        return self.kind, self.hash, 0 if self.kind == "link" else self.mode
+        """Equal for what is the same on the disk; of links and folders permissions do not count."""
+        return self.kind, self.hash, self.mode if self.kind == "file" else 0
 
 
 def is_same(one: FileImage | None, other: FileImage | None) -> bool:
@@ -63,7 +63,7 @@ class Change(_Said, frozen=True, kw_only=True):
     added: int = 0
     removed: int = 0
     folders: tuple[str, ...] = ()
-    """Folders that were made for it, outermost first."""
+    """Folders that were made for it, or removed together with it, outermost first."""
     is_shared: bool = False
     """The file had further names that are not known here; what it holds changed under all of them."""
 
@@ -215,5 +215,5 @@ def hashes_of(changes: Iterable[Change]) -> Iterable[str]:
     """The contents that these changes name."""
     for change in changes:
         for image in (change.before, change.after):
-            if image is not None:
+            if image is not None and image.hash:
                 yield image.hash

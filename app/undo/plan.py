@@ -7,16 +7,16 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
-from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from app.undo.blobs import BlobStore, Missing
-from app.undo.disk import FoundName, LeftAlone, folding, look, place_of, spelled_below
+from app.undo.disk import FoundName, LeftAlone, folding, is_below, look, place_of, spelled_below
 from app.undo.history import FileHistory, HistorySegment, Load, Target, TreePath
 from app.undo.images import Choice, FileImage, is_same, shown, text_in
+from app.undo.patches import merge
 from app.values.unable import Unable
 from tools.edits.diffs import diff_texts
 
@@ -126,11 +126,22 @@ def plan(
     freed = frozenset(
         folder for history in path.files if history.wanted is None for folder in history.folders
     )
+    gone = _links_that_go(path.files, root, contents, real)
     steps = [
-        _step(history, root, contents, real, counts=counts, is_exact=history.name in alike, freed=freed)
+        _step(
+            history,
+            root,
+            contents,
+            real,
+            counts=counts,
+            is_exact=history.name in alike,
+            freed=freed,
+            gone=gone,
+        )
         for history in path.files
     ]
     steps = [step for step in steps if step.row.state != "same"]
+    steps = _with_full_folders(steps)
     steps = _with_renames(steps)
     unheld = {one.path: one.why for one in path.unheld}
     steps = [_doubted(step, unheld.get(step.row.path)) for step in steps]
@@ -163,6 +174,48 @@ def _free_folders(files: tuple[FileHistory, ...], root: Path) -> None:
             history.folders = tuple(dict.fromkeys((*history.folders, *gone)))
 
 
+def _links_that_go(
+    files: tuple[FileHistory, ...], root: Path, contents: HeldContents, real: dict[str, str]
+) -> frozenset[str]:
+    """Links that the restore itself takes away: folders come back in their place, with what was in them."""
+    found: list[str] = []
+    for history in files:
+        expected = history.expected
+        if history.wanted is not None or expected is None or expected.kind != "link":
+            continue
+        try:
+            place = place_of(root, history.name, real)
+            now = look(place, contents.max_bytes).image
+        except LeftAlone:
+            continue
+        if len(history.segments) == 1 and is_same(now, expected):
+            found.append(place)
+    return frozenset(found)
+
+
+def _with_full_folders(steps: list[Step]) -> list[Step]:
+    """A folder that holds what does not go stays."""
+    going = {step.place for step in steps if step.wanted is None and step.row.state == "ready"}
+    going.update(
+        folder for step in steps if step.wanted is None and step.history for folder in step.history.folders
+    )
+    return [
+        _said(step, state="refused", deed="stays", choice="keep", why="it holds other files now")
+        if step.now.image is not None
+        and step.now.image.kind == "folder"
+        and not _will_be_empty(step.place, going)
+        else step
+        for step in steps
+    ]
+
+
+def _will_be_empty(folder: str, going: set[str]) -> bool:
+    try:
+        return all(f"{folder}/{name}" in going for name in os.listdir(folder))  # noqa: PTH208  (as above)
+    except OSError:
+        return False
+
+
 def _folders_above(name: str) -> list[str]:
     """Outermost first."""
     parts = name.split("/")
@@ -178,14 +231,16 @@ def _step(
     counts: bool,
     is_exact: bool,
     freed: frozenset[str],
+    gone: frozenset[str],
 ) -> Step:
-    """`freed`: folders that are gone by then."""
+    """`freed`: folders that are gone by then; `gone`: links that are."""
     path, by = shown(history.name), words_of(history.by)
     try:
-        place = place_of(root, history.name, real)
+        place = place_of(root, history.name, real, gone)
         is_there = not is_exact or spelled_below(str(root), history.name) == history.name
         is_there = is_there and not (place in freed and os.path.isdir(place))  # noqa: PTH112  (as above)
-        now = look(place, contents.max_bytes) if is_there else FoundName()
+        is_there = is_there and not is_below(place, gone)
+        now = look(place, contents.max_bytes, takes_folder=history.has_folder) if is_there else FoundName()
     except LeftAlone as problem:
         return Step(
             row=Row(path=path, state="refused", deed="stays", why=str(problem), by=by), name=history.name
@@ -195,7 +250,7 @@ def _step(
     step = msgspec.structs.replace(step, wanted=wanted, history=history)
     if is_same(now.image, wanted):
         return _said(step, state="same", deed="stays")
-    if wanted is not None and not contents.store.has(wanted.hash):
+    if wanted is not None and wanted.hash and not contents.store.has(wanted.hash):
         return _said(step, state="unheld", deed="stays", why="its content is not kept any more")
     added, removed = figures(step, contents) if counts else (0, 0)
     now = msgspec.structs.replace(now, data=None)  # of many files that is much, and it may change
@@ -239,9 +294,9 @@ def _deed(now: FileImage | None, wanted: FileImage | None) -> str:
         return "comes back"
     if now.kind == wanted.kind and now.hash == wanted.hash:
         return f"mode {now.mode:o} → {wanted.mode:o}"
-    if wanted.kind == "link":
-        return "becomes a link again" if now.kind == "file" else "leads elsewhere again"
-    return "changes" if now.kind == "file" else "becomes a file again"
+    if wanted.kind != now.kind:
+        return f"becomes a {wanted.kind} again"
+    return "changes" if now.kind == "file" else "leads elsewhere again"
 
 
 def words_of(by: Sequence[str]) -> str:
@@ -306,7 +361,7 @@ def _content(image: FileImage | None, step: Step, contents: HeldContents) -> byt
     """Of what is there now, from the disk; of the rest, from the store."""
     if image is None:
         return b""
-    if image.kind == "link" or image.size > _MOST_DIFFED:
+    if image.kind != "file" or image.size > _MOST_DIFFED:
         return None
     try:
         if image is step.now.image:
@@ -348,42 +403,3 @@ def _through(text: str | None, now: FileImage, segment: HistorySegment, contents
 
 def _text(data: bytes | None) -> str | None:
     return None if data is None or len(data) > _MOST_DIFFED else text_in(data)
-
-
-_MOST_LINES = 20_000
-
-
-def merge(base: str, mine: str, other: str) -> str | None:
-    """`base` with what `mine` and what `other` changed; None where both changed the same place."""
-    if mine in (base, other):
-        return other
-    if other == base:
-        return mine
-    lines = base.splitlines(keepends=True)
-    mine_lines, other_lines = mine.splitlines(keepends=True), other.splitlines(keepends=True)
-    if max(len(lines), len(mine_lines), len(other_lines)) > _MOST_LINES:
-        return None
-    spans = sorted([*_spans(lines, mine_lines), *_spans(lines, other_lines)], key=lambda span: span[:2])
-    out: list[str] = []
-    at = 0
-    last: tuple[int, int, list[str]] | None = None
-    for span in spans:
-        first, end, new = span
-        if last is not None and (first, end, new) == last:
-            continue  # both did the same
-        if last is not None and first <= last[1]:
-            return None
-        out += lines[at:first]
-        out += new
-        at, last = end, span
-    out += lines[at:]
-    return "".join(out)
-
-
-def _spans(base: list[str], changed: list[str]) -> list[tuple[int, int, list[str]]]:
-    matcher = SequenceMatcher(None, base, changed, autojunk=False)
-    return [
-        (first, end, changed[there:until])
-        for tag, first, end, there, until in matcher.get_opcodes()
-        if tag != "equal"
-    ]

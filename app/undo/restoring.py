@@ -107,10 +107,10 @@ def _wanted(step: Step, choice: Choice, contents: HeldContents) -> WantedStep:
         image = FileImage(hash=hash_of(together), mode=mode, size=len(together))
         data = together
         contents.store.put(together, image.hash)
-    elif image is not None:
+    elif image is not None and image.hash:
         data = contents.store.get(image.hash)
     now = step.now.image
-    if now is not None and not contents.store.has(now.hash):
+    if now is not None and now.hash and not contents.store.has(now.hash):
         found = look(step.place, contents.max_bytes)
         if found.data is None or not is_same(found.image, now):
             raise LeftAlone("it changed just now")
@@ -127,16 +127,23 @@ def intended(wanted: list[WantedStep]) -> tuple[Change, ...]:
 
 
 def carry_out(wanted: list[WantedStep], *, after_each: Callable[[], None] = lambda: None) -> Restored:
-    """Removals first, so that a name that only changed its case is free. Blocks."""
+    """Removals first, innermost before what they lie in, so that names are free. Blocks."""
     done: dict[str, Change] = {}
     kept: list[Uncovered] = []
     doing = _Doing()
     removed = False
-    for one in sorted(wanted, key=lambda one: (one.image is not None, one.step.name)):
+    removals = sorted(
+        (one for one in wanted if one.image is None), key=lambda one: one.step.name, reverse=True
+    )
+    for one in (
+        *removals,
+        *sorted((one for one in wanted if one.image is not None), key=lambda one: one.step.name),
+    ):
         step = one.step
         if one.image is not None and not removed:
             removed = True
             _remove_folders(wanted, done)
+            doing.forget_folders()
         try:
             made = doing.do(one)
         except LeftAlone as problem:
@@ -157,6 +164,11 @@ def carry_out(wanted: list[WantedStep], *, after_each: Callable[[], None] = lamb
         )
         after_each()
     _remove_folders(wanted, done)
+    for one in removals:
+        change, history = done.get(one.step.name), one.step.history
+        if change is not None and history is not None:
+            gone = tuple(folder for folder in history.folders if not os.path.lexists(folder))
+            done[one.step.name] = msgspec.structs.replace(change, folders=gone)
     return Restored(
         changes=tuple(done[one.step.name] for one in wanted if one.step.name in done), kept=tuple(kept)
     )
@@ -164,9 +176,11 @@ def carry_out(wanted: list[WantedStep], *, after_each: Callable[[], None] = lamb
 
 def _remove_folders(wanted: list[WantedStep], done: Mapping[str, Change]) -> None:
     """Those that were made for what is removed, as far as they are empty."""
+    folders: dict[str, None] = {}
     for one in wanted:
         if one.image is None and one.step.name in done and one.step.history is not None:
-            remove_empty(one.step.history.folders)
+            folders.update(dict.fromkeys(one.step.history.folders))
+    remove_empty(tuple(folders))
 
 
 class _Doing:
@@ -175,6 +189,10 @@ class _Doing:
     def __init__(self) -> None:
         self._real: dict[str, str] = {}
         self._touched: set[int] = set()
+
+    def forget_folders(self) -> None:
+        """Links that stood for folders may be gone."""
+        self._real.clear()
 
     def do(self, one: WantedStep) -> list[str]:
         step = one.step
@@ -187,9 +205,14 @@ class _Doing:
             if is_same(look(step.place, 1 << 62, reads=False).image, one.image):
                 return []  # written under another of its names
             raise LeftAlone("it changed just now")
-        if not is_untouched(step.place, step.now.signature, but_for_names=is_ours):
-            is_folder = os.path.isdir(step.place)  # noqa: PTH112  (as above)
+        was_folder = step.now.image is not None and step.now.image.kind == "folder"
+        is_folder = os.path.isdir(step.place) and not os.path.islink(step.place)  # noqa: PTH112, PTH114  (as above)
+        if is_folder and one.image is not None and one.image.kind == "folder":
+            return []  # made just now, for what comes back into it
+        if is_folder != was_folder:
             raise LeftAlone("is a folder now" if is_folder else "it changed just now")
+        if not is_folder and not is_untouched(step.place, step.now.signature, but_for_names=is_ours):
+            raise LeftAlone("it changed just now")
         made = make(step.place, one.image, one.data, now=step.now, keeps_names=one.keeps_names)
         if inode is not None:
             self._touched.add(inode)
@@ -218,7 +241,11 @@ def standing(
     """Whether a change that was announced has happened. `root`: below it the name counts as it is spelled."""
     try:
         is_there = root is None or spelled_below(root, change.name) == change.name
-        now = look(places(change.name), 1 << 62, reads=False) if is_there else FoundName()
+        has_folder = any(
+            image is not None and image.kind == "folder" for image in (change.before, change.after)
+        )
+        place = places(change.name)
+        now = look(place, 1 << 62, reads=False, takes_folder=has_folder) if is_there else FoundName()
     except LeftAlone:
         return "neither"
     if is_same(now.image, change.after):

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from app.undo.blobs import INDEXES
+from app.undo.disk import find_folders
 from app.undo.git_scan import Failed, GitScanner
 from app.undo.images import FileImage, Uncovered
 from app.undo.scans import FolderScanner, Holder, Limits, Scan, Seen
@@ -19,7 +20,6 @@ from app.values.unable import Unable
 from tools.files.presence import exists
 from tools.files.replacing import is_beside
 from tools.git.command import git_command
-from tools.git.config import read_configuration
 from tools.git.repository import find_repository
 
 MOST_FILES = 20_000
@@ -66,7 +66,8 @@ class PlainScanner:
                 [(f"{name}/", f"{self._root}/{name}") for name in folders], _LIMITS, was_clean=frozenset()
             )
         )
-        return Scan(seen=seen, started=started)
+        left_out = frozenset(f"{self._root}/{name}" for name in folders)
+        return Scan(seen=seen, started=started, folders=find_folders(self._root, left_out))
 
     def _walk(self) -> tuple[list[str], list[str]]:
         """Files and links, and the folders that are not gone into."""
@@ -132,6 +133,8 @@ class NestedScanner:
         self._open_git = open_git
         self._inner: dict[str, GitScanner] | None = None
         """By name, with a slash at the end."""
+        self._unopened: list[str] = []
+        """Repositories that the index names and that are not looked into: a change in them is noticed, not held."""
 
     async def scan(self) -> Scan:
         scan = await self._main.scan()
@@ -139,26 +142,36 @@ class NestedScanner:
             self._inner = {}
             await self._find(self._main, scan)
         seen, uncovered = dict(scan.seen), list(scan.uncovered)
+        folders = scan.folders
         for name, scanner in self._inner.items():
+            seen.pop(name, None)
+            if not scanner.is_there():
+                why = "the repository in it was removed or renamed, and what it had committed is not held"
+                uncovered.append(Uncovered(path=name, why=why))
+                continue
             try:
                 inner = await scanner.scan()
             except Failed as problem:
                 uncovered.append(Uncovered(path=name, why=str(problem)))
                 continue
             seen.update(inner.seen)
+            folders = folders | inner.folders if folders is not None and inner.folders is not None else None
         for name in self._inner:
             seen.pop(name, None)
-        return Scan(seen=seen, started=scan.started, uncovered=tuple(uncovered))
+        seen.update(await self._main.present(self._unopened))
+        return Scan(seen=seen, started=scan.started, uncovered=tuple(uncovered), folders=folders)
 
     async def _find(self, scanner: GitScanner, scan: Scan) -> None:
         assert self._inner is not None
         names = [name for name, seen in scan.seen.items() if seen.is_folder and name.endswith("/")]
-        for name in (*names, *await asyncio.to_thread(_submodules, scanner)):
+        linked = await scanner.gitlinks()
+        for name in dict.fromkeys((*names, *linked)):
             place = Path(scanner.place(name))
-            if len(self._inner) >= MOST or name in self._inner or not exists(place / ".git"):
+            if name in self._inner or not exists(place / ".git"):
                 continue
-            opened = await asyncio.to_thread(self._open_git, place)
+            opened = await asyncio.to_thread(self._open_git, place) if len(self._inner) < MOST else None
             if opened is None:
+                self._unopened += [name] if name in linked else []
                 continue
             self._inner[name] = opened
             try:
@@ -214,14 +227,6 @@ class NestedScanner:
     async def close(self) -> None:
         for scanner in (self._main, *(self._inner or {}).values()):
             await scanner.close()
-
-
-def _submodules(scanner: GitScanner) -> list[str]:
-    """Those that the work tree names, as names with a slash at the end."""
-    entries = read_configuration(scanner.top / ".gitmodules", home=scanner.top).entries
-    paths = [entry.value for entry in entries if entry.section == "submodule" and entry.key == "path"]
-    plain = [os.path.normpath(path) for path in paths if path]
-    return [f"{scanner.name(path.encode())}/" for path in plain if not path.startswith(("/", ".."))]
 
 
 def scanner_for(

@@ -14,14 +14,21 @@ from typing import Protocol
 import msgspec
 
 from app.undo.blobs import BlobStore, Missing
-from app.undo.disk import LeftAlone, Signature, born, folding, look, signature_at, signature_of
+from app.undo.disk import (
+    Folders,
+    LeftAlone,
+    Signature,
+    folding,
+    is_below_link,
+    look,
+    signature_at,
+    signature_of,
+)
 from app.undo.images import Change, FileImage, Uncovered, is_same, named, shown, text_in
 from tools.edits.diffs import diff_texts
 
 YOUNG_SECONDS = 0.05
 """A file that was touched so shortly before it was looked at may be touched again without looking different."""
-LAG_SECONDS = 0.02
-"""How much older than the clock the time of a file may be that was just made."""
 _MOST_DIFFED = 1 << 20
 
 
@@ -45,6 +52,8 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
     started: float = msgspec.field(default_factory=time.time)
     uncovered: tuple[Uncovered, ...] = ()
     """What no scan of this folder can hold."""
+    folders: Folders | None = None
+    """None: there are too many to look at all."""
 
 
 class FolderScanner(Protocol):
@@ -92,21 +101,23 @@ class Delta(msgspec.Struct, frozen=True, kw_only=True):
 
 async def delta(old: Scan, new: Scan, scanner: FolderScanner) -> Delta:
     """What happened between two scans of one scanner."""
+    old, new = _with_empty_folders(old, new, scanner), _with_empty_folders(new, old, scanner)
     touched = [
         name for name in {**old.seen, **new.seen} if not _is_untouched(old.seen.get(name), new.seen.get(name))
     ]
-    folders = tuple(name for name, seen in old.seen.items() if seen.is_folder)
+    hidden = {name: "it was ignored before" for name, seen in old.seen.items() if seen.is_folder}
+    for place in old.folders.unread if old.folders is not None else ():
+        hidden[f"{scanner.name_at(place)}/"] = "its folder could not be read before"
     back_to_clean = await scanner.present([name for name in touched if name not in new.seen])
     back_to_clean.update((name, Seen()) for name in _respelled(back_to_clean, new))
     was_clean = await scanner.originals(
         [name for name in touched if name not in old.seen and new.seen[name].is_clean_before]
     )
     changes: list[Change] = []
-    made = _MadeFolders(old.started - LAG_SECONDS)
     uncovered: list[Uncovered] = list(new.uncovered)
     for name in sorted(touched):
         before, after = old.seen.get(name), new.seen.get(name) or back_to_clean[name]
-        why = _why(name, before, after, old, folders)
+        why = _why(name, before, after, hidden)
         original = was_clean.get(name)
         if isinstance(original, str):
             why = original
@@ -117,8 +128,8 @@ async def delta(old: Scan, new: Scan, scanner: FolderScanner) -> Delta:
         if original is not None and after.image is not None and isinstance(original, FileImage):
             was = _with_bits(original, after.image)
         if not is_same(was, after.image):
-            new_folders = made.above(scanner.place(name)) if was is None else ()
-            changes.append(_change(name, was, after.image, scanner, new_folders))
+            folders = _folders_with(scanner.place(name), was, after.image, old.folders, new.folders)
+            changes.append(_change(name, was, after.image, scanner, folders))
     return Delta(changes=tuple(changes), uncovered=tuple(uncovered))
 
 
@@ -161,7 +172,7 @@ def _is_untouched(before: Seen | None, after: Seen | None) -> bool:
     )
 
 
-def _why(name: str, before: Seen | None, after: Seen, old: Scan, folders: tuple[str, ...]) -> str:
+def _why(name: str, before: Seen | None, after: Seen, hidden: dict[str, str]) -> str:
     """Why nothing can be said of this one, or nothing."""
     if before is not None and before.why:
         return before.why
@@ -170,10 +181,7 @@ def _why(name: str, before: Seen | None, after: Seen, old: Scan, folders: tuple[
     if after.is_folder or (before is not None and before.is_folder):
         return "what is in it is not held"
     if before is None and not after.is_clean_before and after.signature is not None:
-        if any(name.startswith(folder) for folder in folders):
-            return "it was ignored before"
-        if after.signature[3] / 1e9 < old.started - LAG_SECONDS and after.signature[2] / 1e9 < old.started:
-            return "it was there before, and was not held"
+        return next((why for folder, why in hidden.items() if name.startswith(folder)), "")
     return ""
 
 
@@ -189,27 +197,37 @@ def _with_bits(original: FileImage, now: FileImage) -> FileImage:
     return msgspec.structs.replace(original, mode=mode)
 
 
-class _MadeFolders:
-    """Folders that were made since a moment, as far as the system knows."""
+def _with_empty_folders(scan: Scan, other: Scan, scanner: FolderScanner) -> Scan:
+    """With the folders that are empty in it and were not there in the other one, as names like those of files."""
+    if scan.folders is None or other.folders is None:
+        return scan
+    seen = dict(scan.seen)
+    for place in scan.folders.empty - other.folders.all:
+        name = scanner.name_at(place)
+        if not name:
+            continue
+        before = seen.get(name)
+        is_clean = before.is_clean_before if before is not None else False
+        signature = (0, 0, 0, 0, stat_module.S_IFDIR)
+        seen[name] = Seen(
+            signature=signature, image=FileImage(kind="folder", mode=0o755), is_clean_before=is_clean
+        )
+    return msgspec.structs.replace(scan, seen=seen)
 
-    def __init__(self, since: float) -> None:
-        self._since = since
-        self._known: dict[str, bool] = {}
 
-    def above(self, place: str) -> tuple[str, ...]:
-        """Those on the way to it, outermost first: above one that was there before, all were."""
-        found: list[str] = []
-        folder = place.rpartition("/")[0]
-        while folder and self._is_new(folder):
-            found.insert(0, folder)
-            folder = folder.rpartition("/")[0]
-        return tuple(one for one in found if shown(one) == one)
-
-    def _is_new(self, folder: str) -> bool:
-        if folder not in self._known:
-            when = born(folder)
-            self._known[folder] = when is not None and when >= self._since
-        return self._known[folder]
+def _folders_with(
+    place: str, before: FileImage | None, after: FileImage | None, old: Folders | None, new: Folders | None
+) -> tuple[str, ...]:
+    """The folders above it that were made for it or went with it, outermost first."""
+    if old is None or new is None or (before is not None and after is not None):
+        return ()
+    fresh = new.all - old.all if before is None else old.all - new.all
+    found: list[str] = []
+    folder = place.rpartition("/")[0]
+    while folder in fresh:
+        found.insert(0, folder)
+        folder = folder.rpartition("/")[0]
+    return tuple(one for one in found if shown(one) == one)
 
 
 def _change(
@@ -263,6 +281,7 @@ class Holder:
     ) -> dict[str, Seen]:
         """`places`: names with their absolute paths."""
         found: dict[str, Seen] = {}
+        links: dict[str, bool] = {}
         now, files, total = time.time(), 0, 0
         for name, place in places:
             is_clean = name in was_clean
@@ -271,6 +290,10 @@ class Holder:
             except OSError:
                 self._known.pop(name, None)
                 found[name] = Seen(is_clean_before=is_clean)
+                continue
+            if is_below_link(os.path.dirname(place), links):  # noqa: PTH120  (bytes of the name as they are)
+                self._known.pop(name, None)
+                found[name] = Seen(is_clean_before=is_clean)  # what is found there is another file
                 continue
             if stat_module.S_ISDIR(stat.st_mode) and not name.endswith("/"):
                 self._known.pop(name, None)

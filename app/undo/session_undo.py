@@ -134,7 +134,7 @@ class Restores:
             images = [
                 image for one in wanted for image in (one.image, one.step.now.image) if image is not None
             ]
-            self._recorder.need(image.hash for image in images)
+            self._recorder.need(image.hash for image in images if image.hash)
             announced = self._recorder.shortened(data)
             self._recorder.ledger.begin(LedgerLine(kind="restore", id=data.id, restore=announced))
         except OSError as problem:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.undo.blobs import BlobStore, hash_of
-from app.undo.disk import born, look
+from app.undo.disk import look
 from app.undo.images import Change, is_same
 from app.undo.scanners import PlainScanner, scanner_for
 from app.undo.scans import FolderScanner, Holder
@@ -189,12 +189,9 @@ async def test_what_git_does_inside_a_command_hides_nothing(root: Path, name: st
 
 @pytest.mark.parametrize("way", ["plain", pytest.param("git", marks=needs_git)])
 async def test_folders_that_a_command_made_are_known(root: Path, way: str) -> None:
-    if born(str(root)) is None:
-        pytest.skip("this system does not know when a folder was made")
     if way == "git":
         as_repository(root)
     (root / "empty").mkdir()
-    await asyncio.sleep(0.05)  # a folder is as old as the system's clock is coarse
     place = Place(root, way)
     happened = await place.run(
         lambda: shell(root, "mkdir -p new/er; echo 1 > new/er/a; echo 2 > empty/b; echo 3 > sub/c")
@@ -375,45 +372,3 @@ async def test_too_many_files_without_git_are_said_to_be_too_many(
     monkeypatch.setattr("app.undo.scanners.MOST_FILES", 5)
     done = await Place(root, "plain").run(lambda: (root / "clean0.txt").write_text("x"))
     assert [one.path for one in done.uncovered] == ["."] and "no git repository" in done.uncovered[0].why
-
-
-@needs_git
-async def test_undo_says_which_files_it_would_not_hold(root: Path) -> None:
-    as_repository(root)
-    (root / ".gitignore").write_text("build/\n")
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", "ignore")
-    for folder in ("build", "src", "src/inner"):
-        (root / folder).mkdir(exist_ok=True)
-        (root / folder / "file").write_text("x")
-    git(root / "src/inner", "init", "-q")
-    with (root / "src/huge").open("wb") as file:
-        file.truncate(5 << 20)
-    watch = Place(root, "git").watch
-
-    async def unheld(*names: str, ignored: bool = True) -> dict[str, str]:
-        found = await watch.unheld(
-            [str(root / name) if name else str(root) for name in names], ignored=ignored
-        )
-        return {one.path: one.why for one in found}
-
-    within = {
-        "src/huge": "larger than 4 MB",
-        "src/inner/": "a repository is not held when all of it is removed",
-    }
-    assert await unheld("clean0.txt") == {}
-    assert await unheld("src/file") == {}
-    assert await unheld("src") == within
-    assert await unheld("build/file") == {"build/": "what is in it is not held"}
-    assert await unheld("") == {**within, "build/": "what is in it is not held"}
-    assert await unheld("", ignored=False) == {"src/huge": "larger than 4 MB"}
-    elsewhere = str(root.parent / "elsewhere")
-    (outside,) = await watch.unheld([elsewhere], ignored=True)
-    assert (outside.path, outside.why) == (elsewhere, "it lies outside of the session's folder")
-
-
-async def test_undo_says_which_files_it_would_not_hold_without_git(root: Path) -> None:
-    with (root / "huge").open("wb") as file:
-        file.truncate(2 << 20)
-    found = await Place(root, "plain").watch.unheld([str(root)], ignored=True)
-    assert [(one.path, one.why) for one in found] == [("huge", "larger than 1 MB")]

@@ -22,6 +22,7 @@ from app.values.events import EntryAppended, FileChanged
 from app.values.messages import ToolResultMessage
 from app.values.unable import Unable
 from tests.compaction.stage import Scene
+from tests.undo.test_footprints import git, needs_git
 
 
 class Page:
@@ -317,3 +318,68 @@ async def test_the_record_of_a_restore_names_what_stayed(page: Page) -> None:
     assert [change.path for change in data.changes] == ["b.txt"]
     assert [(one.path, one.why) for one in data.kept] == [("a.txt", "you changed it since")]
     assert page.read("a.txt") == "mine\n"
+
+
+def as_tree(folder: Path) -> dict[str, str]:
+    """Every name with what it is; folders too."""
+    found: dict[str, str] = {}
+    for path in folder.rglob("*"):
+        name = str(path.relative_to(folder))
+        if name.split("/")[0] == ".git":
+            continue
+        if path.is_symlink():
+            found[name] = f"-> {path.readlink()}"
+        else:
+            found[name] = "folder" if path.is_dir() else path.read_text()
+    return found
+
+
+@pytest.mark.parametrize("has_git", [False, pytest.param(True, marks=needs_git)])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm -rf sub && ln -s new sub",
+        "mv sub moved",
+        "mkdir -p made/here",
+        "rmdir empty",
+        "rm -rf sub && mkdir sub",
+        "rm a && mkdir a",
+        "rmdir empty && echo file > empty",
+        "rm -rf sub new empty",
+    ],
+)
+async def test_what_a_command_did_to_folders_goes_back_and_forth(
+    page: Page, command: str, has_git: bool
+) -> None:
+    for name in ("a", "sub/deep/b", "sub/c", "new/c", "new/d"):
+        (page.project / name).parent.mkdir(parents=True, exist_ok=True)
+        (page.project / name).write_text(f"{name}\n")
+        os.utime(page.project / name, (1e9, 1e9))
+    if has_git:
+        git(page.project, "init", "-q")
+        git(page.project, "add", "-A")
+        git(page.project, "commit", "-qm", "one")
+    (page.project / "empty").mkdir()
+    (page.project / "sub/untracked").write_text("untracked\n")
+    await asyncio.sleep(0.1)  # so that what is renamed is older than the first look
+    before = as_tree(page.project)
+    await page.prompt("do it", bash(command))
+    after = as_tree(page.project)
+    assert after != before
+    await page.undo()
+    assert as_tree(page.project) == before
+    await page.redo()
+    assert as_tree(page.project) == after
+    await page.undo()
+    assert as_tree(page.project) == before
+
+
+async def test_a_folder_that_a_command_made_stays_when_a_person_put_something_in(page: Page) -> None:
+    await page.prompt("make it", bash("mkdir made"))
+    (page.project / "made/mine").write_text("mine\n")
+    plan = await page.session.preview_files(UndoPrompts())
+    assert [(row.path, row.state, row.why) for row in plan.rows] == [
+        ("made", "refused", "it holds other files now")
+    ]
+    await page.session.put_files_back(plan)
+    assert page.read("made/mine") == "mine\n"

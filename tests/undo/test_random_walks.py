@@ -32,6 +32,15 @@ COMMANDS = (
     "mv sub moved && mv moved sub",
     "ln -f {0} {1}",
     "rm -f {0}; mkdir -p {0} && echo in > {0}/in",
+    "rm -rf sub && ln -s new sub",
+    "rm -rf new && ln -s sub new",
+    "mv sub moved",
+    "mv new sub/within",
+    "mv moved sub",
+    "mkdir -p empty/er",
+    "rmdir empty/er empty",
+    "rmdir sub new/er new",
+    "rm -rf {0}; mkdir -p {0}",
 )
 WITH_GIT = (
     "git add -A",

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from app.undo.images import FILES, Change, FilesData, Uncovered, as_data
-from app.undo.plan import merge
+from app.undo.patches import merge
 from app.undo.session_undo import NothingToDo
 from app.values.entries import CustomEntry
 from app.values.unable import Unable

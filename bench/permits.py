@@ -15,7 +15,7 @@ from app.permits.place import CommandPlace
 from app.permits.shell import judge_command
 from bench.table import Row
 
-_DAY = Path(__file__).parent.parent / "tests" / "permits" / "day.tsv"
+_DAY = Path(__file__).parent.parent / "tests" / "permits" / "day.txt"
 
 
 def rows() -> Iterable[Row]:

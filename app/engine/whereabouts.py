@@ -15,7 +15,6 @@ import msgspec
 from app.permits.place import CommandPlace
 from app.permits.secrets import plants, secrecy
 from app.permits.words import UNKNOWN
-from tools.git.repository import find_repository
 from tools.protected.later import IN_HOME, IN_PROJECTS
 from tools.running.withheld import withheld
 
@@ -63,7 +62,6 @@ class Whereabouts:
             user=os.environ.get("USER", ""),
             temporary=temporary_folders(),
             own=self._own,
-            hooks=_enabled_hooks(folder, Path(self._home)),
             hides_secrets=has_box and self.secrets_below(workspace).are_all,
             secret_variables=bool(withheld(os.environ) - withheld(os.environ, passed)),
             resolve=links.resolve,
@@ -201,23 +199,3 @@ class Links:
 def temporary_folders() -> tuple[str, ...]:
     wanted = ("/tmp", "/var/tmp", os.environ.get("TMPDIR") or "/tmp")
     return tuple(one for one in dict.fromkeys(map(os.path.realpath, wanted)) if one != "/") or ("/tmp",)
-
-
-def _enabled_hooks(folder: Path, home: Path) -> frozenset[str]:
-    """Hooks that git would run; with a folder of one's own for them, whatever lies there."""
-    try:
-        repository = find_repository(folder)
-        if repository is None:
-            return frozenset()
-        hooks = repository.common / "hooks"
-        entries = repository.configuration(home).entries
-        own = [entry.value for entry in entries if entry.name.casefold() == "core.hookspath" and entry.value]
-        if own:
-            hooks = repository.top / Path(own[-1]).expanduser()
-        return frozenset(
-            entry.name
-            for entry in os.scandir(hooks)
-            if not entry.name.endswith(".sample") and os.access(entry.path, os.X_OK) and entry.is_file()
-        )
-    except (OSError, ValueError):
-        return frozenset()

@@ -7,12 +7,13 @@ from tree_sitter import Node
 
 from app.permits.calls import Feed
 from app.permits.scope import ShellScope
+from app.permits.variables import is_harmless
 from app.permits.words import UNKNOWN, names
 
 if TYPE_CHECKING:
     from app.permits.statements import Statements
 
-_MOST_TURNS = 24
+_MAX_TURNS = 24
 SKIPPED = frozenset(
     {
         ";",
@@ -90,7 +91,7 @@ class Branches:
             own = scope.copy()
             patterns = set(child.children_by_field_name("value"))
             for pattern in patterns:
-                self._statements.expansions.judge_within(pattern)
+                self._statements.expansions.judge_all(pattern, scope)
             self._statements.sequence(
                 [one for one in child.children if one not in patterns and one.type != "|"], own, feed
             )
@@ -100,6 +101,8 @@ class Branches:
 
     def loop(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
         """As often as it likes: once, and once more from what the first turn left."""
+        if node.type == "c_style_for_statement":
+            self._statements.calculated(node)
         body = [
             child
             for child in node.children
@@ -107,7 +110,7 @@ class Branches:
         ]
         for child in node.children:
             if child not in body and child.child_count:
-                self._statements.expansions.judge_within(child)
+                self._statements.expansions.judge_all(child, scope)
         return self._turns(lambda own: self._statements.sequence(body, own, feed), scope)
 
     def _turns(self, turn: Callable[[ShellScope], Feed | None], scope: ShellScope) -> Feed | None:
@@ -126,10 +129,12 @@ class Branches:
         name = self._statements.text(variable) if variable is not None else "_"
         words = self._statements.expansions.words(node.children_by_field_name("value"), scope)
         is_known = bool(words) and not any(word.may_split or word.is_unknown for word in words)
-        if node.children[0].type == "select" or len(words) > _MOST_TURNS:
+        if node.children[0].type == "select" or len(words) > _MAX_TURNS:
             is_known = False
         if body is None:
             return None
+        if not is_harmless(name) or node.children[0].type != "for":
+            self._statements.doubt(node, f"{name} may change what programs do")
         said: Feed | None = None
         end = scope.copy()
         for value in [word.text for word in words] if is_known else [UNKNOWN]:

@@ -8,7 +8,7 @@ from tree_sitter import Node
 
 from app.permits.calls import Feed
 from app.permits.scope import ShellScope
-from app.permits.words import BRACKET, CLOSE, COMMA, ONE, OPEN, STAR, TORN, UNKNOWN, Word, spread
+from app.permits.words import BRACKET, CLOSE, COMMA, ONE, OPEN, STAR, UNKNOWN, Word, names, spread
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./=:,@%+^-]+")
 _SIMPLE = re.compile(r"[A-Za-z0-9_./=:@%+^-]+")
@@ -18,6 +18,27 @@ _BRACKETS = re.compile(f"{BRACKET}[!^]?\\]?[^/\\]]*\\]")
 _USER = re.compile(r"~([A-Za-z_][A-Za-z0-9_-]*)?(?=/|$)")
 _SPLITTING = re.compile(r"[\s*?\[]")
 _COUNTS = frozenset("?#$!")
+_FORM = re.compile(
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r"\$\{(?:#(?:\w+(?:\[[@*]\])?|[@*])|(?:\w+|[@*])(?:\[(?:\d+|[@*])\])?(?:\}|:?[-+?]|%|#|/|\^|,|:\s?-?\d+(?::-?\d+)?\}))"
+)
+"""Expansions that only read a variable: none that assigns, goes by another's name, or calculates."""
+_CALCULATES = names("$(( )) ( ) + - * / % ** < > <= >= == != && || ! ~ ^ & | << >> ? : number")
+_HIDDEN = re.compile(r"`|\$\(|\$\[|[<>]\(")
 
 Inner = Callable[[Node], Feed]
 """Judges a command within a word, and says what comes out of it."""
@@ -44,12 +65,10 @@ class Expansions(msgspec.Struct, frozen=True):
         if node.type == "word" and _PLAIN.fullmatch(source):
             return [Word(source, source=source)]
         if node.type == "process_substitution":
-            feed = self.inner(node)
-            return [Word("/dev/fd/63", source=source, from_network=feed.network, is_pipe=True)]
+            self.inner(node)
+            return [Word("/dev/fd/63", source=source, is_pipe=True)]
         if node.type == "command_substitution":
             feed = self.inner(node)
-            if feed.names is not None and feed.text is None:
-                return [*(Word(name, source=source) for name in feed.names), Word(TORN, True, source)]
             value = feed.text if feed.text is not None else UNKNOWN
             return [Word(value, UNKNOWN in value or bool(_SPLITTING.search(value)), source)]
         text, splits = self._piece(node, scope)
@@ -63,6 +82,8 @@ class Expansions(msgspec.Struct, frozen=True):
         if node.type == "array":
             for child in node.named_children:
                 self.word(child, scope)
+                if self.text(child).startswith("["):
+                    self.doubt("a subscript may run as code")
             return UNKNOWN
         text, _ = self._piece(node, scope)
         text = text.replace(OPEN, "{").replace(COMMA, ",").replace(CLOSE, "}").replace(BRACKET, "[")
@@ -103,7 +124,7 @@ class Expansions(msgspec.Struct, frozen=True):
             return self._bare(self.text(node)), False
         if kind == "raw_string":
             return "\ue014" + self.text(node)[1:-1], False
-        if kind in ("string", "translated_string"):
+        if kind == "string":
             return "\ue014" + self._quoted(node, scope), False
         if kind == "ansi_c_string":
             return "\ue014" + _ansi(self.text(node)[2:-1]), False
@@ -119,14 +140,14 @@ class Expansions(msgspec.Struct, frozen=True):
             value = self._substituted(node, scope)
             return value, UNKNOWN in value or bool(_SPLITTING.search(value))
         if kind == "arithmetic_expansion":
-            self.judge_within(node)
+            self._calculate(node, scope)
             return STAR, False
         if kind == "brace_expression":
             return STAR, False
         if kind == "process_substitution":
             self.inner(node)
             return UNKNOWN, False
-        self.judge_within(node)
+        self.judge_all(node, scope)
         self.doubt(f"a word could not be read: {kind.lower()}")
         return UNKNOWN, True
 
@@ -166,8 +187,6 @@ class Expansions(msgspec.Struct, frozen=True):
         return "".join(out)
 
     def _quoted(self, node: Node, scope: ShellScope) -> str:
-        if node.type == "translated_string":
-            node = node.named_children[0]
         texts: list[str] = []
         at, end = node.start_byte + 1, node.end_byte - 1
         for child in node.children:
@@ -180,7 +199,7 @@ class Expansions(msgspec.Struct, frozen=True):
             elif child.type == "command_substitution":
                 texts.append(self._substituted(child, scope))
             elif child.type == "arithmetic_expansion":
-                self.judge_within(child)
+                self._calculate(child, scope)
                 texts.append(STAR)
             else:
                 texts.append(self.text(child))
@@ -191,11 +210,7 @@ class Expansions(msgspec.Struct, frozen=True):
         text = self.text(node)
         name = text[2:-1] if node.type == "expansion" else text[1:]
         if not re.fullmatch(r"\w+|[@*?#$!-]", name):
-            self.judge_within(node)
-            if node.type == "expansion":
-                self._assigned_within(text, scope)
-                if "`" in text:
-                    self.doubt("a command in an expansion could not be read")
+            self._read_form(node, scope)
             return UNKNOWN, not is_quoted
         if name in _COUNTS:
             return STAR, False
@@ -204,15 +219,52 @@ class Expansions(msgspec.Struct, frozen=True):
             return UNKNOWN, not is_quoted
         if is_quoted:
             return value, False
-        if scope.splits_oddly or UNKNOWN in value or _SPLITTING.search(value) or not value:
+        if UNKNOWN in value or _SPLITTING.search(value) or not value:
             return UNKNOWN, True
         return value, False
 
-    def _assigned_within(self, text: str, scope: ShellScope) -> None:
-        """`${x:=word}` assigns."""
-        found = re.match(r"\$\{(\w+):?=", text)
-        if found:
-            scope.variables[found[1]] = UNKNOWN
+    def _read_form(self, node: Node, scope: ShellScope) -> None:
+        """`${name…}`: judges what is in it, and doubts what is no plain reading."""
+        text = self.text(node)
+        self.judge_all(node, scope)
+        if _FORM.match(text) is None or _HIDDEN.search(self._without_commands(node)):
+            self.doubt("an expansion assigns, calculates or runs something")
+        assigned = re.match(r"\$\{(\w+):?=", text)
+        if assigned:
+            scope.variables[assigned[1]] = UNKNOWN
+
+    def _without_commands(self, node: Node) -> str:
+        """Its text without the commands that were found in it."""
+        pieces: list[bytes] = []
+        at, waiting = node.start_byte, list(reversed(node.children))
+        while waiting:
+            child = waiting.pop()
+            if child.type in ("command_substitution", "process_substitution"):
+                pieces.append(self.source[at : child.start_byte])
+                at = child.end_byte
+            elif child.type in ("simple_expansion", "string_content", "raw_string"):
+                continue
+            else:
+                waiting += reversed(child.children)
+        return b"".join([*pieces, self.source[at : node.end_byte]]).decode()
+
+    def _calculate(self, node: Node, scope: ShellScope) -> None:
+        """`$(( … ))`: a variable that is no number is read as a formula, and runs as code."""
+        self.judge_within(node)
+        waiting = [node]
+        while waiting:
+            one = waiting.pop()
+            if (one.type == "number" and one.child_count == 0) or one.type in _CALCULATES:
+                continue
+            if one.type in ("variable_name", "simple_expansion"):
+                name = self.text(one).removeprefix("$")
+                if name in _COUNTS or scope.variables.get(name, "").isdecimal():
+                    continue
+            elif one.child_count:
+                waiting += one.children
+                continue
+            self.doubt("it calculates with what may run as code")
+            return
 
     def _known(self, name: str, scope: ShellScope) -> str | None:
         value = scope.variables.get(name)
@@ -236,11 +288,23 @@ class Expansions(msgspec.Struct, frozen=True):
 
     def judge_within(self, node: Node) -> None:
         """Commands somewhere inside."""
+        self.judge_all(node, None)
+
+    def judge_all(self, node: Node, scope: ShellScope | None) -> None:
+        """Commands somewhere inside; with a scope also how variables are read there."""
         waiting = list(reversed(node.children))
         while waiting:
             child = waiting.pop()
             if child.type in ("command_substitution", "process_substitution"):
                 self.inner(child)
+            elif scope is not None and child.type == "expansion":
+                self._variable(child, scope, is_quoted=True)
+            elif scope is not None and child.type == "arithmetic_expansion":
+                self._calculate(child, scope)
+            elif scope is not None and child.type == "subscript" and "$" in self.text(child):
+                self.doubt("a subscript may run as code")
+            elif scope is not None and child.type == "translated_string":
+                self.doubt("a text is translated when it runs")
             elif child.child_count:
                 waiting += reversed(child.children)
 

@@ -1,18 +1,15 @@
-"""Options of a program: which of them take a value, and what that value is.
+"""Options of a program: which are known, which of them take a value, and what that value is.
 
-A row of words says it: `o=:write` is an option with a value that names a file to be written, `i:E` one without a value
-that makes it change files inside, `k=` takes a value that does not matter. One letter is a short option, more are a
-long one; long ones may be cut short, short ones stand in bundles.
+A row of words lists the known ones: `k=` takes a value that does not matter, `f=:read` one that names a file to be
+read. One letter is a short option, more are a long one; short ones stand in bundles. `*` means that every other option
+is harmless too.
 """
 
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from app.permits.letters import Finding
 from app.permits.words import Word
-
-MAY_BE_OPTION = Finding("U", "a word that only the run will tell may be an option")
 
 
 class Option(NamedTuple):
@@ -25,7 +22,7 @@ class Taken(NamedTuple):
     options: list[Option]
     operands: list[Word]
     is_sure: bool
-    """No word that only the run will tell can be an option."""
+    """Every option is known, and no word that is only known at run time can be an option."""
 
     def has(self, *names: str) -> bool:
         return any(option.name in names for option in self.options)
@@ -33,15 +30,11 @@ class Taken(NamedTuple):
     def values(self, *names: str) -> list[Word]:
         return [option.value for option in self.options if option.name in names and option.value is not None]
 
-    @property
-    def doubt(self) -> list[Finding]:
-        """What there is to be said of it where it is not sure."""
-        return [] if self.is_sure else [MAY_BE_OPTION]
-
 
 class OptionRow(NamedTuple):
     short: dict[str, tuple[bool, str]]
     long: dict[str, tuple[bool, str]]
+    is_open: bool
 
 
 @lru_cache(512)
@@ -53,14 +46,13 @@ def row(text: str) -> OptionRow:
         takes = name.endswith("=")
         name = name.removesuffix("=")
         (short if len(name) == 1 else long)[name] = (takes, role)
-    return OptionRow(short, long)
+    return OptionRow(short, long, "*" in short)
 
 
 def take(
     words: Sequence[Word], known: OptionRow, *, stops_early: bool = False, single_dash: bool = False
 ) -> Taken:
-    """`stops_early`: options end at the first operand (wrappers). `single_dash`: `-name` is a long option "
-    "(find)."""
+    """`stops_early`: options end at the first operand (wrappers). `single_dash`: `-name` is a long option."""
     options: list[Option] = []
     operands: list[Word] = []
     is_sure, index = True, 0
@@ -80,17 +72,20 @@ def take(
                 break
             continue
         if text.startswith("--") or single_dash:
-            index += _take_long(word, text.lstrip("-"), known, words[index : index + 1], options)
+            used, is_known = _take_long(word, text.lstrip("-"), known, words[index : index + 1], options)
         else:
-            index += _take_bundle(word, known, words[index : index + 1], options)
+            used, is_known = _take_bundle(word, known, words[index : index + 1], options)
+        index += used
+        is_sure = is_sure and is_known
     values = (option.value for option in options if option.value is not None)
     is_sure = is_sure and not any(value.may_be_several for value in values)
-    return Taken(options, operands, is_sure)
+    return Taken(options, operands, is_sure or known.is_open)
 
 
 def _take_long(
     word: Word, text: str, known: OptionRow, following: Sequence[Word], options: list[Option]
-) -> int:
+) -> tuple[int, bool]:
+    """How many words behind it belong to it, and whether it is known."""
     name, equals, value = text.partition("=")
     full = name
     if name not in known.long:
@@ -98,19 +93,23 @@ def _take_long(
         # Of several that it may be short for, the one that matters is meant.
         full = next((one for one in fitting if known.long[one][1]), fitting[0] if fitting else name)
     takes, role = known.long.get(full, (False, ""))
+    is_known = name in known.long
     if equals:
         options.append(Option(full, Word(value, word.may_split, value), role))
-        return 0
+        return 0, is_known
     if takes and following:
         options.append(Option(full, following[0], role))
-        return 1
+        return 1, is_known
     options.append(Option(full, None, role))
-    return 0
+    return 0, is_known and not takes
 
 
-def _take_bundle(word: Word, known: OptionRow, following: Sequence[Word], options: list[Option]) -> int:
-    text = word.text[1:]
+def _take_bundle(
+    word: Word, known: OptionRow, following: Sequence[Word], options: list[Option]
+) -> tuple[int, bool]:
+    text, is_known = word.text[1:], True
     for place, char in enumerate(text):
+        is_known = is_known and char in known.short
         takes, role = known.short.get(char, (False, ""))
         if not takes:
             options.append(Option(char, None, role))
@@ -120,7 +119,7 @@ def _take_bundle(word: Word, known: OptionRow, following: Sequence[Word], option
             options.append(
                 Option(char, Word(rest.removeprefix("=") if role else rest, word.may_split, rest), role)
             )
-            return 0
+            return 0, is_known
         options.append(Option(char, following[0] if following else None, role))
-        return 1 if following else 0
-    return 0
+        return (1, is_known) if following else (0, False)
+    return 0, is_known

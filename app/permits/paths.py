@@ -7,21 +7,18 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from app.permits.letters import Finding, worst
+from app.permits.findings import SAFE, Finding, contained, forbidden, network, worst
 from app.permits.place import CommandPlace
 from app.permits.scope import ShellScope
 from app.permits.secrets import Likelihood, plants, secrecy
-from app.permits.words import DEEP, STAR, TORN, UNKNOWN, WILD, Word, readable
+from app.permits.verdicts import Removal
+from app.permits.words import DEEP, ONE, STAR, UNKNOWN, WILD, Word, readable
 from tools.protected.later import VCS
 
 _ROOT_AGAIN = re.compile(r"/proc/(?:self|thread-self|\d+)(?:/task/\d+)?/root(?=/|$)")
 _FOLDER_AGAIN = re.compile(r"/proc/(?:self|thread-self)(?:/task/\d+)?/cwd(?=/|$)")
-_NO_FILE = re.compile(
-    r"/dev/(?:null|zero|full|u?random|tty|stdin|stdout|stderr|fd/\d+|ptmx|pts/\d+)|/proc/self/fd/\d+"
-)
+_NO_FILE = re.compile(r"/dev/(?:null|zero|full|stdin|stdout|stderr|fd/\d+)")
 _ELSEWHERE = re.compile(r"/dev/(?:tcp|udp)/([^/]*)/?(.*)")
-
-READS = Finding("R", "only reads")
 
 
 class PathGround:
@@ -74,101 +71,107 @@ class PathGround:
 
     def read(self, word: Word, *, deeply: bool = False) -> Finding:
         """Its content; `deeply`: everything below it too."""
-        if word.from_network or word.is_pipe:
-            return READS
-        if word.text == TORN:
-            return worst(self._read(folder, True) for folder in self.scope.folders)
+        if word.is_pipe:
+            return SAFE
         return worst(self._read(form, deeply) for form, _ in self._with_others(word.text))
 
     def _read(self, path: str, deeply: bool) -> Finding:
         place = self.place
         if path == UNKNOWN or UNKNOWN in path:
             if self._secrecy(path) == "likely":
-                return Finding("F", f"reads {self.shown(path)}, which holds secrets")
+                return forbidden(f"reads {self.shown(path)}, which holds secrets")
             if place.hides_secrets:
-                return READS
-            return Finding("U", "reads a file that only the run will tell")
-        if self._is_linked(path):
-            return Finding("U", f"reads {self.shown(path)}, a link that this command makes")
+                return SAFE
+            return contained("reads a file that is only known when it runs")
         elsewhere = _ELSEWHERE.fullmatch(path)
         if elsewhere:
-            return Finding("N", f"connects to {readable(elsewhere[1])}")
+            return network(f"connects to {readable(elsewhere[1])}")
         how = self._secrecy(path)
         if how == "likely":
-            return Finding("F", f"reads {self.shown(path)}, which holds secrets")
+            return forbidden(f"reads {self.shown(path)}, which holds secrets")
         if (how == "maybe" or deeply) and not place.hides_secrets:
             folder = path if deeply else path.rsplit("/", 1)[0]
             if place.holds_secrets(_plain_head(folder)):
-                return Finding("U", f"may read secrets below {self.shown(_plain_head(folder))}")
-        return READS
+                return contained(f"may read secrets below {self.shown(_plain_head(folder))}")
+        return SAFE
 
     def write(self, word: Word) -> Finding:
         """Makes it, or changes its content or its rights."""
         if word.is_pipe:
-            return READS
+            return SAFE
         why = self._plants(f"/{word.text}") if word.text.startswith(UNKNOWN) else None
         if why is not None:
-            return Finding("F", f"writes {self.shown(word.text)}: {why}")
+            return forbidden(f"writes {self.shown(word.text)}: {why}")
         return worst(self._write(form, is_real) for form, is_real in self._with_others(word.text))
 
     def _write(self, path: str, is_real: bool) -> Finding:
         if _NO_FILE.fullmatch(path):
-            return READS
+            return SAFE
         elsewhere = _ELSEWHERE.fullmatch(path)
         if elsewhere:
-            return Finding("N", f"connects to {readable(elsewhere[1])}")
+            return network(f"connects to {readable(elsewhere[1])}")
         why = self._plants(path)
         if why is not None:
-            return Finding("F", f"writes {self.shown(path)}: {why}")
+            return forbidden(f"writes {self.shown(path)}: {why}")
         if UNKNOWN in path:
             known = path[: path.index(UNKNOWN)].rpartition("/")[0]
-            if is_real and known and not self.is_inside(known):
-                return Finding("F", f"writes below {self.shown(known)}, outside the workspace")
-            return Finding("U", "writes a file that only the run will tell")
-        if self._is_linked(path):
-            return Finding("U", f"writes {self.shown(path)} through a link that this command makes")
-        if is_real and not self.is_inside(path):
-            return Finding("F", f"writes {self.shown(path)}, outside the workspace")
-        return Finding("E", f"writes {self.shown(path)}")
+            where = f" below {self.shown(known)}" if is_real and known else ""
+            return contained(f"writes a file{where} that is only known when it runs")
+        where = ", outside the workspace" if is_real and not self.is_inside(path) else ""
+        return contained(f"writes {self.shown(path)}{where}")
+
+    def change(self, word: Word) -> Finding:
+        """What a tool of bayou's own writes, which no sandbox holds outside the workspace."""
+        found = self.write(word)
+        if found.risk == "contained" and self.is_outside(word):
+            return forbidden(found.why)
+        return found
 
     def remove(self, word: Word, *, deeply: bool = False, moves: bool = False) -> Finding:
         deed = "moves" if moves else "removes"
         if word.is_pipe:
-            return READS
+            return SAFE
         found = [
             self._remove(form, is_real, deeply, deed) for form, is_real in self._unfollowed(word.text).items()
         ]
-        if moves and all(one.letter != "F" for one in found):
-            found.append(self._moved_secret(word))
+        if moves:
+            found.append(self.secret(word))
         return worst(found)
 
-    def _moved_secret(self, word: Word) -> Finding:
+    def secret(self, word: Word) -> Finding:
+        """Whether it names a file with secrets."""
         found = self.read(word)
-        return found if found.letter == "F" else READS
+        return found if found.risk == "forbidden" else SAFE
+
+    def removal(self, text: str, *, takes_ignored: bool = True) -> Iterator[Removal]:
+        """What is gone behind a removal, for those who could bring it back."""
+        for path, is_real in self._unfollowed(text).items():
+            if is_real and UNKNOWN not in path and self.is_inside(path):
+                yield Removal(
+                    path=path.replace(STAR, "*").replace(ONE, "?").replace(DEEP, "**"),
+                    takes_ignored=takes_ignored,
+                )
 
     def _remove(self, path: str, is_real: bool, deeply: bool, deed: str) -> Finding:
         place = self.place
         if UNKNOWN in path:
             if deeply:
-                return Finding("F", f"{deed} recursively what only the run will tell")
-            return Finding("U", f"{deed} what only the run will tell")
-        if self._is_linked(path) and deeply:
-            return Finding("U", f"{deed} {self.shown(path)}, a link that this command makes")
+                return forbidden(f"{deed} recursively what is only known when it runs")
+            return contained(f"{deed} what is only known when it runs")
         held = [place.workspace, *place.temporary]
         if any(root == path or root.startswith(path.rstrip("/") + "/") for root in held):
-            return Finding(
-                "F", f"{deed} {self.shown(path)}, which holds the workspace or all temporary files"
-            )
+            return forbidden(f"{deed} {self.shown(path)}, which holds the workspace or all temporary files")
         if path.rsplit("/", 1)[-1].casefold() in VCS:
-            return Finding("F", f"{deed} {self.shown(path)}, the history of the project")
+            return forbidden(f"{deed} {self.shown(path)}, the history of the project")
         why = self._plants(path)
         if why is not None:
-            return Finding("F", f"{deed} {self.shown(path)}: {why}")
+            return forbidden(f"{deed} {self.shown(path)}: {why}")
         if is_real and not self.is_inside(path):
-            return Finding("F", f"{deed} {self.shown(path)}, outside the workspace")
+            said = f"{deed} {self.shown(path)}, outside the workspace"
+            return contained(said) if deed == "moves" else forbidden(said)
         if deeply and self._is_sweeping(path):
-            return Finding("F", f"{deed} everything in {self.shown(path.rsplit('/', 1)[0])}")
-        return Finding("E", f"{deed} {self.shown(path)}")
+            return forbidden(f"{deed} everything in {self.shown(path.rsplit('/', 1)[0])}")
+        return contained(f"{deed} {self.shown(path)}")
 
     def _is_sweeping(self, path: str) -> bool:
         """A pattern without a word of its own, right in the workspace or in the folder of all temporary files."""
@@ -194,20 +197,9 @@ class PathGround:
             return False
         return any(_lies_in(path, root) for root in place.temporary)
 
-    def is_outside(self, word: Word, *, surely: bool = False) -> bool:
-        """Whether it is outside: surely or maybe, as a place that is not known counts, or `surely` alone."""
-        return any(
-            is_real and not self.is_inside(form) and not (surely and UNKNOWN in form)
-            for form, is_real in self.forms(word.text).items()
-        )
-
-    def was(self, files: frozenset[str], word: Word) -> bool:
-        """Whether it is one of these files."""
-        return bool(files) and any(form in files for form in self.forms(word.text))
-
-    def _is_linked(self, path: str) -> bool:
-        links = self.scope.links
-        return bool(links) and any(path == link or path.startswith(link + "/") for link in links)
+    def is_outside(self, word: Word) -> bool:
+        """Whether it is, or may be, outside."""
+        return any(is_real and not self.is_inside(form) for form, is_real in self.forms(word.text).items())
 
     def _with_others(self, text: str) -> Iterator[tuple[str, bool]]:
         for form, is_real in self.forms(text).items():

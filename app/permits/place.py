@@ -22,8 +22,6 @@ class CommandPlace(msgspec.Struct, frozen=True, kw_only=True):
     """Folders for temporary files, without links."""
     own: tuple[str, ...] = ()
     """Folders of bayou's own settings and credentials."""
-    hooks: frozenset[str] = frozenset()
-    """Git's hooks that are enabled in the workspace's repository."""
     aliases: Mapping[str, str] = {}
     """Of the person's own shell, where commands have them."""
     functions: frozenset[str] = frozenset()

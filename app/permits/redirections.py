@@ -1,5 +1,6 @@
 """Where a command reads from and writes to: files, here-documents, and what goes on behind them."""
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -7,26 +8,23 @@ from tree_sitter import Node
 
 from app.permits.calls import Feed
 from app.permits.expansions import Expansions
-from app.permits.letters import Finding
-from app.permits.paths import PathGround
+from app.permits.findings import Finding, contained
 from app.permits.scope import ShellScope
-from app.permits.words import UNKNOWN
+from app.permits.words import UNKNOWN, Word
 
 if TYPE_CHECKING:
     from app.permits.shell import ShellReading
     from app.permits.statements import Statements
 
 _WRITES = frozenset({">", ">>", "&>", "&>>", ">|", ">&", "<>"})
+_DELIMITER = re.compile(r"(['\"]?)([A-Za-z_]\w*)\1")
 
 
 class Redirected(NamedTuple):
     findings: list[Finding]
     feed: Feed | None
-    written: frozenset[str]
     is_diverted: bool
     """What it says goes to a file."""
-    has_tail: bool
-    """A command stands behind a here-document's beginning."""
 
 
 class Redirections:
@@ -37,54 +35,47 @@ class Redirections:
 
     def judge(self, nodes: Sequence[Node], scope: ShellScope, feed: Feed | None) -> Redirected:
         findings: list[Finding] = []
-        written: set[str] = set()
-        is_diverted = has_tail = False
+        is_diverted = False
         waiting = list(nodes)
+        if sum(node.type == "heredoc_redirect" for node in nodes) > 1:
+            findings.append(contained("it has several here-documents"))
         while waiting:
             node = waiting.pop(0)
             if node.type == "file_redirect":
-                ground = self._reading.ground(scope)
-                operator = next((one.type for one in node.children if one.type[0] in "<>&"), ">")
-                found, files, source = self._file(node, operator, ground, scope)
+                found, writes = self._file(node, scope)
                 findings += found
-                written |= files
-                feed = source or feed
-                is_diverted = is_diverted or (bool(files) and not _is_second(node, self._expansions))
+                feed = feed if writes else Feed()
+                is_diverted = is_diverted or (writes and not _is_second(node, self._expansions))
             elif node.type == "herestring_redirect":
                 feed = self.here_string(node, scope)
             elif node.type == "heredoc_redirect":
-                feed = Feed(text=self._document(node))
+                feed = Feed(text=self._document(node, scope))
                 waiting += [child for child in node.children if child.type == "file_redirect"]
-                has_tail = has_tail or any(child.type in ("pipeline", "&&", "||") for child in node.children)
             elif node.is_named:
                 self._reading.doubt(self._expansions.text(node), "a redirection that is not known here")
                 self._expansions.judge_within(node)
-        return Redirected(findings, feed, frozenset(written), is_diverted, has_tail)
+        return Redirected(findings, feed, is_diverted)
 
-    def _file(
-        self, node: Node, operator: str, ground: PathGround, scope: ShellScope
-    ) -> tuple[list[Finding], frozenset[str], Feed | None]:
+    def _file(self, node: Node, scope: ShellScope) -> tuple[list[Finding], bool]:
+        """What it means, and whether something is written."""
+        expansions = self._expansions
+        operator = next((one.type for one in node.children if one.type[0] in "<>&"), ">")
+        ground = self._reading.ground(scope)
         findings: list[Finding] = []
-        files: frozenset[str] = frozenset()
-        feed: Feed | None = None
+        descriptor = node.child_by_field_name("descriptor")
+        before = expansions.source[max(node.start_byte - 1, 0) : node.start_byte]
+        if (descriptor is not None and not expansions.text(descriptor).isdecimal()) or before == b"}":
+            findings.append(contained("a redirection sets a variable"))
         for target in node.children_by_field_name("destination")[:1]:
-            if target.start_point.row != node.start_point.row and "\\\n" not in self._expansions.text(node):
-                findings.append(Finding("U", "a redirection goes nowhere, which a shell does not read"))
+            if target.start_point.row != node.start_point.row and "\\\n" not in expansions.text(node):
+                findings.append(contained("a redirection goes nowhere, which a shell does not read"))
             if operator in (">&", "<&") and target.type == "number":
                 continue
-            for word in self._expansions.word(target, scope):
-                if operator in (">&", "<&") and word.text in ("-",):
+            for word in expansions.word(target, scope):
+                if operator in (">&", "<&") and word.text == "-":
                     continue
-                if operator in _WRITES:
-                    findings.append(ground.write(word))
-                    forms = frozenset(ground.forms(word.text))
-                    scope.written |= forms
-                    files |= forms
-                else:
-                    findings.append(ground.read(word))
-                    is_fetched = word.from_network or ground.was(scope.fetched, word)
-                    feed = Feed(network=is_fetched)
-        return findings, files, feed
+                findings.append(ground.write(word) if operator in _WRITES else ground.read(word))
+        return findings, operator in _WRITES
 
     def here_string(self, node: Node, scope: ShellScope) -> Feed:
         texts = [
@@ -93,26 +84,40 @@ class Redirections:
             if child.type != "file_descriptor"
         ]
         text = " ".join(texts)
-        return Feed(text=None if UNKNOWN in text else text)
+        return Feed(None if UNKNOWN in text else text, (Word(text),))
 
-    def _document(self, node: Node) -> str | None:
+    def _document(self, node: Node, scope: ShellScope) -> str | None:
         """The text of a here-document; None if the run will fill something in."""
         start = next((child for child in node.children if child.type == "heredoc_start"), None)
         body = next((child for child in node.children if child.type == "heredoc_body"), None)
+        if start is None or not self._ends_where_bash_ends_it(node, start):
+            self._reading.doubt(self._expansions.text(node), "where its here-document ends is not sure")
         if start is None:
             return None
         if body is None:
             return ""
-        is_quoted = any(char in self._expansions.text(start) for char in "'\"\\")
         text = self._expansions.text(body)
-        if not is_quoted:
-            self._expansions.judge_within(body)
-        if is_quoted:
+        if any(char in self._expansions.text(start) for char in "'\"\\"):
             return text
-        if "`" in text:
+        self._expansions.judge_all(body, scope)
+        if "`" in text or "\\" in text:
             self._reading.doubt(text, "a command in a here-document could not be read")
         has_more = any(child.type not in ("heredoc_content",) for child in body.named_children)
         return None if has_more or "\\" in text or "$" in text or "`" in text else text
+
+    def _ends_where_bash_ends_it(self, node: Node, start: Node) -> bool:
+        """At the first line that is its word and nothing else; the parser takes one with blanks around it, too."""
+        delimiter = _DELIMITER.fullmatch(self._expansions.text(start))
+        end = next((child for child in node.children if child.type == "heredoc_end"), None)
+        if delimiter is None or end is None:
+            return False
+        lines = self._expansions.source.decode("utf-8", "replace").split("\n")
+        strips = any(child.type == "<<-" for child in node.children)
+        for row in range(start.start_point.row + 1, end.start_point.row + 1):
+            line = lines[row].lstrip("\t") if strips else lines[row]
+            if line == delimiter[2]:
+                return row == end.start_point.row
+        return False
 
     def tails(self, nodes: Sequence[Node], scope: ShellScope, said: Feed | None) -> Feed | None:
         """What stands behind `<<EOF` on its line: more of the pipeline, or the next of the list."""
@@ -148,9 +153,7 @@ class Redirections:
         for child in node.children:
             if child.type in ("|", "|&"):
                 continue
-            own = scope.copy()
-            feed = self._statements.statement(child, own, feed) or Feed(network=feed.network)
-            scope.gather(own)
+            feed = self._statements.statement(child, scope.copy(), feed) or Feed()
         return feed
 
 

@@ -18,6 +18,7 @@ import msgspec
 
 from app.permits.place import CommandPlace
 from app.permits.verdicts import CallPart
+from app.permits.words import names
 from tools.box.host_groups import HOST_GROUPS, group_of_host, group_of_tool, holds, hosts_of_group
 from tools.patterns import late
 
@@ -28,6 +29,20 @@ Kind = Literal["bash", "edit", "write", "read", "net", "tool"]
 
 KINDS: tuple[Kind, ...] = ("bash", "edit", "write", "read", "net", "tool")
 _LONGEST = 2_000
+_RUNS_ANYTHING = names(
+    "python pypy node deno bun ruby perl php lua luajit julia Rscript R osascript tclsh awk gawk "
+    "mawk sed bash sh dash zsh ksh fish pwsh nu eval exec source . command builtin coproc env nice "
+    "nohup setsid timeout stdbuf time xargs parallel find fd sudo doas su ssh mosh sshpass flock "
+    "watch strace ltrace busybox toybox npx pnpx bunx uvx pipx ionice chrt taskset script expect "
+    "make gmake entr hyperfine"
+)
+"""Interpreters, shells and wrappers: their words are programs."""
+_BY_VERB = names(
+    "git gh glab npm pnpm yarn cargo go uv pip poetry pdm hatch docker podman kubectl helm aws "
+    "gcloud az terraform gem bundle composer dotnet brew conda"
+)
+"""What these do, the next word says."""
+_RUN_VERBS = frozenset({"run", "exec", "x", "dlx", "tool", "config", "api", "alias", "debug"})
 _WILDCARDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 _WILDCARD = late(r"(\*\*/|\*\*|\*|\?)")
 _SHOWING = ("grep", "ast_grep", "ast_edit", "edit")
@@ -134,7 +149,7 @@ def rules_of(written: Iterable[WrittenRules]) -> PermitRules:
 def matches(rule: PermitRule, part: CallPart, tool: str, place: CommandPlace) -> bool:
     """Whether it speaks of this part of a call."""
     if rule.kind == "tool":
-        return fnmatch.fnmatchcase(tool, rule.pattern)
+        return _matches_tool(rule.pattern, tool)
     if rule.kind == "net":
         return _matches_hosts(rule, part)
     if rule.kind == "bash":
@@ -145,6 +160,14 @@ def matches(rule: PermitRule, part: CallPart, tool: str, place: CommandPlace) ->
         and len(part.words) == 2
         and matches_path(rule.pattern, part.words[1], place)
     )
+
+
+def _matches_tool(pattern: str, tool: str) -> bool:
+    """`mcp__e__*` means the tools of the server `e` and not those of one that is called `e__evil`."""
+    server = re.fullmatch(r"(mcp__.+__)\*", pattern)
+    if server is not None and not set("*?[") & set(server[1]):
+        return tool.startswith(server[1]) and "__" not in tool.removeprefix(server[1])
+    return fnmatch.fnmatchcase(tool, pattern)
 
 
 def _matches_command(rule: PermitRule, part: CallPart) -> bool:
@@ -260,18 +283,28 @@ def offered(part: CallPart, tool: str, place: CommandPlace) -> tuple[str, ...]:
     if part.hosts and part.network:
         found.append(f"net: {part.hosts[0]}")
     for size in (2, 1):
-        if len(words) > size and not words[size - 1].startswith("-"):
+        if len(words) > size and _can_be_wide(words[:size]):
             found.append("bash: " + " ".join([*words[:size], "**"]))
     return tuple(dict.fromkeys(found))[:3]
+
+
+def _can_be_wide(words: Sequence[str]) -> bool:
+    """Whether `**` may stand behind these words: not where the rest could be any other command."""
+    name = words[0].rpartition("/")[2]
+    if name.rstrip("0123456789.") in _RUNS_ANYTHING:
+        return False
+    if len(words) == 1:
+        return name not in _BY_VERB
+    return re.fullmatch("[a-z][a-z-]*", words[1]) is not None and words[1] not in _RUN_VERBS
 
 
 def _offered_hosts(part: CallPart) -> tuple[str, ...]:
     """This one, the group that it belongs to, and its neighbours of the same name."""
     host, _, port = part.hosts[0].rpartition(":") if part.hosts else ("", "", "")
-    names, group = host.split("."), group_of_host(host)
+    labels, group = host.split("."), group_of_host(host)
     if group is not None:
         return (f"net: {host}:{port}", f"net: {group}")
-    wide = (f"net: *.{'.'.join(names[1:])}:{port}",) if len(names) > 2 and not names[-1].isdigit() else ()
+    wide = (f"net: *.{'.'.join(labels[1:])}:{port}",) if len(labels) > 2 and not labels[-1].isdigit() else ()
     return (f"net: {host}:{port}", *wide) if host and ":" not in host else ()
 
 

@@ -1,4 +1,4 @@
-"""What one command leaves for the next: variables, the folder, functions, files that were made on the way.
+"""What one command leaves for the next: variables, the folder, functions.
 
 A command may fail, so that there can be several folders in which the next one runs. What is not known is not guessed.
 """
@@ -8,7 +8,7 @@ from tree_sitter import Node
 
 from app.permits.words import UNKNOWN
 
-_MOST_FOLDERS = 6
+_MAX_FOLDERS = 6
 
 
 class Function(msgspec.Struct, frozen=True):
@@ -26,16 +26,6 @@ class ShellScope(msgspec.Struct, kw_only=True):
     """`$1` and the others; None if not known."""
     functions: dict[str, Function] = msgspec.field(default_factory=dict)
     aliases: dict[str, str] = msgspec.field(default_factory=dict)
-    written: frozenset[str] = frozenset()
-    """Files that this command line writes: running one is running what nobody has seen."""
-    fetched: frozenset[str] = frozenset()
-    """Files that come from the network."""
-    links: frozenset[str] = frozenset()
-    """Links that this command line makes."""
-    splits_oddly: bool = False
-    """`IFS` was changed."""
-    runs_elsewhere: str | None = None
-    """Why a plain program's name may be another program by now."""
     pending: tuple["ShellScope", ...] = ()
     """What also may be, if a command before failed."""
     has_left: bool = False
@@ -48,11 +38,15 @@ class ShellScope(msgspec.Struct, kw_only=True):
         twin.aliases = dict(self.aliases)
         return twin
 
+    def apart(self) -> "ShellScope":
+        """A copy in which nothing that failed before is pending."""
+        twin = self.copy()
+        twin.pending = ()
+        return twin
+
     def move(self, folders: tuple[str, ...]) -> None:
         """A change of folder, which may fail."""
-        before = self.copy()
-        before.pending = ()
-        self.pending = (*self.pending, before)
+        self.pending = (*self.pending, self.apart())
         self.former, self.folders = self.folders, folders
 
     def settle(self) -> None:
@@ -69,8 +63,8 @@ class ShellScope(msgspec.Struct, kw_only=True):
             self.take_over(other)
             return
         folders = tuple(dict.fromkeys(self.folders + other.folders))
-        self.folders = folders if len(folders) <= _MOST_FOLDERS else (UNKNOWN,)
-        self.former = tuple(dict.fromkeys(self.former + other.former))[:_MOST_FOLDERS]
+        self.folders = folders if len(folders) <= _MAX_FOLDERS else (UNKNOWN,)
+        self.former = tuple(dict.fromkeys(self.former + other.former))[:_MAX_FOLDERS]
         if self.variables != other.variables:
             for name in self.variables.keys() | other.variables.keys():
                 mine, theirs = self.variables.get(name), other.variables.get(name)
@@ -80,15 +74,6 @@ class ShellScope(msgspec.Struct, kw_only=True):
             self.arguments = None
         self.functions = {**other.functions, **self.functions}
         self.aliases = {**other.aliases, **self.aliases}
-        self.gather(other)
-
-    def gather(self, other: "ShellScope") -> None:
-        """What a part that ran in a shell of its own leaves on the disk."""
-        self.written |= other.written
-        self.fetched |= other.fetched
-        self.links |= other.links
-        self.splits_oddly = self.splits_oddly or other.splits_oddly
-        self.runs_elsewhere = self.runs_elsewhere or other.runs_elsewhere
 
     def take_over(self, other: "ShellScope") -> None:
         for name in self.__struct_fields__:

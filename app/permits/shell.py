@@ -1,50 +1,37 @@
 """A command line, read as a shell would read it: every command anywhere in it becomes a part.
 
-What cannot be read, or would take too long, is a part of its own that only the run will tell.
+What cannot be read, or would take too long, is a contained part.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 
 from tree_sitter import Node, Parser
 
 from app.permits.calls import Feed
 from app.permits.expansions import Expansions
-from app.permits.letters import Finding, risk_of_letter, worst
+from app.permits.findings import Finding, contained, worst
 from app.permits.paths import PathGround
 from app.permits.place import CommandPlace
 from app.permits.scope import ShellScope
 from app.permits.simple import Simple, judge_words
 from app.permits.statements import Statements
-from app.permits.verdicts import CallPart, Judgement, verdict_of
+from app.permits.verdicts import SEVERITY, CallPart, Judgement, Removal, Risk, verdict_of
 from app.permits.words import Word
 
-MOST_BYTES = 200_000
-"""A longer one is judged by its beginning, and is never known."""
-MOST_STEPS = 12_000
-MOST_UNWRAPPED = 3
+MAX_BYTES = 200_000
+"""A longer one is judged by its beginning, and is contained at least."""
+MAX_STEPS = 12_000
+MAX_UNWRAPPED = 3
+_MAX_NESTED = 60
 
 _STRANGE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
     "\ud800-\udfff\ue000-\uf8ff]"
 )
-
-
-_BLANKS = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
-_MOST_BLANKS = 50
-_TEXTS = frozenset({"string_content", "raw_string", "comment", "heredoc_body", "heredoc_content"})
-
-
-def _are_quoted_blanks(strange: Sequence[str], source: bytes, root: Node) -> bool:
-    """Blanks of a language, in text that nobody runs; each stands in the source as the mark that replaced it."""
-    if not all(map(_BLANKS.fullmatch, strange)):
-        return False
-    for found in re.finditer("\ufffd".encode(), source):
-        node = root.descendant_for_byte_range(found.start(), found.end())
-        if node is None or node.type not in _TEXTS:
-            return False
-    return True
+_BRACES = re.compile(r"\$[({]|[(){}]")
 
 
 @lru_cache(1)
@@ -56,26 +43,22 @@ def _parser() -> Parser:
 
 
 def judge_command(text: str, place: CommandPlace) -> Judgement:
-    """What a command line does when it is run at this place."""
+    """The verdict on a command line that would run at this place."""
     reading = ShellReading(place)
     try:
         return reading.whole(text)
     except RecursionError:
-        reading.doubt(text, "it is nested too deeply to be told")
+        reading.doubt(text, "it is nested too deeply")
         return verdict_of(reading.parts.values())
 
 
-_MOST_NESTED = 60
-_BRACES = re.compile(r"\$[({]|[(){}]")
-
-
 def _is_nested_deeply(text: str) -> bool:
-    if text.count("${") + text.count("$(") <= _MOST_NESTED:
+    if text.count("(") + text.count("{") <= _MAX_NESTED:
         return False
     depth = 0
     for found in _BRACES.finditer(text):
         depth += -1 if found[0] in ")}" else 1
-        if depth > _MOST_NESTED:
+        if depth > _MAX_NESTED:
             return True
     return False
 
@@ -86,11 +69,12 @@ class ShellReading:
     def __init__(self, place: CommandPlace) -> None:
         self.place = place
         self.parts: dict[tuple[str, str, str], CallPart] = {}
-        self.steps = MOST_STEPS
+        self.steps = MAX_STEPS
         self.unwrapped = 0
         self.depth = 0
         self.uncalled: dict[int, tuple[ShellScope, Statements, Node]] = {}
         self.running: set[int] = set()
+        self._measured: list[Risk] = ["safe"]
 
     def whole(self, text: str) -> Judgement:
         scope = ShellScope(folders=(self.place.folder,), aliases=dict(self.place.aliases))
@@ -102,22 +86,19 @@ class ShellReading:
 
     def read(self, text: str, scope: ShellScope, feed: Feed | None = None) -> None:
         """Adds the parts of a script."""
-        strange = _STRANGE.findall(text)
-        if strange:
+        if _STRANGE.search(text):
             text = _STRANGE.sub("\ufffd", text)
+            self.doubt(text, "it holds characters that a shell reads otherwise than a person")
         source = text.encode("utf-8", "replace")
-        if len(source) > MOST_BYTES:
-            self.doubt(text, f"it is longer than {MOST_BYTES // 1000} kB")
-            source = source[:MOST_BYTES].decode("utf-8", "ignore").encode()
+        if len(source) > MAX_BYTES:
+            self.doubt(text, f"it is longer than {MAX_BYTES // 1000} kB")
+            source = source[:MAX_BYTES].decode("utf-8", "ignore").encode()
         if _is_nested_deeply(text):
-            self.doubt(text, "it is nested too deeply to be told")
+            self.doubt(text, "it is nested too deeply")
         root = _parser().parse(source).root_node
         if root.has_error:
             self.doubt(text, "it is not written as bash reads it")
-        if strange and not (len(strange) < _MOST_BLANKS and _are_quoted_blanks(strange, source, root)):
-            self.doubt(text, "it holds characters that a shell reads otherwise than a person")
-        statements = Statements(self, source)
-        statements.sequence(root.children, scope, feed)
+        Statements(self, source).sequence(root.children, scope, feed)
 
     def step(self) -> bool:
         """False: enough work was spent on it."""
@@ -127,48 +108,67 @@ class ShellReading:
         return self.steps > 0
 
     def add(
-        self, text: str, findings: Sequence[Finding], words: Sequence[Word] | None, hosts: Sequence[str] = ()
+        self,
+        text: str,
+        findings: Sequence[Finding],
+        words: Sequence[Word] | None,
+        hosts: Sequence[str] = (),
+        removals: Sequence[Removal] = (),
+        *,
+        is_plain: bool = True,
     ) -> None:
         """A part, with the strictest that was found of it."""
         found = worst(findings)
+        if SEVERITY[found.risk] > SEVERITY[self._measured[-1]]:
+            self._measured[-1] = found.risk
         plain = None
         if words is not None and all(word.is_literal and not word.may_split for word in words):
             plain = tuple(word.text for word in words)
-        self.parts.setdefault(
-            (text, found.letter, found.why),
-            CallPart(
+        key = (text, found.risk, found.why)
+        if key not in self.parts:
+            self.parts[key] = CallPart(
                 text=text,
-                risk=risk_of_letter(found.letter),
+                risk=found.risk,
                 why=found.why,
                 words=plain,
                 hosts=tuple(hosts),
-                network=any(one.letter == "N" for one in findings),
-            ),
-        )
+                network=any(one.network for one in findings),
+                removals=tuple(removals),
+                is_plain=is_plain,
+            )
+
+    @contextmanager
+    def measured(self) -> Iterator[Callable[[], Risk]]:
+        """What is called in it says the strictest class of the parts that were added meanwhile."""
+        self._measured.append("safe")
+        own: list[Risk] = ["safe"]
+        try:
+            yield lambda: own[0]
+        finally:
+            own[0] = self._measured.pop()
+            if SEVERITY[own[0]] > SEVERITY[self._measured[-1]]:
+                self._measured[-1] = own[0]
 
     def doubt(self, text: str, why: str) -> None:
         shown = text if len(text) <= 200 else text[:200] + "…"
-        self.add(shown, [Finding("U", why)], None)
+        self.add(shown, [contained(why)], None)
 
-    def inner(
-        self, words: Sequence[Word], scope: ShellScope, feed: Feed | None, *, is_of_project: bool = False
-    ) -> Feed | None:
+    def inner(self, words: Sequence[Word], scope: ShellScope, feed: Feed | None) -> Feed | None:
         """A command that another one starts."""
         text = " ".join(word.source or word.text for word in words)
-        if self.unwrapped >= MOST_UNWRAPPED + 1:
-            self.doubt(text, "it is wrapped too often to be told")
+        if self.unwrapped >= MAX_UNWRAPPED + 1:
+            self.doubt(text, "it is wrapped too often")
             return None
         self.unwrapped += 1
         try:
-            one = Simple(text, words, scope, feed, is_handed_on=True, is_of_project=is_of_project)
-            return judge_words(self, one)
+            return judge_words(self, Simple(text, words, scope, feed, is_handed_on=True))
         finally:
             self.unwrapped -= 1
 
     def script(self, text: str, scope: ShellScope, feed: Feed | None = None) -> None:
         """A text that is given to a shell."""
-        if self.unwrapped >= MOST_UNWRAPPED:
-            self.doubt(text, "it is wrapped too often to be told")
+        if self.unwrapped >= MAX_UNWRAPPED:
+            self.doubt(text, "it is wrapped too often")
             return
         self.unwrapped += 1
         try:

@@ -3,24 +3,25 @@
 import posixpath
 import re
 from collections.abc import Sequence
-from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
-from app.permits.calls import Call, Feed, Usual, judge_usual, runs_file
-from app.permits.letters import Finding, strictest
-from app.permits.programs.afar import reads_afar
-from app.permits.programs.all import BUILTINS, LESS_KNOWN, MAY_FETCH, PROGRAMS
-from app.permits.programs.by_file import beyond_running
-from app.permits.programs.by_words import fetches, words_say
+from app.permits.calls import SAYS_WHAT_IT_IS, Call, Feed, asks_for_help
+from app.permits.findings import SAFE, Finding, contained, safe, worst
+from app.permits.programs.all import ANSWERS_VERSION, FORBIDDEN, NETWORK, PROGRAMS
 from app.permits.scope import ShellScope
 from app.permits.variables import judge_variable
+from app.permits.verdicts import Risk
 from app.permits.words import UNKNOWN, Word, literal, names
 
 if TYPE_CHECKING:
     from app.permits.shell import ShellReading
 
-_NAME = re.compile(r"[A-Za-z0-9_./+:@\[%-]+|\(\(")
+_MAX_WORDS = 50
+_NAME = re.compile(r"[A-Za-z0-9_./+:@\[%-]+")
 _BIN = frozenset({"/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin"})
+_DECLARES = names("export declare typeset local readonly")
+_SHOWN_SECRETS = names("git rg fd")
+"""They are asked about secret files by themselves, or name them only."""
 
 
 class Simple(NamedTuple):
@@ -30,12 +31,8 @@ class Simple(NamedTuple):
     feed: Feed | None
     redirected: Sequence[Finding] = ()
     assigned: tuple[tuple[str, str], ...] = ()
-    is_odd: bool = False
-    """Its name is written in a way in which nobody writes names."""
     is_handed_on: bool = False
     """Another program (`command`, `env`, `xargs`) starts it, and most of these know no aliases and functions."""
-    is_of_project: bool = False
-    """What starts it (`uv run`, `npx`) takes it from the project's environment."""
 
 
 def judge_words(reading: "ShellReading", simple: Simple) -> Feed | None:
@@ -43,126 +40,105 @@ def judge_words(reading: "ShellReading", simple: Simple) -> Feed | None:
     if not reading.step():
         return None
     findings = [*simple.redirected]
-    is_declared = bool(simple.words) and simple.words[0].text in BUILTINS["declarations"]
+    is_kept = not simple.words or simple.words[0].text in _DECLARES
     for name, value in simple.assigned:
-        is_kept = is_declared or not simple.words
-        findings += judge_variable(name, value, simple.scope, is_kept=is_kept, is_exported=is_declared)
+        is_split = name == "IFS" and not is_kept and simple.words[0].text == "read"
+        findings += [] if is_split else judge_variable(name)
         if is_kept:
             simple.scope.variables[name] = value
     if not simple.words:
         if findings or simple.assigned:
-            reading.add(simple.text, [*findings, Finding("R", "only sets a variable")], [])
+            reading.add(simple.text, [*findings, safe("only sets a variable")], [])
         return None
-    is_alias = simple.words[0].text in simple.scope.aliases
     found = _covered(reading, simple, findings)
-    if found is not None and not _may_be_program(reading, simple, is_alias=is_alias):
-        return found
-    said = _program(reading, simple, findings)
-    return found if found is not None and found.network else said
-
-
-def _may_be_program(reading: "ShellReading", simple: Simple, *, is_alias: bool) -> bool:
-    """Whether the program of that name may run all the same: what is known of it then counts too.
-
-    A shell without a person expands no alias, and none that is quoted; a function may have been defined in a branch
-    that is not taken. Names that no program is known by are left to what stands for them.
-    """
-    name = simple.words[0]
-    if simple.is_handed_on or _short_name(name.text) in PROGRAMS:
-        return True
-    if not is_alias:
-        return False
-    is_own = reading.place.aliases.get(name.text) == simple.scope.aliases.get(name.text)
-    return not is_own or name.source != name.text
+    return found if found is not None else _program(reading, simple, findings)
 
 
 def _covered(reading: "ShellReading", simple: Simple, findings: list[Finding]) -> Feed | None:
-    """A function or an alias of this command line stands for the name."""
+    """A function or an alias stands for the name; the program of that name is judged too where it may run."""
     name, *rest = simple.words
     scope = simple.scope
     if name.text in scope.aliases and name.is_literal:
-        if findings:
-            reading.add(simple.text, findings, None)
         body = " ".join([scope.aliases[name.text], *(word.source for word in rest)])
         own = scope.copy()
         del own.aliases[name.text]
+        if findings:
+            reading.add(simple.text, findings, None)
         reading.script(body, own, simple.feed)
-        scope.gather(own)
-        return Feed()
-    function = scope.functions.get(name.text) if name.is_literal else None
-    if function is None and name.is_literal and name.text in reading.place.functions:
-        reading.add(
-            simple.text, [*findings, Finding("X", f"runs {name.text}, a function of your shell")], None
-        )
-        return Feed()
-    if function is None:
-        return None
-    if findings:
-        reading.add(simple.text, findings, None)
-    own = scope.copy()
-    is_known = not any(word.may_split or word.is_unknown for word in rest)
-    own.arguments = (name.text, *(word.text for word in rest)) if is_known else None
-    from app.permits.statements import Statements  # noqa: PLC0415  (each needs the other: a function's body is statements)
+    elif name.is_literal and name.text in scope.functions:
+        function = scope.functions[name.text]
+        if findings:
+            reading.add(simple.text, findings, None)
+        own = scope.copy()
+        is_known = not any(word.may_split or word.is_unknown for word in rest)
+        own.arguments = (name.text, *(word.text for word in rest)) if is_known else None
+        from app.permits.statements import Statements  # noqa: PLC0415  (a function's body is statements again)
 
-    said = Statements(reading, function.source).function_body(function.node, own, simple.feed)
-    scope.gather(own)
-    scope.folders = tuple(dict.fromkeys(scope.folders + own.folders))
-    scope.variables.update(
-        {key: UNKNOWN for key, value in own.variables.items() if scope.variables.get(key) != value}
-    )
-    return said or Feed()
+        Statements(reading, function.source).function_body(function.node, own, simple.feed)
+        scope.folders = tuple(dict.fromkeys(scope.folders + own.folders))
+        scope.variables.update(
+            {key: UNKNOWN for key, value in own.variables.items() if scope.variables.get(key) != value}
+        )
+    elif name.is_literal and name.text in reading.place.functions:
+        reading.add(simple.text, [*findings, contained(f"runs {name.text}, a function of your shell")], None)
+    else:
+        return None
+    is_program = simple.is_handed_on or name.source != name.text or _short_name(name.text) in PROGRAMS
+    return None if is_program else Feed()
 
 
 def _program(reading: "ShellReading", simple: Simple, findings: list[Finding]) -> Feed | None:
     name, *rest = simple.words
-    if not name.is_literal or name.may_split or simple.is_odd or not name.text:
-        why = "which program runs, only the run will tell"
-        reading.add(simple.text, [Finding("U", why), *findings], None)
+    if not name.is_literal or name.may_split or _NAME.fullmatch(name.text) is None:
+        why = "which program runs is only known when it runs"
+        reading.add(simple.text, [contained(why), *findings], None)
         return Feed()
-    if _NAME.fullmatch(name.text) is None:
-        why = "its program has no name as programs have"
-        reading.add(simple.text, [Finding("U", why), *findings], None)
-        return Feed()
-    call = _call(reading, simple, rest)
     short = _short_name(name.text)
-    if short is None:
-        findings.append(runs_file(call, name, f"runs {name.text}"))
-        findings += beyond_running(call, name, rest)
-    else:
-        row = PROGRAMS.get(short)
-        if row is None:
-            findings.append(Finding("X", f"runs {short}, a program of its own"))
-            findings += [*_floor_of_tail(call), *words_say(short, call.words)]
-        elif isinstance(row, Usual):
-            findings += judge_usual(call, row)
-        else:
-            findings += row(call)
-        if strictest(one.letter for one in findings) == "R":
-            findings += reads_afar(call)
-        if short in LESS_KNOWN and strictest(one.letter for one in findings) in "XN":
-            findings += [*_floor_of_tail(call), *words_say(short, call.words)]
-        elif row is not None and strictest(one.letter for one in findings) in "XN":
-            findings += _behind_dashes(call)
-            findings += fetches(short, call.words) if short in MAY_FETCH else []
-        if simple.scope.runs_elsewhere and short not in BUILTINS["all"]:
-            findings.append(Finding("X", simple.scope.runs_elsewhere))
-    if findings and strictest(one.letter for one in findings) in "XN":
-        findings += _written_by_its_words(call)
+    is_plain = all(one.risk == "safe" for one in findings)
+    call = _call(reading, simple, short or name.text, rest)
+    findings += _judged(call, short)
+    if (
+        worst([SAFE, *findings]).risk == "contained"
+        and call.name not in _SHOWN_SECRETS
+        and not call.is_read_whole
+    ):
+        findings += _named_secrets(call)
     words = simple.words if short is None else [literal(short), *rest]
     if findings or not call.has_inner:
-        reading.add(simple.text, findings or [Finding("R", "only reads")], words, call.hosts)
-    return _said(call, findings)
+        reading.add(simple.text, findings or [SAFE], words, call.hosts, call.removals, is_plain=is_plain)
+    before = call.feed.words if call.feed is not None else ()
+    return Feed(call.output.text if call.output is not None else None, (*before, *call.words)[:_MAX_WORDS])
 
 
-def _said(call: Call, findings: Sequence[Finding]) -> Feed:
-    said = call.output or Feed()
-    if call.is_fed_by_network or any(one.letter == "N" for one in findings):
-        said = said._replace(network=True)
-    return said
+def _judged(call: Call, short: str | None) -> list[Finding]:
+    if short is None:
+        return [contained(f"runs {call.name}")]
+    if short in ANSWERS_VERSION and asks_for_help(call):
+        return [SAYS_WHAT_IT_IS]
+    judge = PROGRAMS.get(short)
+    found = judge(call) if judge is not None else [contained(f"runs {short}")]
+    for other in (FORBIDDEN.get(short), NETWORK.get(short)):
+        if other is not None and not asks_for_help(call):
+            found += other(call)
+    return found
+
+
+_VALUE = re.compile(r"^-{0,2}[\w.-]+=(.*)|^@(.*)", re.DOTALL)
+
+
+def _named_secrets(call: Call) -> list[Finding]:
+    """A secret file that a contained command is given: the sandbox would hide it, and without one it would be read."""
+    found: list[Finding] = []
+    for word in call.words:
+        matched = _VALUE.match(word.text)
+        path = Word(matched[1] or matched[2] or "") if matched else word
+        if path.text and not path.text.startswith(("-", UNKNOWN)):
+            found.append(call.ground.secret(path))
+    return [one for one in found if one.risk == "forbidden"]
 
 
 def _short_name(text: str) -> str | None:
-    """The program's name if it is one of the system's; None for a path to a file of one's own."""
+    """The program's name if it is one of the system's; None for a path to a file."""
     text = text.removesuffix(".exe")
     if "/" not in text:
         return text
@@ -170,86 +146,22 @@ def _short_name(text: str) -> str | None:
     return name if folder in _BIN else None
 
 
-def _call(reading: "ShellReading", simple: Simple, rest: Sequence[Word]) -> Call:
+def _call(reading: "ShellReading", simple: Simple, name: str, rest: Sequence[Word]) -> Call:
     call: Call
 
-    def run(words: Sequence[Word], feed: Feed | None, is_of_project: bool) -> None:
-        if words:
-            call.output = reading.inner(words, simple.scope, feed, is_of_project=is_of_project)
+    def run(words: Sequence[Word], feed: Feed | None) -> Risk:
+        with reading.measured() as risk:
+            call.output = reading.inner(words, simple.scope, feed)
+        return risk()
 
-    def script(text: str, arguments: tuple[str, ...] | None, mode: str) -> None:
-        # A shell of its own leaves nothing but files; `eval` and `source` leave everything.
-        own = simple.scope if mode == "here" else simple.scope.copy()
-        if mode != "here":
-            own.arguments, own.aliases, own.functions, own.pending = arguments, {}, {}, ()
-        reading.script(text, own, simple.feed)
-        if own is not simple.scope:
-            simple.scope.gather(own)
+    def script(text: str, arguments: tuple[str, ...] | None, stays: bool) -> Risk:
+        # A shell of its own leaves nothing but files; `eval` leaves everything.
+        own = simple.scope if stays else simple.scope.apart()
+        if not stays:
+            own.arguments, own.aliases, own.functions = arguments, {}, {}
+        with reading.measured() as risk:
+            reading.script(text, own, simple.feed)
+        return risk()
 
-    call = Call(
-        _short_name(simple.words[0].text) or simple.words[0].text,
-        rest,
-        reading.ground(simple.scope),
-        simple.feed,
-        run,
-        script,
-    )
+    call = Call(name, rest, reading.ground(simple.scope), simple.feed, run, script)
     return call
-
-
-_FORBIDDEN_TAILS = names(
-    "rm sudo sh bash dd mkfs shred su doas apt apt-get dnf yum apk npm "
-    "npx pnpm pnpx bunx yarn uvx pipx pip pip3 cargo gem gh git docker "
-    "kubectl helm terraform aws gcloud curl wget ssh scp"
-)
-
-
-def _floor_of_tail(call: Call) -> list[Finding]:
-    """A program that nobody knows may run what is given to it: what would be the floor by itself is the "
-    "floor here."""
-    for place, word in enumerate(call.words):
-        if word.text in _FORBIDDEN_TAILS:
-            call.run(call.words[place:], None)
-            break
-        if word.is_literal and word.text.split(" ", 1)[0] in _FORBIDDEN_TAILS and " " in word.text:
-            call.script(word.text)
-    return []
-
-
-_GLUED = re.compile(rf"-o((?:{UNKNOWN}|/|\.\./).*)", re.DOTALL)
-"""`-o/usr/bin/x`"""
-
-
-def _behind_dashes(call: Call) -> list[Finding]:
-    """`tool env run -- pip install x`: the command behind `--`, if it is one that one should look at."""
-    at = next((place for place, word in enumerate(call.words) if word.text == "--"), len(call.words)) + 1
-    if not call.has_inner and at < len(call.words) and call.words[at].text in _FORBIDDEN_TAILS:
-        call.run(call.words[at:], None)
-    return []
-
-
-_TO_A_PLACE = re.compile(
-    r"(?:-o|--target|-(?:out|output|outfile|outdir)"
-    r"|--(?!no-)(?:[\w-]+[-_])?(?:out|output|dest|destination|save|export)(?:[-_]?(?:file|dir|path|folder|to|at))?"
-    r"|--(?!no-)(?:[\w-]+[-_])?(?:build|target|log|reports?|results?|dump|write|cache|data|work|junit|xml|html|dist|"
-    r"coverage|artifacts?|site|bin|install|prefix)"
-    r"[-_]?(?:file|dir|path|folder))"
-    r"(?:=(.+))?",
-    re.IGNORECASE,
-)
-
-
-def _written_by_its_words(call: Call) -> list[Finding]:
-    """Where a program that runs code is told to write, if that is outside."""
-    found: list[Finding] = []
-    for option, value in zip_longest(call.words, call.words[1:]):
-        matched = _TO_A_PLACE.fullmatch(option.text) or _GLUED.fullmatch(option.text)
-        if matched is None:
-            continue
-        place = literal(matched[1]) if matched[1] else value
-        if place is None or place.text.startswith("-"):
-            continue
-        told = call.ground.write(place)
-        if told.letter == "F" or (told.letter == "U" and place.text.startswith(UNKNOWN)):
-            found.append(told)
-    return found

@@ -9,7 +9,7 @@ from tree_sitter import Node
 
 from app.permits.branches import SKIPPED, STATEMENTS, Branches
 from app.permits.calls import Feed
-from app.permits.letters import Finding
+from app.permits.findings import Finding, safe
 from app.permits.redirections import Redirections, words_behind
 from app.permits.scope import Function, ShellScope
 from app.permits.simple import Simple, judge_words
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from app.permits.shell import ShellReading
 
 _SEQUENCES = frozenset({"ERROR", "do_group", "else_clause", "elif_clause", "negated_command", "program"})
-_EVALUATED = re.compile(r"\w\[[^\]]*(\$\(|`)")
+_NUMBER = re.compile(r"-?\d+|\$\{#\w+(?:\[@\])?\}|\$[#?]")
+_COMPARES = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
+_BY_NAME = frozenset({"-v", "-R"})
+"""Tests of a variable by its name: a subscript in it runs as code."""
 
 
 class Statements:
@@ -36,25 +39,21 @@ class Statements:
     def text(self, node: Node) -> str:
         return self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
+    def doubt(self, node: Node, why: str) -> None:
+        self._reading.doubt(_first_line(self.text(node), [node]), why)
+
     # One after the other
 
     def sequence(self, nodes: Sequence[Node], scope: ShellScope, feed: Feed | None) -> Feed | None:
         """Statements one behind the other; what comes out of them is what comes out of the last one."""
         said: Feed | None = None
-        has_network = False
         for place, node in enumerate(nodes):
             kind = node.type
             if kind in SKIPPED or kind == "&":
                 continue
             is_background = place + 1 < len(nodes) and nodes[place + 1].type == "&"
-            own = scope.copy() if is_background else scope
-            said = self.statement(node, own, feed)
-            has_network = has_network or (said is not None and said.network)
-            if is_background:
-                scope.gather(own)
+            said = self.statement(node, scope.copy() if is_background else scope, feed)
             scope.settle()
-        if has_network:
-            return Feed(network=True)
         return said
 
     def statement(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
@@ -62,7 +61,7 @@ class Statements:
         if not reading.step():
             return None
         if reading.depth > 40:
-            reading.doubt(self.text(node), "it is nested too deeply to be told")
+            reading.doubt(self.text(node), "it is nested too deeply")
             return None
         deed = _DEEDS.get(node.type)
         reading.depth += 1
@@ -85,10 +84,9 @@ class Statements:
         reading = self._reading
         assert self._current is not None
         if reading.depth > 40:
-            reading.doubt(self.text(node), "it is nested too deeply to be told")
+            reading.doubt(self.text(node), "it is nested too deeply")
             return Feed()
-        scope = self._current.copy()
-        scope.pending = ()
+        scope = self._current.apart()
         for child in node.children:
             if child.type == "file_redirect":
                 found = self.redirections.judge([child], scope, None)
@@ -105,7 +103,6 @@ class Statements:
         finally:
             reading.depth -= 1
             self._current = before
-        before.gather(scope)
         return said or Feed()
 
     # Simple commands
@@ -130,9 +127,7 @@ class Statements:
                 assigned.append(self._assigned(child, scope))
             elif child.type == "command_name":
                 if child.children and child.children[0].type == "arithmetic_expansion":
-                    self.expansions.judge_within(child)
-                    words.append(literal("(("))
-                    continue
+                    return self.calculated(node)
                 words += self.expansions.word(child.children[0] if child.child_count == 1 else child, scope)
             elif child.type in STATEMENTS:  # `time ( … )`
                 if not words or words[0].text not in ("time", "coproc"):
@@ -150,13 +145,7 @@ class Statements:
                 words += self.expansions.word(child, scope)
         for word in behind:
             words += self.expansions.word(word, scope)
-        first = node.child_by_field_name("name")
-        is_odd = (
-            first is not None
-            and self._source[first.start_byte : first.end_byte].find(b"$") >= 0
-            and any(child.type in ("ansi_c_string", "translated_string") for child in _flat(first))
-        )
-        simple = Simple(text, words, scope, feed, redirected, tuple(assigned), is_odd)
+        simple = Simple(text, words, scope, feed, redirected, tuple(assigned))
         return judge_words(self._reading, simple)
 
     def _redirected(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
@@ -182,10 +171,8 @@ class Statements:
             if found.findings:
                 self._reading.add(text, found.findings, None)
             said = self.statement(body, scope, found.feed) if body is not None else None
-        if said is not None and said.network:
-            scope.fetched |= found.written
         if found.is_diverted:
-            said = Feed(network=True) if said is not None and said.network and found.has_tail else None
+            said = None
         return self.redirections.tails(redirects, scope, said)
 
     def _spread(
@@ -208,17 +195,11 @@ class Statements:
         final: Callable[[ShellScope, Feed | None], Feed | None] | None = None,
     ) -> Feed | None:
         stages = [child for child in node.children if child.type not in ("|", "|&")]
-        has_network = False
         for place, stage in enumerate(stages):
-            own = scope.copy()
-            own.pending = ()
+            own = scope.apart()
             is_last = place == len(stages) - 1
             said = final(own, feed) if final is not None and is_last else self.statement(stage, own, feed)
-            has_network = has_network or (feed is not None and feed.network)
-            scope.gather(own)
             feed = said or Feed()
-            if has_network:
-                feed = feed._replace(network=True)
         return feed
 
     def _list(
@@ -232,7 +213,6 @@ class Statements:
         if links is None:
             return self.sequence(node.children, scope, feed)
         said = self.statement(links[0][1], scope, feed)
-        has_network = said is not None and said.network
         for place, (operator, right) in enumerate(links[1:], 2):
 
             def then(
@@ -241,21 +221,18 @@ class Statements:
                 return final(own, feed) if final is not None and is_last else self.statement(right, own, feed)
 
             said = self.follow(operator, scope, then)
-            has_network = has_network or (said is not None and said.network)
-        return Feed(network=True) if has_network else said
+        return said
 
     def follow(
         self, operator: str, scope: ShellScope, then: Callable[[ShellScope], Feed | None]
     ) -> Feed | None:
         """What comes behind `&&` or `||`."""
         if operator == "&&":
-            before = scope.copy()
-            before.pending = ()
+            before = scope.apart()
             said = then(scope)
             scope.pending = (*scope.pending, before)
             return said
-        went_well = scope.copy()
-        went_well.pending = ()
+        went_well = scope.apart()
         scope.settle()
         said = then(scope)
         scope.settle()
@@ -267,17 +244,17 @@ class Statements:
         return said
 
     def _subshell(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
-        own = scope.copy()
-        own.pending = ()
-        said = self.sequence(node.children, own, feed)
-        scope.gather(own)
-        return said
+        return self.sequence(node.children, scope.apart(), feed)
 
     def _compound(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
         if node.children and node.children[0].type == "((":
-            self.expansions.judge_within(node)
-            return None
+            return self.calculated(node)
         return self.sequence(node.children, scope, feed)
+
+    def calculated(self, node: Node) -> None:
+        """`(( … ))`"""
+        self.expansions.judge_within(node)
+        self._reading.doubt(self.text(node), "it calculates with what may run as code")
 
     # Definitions and variables
 
@@ -287,13 +264,9 @@ class Statements:
             return None
         name = self.text(name_node)
         calls = len(re.findall(rf"(?<![\w-]){re.escape(name)}(?![\w-])", self.text(body)))
-        if "&" in self.text(body).replace("&&", "") and calls:
-            letter = "F" if calls > 1 else "U"
-            self._reading.add(
-                self.text(node),
-                [Finding(letter, f"{name} starts itself in the background without end")],
-                None,
-            )
+        if "&" in self.text(body).replace("&&", "") and calls > 1:
+            said = Finding("forbidden", f"{name} starts itself in the background without end")
+            self._reading.add(self.text(node), [said], None)
         scope.functions[name] = Function(name, node, self._source)
         self._reading.uncalled[node.id] = (scope.copy(), self, node)
         return None
@@ -318,17 +291,15 @@ class Statements:
         """Name and value of an assignment, which is not yet made."""
         name_node, value_node = node.child_by_field_name("name"), node.child_by_field_name("value")
         name = self.text(name_node) if name_node is not None else "_"
-        if not name.partition("[")[0].isidentifier():
-            self._reading.doubt(self.text(node), "it has no name as variables have")
         value = "" if value_node is None else self.expansions.value(value_node, scope)
-        if name_node is not None and name_node.type == "subscript":
-            self.expansions.judge_within(name_node)
+        if not (name.isidentifier() and name.isascii()):
+            if name_node is not None:
+                self.expansions.judge_within(name_node)
+            self._reading.doubt(self.text(node), "its name may run as code")
             name, value = name.partition("[")[0], UNKNOWN
-        if "+=" in self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")[: len(name) + 2]:
+        if "+=" in self.text(node)[: len(name) + 2]:
             before = scope.variables.get(name)
             value = UNKNOWN if before is None else before + value
-        if _EVALUATED.search(value):
-            self._reading.doubt(self.text(node), "its value runs where it is used as a number")
         return name, value
 
     def _assignment(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
@@ -359,14 +330,28 @@ class Statements:
         return None
 
     def _test(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
-        self.expansions.judge_within(node)
-        if _EVALUATED.search(self.text(node)) and any(
-            one.type in ("string", "raw_string") for one in _flat(node)
-        ):
-            self._reading.doubt(self.text(node), "a subscript in it runs as code")
+        """`[ … ]` and `[[ … ]]`; the latter calculates what it compares as numbers, which may run as code."""
+        self.expansions.judge_all(node, scope)
+        is_plain = True
+        for one in _flat(node):
+            kind = one.type
+            if kind in ("unary_expression", "binary_expression"):
+                operators = {self.text(child) for child in one.children if child.type == "test_operator"}
+                is_plain = is_plain and not operators & _BY_NAME
+                if operators & _COMPARES and node.children[0].type == "[[":
+                    sides = [child for child in one.children if child.type != "test_operator"]
+                    is_plain = is_plain and all(_is_number(self.text(side), scope) for side in sides)
+        if node.children[0].type not in ("[[", "[") or not is_plain:
+            self._reading.doubt(self.text(node), "what it compares may run as code")
         else:
-            self._reading.add(self.text(node), [Finding("R", "only looks")], None)
+            self._reading.add(self.text(node), [safe("only looks")], None)
         return None
+
+
+def _is_number(text: str, scope: ShellScope) -> bool:
+    text = text.strip('"')
+    known = scope.variables.get(text[1:], "") if text.startswith("$") else ""
+    return _NUMBER.fullmatch(text) is not None or known.isdecimal()
 
 
 _DEEDS: dict[str, Callable[[Statements, Node, ShellScope, Feed | None], Feed | None]] = {

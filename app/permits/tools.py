@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from app.permits.letters import Finding, risk_of_letter, worst
+from app.permits.findings import SAFE, Finding, contained, safe, worst
 from app.permits.paths import PathGround
 from app.permits.place import CommandPlace
 from app.permits.programs.finders import as_glob
@@ -75,8 +75,8 @@ def _command(request: CallRequest, place: CommandPlace) -> Judgement:
     if not isinstance(given, dict) or not given:
         return verdict
     found: list[Finding] = []
-    for name, value in given.items():
-        found += judge_variable(str(name), str(value), ShellScope(folders=(place.folder,)), is_kept=False)
+    for name in given:
+        found += judge_variable(str(name))
     if not found:
         return verdict
     decisive = worst(found)
@@ -84,7 +84,7 @@ def _command(request: CallRequest, place: CommandPlace) -> Judgement:
     return verdict_of(
         [
             *verdict.parts,
-            CallPart(text=text, risk=risk_of_letter(decisive.letter), why=decisive.why, words=()),
+            CallPart(text=text, risk=decisive.risk, why=decisive.why, words=()),
         ]
     )
 
@@ -96,11 +96,9 @@ def _program(request: CallRequest, place: CommandPlace) -> Judgement:
         return verdict_of([CallPart(text="eval", risk="contained", why="there is no code to be judged")])
     ground = PathGround(place, ShellScope(folders=(place.folder,)))
     named = [found["path"] for found in itertools.islice(_QUOTED.finditer(code), _MOST_NAMED)]
-    secret = next((one for path in named if (one := ground.read(literal(path))).letter == "F"), None)
-    found = secret or Finding("X", "runs Python, which can do what a command can")
-    return verdict_of(
-        [CallPart(text=code.strip(), risk=risk_of_letter(found.letter), why=found.why, words=())]
-    )
+    secret = next((one for path in named if (one := ground.read(literal(path))).risk == "forbidden"), None)
+    found = secret or contained("runs Python, which can do what a command can")
+    return verdict_of([CallPart(text=code.strip(), risk=found.risk, why=found.why, words=())])
 
 
 def _on_path(request: CallRequest, how: str, place: CommandPlace) -> CallPart:
@@ -113,10 +111,10 @@ def _on_path(request: CallRequest, how: str, place: CommandPlace) -> CallPart:
     elif how == "search":
         found = _searched(request, ground, path.text)
     else:
-        found = Finding("R", "lists names")
+        found = safe("lists names")
     return CallPart(
         text=f"{request.tool} {ground.shown(path.text)}",
-        risk=risk_of_letter(found.letter),
+        risk=found.risk,
         why=found.why,
         words=(request.tool, path.text),
         needs_sandbox=False,
@@ -125,19 +123,19 @@ def _on_path(request: CallRequest, how: str, place: CommandPlace) -> CallPart:
 
 def _changed(request: CallRequest, ground: PathGround, path: Word) -> Finding:
     """A patch that moves files puts what is secret where anybody reads it."""
-    found, patch = ground.write(path), request.arguments.get("input")
-    if isinstance(patch, str) and MOVES in patch and (read := ground.read(path)).letter == "F":
+    found, patch = ground.change(path), request.arguments.get("input")
+    if isinstance(patch, str) and MOVES in patch and (read := ground.read(path)).risk == "forbidden":
         return worst([found, read])
     return found
 
 
 def _searched(request: CallRequest, ground: PathGround, path: str) -> Finding:
     """`grep` in a folder: what secret files hold is left to the box; a pattern that names them is meant."""
-    found = [Finding("R", "only reads"), ground.read(literal(path))]
+    found = [SAFE, ground.read(literal(path))]
     glob = request.arguments.get("glob")
     for pattern in [glob] if isinstance(glob, str) and not glob.startswith("!") else []:
         named = ground.read(literal(path.rstrip("/") + "/" + as_glob(pattern).lstrip("/")))
-        if named.letter == "F":
+        if named.risk == "forbidden":
             found.append(named)
     return worst(found)
 

@@ -27,6 +27,15 @@ _OLD_LETTERS: Final[dict[str, Risk]] = {
 }
 
 
+class Removal(msgspec.Struct, frozen=True, kw_only=True):
+    """Files that a command deletes or overwrites, which undo has to hold."""
+
+    path: str
+    """Absolute; `*` and `?` stand for what a pattern leaves open, `**` for all that is below."""
+    takes_ignored: bool = True
+    """Files that git ignores go too."""
+
+
 class CallPart(msgspec.Struct, frozen=True, kw_only=True):
     """One command of a command line, or one file of another tool's call."""
 
@@ -39,13 +48,16 @@ class CallPart(msgspec.Struct, frozen=True, kw_only=True):
     """Each `host:port` that its words name."""
     network: bool = False
     """It is a known network command, or another tool that acts where no sandbox of bayou's reaches."""
+    removals: tuple[Removal, ...] = ()
+    is_plain: bool = True
+    """No assignment changes what it does and no redirection writes: an allow rule can answer it."""
     needs_sandbox: bool = True
     """False where bayou itself does the work, and so holds it in the workspace without a sandbox."""
 
     @property
     def can_be_allowed(self) -> bool:
         """Whether an allow rule can answer it."""
-        return self.risk != "forbidden"
+        return self.risk != "forbidden" and self.is_plain
 
     @property
     def does(self) -> str:
@@ -62,6 +74,10 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def why(self) -> str:
         return self.decisive.why
+
+    @property
+    def uses_network(self) -> bool:
+        return any(part.network for part in self.parts)
 
     @property
     def decisive(self) -> CallPart:

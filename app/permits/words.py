@@ -19,8 +19,6 @@ ONE = "\ue002"
 """One character that is no slash (`?`, `[abc]`)."""
 DEEP = "\ue003"
 """Anything below a folder that was named."""
-TORN = UNKNOWN + "\ue005"
-"""A piece of a name that was listed, torn at a blank in it."""
 OPEN, COMMA, CLOSE = "\ue010", "\ue011", "\ue012"
 """Braces that are not quoted."""
 BRACKET = "\ue013"
@@ -35,8 +33,6 @@ class Word(msgspec.Struct, frozen=True):
     may_split: bool = False
     """It holds something unknown that is not quoted: it may become several words, or none."""
     source: str = ""
-    from_network: bool = False
-    """It names a pipe whose other end is the network."""
     is_pipe: bool = False
     """It names a pipe to or from a command of its own."""
 
@@ -50,13 +46,13 @@ class Word(msgspec.Struct, frozen=True):
 
     @property
     def may_be_several(self) -> bool:
-        """What nobody knows of it may become words of their own, options too."""
+        """What is not known of it may become several words, options too."""
         return self.may_split and self.is_unknown
 
     @property
     def may_be_option(self) -> bool:
-        """It begins with what nobody knows, or that becomes words of their own."""
-        return self.text.startswith(UNKNOWN) or self.may_be_several
+        """It begins with something unknown or open, or may become several words."""
+        return self.text[:1] in (UNKNOWN, STAR, ONE) or self.may_be_several
 
 
 def names(text: str) -> frozenset[str]:

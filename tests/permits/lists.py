@@ -1,17 +1,21 @@
-"""Lists of commands with the letter each must get, and the place they are judged at."""
+"""Lists of command lines, and the place they are judged at; `¶` in them is a line feed."""
 
 from pathlib import Path
 
 from app.permits.place import CommandPlace
-from app.permits.verdicts import risk_of
 
-HERE = Path(__file__).parent
+_HERE = Path(__file__).parent
 
 
-def listed(name: str) -> list[tuple[str, str]]:
-    """Class and command; `¶` is a line feed."""
-    rows = [line.split("\t", 1) for line in (HERE / name).read_text(encoding="utf-8").splitlines() if line]
-    return [(risk_of(letter) or "", command.replace("¶", "\n")) for letter, command in rows]
+def commands(name: str) -> list[str]:
+    text = (_HERE / name).read_text(encoding="utf-8")
+    return [line.replace("¶", "\n") for line in text.splitlines() if line]
+
+
+def examples() -> list[tuple[str, str]]:
+    """Each with what it is: a class, or `network` for a contained one that is a known network command."""
+    rows = (_HERE / "examples.tsv").read_text(encoding="utf-8").splitlines()
+    return [(kind, command.replace("¶", "\n")) for kind, command in (row.split("\t", 1) for row in rows)]
 
 
 PLACE = CommandPlace(
@@ -20,7 +24,6 @@ PLACE = CommandPlace(
     home="/home/me",
     user="me",
     own=("/home/me/.bayou/agent",),
-    hooks=frozenset({"pre-commit"}),
     hides_secrets=True,
 )
-"""A project under git with an enabled hook, where commands that read run in a box."""
+"""A project where commands that read run in a sandbox."""

@@ -40,7 +40,7 @@ def test_it_judges_its_arguments(project: Path, capsys: pytest.CaptureFixture[st
             {
                 "text": "npm ci",
                 "letter": "contained",
-                "why": "npm ci uses the network and may run scripts of packages",
+                "why": "npm ci uses the network",
             },
         ],
         "decided_by": "mode ask",
@@ -75,14 +75,6 @@ def test_rules_of_the_settings_decide_and_are_named(
         "allow “bash: git push origin *” (user)",
         "the floor",
     ]
-
-
-def test_a_program_that_the_project_declares_is_its_own(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (project / "package.json").write_text('{"devDependencies": {"frobnicate": "1", "rm": "1"}}')
-    run(["check", "--json", "frobnicate", "blobnicate", "rm -rf ~"])
-    assert [one["letter"] for one in lines(capsys)] == ["contained", "contained", "forbidden"]
 
 
 def test_a_project_allows_nothing_before_its_text_was_accepted(

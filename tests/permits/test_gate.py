@@ -141,7 +141,7 @@ async def test_the_floor_holds_in_every_mode_when_nobody_can_answer(tmp_path: Pa
             },
         ),
         ("bash", {"command": "cat key"}),
-        ("bash", {"command": "echo x > link/y"}),
+        ("bash", {"command": "echo x > link/.bashrc"}),
     ],
     ids=str,
 )
@@ -211,7 +211,6 @@ async def test_a_rule_tells_how_many_questions_it_would_have_answered(tmp_path: 
     assert {rule.text: rule.answers for rule in last.rules} == {
         "bash: git push origin t2": 0,
         "bash: git push **": 2,
-        "bash: git **": 2,
     }
 
 
@@ -285,9 +284,7 @@ async def test_an_extension_tightens_and_never_loosens(tmp_path: Path) -> None:
 
 
 async def test_a_command_is_judged_where_it_begins(tmp_path: Path) -> None:
-    play = stage(
-        tmp_path, call("bash", command="touch there", cwd=".."), say("ok"), asks="nobody", mode="full"
-    )
+    play = stage(tmp_path, call("bash", command="rm there", cwd=".."), say("ok"), asks="nobody", mode="full")
     await play.prompt("go")
     assert "outside the workspace" in results(play)[0]
 
@@ -312,9 +309,9 @@ async def test_what_a_spawn_hook_makes_of_a_command_is_judged_too(tmp_path: Path
 @pytest.mark.parametrize(
     "arguments",
     [
-        {"cmd": "touch there"},
-        {"command": "touch there", "workdir": ".."},
-        {"command": ["touch", "there"], "cwd": ".."},
+        {"cmd": "rm there"},
+        {"command": "rm there", "workdir": ".."},
+        {"command": ["rm", "there"], "cwd": ".."},
     ],
 )
 async def test_other_names_of_arguments_are_no_way_around(tmp_path: Path, arguments: dict[str, Any]) -> None:

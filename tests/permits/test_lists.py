@@ -1,31 +1,75 @@
-"""Every command of the lists gets the letter that somebody gave it before there was a judge."""
+"""Verdicts on lists of commands: examples, evasions, an ordinary day, and attacks that are run to see what they do."""
+
+import subprocess
+from pathlib import Path
 
 import pytest
 
 from app.permits.decide import Policy, decide
 from app.permits.shell import judge_command
-from tests.permits.lists import HERE, PLACE, listed
+from tests.permits.lists import PLACE, commands, examples
 
 
-@pytest.mark.parametrize("name", ["commands.tsv", "second.tsv"])
-def test_each_command_gets_its_letter(name: str) -> None:
+def test_each_example_gets_its_class() -> None:
     wrong = []
-    for letter, command in listed(name):
+    for kind, command in examples():
         verdict = judge_command(command, PLACE)
-        if verdict.risk != letter:
-            wrong.append(f"{command!r}: {verdict.risk} for {letter} ({verdict.why})")
+        found = "network" if verdict.risk == "contained" and verdict.uses_network else verdict.risk
+        if found != kind:
+            wrong.append(f"{command!r}: {found} for {kind} ({verdict.why})")
     assert not wrong, "\n".join(wrong)
 
 
-def test_no_evasion_is_safe_unless_it_does_no_harm() -> None:
-    rows = listed("evasions.tsv")
-    assert len(rows) > 500
-    weak = []
-    for letter, command in rows:
-        verdict = judge_command(command, PLACE)
-        if verdict.risk == "safe" and letter != "safe":
-            weak.append(f"{command!r}: safe, and it is {letter} ({verdict.why})")
-    assert not weak, "\n".join(weak)
+def test_no_evasion_is_safe() -> None:
+    lines = commands("evasions.txt")
+    assert len(lines) >= 850
+    assert [line for line in lines if judge_command(line, PLACE).risk == "safe"] == []
+
+
+def test_no_attack_is_safe_and_each_does_what_it_is_there_for(tmp_path: Path) -> None:
+    """Each makes the file `canary` when bash runs it: by code that it hides, or by a way of writing."""
+    lines = commands("attacks.txt")
+    idle = []
+    for number, line in enumerate(lines):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        subprocess.run(
+            ["bash", "-c", line],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=20,
+            check=False,
+        )
+        if not list(folder.rglob("canary")):
+            idle.append(line)
+    assert idle == []
+    assert [line for line in lines if judge_command(line, PLACE).risk == "safe"] == []
+
+
+def test_nothing_that_is_safe_on_an_ordinary_day_writes_a_file(tmp_path: Path) -> None:
+    """Run for real in a small repository: what is judged to read leaves every file as it was."""
+    (tmp_path / "src" / "app").mkdir(parents=True)
+    (tmp_path / "src" / "app" / "main.py").write_text("import os\n\ndef main():\n    return 1\n")
+    (tmp_path / "package.json").write_text('{"scripts": {}}\n')
+    for words in (
+        ["init", "-q"],
+        ["add", "."],
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"],
+    ):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True, capture_output=True)
+    safe = [line for line in commands("day.txt") if judge_command(line, PLACE).risk == "safe"]
+    assert len(safe) > 250
+    before = _files(tmp_path)
+    each = [line for line in dict.fromkeys(safe) if "tail -f" not in line]
+    script = "".join(f"({line}\n) </dev/null >/dev/null 2>&1\n" for line in each)
+    subprocess.run(["bash", "-c", script], cwd=tmp_path, timeout=120, check=False)
+    assert _files(tmp_path) == before
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    found = {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {path: data for path, data in found.items() if not path.endswith(".git/index")}
 
 
 REWRITTEN = {
@@ -55,30 +99,27 @@ REWRITTEN = {
 
 
 @pytest.mark.parametrize("way", REWRITTEN)
-def test_what_is_the_floor_stays_at_least_unknown_however_it_is_written(way: str) -> None:
-    weak = []
-    floor = [command for letter, command in listed("commands.tsv") if letter == "forbidden"]
-    assert len(floor) > 40
-    for command in floor:
-        if "cd " in command and way in ("env", "behind a pipe"):
-            continue  # a folder that is changed elsewhere is not changed here
-        if ":()" in command and way == "a backslash":
-            continue  # then it is the function that has another name
-        changed = REWRITTEN[way](command)
-        verdict = judge_command(changed, PLACE)
-        if verdict.risk == "safe":
-            weak.append(f"{changed!r}: {verdict.risk} ({verdict.why})")
-    assert not weak, "\n".join(weak)
+def test_what_is_forbidden_is_never_safe_however_it_is_written(way: str) -> None:
+    floor = [command for kind, command in examples() if kind == "forbidden"]
+    assert len(floor) > 100
+    changed = [REWRITTEN[way](command) for command in floor if not command.startswith(":()")]
+    assert [text for text in changed if judge_command(text, PLACE).risk == "safe"] == []
 
 
-def test_an_ordinary_day_asks_for_one_command_in_twenty_at_most() -> None:
-    """With a box, in `auto-edit`: what uses the network asks, what is the floor, and what nobody knows."""
-    day = [line.replace("¶", "\n") for line in (HERE / "day.tsv").read_text().splitlines()]
+def test_an_ordinary_day_asks_for_three_commands_in_a_hundred_at_most() -> None:
+    """With a sandbox, in `auto-edit`: known network commands ask, and what is forbidden."""
+    day = commands("day.txt")
     assert len(day) >= 500
     policy = Policy(mode="auto-edit", has_box=True)
     asked = [
-        command
-        for command in day
-        if decide(judge_command(command, PLACE), "bash", policy, PLACE).outcome != "run"
+        line for line in day if decide(judge_command(line, PLACE), "bash", policy, PLACE).outcome != "run"
     ]
-    assert len(asked) <= len(day) / 20, asked
+    assert len(asked) <= len(day) * 0.03, asked
+
+
+def test_without_a_sandbox_every_contained_command_asks() -> None:
+    policy = Policy(mode="auto-edit", has_box=False)
+    for line in [*commands("day.txt"), *commands("evasions.txt")]:
+        verdict = judge_command(line, PLACE)
+        if verdict.risk == "contained":
+            assert decide(verdict, "bash", policy, PLACE).outcome == "ask", line

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 import app.permits
 from app.permits.shell import judge_command
@@ -13,9 +14,7 @@ from tests.permits.lists import PLACE
 
 
 def _risk(command: str, **changes: object) -> str:
-    import msgspec
-
-    return judge_command(command, msgspec.structs.replace(PLACE, **changes)).risk
+    return judge_command(command, structs.replace(PLACE, **changes)).risk
 
 
 def test_each_part_is_named_with_its_own_letter_and_reason() -> None:
@@ -105,12 +104,6 @@ def test_without_a_box_what_may_show_secrets_is_not_known() -> None:
     assert _risk("printenv", hides_secrets=False, secret_variables=False) == "safe"
 
 
-def test_a_commit_runs_code_where_a_hook_would_run() -> None:
-    assert _risk("git commit -m x") == "contained"
-    assert _risk("git commit -m x", hooks=frozenset()) == "contained"
-    assert _risk("git checkout main", hooks=frozenset({"post-checkout"})) == "contained"
-
-
 def test_links_are_followed_to_what_they_lead_to() -> None:
     def resolve(path: str) -> str:
         for link, target in (("/home/me/proj/key", "/home/me/.ssh/id_rsa"), ("/home/me/proj/out", "/etc")):
@@ -119,9 +112,8 @@ def test_links_are_followed_to_what_they_lead_to() -> None:
         return path
 
     assert _risk("cat key", resolve=resolve) == "forbidden"
-    assert _risk("echo x > out/passwd", resolve=resolve) == "forbidden"
+    assert "outside" in judge_command("echo x > out/x", structs.replace(PLACE, resolve=resolve)).why
     assert _risk("rm -rf out/x", resolve=resolve) == "forbidden"
-    assert _risk("cd out && touch x", resolve=resolve) == "forbidden"
     assert _risk("rm key", resolve=resolve) == "contained"  # the link itself
 
 

@@ -1,81 +1,23 @@
-"""Programs that find files and do something with each: find, fd, xargs, parallel."""
+"""Programs that find files, and those that hand what they find to another program: find, fd, xargs."""
 
 import re
-from collections.abc import Sequence
+from typing import Final
 
-from app.permits.calls import Call, Feed, Table, answers_help, table, written
-from app.permits.letters import Finding
+from app.permits.calls import NOT_SURE, Call, Table, table
+from app.permits.findings import Finding, contained, safe
 from app.permits.options import row, take
-from app.permits.words import DEEP, ONE, STAR, TORN, UNKNOWN, WILD, Word, literal, names
-from tools.protected.later import VCS
+from app.permits.words import DEEP, ONE, STAR, UNKNOWN, Word, literal, names
 
-_ACTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-_FILES = frozenset({"-fprint", "-fprint0", "-fls", "-fprintf"})
-_WITH_VALUE = names(
-    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -type -xtype -size -mtime -mmin "
-    "-atime -amin -ctime -cmin -newer -anewer -cnewer -user -group -uid -gid -perm -maxdepth "
-    "-mindepth -depth- -fstype -links -inum -samefile -lname -ilname -printf -regextype -used "
-    "-context -newermt -D -files0-from"
+_FLAGS: Final = names(
+    "-print -print0 -ls -prune -empty -readable -writable -executable -not ! -o -or -a -and ( ) , -depth -mount "
+    "-xdev -follow -true -false -quit -nouser -nogroup -daystart -noleaf -H -L -P"
 )
-
-
-class _Search:
-    """One `find`: where it begins, what its tests let through, what it does."""
-
-    def __init__(self, call: Call) -> None:
-        self.roots: list[Word] = []
-        self.names: list[Word] = []
-        self.actions: list[tuple[str, list[Word]]] = []
-        self.is_negated = False
-        self.is_sure = True
-        words = list(call.words)
-        while words and not (
-            (words[0].text.startswith("-") and len(words[0].text) > 2) or words[0].text in ("!", "(")
-        ):
-            word = words.pop(0)
-            if word.text in ("-H", "-L", "-P"):
-                continue
-            self.roots.append(word)
-        self.is_sure = not any(word.text.startswith(UNKNOWN) or word.may_split for word in self.roots)
-        self._tests(words)
-
-    def _tests(self, words: "list[Word]") -> None:
-        at = 0
-        while at < len(words):
-            text = words[at].text
-            at += 1
-            if text in _ACTIONS:
-                end = next((i for i in range(at, len(words)) if words[i].text in (";", "+")), len(words))
-                self.actions.append((text, words[at:end]))
-                at = end + 1
-            elif text in _FILES or text == "-files0-from":
-                self.actions.append((text, words[at : at + 1]))
-                at += 2 if text == "-fprintf" else 1
-            elif text == "-delete":
-                self.actions.append((text, []))
-            elif text in ("!", "-not", "-o", "-or", ","):
-                self.is_negated = True
-            elif text in ("-name", "-iname", "-path", "-ipath", "-wholename"):
-                self.names += words[at : at + 1]
-                at += 1
-            elif text in _WITH_VALUE:
-                at += 1
-            elif UNKNOWN in text:
-                self.is_sure = False
-
-    def is_narrow(self) -> bool:
-        """Its names cannot be the folder itself, one above, or a project's history."""
-        if self.is_negated:
-            return False
-        return any(_is_narrow(name.text) for name in self.names)
-
-    def found(self) -> "list[str]":
-        """What stands for `{}`."""
-        roots = [word.text.rstrip("/") or "/" for word in self.roots] or ["."]
-        names = [] if self.is_negated else [name.text for name in self.names if "/" not in name.text]
-        if not names:
-            return [f"{root}/{DEEP}" for root in roots]
-        return [f"{root}/{DEEP}/{as_glob(names[0])}" for root in roots]
+_NAMES: Final = names("-name -iname -path -ipath -wholename -iwholename")
+_TESTS: Final = names(
+    "-regex -iregex -type -xtype -size -mtime -mmin -atime -amin -ctime -cmin -newer -anewer -cnewer -newermt -user "
+    "-group -uid -gid -perm -maxdepth -mindepth -fstype -links -inum -samefile -lname -ilname -printf -regextype -used"
+)
+_RUNS: Final = names("-exec -execdir -ok -okdir")
 
 
 def as_glob(text: str) -> str:
@@ -83,203 +25,87 @@ def as_glob(text: str) -> str:
     return re.sub(r"\[[^\]]*\]", ONE, text).replace("*", STAR).replace("?", ONE)
 
 
-def _is_narrow(text: str) -> bool:
-    glob = as_glob(text.rsplit("/", 1)[-1])
-    if UNKNOWN in glob or not WILD.sub("", glob).strip("."):
-        return False
-    from app.permits.words import pattern_of  # noqa: PLC0415  (only for removals by a pattern)
-
-    form = pattern_of(glob)
-    return not any(form.fullmatch(name) for name in (*VCS, ".", ".."))
-
-
-@answers_help
 def _find(call: Call) -> list[Finding]:
-    search = _Search(call)
-    found = [Finding("R", "lists names")]
-    if not search.is_sure:
-        found.append(Finding("U", "a word that only the run will tell may be an action"))
-    for action, words in search.actions:
-        if action == "-delete":
-            found += _deleted(call, search)
-        elif action in _FILES:
-            found += [written(call, word) for word in words]
-        elif action == "-files0-from":
-            found += [call.ground.read(word) for word in words]
+    words = list(call.words)
+    roots: list[Word] = []
+    while words and not words[0].text.startswith(("-", "!", "(")):
+        roots.append(words.pop(0))
+    found = [safe("lists names")]
+    if any(word.may_be_option for word in roots):
+        found.append(NOT_SURE)
+    patterns: list[str] = []
+    actions: list[list[Word]] = []
+    is_negated = False
+    while words:
+        word = words.pop(0)
+        if word.text in _FLAGS:
+            is_negated = is_negated or word.text in ("!", "-not", "-o", "-or", ",")
+        elif word.text in _NAMES or word.text in _TESTS:
+            value = words.pop(0) if words else Word("")
+            if word.text in _NAMES:
+                patterns.append(as_glob(value.text.rsplit("/", 1)[-1]))
+            found += [NOT_SURE] if value.may_split else []
+        elif word.text in _RUNS:
+            end = next((at for at, one in enumerate(words) if one.text in (";", "+")), len(words))
+            actions.append(words[:end])
+            words = words[end + 1 :]
+            found += [NOT_SURE] if word.text != "-exec" else []
+        elif word.text == "-delete":
+            actions.append([literal("rm"), literal("-r"), literal("{}")])
+            found.append(contained("removes what it finds"))
         else:
-            found += _each(call, search, words)
-    if not search.actions:
-        is_exact = any(word.text == "-print0" for word in call.words)
-        call.output = Feed(names=tuple(search.found()), is_exact=is_exact)
+            found.append(NOT_SURE)
+    name = next((one for one in patterns if re.search(r"\w", one) and UNKNOWN not in one), "")
+    below = f"{DEEP}/{name}" if name and not is_negated else DEEP
+    places = [f"{root.text.rstrip('/')}/{below}" for root in roots or [literal(".")]]
+    for action in actions:
+        call.run(_filled(action, places))
     return found
 
 
-def _deleted(call: Call, search: _Search) -> list[Finding]:
-    roots = search.roots or [literal(".")]
-    narrow = search.is_narrow()
-    found: list[Finding] = []
-    for root in roots:
-        if root.is_unknown or root.may_split:
-            found.append(Finding("F", "removes recursively what only the run will tell"))
-        elif not narrow:
-            found.append(call.ground.remove(root, deeply=True))
-        else:
-            found.append(call.ground.remove(Word(f"{root.text}/{DEEP}"), deeply=False))
-    return found
-
-
-def _each(call: Call, search: _Search, words: Sequence[Word]) -> list[Finding]:
-    """`-exec`: the command with what was found for `{}`."""
-    removes = words and words[0].text.rsplit("/", 1)[-1] == "rm"
-    if removes and _is_recursive(words):
-        return _deleted(call, search)
-    names = search.found()
+def _filled(words: list[Word], places: list[str]) -> list[Word]:
+    """The command with what was found for `{}`; within a longer word nobody can tell what becomes of it."""
     inner: list[Word] = []
-    found: list[Finding] = []
     for word in words:
         if word.text == "{}":
-            inner += [Word(name, source="{}") for name in names]
-        elif "{}" in word.text and _is_script(words, word):
-            inner.append(_with_names(word, "{}"))
-            found.append(_NAMES_AS_CODE)
+            inner += [Word(place, source="{}") for place in places]
         elif "{}" in word.text:
-            inner.append(Word(word.text.replace("{}", UNKNOWN), word.may_split, word.source))
+            inner.append(Word(word.text.replace("{}", UNKNOWN), True, word.source))
         else:
             inner.append(word)
-    call.run(inner)
-    return found
+    return inner
 
 
-_NAMES_AS_CODE = Finding("X", "names of files become part of a script")
-
-
-def _is_script(words: Sequence[Word], word: Word) -> bool:
-    """Whether this word is what a shell is given to run."""
-    at = [one.text for one in words].index(word.text)
-    return (
-        words[0].text.rsplit("/", 1)[-1] in ("sh", "bash", "dash", "ash")
-        and at > 0
-        and "c" in words[at - 1].text
-    )
-
-
-def _with_names(word: Word, slot: str) -> Word:
-    """The script with a variable that nobody knows where a name will stand."""
-    return Word(word.text.replace(slot, "$__name"), word.may_split, word.source)
-
-
-def _is_recursive(words: Sequence[Word]) -> bool:
-    return take(words[1:], row("recursive")).has("r", "R", "recursive") or any(
-        w.is_unknown for w in words[1:]
-    )
+_FD: Final = (
+    "e= t= d= E= g H I L i s p a 0 F l 1 extension= type= max-depth= min-depth= exclude= glob hidden no-ignore "
+    "follow ignore-case case-sensitive full-path absolute-path print0 fixed-strings size= changed-within= "
+    "changed-before= max-results= color="
+)
 
 
 def _fd(call: Call) -> list[Finding]:
-    options = (
-        "x= X= exec= exec-batch= e= extension= t= type= d= max-depth= E= exclude= c= "
-        "color= S= size= "
-        "base-directory= search-path= changed-within= changed-before= o= owner= j= threads= "
-        "ignore-file=:read"
-    )
-    words = list(call.words)
-    at = next(
-        (i for i, word in enumerate(words) if word.text in ("-x", "-X", "--exec", "--exec-batch")), None
-    )
-    if at is None:
-        joined = any(re.match(r"-\w*[xX]|--exec", word.text) for word in words)
-        taken = take(words, row(options))
-        roots = taken.operands[1:] or [literal(".")]
-        call.output = Feed(names=tuple(f"{root.text}/{DEEP}" for root in roots))
-        if joined or not taken.is_sure:
-            return [Finding("U", "what it runs for each file, only the run will tell")]
-        return [Finding("R", "lists names")]
-    inner = [
-        Word(f"./{DEEP}", source=word.source) if word.text.startswith("{") else word
-        for word in words[at + 1 :]
-    ]
-    if inner == words[at + 1 :]:
-        inner.append(Word(f"./{DEEP}", source="{}"))
-    call.run(inner)
-    return []
+    taken = take(call.words, row(_FD))
+    return [safe("lists names"), *([] if taken.is_sure else [NOT_SURE])]
 
 
-_XARGS = (
-    "I= i n= L= l P= s= d= a=:read E= e 0 r t p x null delimiter= max-args= max-procs= replace "
-    "max-lines arg-file=:read "
-    "max-chars= eof no-run-if-empty verbose process-slot-var="
-)
+_XARGS: Final = "0 r t n= L= P= d= I= null no-run-if-empty verbose max-args= max-procs= max-lines= delimiter="
 
 
-@answers_help
 def _xargs(call: Call) -> list[Finding]:
-    """The names it is fed with go to a command; what they are is known if the one before said so."""
+    """What it is fed with becomes words of a command, and may be options of it."""
     taken = take(call.words, row(_XARGS), stops_early=True)
-    found = [call.ground.read(word) for word in taken.values("a", "arg-file")]
-    command = taken.operands or [literal("echo")]
-    names = _fed(call, is_exact=taken.has("0", "null", "d", "delimiter"), is_file=taken.has("a", "arg-file"))
-    slot = taken.values("I", "replace")
-    replaced = slot[0].text if slot else "{}" if taken.has("i", "I", "replace") else None
+    slot = next(iter(taken.values("I")), None)
+    fed = Word(UNKNOWN, may_split=slot is None, source="…")
     inner: list[Word] = []
-    for word in command:
-        if replaced is not None and word.text == replaced:
-            inner += names
-        elif replaced and replaced in word.text and _is_script(command, word):
-            inner.append(_with_names(word, replaced))
-            found.append(_NAMES_AS_CODE)
-        elif replaced and replaced in word.text:
-            inner.append(Word(word.text.replace(replaced, UNKNOWN), word.may_split, word.source))
+    for word in taken.operands or [literal("echo")]:
+        if slot is not None and slot.text and slot.text in word.text:
+            inner.append(Word(word.text.replace(slot.text, UNKNOWN), word.may_split, word.source))
         else:
             inner.append(word)
-    if replaced is None:
-        inner += names
-    # Names are filled in after the shell has read its line, so that a script among them is never told.
-    feed = Feed(network=call.is_fed_by_network)
-    call.run(inner, feed if call.is_fed_by_network else None)
-    if call.is_fed_by_network:
-        found.append(Finding("N", "its words come from the network"))
-    return found
+    call.run(inner if slot is not None else [*inner, fed])
+    named = call.feed.words if call.feed is not None else ()
+    is_plain = taken.is_sure and all(call.ground.secret(word).risk == "safe" for word in named)
+    return [] if is_plain else [NOT_SURE]
 
 
-def _fed(call: Call, *, is_exact: bool, is_file: bool) -> "list[Word]":
-    feed = None if is_file else call.feed
-    if feed is not None and feed.text is not None and feed.names is None:
-        return [literal(one) for one in feed.text.split()][:40] or [Word(UNKNOWN, True)]
-    if feed is None or feed.names is None:
-        return [Word(UNKNOWN, may_split=True, source="…")]
-    if any(WILD.search(name) for name in feed.names) and not (is_exact or feed.is_exact):
-        # A name with a blank in it becomes two, each of which may be anything.
-        return [*(Word(name, source="…") for name in feed.names), Word(TORN, may_split=True, source="…")]
-    return [Word(name, source="…") for name in feed.names]
-
-
-def _parallel(call: Call) -> list[Finding]:
-    taken = take(
-        call.words,
-        row(
-            "j= jobs= a=:read arg-file=:read S= sshlogin= wd= workdir= joblog=:write "
-            "results=:write C= d= n= N= "
-            "colsep= delay= timeout= tagstring= I="
-        ),
-        stops_early=True,
-    )
-    command: list[Word] = []
-    for word in taken.operands:
-        if re.fullmatch(r":::+\+?", word.text):
-            break
-        command.append(word)
-    found = [Finding("N", "runs on other machines")] if taken.has("S", "sshlogin") else []
-    if not command:
-        return [Finding("U", "runs what it is fed with")]
-    unknown = Word(UNKNOWN, may_split=True, source="…")
-    inner = [unknown if "{" in word.text else word for word in command]
-    call.run(inner if unknown in inner else [*inner, unknown])
-    return found
-
-
-FINDERS: Table = table(
-    ("find gfind", _find),
-    ("fd fdfind", _fd),
-    ("xargs gxargs", _xargs),
-    ("parallel", _parallel),
-    ("locate mlocate plocate", lambda call: [Finding("R", "lists names")]),
-)
+FINDERS: Table = table(("find gfind", _find), ("fd fdfind", _fd), ("xargs gxargs", _xargs))

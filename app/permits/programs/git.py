@@ -1,153 +1,450 @@
-"""Git: which of its commands reads, and where the others are judged."""
+"""git: its verbs that only read, those that nothing can take back, and those that reach another machine."""
 
-from app.permits.calls import SAYS_WHAT_IT_IS, Call, Feed, Table, Usual, table
-from app.permits.letters import Finding
-from app.permits.options import row, take
-from app.permits.programs import git_history as history
-from app.permits.programs.finders import as_glob
-from app.permits.programs.git_calls import (
-    CHECKOUT_HOOKS,
-    COMMIT_HOOKS,
-    GitCall,
-    GitJudge,
-    always,
-    changes,
-    looks,
-    reads,
-    roles,
+import re
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from app.permits.calls import NOT_SURE, Call, Table, read_options, table
+from app.permits.findings import SAFE, Finding, contained, forbidden, network
+from app.permits.options import OptionRow, Taken, row, take
+from app.permits.programs.network import host_of
+from app.permits.words import UNKNOWN, WILD, Word, names
+
+_GLOBAL: Final = row("C= c= P p no-pager no-optional-locks literal-pathspecs")
+_HARMLESS_KEYS: Final = re.compile(
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r"user\.(name|email|signingkey)|color\..*|core\.(autocrlf|eol|filemode|ignorecase|quotepath|safecrlf|longpaths|abbrev|"
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r"precomposeunicode|symlinks)|commit\.(gpgsign|verbose)|pull\.(rebase|ff)|push\.(default|autosetupremote|followtags)|"
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r"init\.defaultbranch|merge\.(ff|conflictstyle)|rebase\.(autostash|autosquash)|fetch\.prune|branch\.[^.]+\.(merge|remote|"
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r"rebase|description)|log\..*|status\..*|diff\.(algorithm|renames|colormoved|noprefix|mnemonicprefix|context)|gc\.auto|"
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r"advice\..*|column\..*|format\.pretty|blame\..*|grep\..*|rerere\..*|tag\.sort|index\..*|safe\.directory|help\.autocorrect",
+    re.IGNORECASE,
 )
-from app.permits.programs.verbs import nobody_knows
-from app.permits.words import DEEP, literal
+_DIFF: Final = (
+    "p u s patch no-patch U= unified= raw stat numstat shortstat dirstat summary name-only name-status color no-color "
+    "color-words color-moved word-diff word-diff-regex= no-renames M C D R B find-renames "
+    "find-copies diff-filter= S= G= "
+    "pickaxe-all pickaxe-regex a text b w ignore-space-at-eol ignore-space-change ignore-all-space ignore-blank-lines "
+    "function-context W exit-code quiet q check full-index binary abbrev inter-hunk-context= "
+    "patience histogram minimal "
+    "diff-algorithm= submodule z no-prefix relative src-prefix= dst-prefix= no-ext-diff no-textconv cached staged "
+    "merge-base stat-width= compact-summary ignore-submodules t r m root no-commit-id pretty= format= v "
+)
+_LOG: Final = (
+    _DIFF
+    + "oneline graph decorate no-decorate decorate-refs= all branches tags remotes n= max-count= skip= since= "
+    "after= until= before= author= committer= grep= invert-grep E F P i all-match regexp-ignore-case extended-regexp "
+    "fixed-strings perl-regexp merges no-merges first-parent c cc reverse follow L= date= relative-date abbrev-commit "
+    "no-abbrev-commit parents children left-right cherry-pick cherry-mark left-only right-only boundary topo-order "
+    "date-order author-date-order full-history simplify-merges simplify-by-decoration ancestry-path "
+    "reflog walk-reflogs "
+    "g notes show-notes source no-notes count objects not 0 1 2 3 4 5 6 7 8 9"
+)
+_LIST: Final = (
+    "a r v l list all remotes show-current contains= no-contains= merged= no-merged= points-at= sort= format= column "
+    "color n ignore-case i"
+)
+_READS: Final[dict[str, OptionRow]] = {
+    verb: row(options)
+    for verbs, options in (
+        ("log whatchanged show", _LOG),
+        ("rev-list", _LOG),
+        ("diff", _DIFF + "no-index"),
+        ("diff-tree diff-index diff-files", _DIFF),
+        (
+            "status",
+            "s short b branch porcelain long u untracked-files ignored v z ahead-behind no-ahead-behind renames "
+            "no-renames show-stash ignore-submodules",
+        ),
+        (
+            "blame annotate",
+            "L= w M C s e f n p l t c porcelain line-porcelain root date= since= abbrev= show-email",
+        ),
+        (
+            "shortlog",
+            "s n e c numbered summary email group= w all since= until= no-merges author= grep= format=",
+        ),
+        ("cat-file", "p t s e batch batch-check"),
+        (
+            "rev-parse describe merge-base name-rev ls-tree check-ignore check-attr show-ref cherry count-objects",
+            "*",
+        ),
+        ("for-each-ref", "sort= format= count= contains= merged= points-at= s no-color"),
+        ("ls-files", "* x= X=:read exclude= exclude-from=:read"),
+        (
+            "grep",
+            "n i l L c v w E F P G e= A= B= C= h H o q r p W I a line-number files-with-matches name-only count "
+            "word-regexp ignore-case cached untracked max-depth= and or not heading break function-context "
+            "show-function color text f=:read threads= fixed-strings extended-regexp perl-regexp",
+        ),
+        ("var version", ""),
+    )
+    for verb in verbs.split()
+}
+_NETWORK: Final = names("clone fetch pull push ls-remote fetch-pack send-pack svn p4 archive-remote")
+
+
+class GitCall:
+    """One call of git: where it works, and which verb."""
+
+    def __init__(self, call: Call) -> None:
+        taken = take(call.words, _GLOBAL, stops_early=True)
+        self.call = call
+        self.verb = taken.operands[0].text if taken.operands else ""
+        self.words = taken.operands[1:]
+        self.folders = taken.values("C")
+        self.findings = [] if taken.is_sure else [NOT_SURE]
+        for value in taken.values("c"):
+            if not value.is_literal or not _HARMLESS_KEYS.fullmatch(value.text.partition("=")[0]):
+                self.findings.append(contained("its configuration may run other programs"))
+
+    def take(self, options: str) -> Taken:
+        return take(self.words, row(options))
+
+    @property
+    def is_own_repository(self) -> bool:
+        """It works in the workspace's repository: what another one's configuration runs is not known."""
+        place = self.call.place
+        for folder in self.call.scope.folders:
+            if folder != place.workspace and not folder.startswith(place.workspace + "/"):
+                return False
+            while folder != place.workspace:
+                if WILD.search(folder) or place.exists(f"{folder}/.git") or place.exists(f"{folder}/HEAD"):
+                    return False
+                folder = folder.rpartition("/")[0]
+        return True
+
+    def loses(self, paths: Sequence[Word], *, takes_ignored: bool = False) -> None:
+        for word in paths or [Word(".")]:
+            self.call.removals += self.call.ground.removal(word.text, takes_ignored=takes_ignored)
 
 
 def _git(call: Call) -> list[Finding]:
     git = GitCall(call)
-    if git.command is None:
-        return [*git.findings, SAYS_WHAT_IT_IS]
-    name = git.command.text
+    if not git.verb:
+        return [
+            *git.findings,
+            SAFE if [w.text for w in call.words] in (["--version"], ["--help"]) else NOT_SURE,
+        ]
     before = call.scope.folders
     try:
         for folder in git.folders:
             call.scope.folders = call.ground.enter(folder)
-        judge = COMMANDS.get(name)
-        if judge is None:
-            found = [nobody_knows("git", name)]  # an alias, or a program of that name
-        else:
-            found = judge(git)
+        found = [*git.findings, *_judged(git)]
+        if not git.is_own_repository:
+            found.append(contained("works in another repository"))
     finally:
         call.scope.folders = before
-    return [*git.findings, *found]
-
-
-def _files(git: GitCall) -> list[Finding]:
-    if not any(word.text.startswith("-") and word.text not in ("-z", "--") for word in git.words):
-        named = (word.text for word in git.words if word.text != "--")
-        patterns = tuple(f"./{DEEP}/{as_glob(text)}" if "*" in text else text for text in named)
-        git.call.output = Feed(
-            names=patterns or (f"./{DEEP}",), is_exact=any(w.text == "-z" for w in git.words)
-        )
-    elif not any(word.is_unknown for word in git.words):
-        git.call.output = Feed(names=(f"./{DEEP}",))
-    return [Finding("R", "lists names")]
-
-
-def _grep(git: GitCall) -> list[Finding]:
-    known = row(
-        "O:X open-files-in-pager:X e= f=:read A= B= C= m= max-depth= threads= no-index l name-only "
-        "files-with-matches L"
-    )
-    taken = take(git.words, known)
-    found = [Finding("R", "only reads"), *roles(git, taken)]
-    if taken.has("no-index", "untracked"):
-        roots = taken.operands[0 if taken.has("e", "f") else 1 :] or [literal(".")]
-        found += [git.call.ground.read(word, deeply=True) for word in roots]
-    if taken.has("l", "name-only", "files-with-matches", "L"):
-        git.call.output = Feed(names=(f"./{DEEP}",))
     return found
 
 
-_ROWS = (
-    (
-        "status log show diff blame annotate shortlog cat-file whatchanged range-diff diff-tree diff-index diff-files "
-        "verify-commit verify-tag var help merge-tree fmt-merge-msg",
-        reads(),
-    ),
-    (
-        "rev-parse rev-list describe ls-tree merge-base check-ignore check-attr show-ref for-each-ref name-rev cherry "
-        "count-objects verify-pack version patch-id show-branch stripspace column get-tar-commit-id check-ref-format "
-        "show-index",
-        looks,
-    ),
-    ("ls-files", _files),
-    ("grep", _grep),
-    (
-        "add rm mv restore reset read-tree update-index write-tree commit-tree notes replace sparse-checkout "
-        "rerere pack-refs repack unpack-objects index-pack mktag mktree stage maintenance",
-        changes("changes files or the index", options="pathspec-from-file=:read"),
-    ),
-    (
-        "checkout switch",
-        changes(
-            "checks out",
-            hooks=CHECKOUT_HOOKS,
-            options="b= B= c= C= orphan= conflict= pathspec-from-file=:read",
-        ),
-    ),
-    (
-        "merge cherry-pick revert am",
-        changes("changes files and commits", hooks=COMMIT_HOOKS, options="m= F=:read s= X= S:X e:X edit:X"),
-    ),
-    ("bundle mailinfo mailsplit interpret-trailers fast-export fast-import", history.judge_files),
-    ("fsck", reads("lost-found:E")),
-    ("lfs", history.judge_lfs),
-    ("merge-file update-server-info bugreport diagnose", changes("changes files")),
-    ("last-modified", looks),
-    ("receive-pack upload-pack upload-archive http-backend shell", always("X", "serves a repository")),
-    ("subtree", history.judge_subtree),
-    ("commit", history.judge_commit),
-    ("push", history.judge_push),
-    ("branch", history.judge_branch),
-    ("tag", history.judge_tag),
-    ("stash", history.judge_stash),
-    ("remote", history.judge_remote),
-    ("config", history.judge_config),
-    ("clean", history.judge_clean),
-    ("clone", history.judge_clone),
-    ("submodule", history.judge_submodule),
-    ("rebase", history.judge_rebase),
-    ("worktree", history.judge_worktree),
-    ("reflog", history.judge_reflog),
-    ("gc", history.judge_gc),
-    ("update-ref", history.judge_update_ref),
-    ("bisect", history.judge_bisect),
-    ("archive", history.judge_archive),
-    ("apply", history.judge_apply),
-    ("hash-object", history.judge_hash_object),
-    ("checkout-index", history.judge_checkout_index),
-    ("init", history.judge_init),
-    ("format-patch", history.judge_format_patch),
-    ("symbolic-ref", history.judge_symbolic_ref),
-    ("fetch pull ls-remote fetch-pack send-pack", history.judge_fetch),
-    (
-        "svn p4 daemon http-fetch remote-http annex sync pr mr scp rscp ignore-io create-branch "
-        "rename-branch magic subrepo "
-        "fork force-clone bug cvsimport",
-        always("N", "uses the network"),
-    ),
-    (
-        "delete-branch delete-tag delete-merged-branches delete-squashed-branches obliterate clear "
-        "rename-tag release "
-        "pull-request paste",
-        always("F", "removes or publishes what nothing else holds"),
-    ),
-    ("prune", always("F", "throws away objects that nothing else holds")),
-    ("filter-branch filter-repo", always("F", "rewrites history")),
-    ("credential credential-store credential-cache", always("F", "says passwords")),
-    ("send-email request-pull imap-send", always("F", "writes to others")),
-    ("difftool mergetool gui gitk instaweb citool web--browse", always("X", "starts a program")),
-)
-COMMANDS: dict[str, GitJudge] = {name: judge for names, judge in _ROWS for name in names.split()}
+def _judged(git: GitCall) -> list[Finding]:
+    known = _READS.get(git.verb)
+    if known is not None:
+        return _reads(git, known)
+    judge = _VERBS.get(git.verb)
+    if judge is not None:
+        return judge(git)
+    if git.verb in _NETWORK:
+        return _asks_remote(git)
+    return [contained(f"runs git {git.verb}")]
 
-GIT: Table = table(
-    ("git", _git), ("tig gitui lazygit", Usual(letter="X", why="starts a program", operands="text"))
-)
+
+def _reads(git: GitCall, known: OptionRow) -> list[Finding]:
+    taken = take(git.words, known)
+    found = [SAFE, *read_options(git.call, taken)]
+    operands = taken.operands[1:] if git.verb == "grep" and not taken.has("e") else taken.operands
+    for word in operands:
+        found.append(git.call.ground.secret(Word(word.text.rpartition(":")[2], word.may_split)))
+    if taken.has("no-index", "untracked"):
+        found += [git.call.ground.read(word, deeply=True) for word in operands or [Word(".")]]
+    return found
+
+
+def _push(git: GitCall) -> list[Finding]:
+    taken = git.take(
+        "f force force-with-lease force-if-includes d delete mirror prune o= push-option= receive-pack= exec= repo= u "
+        "set-upstream tags all n dry-run"
+    )
+    found = _asks_remote(git)
+    forces = taken.has("f", "force", "force-with-lease", "force-if-includes")
+    if forces or any(word.text.startswith("+") for word in taken.operands):
+        found.append(forbidden("a forced push overwrites history for others"))
+    removes = any(word.text.startswith(":") and len(word.text) > 1 for word in taken.operands)
+    if removes or taken.has("d", "delete", "mirror", "prune"):
+        found.append(forbidden("removes branches for others"))
+    return found
+
+
+def _asks_remote(git: GitCall) -> list[Finding]:
+    for word in git.words:
+        at_host = re.match(r"(?:\w+@)?([\w.-]+\.[\w-]+):(?!//)", word.text)
+        if at_host:
+            git.call.hosts.append(f"{at_host[1].casefold()}:22")
+        elif "://" in word.text and not word.text.startswith("file:"):
+            host = host_of(word.text)
+            git.call.hosts += [host] if host else []
+    return [network(f"git {git.verb} reaches a remote")]
+
+
+def _branch(git: GitCall) -> list[Finding]:
+    taken = git.take(_LIST + " D d delete f force m M move c C copy u= set-upstream-to= unset-upstream")
+    if taken.has("D") or (taken.has("d", "delete") and taken.has("f", "force")):
+        return [forbidden("removes a branch with what only it holds")]
+    return _lists(git)
+
+
+def _tag(git: GitCall) -> list[Finding]:
+    if git.take(_LIST + " d delete f force").has("d", "delete", "f", "force"):
+        return [forbidden("removes or moves a tag, and what it named is forgotten")]
+    return _lists(git)
+
+
+def _lists(git: GitCall) -> list[Finding]:
+    taken = git.take(_LIST)
+    names_one = taken.operands and not taken.has("list", *("l",) * (git.verb == "tag"))
+    return (
+        [SAFE]
+        if taken.is_sure and not names_one
+        else [contained(f"git {git.verb} changes what names history")]
+    )
+
+
+def _stash(git: GitCall) -> list[Finding]:
+    verb = git.words[0].text if git.words else "push"
+    if verb in ("drop", "clear"):
+        return [forbidden("throws away what was put aside")]
+    if verb in ("list", "show"):
+        taken = take(git.words[1:], row(_LOG))
+        return [SAFE] if taken.is_sure else [NOT_SURE]
+    return [contained("puts changes aside or back")]
+
+
+def _remote(git: GitCall) -> list[Finding]:
+    words = [word.text for word in git.words if word.text not in ("-v", "--verbose")]
+    if not words or (words[0] == "get-url" and len(words) == 2 and not words[1].startswith(("-", UNKNOWN))):
+        return [SAFE]
+    if words[0] in ("update", "show", "prune") or {"-f", "--auto", "-a"} & set(words[1:]):
+        return _asks_remote(git)
+    return [contained("changes remotes")]
+
+
+def _config(git: GitCall) -> list[Finding]:
+    taken = git.take(
+        "get get-all get-regexp l list global system local worktree show-origin show-scope name-only z type="
+    )
+    words = taken.operands
+    verb = words[0].text if words else ""
+    reads = verb in ("list", "get") or taken.has("get", "get-all", "get-regexp", "l", "list")
+    if taken.is_sure and (reads or (len(words) == 1 and verb not in ("edit", "set", "unset"))):
+        return [SAFE]
+    every = git.take("f= file= e edit global system unset unset-all add replace-all")
+    key = next((word.text for word in words if word.text not in ("set", "unset", "add")), "")
+    if every.has("e", "edit", "global", "system", "f", "file") or not _HARMLESS_KEYS.fullmatch(key):
+        return [forbidden(f"{key or 'this configuration'} can start programs later, or lead elsewhere")]
+    return [contained(f"sets {key}")]
+
+
+def _clean(git: GitCall) -> list[Finding]:
+    taken = git.take("e= exclude= n dry-run f force d x X i interactive q quiet")
+    if not taken.has("n", "dry-run"):
+        git.loses(taken.operands, takes_ignored=taken.has("x", "X"))
+    return [contained("removes files that git does not know")]
+
+
+def _reset(git: GitCall) -> list[Finding]:
+    if any(word.text in ("--hard", "--merge", "--keep") for word in git.words):
+        git.loses([])
+    return [contained("changes files or the index")]
+
+
+def _checkout(git: GitCall) -> list[Finding]:
+    taken = git.take("b= B= c= C= orphan= f force discard-changes staged S source= s=")
+    at = next((place for place, word in enumerate(git.words) if word.text == "--"), None)
+    if git.verb == "restore" and not taken.has("staged", "S"):
+        git.loses(taken.operands)
+    elif at is not None:
+        git.loses(git.words[at + 1 :])
+    elif taken.has("f", "force", "discard-changes") or any(word.text == "." for word in taken.operands):
+        git.loses([])
+    return [contained("checks out")]
+
+
+def _reflog(git: GitCall) -> list[Finding]:
+    verb = git.words[0].text if git.words else ""
+    if verb in ("expire", "delete", "drop"):
+        return [forbidden("throws away history that nothing else holds")]
+    return _reads(git, row(_LOG))
+
+
+def _gc(git: GitCall) -> list[Finding]:
+    if git.verb == "prune" or any(word.text.startswith("--pru") or word.is_unknown for word in git.words):
+        return [forbidden("throws away objects that nothing else holds")]
+    return [contained("packs objects")]
+
+
+def _update_ref(git: GitCall) -> list[Finding]:
+    if any(word.text.startswith(("-d", "--del", "--stdin")) or word.is_unknown for word in git.words):
+        return [forbidden("removes what names history")]
+    return [contained("moves a branch")]
+
+
+def _worktree(git: GitCall) -> list[Finding]:
+    verb, *operands = git.words or [Word("")]
+    if verb.text == "list" and not operands:
+        return [SAFE]
+    if verb.text == "remove":
+        return [
+            contained("removes a work tree"),
+            *(git.call.ground.remove(one, deeply=True) for one in operands),
+        ]
+    return [contained("changes work trees")]
+
+
+def _submodule(git: GitCall) -> list[Finding]:
+    words = [word for word in git.words if word.text not in ("--quiet", "-q", "--recursive")]
+    verb = words[0].text if words else ""
+    if verb == "foreach" and all(word.is_literal for word in words):
+        git.call.script(" ".join(word.text for word in words[1:]))
+    return _asks_remote(git) if verb in ("add", "update") else [contained("works on submodules")]
+
+
+def _runs(git: GitCall) -> list[Finding]:
+    """`bisect run`, `rebase -x`: a command for each commit."""
+    if git.verb == "bisect" and git.words and git.words[0].text == "run":
+        git.call.run(git.words[1:])
+    for value in git.take("x= exec=").values("x", "exec"):
+        if value.is_literal:
+            git.call.script(value.text)
+    return [contained(f"runs git {git.verb}")]
+
+
+def _apply(git: GitCall) -> list[Finding]:
+    taken = git.take("check stat numstat summary v p=")
+    if taken.is_sure and taken.has("check", "stat", "numstat", "summary"):
+        return [SAFE, *(git.call.ground.read(word) for word in taken.operands)]
+    return [contained("changes files as a patch says")]
+
+
+def _symbolic_ref(git: GitCall) -> list[Finding]:
+    taken = git.take("short q")
+    return [SAFE] if taken.is_sure and len(taken.operands) == 1 else [contained("moves HEAD")]
+
+
+def _lfs(git: GitCall) -> list[Finding]:
+    verb = git.words[0].text if git.words else ""
+    if verb in ("install", "uninstall", "update", "migrate", "prune"):
+        return [forbidden("changes hooks, history or settings")]
+    return (
+        _asks_remote(git)
+        if verb in ("fetch", "pull", "push", "clone")
+        else [contained("works on large files")]
+    )
+
+
+def _always(found: Finding) -> Callable[[GitCall], list[Finding]]:
+    return lambda git: [found]
+
+
+_VERBS: Final[dict[str, Callable[[GitCall], list[Finding]]]] = {
+    verb: judge
+    for verbs, judge in (
+        ("push", _push),
+        ("branch", _branch),
+        ("tag", _tag),
+        ("stash", _stash),
+        ("remote", _remote),
+        ("config", _config),
+        ("clean", _clean),
+        ("reset", _reset),
+        ("checkout switch restore", _checkout),
+        ("reflog", _reflog),
+        ("gc prune", _gc),
+        ("update-ref", _update_ref),
+        ("worktree", _worktree),
+        ("submodule", _submodule),
+        ("bisect rebase", _runs),
+        ("apply", _apply),
+        ("symbolic-ref", _symbolic_ref),
+        ("lfs", _lfs),
+        ("filter-branch filter-repo", _always(forbidden("rewrites history"))),
+        ("credential credential-store credential-cache", _always(forbidden("says passwords"))),
+        ("send-email imap-send", _always(forbidden("writes to others"))),
+    )
+    for verb in verbs.split()
+}
+GIT: Table = table(("git", _git))

@@ -1,0 +1,236 @@
+"""The floor: what a sandbox cannot hold. More rights, what runs later outside, other people's systems, what is gone."""
+
+import re
+from typing import Final
+
+from app.permits.calls import Call, Judge, Table, always, table
+from app.permits.findings import Finding, contained, forbidden
+from app.permits.options import row, take
+from app.permits.words import UNKNOWN, Word, names
+
+_RIGHTS: Final = always(forbidden("runs with other rights"))
+_LATER: Final = always(forbidden("changes what runs later"))
+_MACHINE: Final = always(forbidden("changes the machine"))
+
+
+def acts(verbs: str, why: str, *, bare: bool = False) -> Judge:
+    """These verbs, as the first word that is no option or the first two joined; `bare`: also without a word."""
+    known = names(verbs)
+
+    def judge(call: Call) -> list[Finding]:
+        said = [word.text for word in call.words if not word.text.startswith(("-", "+"))]
+        pair = "-".join(said[:2])
+        is_meant = (bare and not said) or pair in known or bool(known & set(said[:3]))
+        return [forbidden(f"{call.name} {' '.join(said[:2])} {why}".replace("  ", " "))] if is_meant else []
+
+    return judge
+
+
+def _unless(verbs: str, why: str) -> Judge:
+    """Every verb but these, and but a question for help."""
+    known = names(verbs)
+
+    def judge(call: Call) -> list[Finding]:
+        said = [word.text for word in call.words if not word.text.startswith("-")]
+        if not said or {said[0], "-".join(said[:2])} & known:
+            return []
+        return [forbidden(f"{call.name} {' '.join(said[:2])} {why}")]
+
+    return judge
+
+
+_OTHERS: Final = "acts for you on what others use"
+_CLOUD_READS: Final = re.compile(
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r""
+    r"(list|ls|get|describe|show|head|view|status|whoami|search|lookup|batch-get|scan|query|filter|tail|logs|info|version|help"
+    r"|cp|sync|config|configure|sso|login)(-.*|s)?"
+)
+
+
+def _cloud(call: Call) -> list[Finding]:
+    """`aws`, `gcloud`, `az`: what does not say that it only looks, acts."""
+    said = [word.text for word in call.words if not word.text.startswith("-")]
+    tells = any(
+        word in ("get-secret-value", "print-access-token", "get-login-password", "secrets") for word in said
+    )
+    if tells or (len(said) > 1 and not any(_CLOUD_READS.fullmatch(word) for word in said[1:4])):
+        return [forbidden(f"{call.name} {' '.join(said[:3])} {_OTHERS}")]
+    return []
+
+
+_HOSTING_READS: Final = names(
+    "view list status diff checks ls show search browse clone checkout download get watch"
+)
+
+
+def _hosting(call: Call) -> list[Finding]:
+    """`gh`, `glab`: what others see is the floor."""
+    taken = take(
+        call.words, row("R= repo= q= jq= X= method= f= F= field= raw-field= input= H= t= L= limit= json=")
+    )
+    said = [word.text for word in taken.operands]
+    if not said or said[0] in (
+        "help",
+        "version",
+        "completion",
+        "status",
+        "search",
+        "browse",
+        "extension",
+        "alias",
+    ):
+        return []
+    if said[0] == "api":
+        method = (taken.values("X", "method") or [Word("GET")])[-1].text.upper()
+        fields = [value.text for value in taken.values("f", "F", "field", "raw-field")]
+        is_query = "graphql" in said and not any("mutation" in text or UNKNOWN in text for text in fields)
+        changes = method != "GET" or (
+            (fields or taken.has("input")) and not is_query and not taken.has("X", "method")
+        )
+        return [forbidden("a request that changes something for others")] if changes else []
+    if said[0] == "auth" and said[1:2] == ["status"]:
+        return []
+    if len(said) < 2 or said[1] in _HOSTING_READS:
+        return []
+    return [forbidden(f"{call.name} {' '.join(said[:2])} {_OTHERS}")]
+
+
+def _container(call: Call) -> list[Finding]:
+    """`docker`: images are published, volumes are gone, and a container may get the machine."""
+    texts = [word.text for word in call.words]
+    joined = " ".join(texts)
+    found = acts(
+        "push system-prune volume-prune volume-rm image-push compose-push manifest-push buildx-prune "
+        "swarm secret stack "
+        "service node context",
+        _OTHERS,
+    )(call)
+    if re.search(
+        r"(?:^| )(?:--privileged|--cap-add|--device|--security-opt|--volumes-from|--push)\b", joined
+    ):
+        found.append(forbidden("the container gets the machine, or an image is published"))
+    if re.search(r"--(?:pid|ipc|uts|userns|cgroupns|network|net)[= ]host\b", joined):
+        found.append(forbidden("the container gets the machine"))
+    for at, text in enumerate(texts):
+        mount = re.fullmatch(r"(?:-v|--volume|--mount)(?:=(.*))?", text)
+        source = (mount[1] or " ".join(texts[at + 1 : at + 2])) if mount else ""
+        named = re.search(r"(?:^|,)(?:src|source)=([^,]*)", source)
+        path = named[1] if named else source.partition(":")[0]
+        if path.startswith(("/", ".", "~")) and ("docker.sock" in path or call.ground.is_outside(Word(path))):
+            found.append(forbidden(f"the container gets {call.ground.shown(path)}"))
+    return found
+
+
+def _kill(call: Call) -> list[Finding]:
+    everything = any(word.text in ("-1", "1", "0") for word in call.words[1:])
+    return [forbidden("signals every process") if everything else contained("signals a process")]
+
+
+def _looks_without(verbs: str, why: str) -> Judge:
+    known = names(verbs)
+
+    def judge(call: Call) -> list[Finding]:
+        said = [word.text for word in call.words if not word.text.startswith("-") or word.text in known]
+        return [] if not said or said[0] in known else [forbidden(why)]
+
+    return judge
+
+
+def _crontab(call: Call) -> list[Finding]:
+    lists = [word.text for word in call.words] == ["-l"]
+    return [contained("lists what runs later") if lists else forbidden("changes what runs later")]
+
+
+_PUBLISHES: Final = "publishes, or acts for you on what others use"
+FLOOR: Table = table(
+    ("su pkexec runuser chroot nsenter setpriv sudoedit visudo gosu run0 newgrp sg machinectl", _RIGHTS),
+    (
+        "mkfs mkfs.ext4 mkfs.ext3 mkfs.xfs mkfs.btrfs mkfs.vfat mke2fs mkswap fdisk parted sfdisk gdisk wipefs hdparm "
+        "cryptsetup lvremove vgremove pvremove mdadm zpool zfs diskutil losetup blkdiscard mknod",
+        always(forbidden("changes disks")),
+    ),
+    ("reboot shutdown halt poweroff init telinit kexec", always(forbidden("stops the machine"))),
+    ("useradd userdel usermod groupadd groupdel adduser deluser passwd chpasswd chsh vipw gpasswd", _MACHINE),
+    (
+        "iptables ip6tables nft ufw firewall-cmd pfctl tc modprobe insmod rmmod setenforce update-alternatives",
+        _MACHINE,
+    ),
+    ("launchctl at batch atrm systemd-run husky simple-git-hooks", _LATER),
+    ("crontab", _crontab),
+    ("kill", _kill),
+    (
+        "systemctl",
+        _looks_without(
+            "status show cat is-active is-enabled is-failed list-units list-unit-files list-timers list-sockets",
+            "changes services",
+        ),
+    ),
+    ("service rc-service", _unless("--status-all", "changes services")),
+    ("mount umount", _looks_without("", "changes disks")),
+    (
+        "dpkg rpm snap flatpak port",
+        _looks_without("-l -L -S -s -q -qa -ql -qi list info search", "changes the system"),
+    ),
+    (
+        "apt apt-get aptitude dnf yum apk pacman zypper",
+        _unless("list search show info policy download source changelog depends", "changes the system"),
+    ),
+    ("pre-commit lefthook", acts("install uninstall init-templatedir", "changes what git runs later")),
+    ("direnv", acts("allow permit grant", "lets a folder run code later")),
+    ("mail mailx sendmail mutt msmtp wall", always(forbidden("writes to others"))),
+    ("ngrok localtunnel lt cloudflared tmate", always(forbidden("opens this machine to others"))),
+    # Publishing, and services with credentials
+    (
+        "npm pnpm yarn bun",
+        acts("publish unpublish deprecate dist-tag owner access token adduser", _PUBLISHES),
+    ),
+    ("lerna changeset", acts("publish version", _PUBLISHES)),
+    ("twine", acts("upload register", _PUBLISHES)),
+    ("poetry pdm hatch flit uv", acts("publish", _PUBLISHES)),
+    ("cargo", acts("publish yank owner login", _PUBLISHES)),
+    ("gem", acts("push yank owner signin", _PUBLISHES)),
+    ("dotnet nuget", acts("nuget-push nuget-delete push delete", _PUBLISHES)),
+    ("mix", acts("hex.publish", _PUBLISHES)),
+    ("mvn mvnw gradle gradlew sbt", acts("deploy publish release:perform uploadArchives", _PUBLISHES)),
+    ("vsce ovsx", acts("publish unpublish login", _PUBLISHES)),
+    ("docker podman", _container),
+    ("gh glab", _hosting),
+    ("aws gcloud az", _cloud),
+    (
+        "kubectl oc",
+        _unless(
+            "get describe logs top version api-resources api-versions cluster-info explain events diff auth wait "
+            "config-view config-get-contexts config-current-context port-forward kustomize completion",
+            _OTHERS,
+        ),
+    ),
+    (
+        "helm",
+        _unless(
+            "lint template version show search list ls status get history repo dependency create package env",
+            _OTHERS,
+        ),
+    ),
+    ("terraform tofu pulumi cdk", acts("apply destroy up deploy import taint state-rm state-mv", _OTHERS)),
+    ("ansible-playbook ansible", _unless("", _OTHERS)),
+    (
+        "heroku flyctl fly railway render doctl",
+        _unless("apps logs ps status info list version whoami releases", _OTHERS),
+    ),
+    ("netlify wrangler firebase serverless sls", acts("deploy publish delete rm remove env secret", _OTHERS)),
+    ("vercel", acts("deploy remove rm env secrets domains", _OTHERS, bare=True)),
+)

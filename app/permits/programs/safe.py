@@ -1,0 +1,303 @@
+"""The safe list: programs that only read, each with the options that are known to do no more.
+
+A program that is not here, or an option that is not in its row, is contained. Whatever only *may* write, run or send
+something is left out rather than understood.
+"""
+
+import re
+from typing import Final
+
+from app.permits.calls import NOT_SURE, Call, Feed, ReadingProgram, Table, read_options, table
+from app.permits.findings import SAFE, Finding, contained, safe
+from app.permits.options import row, take
+from app.permits.variables import is_harmless
+from app.permits.words import UNKNOWN, WILD, Word, names
+
+_ANY = ReadingProgram()
+_TEXT = ReadingProgram(operands="text")
+_BARE = ReadingProgram(options="", operands="text", max_operands=0)
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+
+
+def _echo(call: Call) -> list[Finding]:
+    words = list(call.words)
+    while words and words[0].text in ("-n", "-e", "-E", "-ne", "-en"):
+        words.pop(0)
+    if all(word.is_literal and not word.may_split for word in words):
+        call.output = Feed(text=" ".join(word.text for word in words) + "\n")
+    return [safe("prints words")]
+
+
+def _printf(call: Call) -> list[Finding]:
+    """`-v` and `%n` set a variable by its name, which may run as code."""
+    form = call.words[0] if call.words else Word("")
+    if (
+        form.may_be_option
+        or not form.is_literal
+        or form.text.startswith("-")
+        or re.search("%[^%a-zA-Z]*n", form.text)
+    ):
+        return [contained("what it prints, or sets, is not sure")]
+    return [safe("prints words")]
+
+
+def _test(call: Call) -> list[Finding]:
+    """`-v` and `-R` evaluate a variable's subscript."""
+    words = call.words
+    operators = (
+        words[:1] if len(words) == 2 else words[1:2] if len(words) == 3 else words if len(words) > 3 else ()
+    )
+    if any(word.text in ("-v", "-R") for word in words) or any(word.may_be_option for word in operators):
+        return [contained("what it tests may run as code")]
+    return [safe("only looks")]
+
+
+def _variables(call: Call, words: list[Word]) -> list[Finding]:
+    """Variables get values that are only known at run time."""
+    found = [safe("only sets a variable")]
+    for word in words:
+        if not (_IDENTIFIER.fullmatch(word.text) and is_harmless(word.text)):
+            found.append(contained("which variable is set may change what programs do"))
+        call.scope.variables[word.text] = UNKNOWN
+    return found
+
+
+def _read(call: Call) -> list[Finding]:
+    taken = take(call.words, row("r s d= n= N= p= t= a="))
+    return [*([] if taken.is_sure else [NOT_SURE]), *_variables(call, [*taken.operands, *taken.values("a")])]
+
+
+def _declare(call: Call) -> list[Finding]:
+    """`export` and kin: values with a name are judged as assignments; this is the rest."""
+    taken = take(call.words, row("" if call.name == "export" else "r g"))
+    return [*([] if taken.is_sure else [NOT_SURE]), *_variables(call, taken.operands)]
+
+
+def _unset(call: Call) -> list[Finding]:
+    for word in call.words:
+        call.scope.functions.pop(word.text, None)
+    return _variables(call, list(call.words))
+
+
+def _set(call: Call) -> list[Finding]:
+    text = " ".join(word.text for word in call.words)
+    if re.fullmatch(r"(?:[-+][eux]+|[-+][eux]*o (?:pipefail|errexit|nounset|xtrace)| )+", text):
+        return [safe("sets how this shell runs")]
+    call.scope.arguments = None
+    return [contained("sets how this shell runs")]
+
+
+def _environment(call: Call) -> list[Finding]:
+    if any(word.text.startswith("-") or not word.is_literal for word in call.words):
+        return [contained("which variables it prints is not sure")]
+    if call.place.hides_secrets or not call.place.secret_variables:
+        return [safe("prints variables")]
+    return [contained("prints variables, which may be secrets")]
+
+
+def _folder(call: Call) -> list[Finding]:
+    scope = call.scope
+    words = [word for word in call.words if word.text not in ("-L", "-P", "-e", "--")]
+    if call.name == "popd" or (call.name == "pushd" and not words):
+        scope.move(tuple(dict.fromkeys((*scope.former, UNKNOWN))))
+        return [safe("changes the folder")] if not words else [NOT_SURE]
+    target = words[0] if words else Word(scope.variables.get("HOME", call.place.home))
+    if target.text == "-":
+        scope.move(scope.former)
+    elif target.may_split or target.is_unknown:
+        scope.move((UNKNOWN,))
+    else:
+        scope.move(call.ground.enter(target))
+    return [safe("changes the folder") if len(words) < 2 else NOT_SURE]
+
+
+def _where(call: Call) -> list[Finding]:
+    folders = call.scope.folders
+    if len(folders) == 1 and not call.words and not WILD.search(folders[0]):
+        call.output = Feed(text=folders[0] + "\n")
+    return [safe("says where it is")]
+
+
+def _leave(call: Call) -> list[Finding]:
+    call.scope.has_left = call.name in ("exit", "return")
+    return [safe("leaves")]
+
+
+_PROCESSES: Final = re.compile(
+    r"aux|auxf|ax|axf|-aux|-e|-ef|-eF|-A|-f|-p|\d[\d,]*|-o|[a-z,%=]+|--forest|--no-headers|--sort=-?[%a-z]+"
+)
+
+
+def _processes(call: Call) -> list[Finding]:
+    """Without the forms that print each process's variables."""
+    texts = [word.text for word in call.words]
+    is_plain = all(_PROCESSES.fullmatch(text) for text in texts)
+    is_format = all(
+        text in ("aux", "auxf", "ax", "axf") or before == "-o"
+        for before, text in zip(["", *texts], texts, strict=False)
+        if text[:1].isalpha()
+    )
+    return [
+        safe("lists processes")
+        if is_plain and is_format
+        else contained("which form of ps it is, is not sure")
+    ]
+
+
+def _date(call: Call) -> list[Finding]:
+    taken = take(
+        call.words, row("u R I d= r=:read date= reference=:read utc iso-8601 rfc-3339= universal rfc-email")
+    )
+    is_shown = all(word.text.startswith("+") and word.is_literal for word in taken.operands)
+    return [*read_options(call, taken), safe("says the time") if is_shown else contained("may set the clock")]
+
+
+_ARCHIVE: Final = re.compile(r"-?(?=[a-zA-Z]*t)[tvzjJ]*f?[tvzjJ]*")
+
+
+def _list_archive(call: Call) -> list[Finding]:
+    """`tar -tzf a.tgz` and `unzip -l a.zip`, in these forms alone."""
+    if not call.words:
+        return [contained("makes or unpacks an archive")]
+    first, *rest = call.words
+    lists = first.text in ("-l", "-lv", "-Z1") if call.name == "unzip" else _ARCHIVE.fullmatch(first.text)
+    if not lists or any(word.text.startswith("-") or word.may_be_option or ":" in word.text for word in rest):
+        return [contained("makes or unpacks an archive")]
+    return [SAFE, *(call.ground.read(word) for word in rest[:1])]
+
+
+_RG: Final = (
+    "i n l L c v w x o s S F P U H N h q a 0 b p u A= B= C= e= g= t= T= m= j= r= M= f=:read "
+    "files hidden no-ignore no-ignore-vcs glob= iglob= type= type-not= json stats count count-matches "
+    "max-count= max-depth= sort= sortr= no-heading heading line-number no-line-number column vimgrep color= "
+    "context= after-context= before-context= files-with-matches files-without-match fixed-strings ignore-case "
+    "smart-case case-sensitive word-regexp line-regexp multiline multiline-dotall only-matching replace= trim "
+    "pcre2 no-filename with-filename null type-list regexp= invert-match follow threads= max-columns= no-messages "
+    "text quiet passthru max-filesize= one-file-system no-config"
+)
+
+
+def _rg(call: Call) -> list[Finding]:
+    lists = any(word.text in ("--files", "--type-list") for word in call.words)
+    first = "" if lists else "text"
+    operands = "text" if lists else "tree"
+    if not lists and call.feed is not None and len(take(call.words, row(_RG)).operands) < 2:
+        operands = "read"
+    return ReadingProgram(options=_RG, operands=operands, first=first, unless="e f regexp")(call)
+
+
+_GREP: Final = (
+    "* e= f=:read regexp= file=:read m= A= B= C= max-count= include= exclude= exclude-dir= context= after-context= "
+    "before-context= color= colour= label= D= d= binary-files= exclude-from=:read r R recursive dereference-recursive"
+)
+
+
+def _grep(call: Call) -> list[Finding]:
+    known = take(call.words, row(_GREP))
+    reads_input = call.feed is not None and len(known.operands) < 2
+    deep = "" if reads_input else "r R recursive dereference-recursive"
+    return ReadingProgram(options=_GREP, first="text", unless="e f regexp file", deep=deep)(call)
+
+
+SAFE_PROGRAMS: Table = table(
+    # Files: no option of these writes, runs or sends anything
+    ("cat tac rev comm strings cmp", _ANY),
+    ("nl", ReadingProgram(options="* b= d= f= h= i= l= n= s= v= w=")),
+    ("head tail", ReadingProgram(options="* c= n= s= lines= bytes= pid= sleep-interval=")),
+    ("wc", ReadingProgram(options="* files0-from=:read")),
+    ("cut", ReadingProgram(options="* d= f= c= b= delimiter= fields= bytes= characters= output-delimiter=")),
+    ("paste", ReadingProgram(options="* d= delimiters=")),
+    ("join", ReadingProgram(options="* t= o= e= a= v= j= 1= 2=")),
+    ("fold fmt expand unexpand", ReadingProgram(options="* w= t= g= p= width= tabs= goal=")),
+    (
+        "od hexdump hd",
+        ReadingProgram(options="* A= j= N= S= t= e= n= s= f=:read address-radix= skip-bytes= read-bytes="),
+    ),
+    ("column", ReadingProgram(options="* s= o= N= c= separator= output-separator= table-columns=")),
+    (
+        "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum shasum md5",
+        ReadingProgram(options="* a= algorithm="),
+    ),
+    ("tr expr seq", _TEXT),
+    ("bc", ReadingProgram(options="l q s")),
+    ("grep egrep fgrep", _grep),
+    ("ls dir vdir stat basename dirname realpath readlink", _TEXT),
+    ("df", _TEXT),
+    (
+        "du",
+        ReadingProgram(
+            options="* files0-from=:read X=:read exclude-from=:read d= B= t= max-depth=", operands="text"
+        ),
+    ),
+    # Files: with the options that are known
+    ("zcat bzcat xzcat", ReadingProgram(options="f")),
+    ("base64", ReadingProgram(options="d D w= decode wrap= ignore-garbage")),
+    ("rg", _rg),
+    (
+        "file",
+        ReadingProgram(
+            options="b i L h k r F= mime mime-type mime-encoding brief dereference", operands="text"
+        ),
+    ),
+    (
+        "tree",
+        ReadingProgram(
+            options="a d f L= I= P= s h p D t r C n F l i q N u g A S noreport dirsfirst prune gitignore filelimit= "
+            "sort= du ignore-case matchdirs",
+            operands="text",
+        ),
+    ),
+    (
+        "diff",
+        ReadingProgram(
+            options="u U= c C= r q s i w b B N y W= E Z a t p x= X=:read I= L= brief recursive unified= color= "
+            "side-by-side ignore-all-space ignore-space-change ignore-blank-lines new-file exclude= "
+            "exclude-from=:read strip-trailing-cr label= width= suppress-common-lines from-file=:read to-file=:read "
+            "text minimal no-dereference report-identical-files",
+            deep="r recursive",
+        ),
+    ),
+    (
+        "sort",
+        ReadingProgram(
+            options="b d f g i M h n R r V c C k= m s t= u z S= reverse numeric-sort unique key= field-separator= "
+            "human-numeric-sort version-sort stable check ignore-case general-numeric-sort zero-terminated parallel= "
+            "files0-from=:read"
+        ),
+    ),
+    (
+        "uniq",
+        ReadingProgram(
+            options="c d D u i f= s= w= z count repeated unique ignore-case skip-fields= skip-chars= check-chars=",
+            max_operands=1,
+        ),
+    ),
+    ("xxd", ReadingProgram(options="a b c= e E g= h i l= o= p s= u", max_operands=1)),
+    ("shuf", ReadingProgram(options="n= e i= r z")),
+    ("readelf", ReadingProgram(options="a h l S s d n r V W e")),
+    ("nm", ReadingProgram(options="a A B C D g n p P r S u")),
+    ("tar unzip", _list_archive),
+    # The machine
+    ("true false : sleep nproc uptime whoami id groups uname tty free lscpu lsblk cal", _TEXT),
+    ("hostname ulimit umask dirs jobs wait", _BARE),
+    ("date", _date),
+    ("ps", _processes),
+    ("pgrep which whereis type", _TEXT),
+    ("lsof", ReadingProgram(options="i= P n t p= a u= s=", operands="text")),
+    ("printenv", _environment),
+    # What a shell does by itself
+    ("echo", _echo),
+    ("printf", _printf),
+    ("test [", _test),
+    ("read", _read),
+    ("export readonly local declare typeset", _declare),
+    ("unset", _unset),
+    ("set", _set),
+    ("cd pushd popd", _folder),
+    ("pwd", _where),
+    ("exit return break continue", _leave),
+)
+ANSWERS_VERSION: Final = names(
+    "python python2 python3 node ruby perl php gcc g++ cc clang clang++ java javac make cmake git docker bash"
+)
+"""Asked for nothing but their version they say it, without reading what a project configures."""

@@ -1,0 +1,120 @@
+"""sed, awk and jq: small languages, of which only what is understood is safe."""
+
+import re
+from typing import Final
+
+from app.permits.calls import NOT_SURE, Call, Table, read_options, table
+from app.permits.findings import SAFE, Finding, contained
+from app.permits.options import row, take
+from app.permits.words import Word, literal
+
+_SED: Final = "n E r s u z e= expression= quiet silent regexp-extended separate null-data posix debug"
+
+
+def _sed(call: Call) -> list[Finding]:
+    taken = take(call.words, row(_SED))
+    found = [SAFE, *read_options(call, taken)]
+    scripts, operands = taken.values("e", "expression"), taken.operands
+    if any(re.match(r"-[nErsuz]*i|--in-p", word.text) for word in call.words):
+        found += [call.ground.write(word) for word in operands]
+    if not scripts:
+        scripts, operands = operands[:1], operands[1:]
+    for script in scripts:
+        if not script.is_literal or script.may_split or not reads_only(script.text):
+            found.append(contained("what this sed does is not sure"))
+    return [*found, *(call.ground.read(word) for word in operands)]
+
+
+_ADDRESS: Final = re.compile(
+    r"\s*(?:\d+(?:~\d+)?|\$|/(?:\\.|[^/\\])*/[IM]*)?(?:\s*,\s*(?:[+~]?\d+|\$|/(?:\\.|[^/\\])*/[IM]*))?\s*!?\s*",
+    re.DOTALL,
+)
+_BLANK: Final = re.compile(r"[\s;{}]+")
+_LABEL: Final = re.compile(r"[^;\n}]*")
+_SUBSTITUTION: Final = re.compile(r"([^\w\s\\])(?:\\.|(?!\1)[^\\])*\1(?:\\.|(?!\1)[^\\])*\1", re.DOTALL)
+
+
+def reads_only(text: str) -> bool:
+    """Walks the commands of a sed script: none may run (`e`), write (`w`) or read another file (`r`)."""
+    if re.search(r"\[[^\]]*/[^\]]*\]", text):
+        return False  # whether a slash in brackets ends an expression is not the same in every sed
+    at = 0
+    while at < len(text):
+        if skipped := _BLANK.match(text, at):
+            at = skipped.end()
+            continue
+        address = _ADDRESS.match(text, at)
+        at = address.end() if address else at
+        if at >= len(text):
+            return True
+        command = text[at]
+        at += 1
+        if command in "{}=dDgGhHnNpPxF":
+            continue
+        if command in "aic#":
+            end = text.find("\n", at)
+            if command != "#" and text[at : end if end >= 0 else None].rstrip().endswith("\\"):
+                return False
+            at = len(text) if end < 0 else end
+        elif command in "btTqQl:":
+            label = _LABEL.match(text, at)
+            at = label.end() if label else at
+        elif command in "sy":
+            body = _SUBSTITUTION.match(text, at)
+            if body is None:
+                return False
+            at = body.end()
+            flags = re.compile(r"[gpiIMm0-9]*(?=[\s;}]|$)" if command == "s" else r"(?=[\s;}]|$)").match(
+                text, at
+            )
+            if flags is None:
+                return False
+            at = flags.end()
+        else:
+            return False
+    return True
+
+
+_AWK_TEXT: Final = re.compile(r'"(?:\\.|[^"\\\n])*"')
+_AWK_OUT: Final = re.compile(
+    r"\b(?:system|getline|close|fflush|ENVIRON|PROCINFO|ARGV|SYMTAB|FUNCTAB)\b|@|\|(?!\|)|(?<!\|)\|$",
+    re.MULTILINE,
+)
+
+
+def _awk(call: Call) -> list[Finding]:
+    taken = take(call.words, row("F= v="), stops_early=True)
+    found = [SAFE, *([] if taken.is_sure else [NOT_SURE])]
+    program, *operands = taken.operands or [Word("")]
+    text = program.text
+    bare = _AWK_TEXT.sub('""', text).replace("||", " ")
+    writes = ">" in bare.replace(">=", "") and "print" in bare
+    if not program.is_literal or program.may_split or writes or _AWK_OUT.search(bare) or "/inet" in text:
+        found.append(contained("what this awk does is not sure"))
+    if text.count('"') % 2 or re.search(r'/[^/\n]*"[^/\n]*/', text):
+        found.append(contained("what this awk does is not sure"))
+    files = [word for word in operands if not re.match(r"[A-Za-z_]\w*=", word.text)]
+    return [*found, *(call.ground.read(word) for word in files)]
+
+
+_JQ: Final = (
+    "r c n e s S M C a j R raw-output compact-output null-input exit-status slurp sort-keys monochrome-output "
+    "color-output ascii-output join-output raw-input tab indent="
+)
+
+
+def _jq(call: Call) -> list[Finding]:
+    words = list(call.words)
+    for at in [at for at, word in enumerate(words) if word.text in ("--arg", "--argjson")][::-1]:
+        del words[at : at + 3]
+    taken = take(words, row(_JQ))
+    found = [SAFE, *([] if taken.is_sure else [NOT_SURE])]
+    program, *files = taken.operands or [literal(".")]
+    if not program.is_literal or re.search(
+        r"\b(?:import|include|env|input_filename|get_search_list)\b|\$ENV", program.text
+    ):
+        found.append(contained("what this jq does is not sure"))
+    return [*found, *(call.ground.read(word) for word in files)]
+
+
+TEXT_PROGRAMS: Table = table(("sed gsed", _sed), ("awk gawk mawk", _awk), ("jq", _jq))

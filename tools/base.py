@@ -6,6 +6,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
+from tools.effects import NOTHING, OPAQUE, Effects
 from tools.results import Card, TextBlock, ToolResult
 from tools.text import one_line, visible
 
@@ -110,15 +111,28 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     guidelines: tuple[str, ...] = ()
     mode: Literal["parallel", "sequential"] = "parallel"
     is_read_only: bool = False
+    may_only_read: bool = False
+    """Some of its calls only read, and the gate can tell which."""
+    effects: Callable[[Any, ToolContext], Effects] | None = None
+    """What a call with these arguments touches; may look at files. A tool without it is opaque: it may do anything."""
     is_active: bool = True
     """Whether a new session starts with it."""
     claim: str = ""
     """What it says of itself and nobody relies on, for who is asked about a call."""
 
+    def effects_of(self, arguments: Any, context: ToolContext) -> Effects:
+        """`arguments`: as the tool takes them. For a thread. Raises `ToolError` for a path that can be none."""
+        return OPAQUE if self.effects is None else self.effects(arguments, context)
+
     def card(self, arguments: Mapping[str, Any], result: ToolResult | None = None) -> Card:
         """The arguments may be partial, and by names that are mended before the call runs."""
         arguments = self.prepare(dict(arguments)) if self.prepare else arguments
         return self.show(arguments, result) if self.show else plain_card(self.name, arguments, result)
+
+
+def no_effects(arguments: Any, context: ToolContext) -> Effects:
+    """Of tools that touch only bayou's own memory."""
+    return NOTHING
 
 
 def plain_card(name: str, arguments: Mapping[str, Any], result: ToolResult | None) -> Card:

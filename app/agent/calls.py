@@ -164,9 +164,7 @@ class Batch:
 
     async def _turn_of(self, work: _Work) -> None:
         self._let_begin()
-        if work.may_begin.is_set():
-            await asyncio.sleep(0)  # those that waited for this one to be prepared begin before it
-        else:
+        if not work.may_begin.is_set():
             self._inbox.put_nowait(work)
             await work.may_begin.wait()
 

@@ -2,70 +2,77 @@
 
 `prepare`, one call after the other in the order in which they were made:
 
-1. the tool is found and the arguments are read: mended, checked, refused in words;
-2. extensions are asked (`before_tool`): they change the arguments, which are checked again, or block the call;
-3. the gate is asked, on the arguments as they will run: rules, the mode, a person;
-4. its place is taken among the calls that touch the same files.
+1. the tool is found, and the arguments are normalised, checked, or refused in words: everything below reads that value;
+2. extensions are asked (`before_tool`): they change the arguments, which are normalised again, or block the call;
+3. the tool says what the call touches, its `Effects`, and the gate is asked: rules, the mode, a person;
+4. its place is taken among the calls that touch the same files or share a state.
 
 `run`, side by side with others:
 
-5. the calls before it that touch the same files have ended;
+5. the calls before it that touch the same have ended;
 6. marks in the arguments become the secrets of the file that is changed, where they belong;
-7. the tool runs, and what it says on its way is masked;
-8. what it returned is a result, whatever it was;
-9. its secrets are masked;
-10. extensions are asked (`after_tool`), unless the call was stopped.
+7. the calls before it have begun, but for those that wait;
+8. the tool runs, and what it says on its way is masked;
+9. what it returned is a result, whatever it was;
+10. its secrets are masked;
+11. extensions are asked (`after_tool`), unless the call was stopped.
 
 A thread looks at files for 3 and 4 at once; and what a tool does in a thread (`tools.threads.InThread`) is done there
-together with 6, 8 and 9.
+together with 6, 9 and 10.
 
 Whatever goes wrong is a result; only that somebody stops the call goes through. What is told and recorded is up to the
 caller: `app.agent.calls` for those of an answer, `app.engine.nested` for those within a call.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, Protocol
 
 import msgspec
 
 from app.agent.hooks import LoopHooks, Verdict
-from app.agent.order import Order, Place
+from app.agent.order import Claim, Order, Place, claim_of
 from app.agent.outcomes import checked, failure, in_words, not_found
 from app.values.content import ToolCall
 from tools.base import Tool, ToolContext, ToolError
+from tools.effects import OPAQUE, Effects
 from tools.results import ToolResult
 from tools.threads import InThread, Stop, Stopped, in_thread
-from tools.touches import NOTHING, TouchesFiles
+from tools.workspace import workspace_of
 
 Progress = Callable[[ToolResult], None]
 
 
+class CallReading(msgspec.Struct, frozen=True, kw_only=True):
+    """A call as it is judged, ordered, masked and run: read once, and the same for all of these."""
+
+    call: ToolCall
+    tool: Tool
+    arguments: Any
+    """As the tool takes them."""
+    shown_arguments: dict[str, Any]
+    """The same, normalised, by the names that the tool has."""
+    context: ToolContext
+    effects: Effects
+    claim: Claim
+
+
+class ReadCall(Protocol):
+    """Reads the call, with other arguments where some are given: they are normalised like the model's. For a thread,
+    since the tool may look at files to say what it touches. Raises `ToolError`."""
+
+    def __call__(self, arguments: dict[str, Any] | None = None) -> CallReading: ...
+
+
 class Gate(Protocol):
-    """Whether a call may run, on the arguments with which it would. Where it looks at files in a thread and lets the
-    call run, it calls `beside` there: one way to a thread costs more than what is looked at."""
+    """Whether a call may run. What it read last is what runs."""
 
-    async def __call__(
-        self,
-        call: ToolCall,
-        arguments: dict[str, Any],
-        parent_id: str | None,
-        *,
-        tool: Tool,
-        beside: Callable[[], None],
-    ) -> Verdict: ...
+    async def __call__(self, call: ToolCall, read: ReadCall) -> Verdict: ...
 
 
-async def open_gate(
-    call: ToolCall,
-    arguments: dict[str, Any],
-    parent_id: str | None,
-    *,
-    tool: Tool,
-    beside: Callable[[], None],
-) -> Verdict:
-    """Where nobody has made a gate, everything may run."""
+async def open_gate(call: ToolCall, read: ReadCall) -> Verdict:
+    """Lets everything run."""
     return Verdict()
 
 
@@ -77,16 +84,14 @@ class Masks(Protocol):
         """False: there is nothing to mask, and nobody to be asked in a thread."""
         ...
 
-    def begin(
-        self, tool: Tool, shown: dict[str, Any], arguments: Any, context: ToolContext
-    ) -> dict[str, Any] | None:
+    def begin(self, reading: CallReading) -> dict[str, Any] | None:
         """The arguments with which it runs, or None where nothing in them is a mark. For a thread. Raises `ToolError`
         where a mark does not belong."""
         ...
 
     def progress(self, result: ToolResult) -> ToolResult: ...
 
-    def result(self, tool: Tool, arguments: Any, context: ToolContext, result: ToolResult) -> ToolResult:
+    def result(self, reading: CallReading, result: ToolResult) -> ToolResult:
         """For a thread."""
         ...
 
@@ -96,29 +101,29 @@ class NoMasks:
 
     are_needed = False
 
-    def begin(
-        self, tool: Tool, shown: dict[str, Any], arguments: Any, context: ToolContext
-    ) -> dict[str, Any] | None:
+    def begin(self, reading: CallReading) -> dict[str, Any] | None:
         return None
 
     def progress(self, result: ToolResult) -> ToolResult:
         return result
 
-    def result(self, tool: Tool, arguments: Any, context: ToolContext, result: ToolResult) -> ToolResult:
+    def result(self, reading: CallReading, result: ToolResult) -> ToolResult:
         return result
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     """A call that may run."""
 
-    call: ToolCall
-    tool: Tool
-    arguments: Any
-    """As the tool takes them."""
-    shown_arguments: dict[str, Any]
-    """As they were sent, by the names that the tool has, or as somebody who was asked changed them."""
-    context: ToolContext
+    reading: CallReading
     place: Place
+
+    @property
+    def tool(self) -> Tool:
+        return self.reading.tool
+
+    @property
+    def shown_arguments(self) -> dict[str, Any]:
+        return self.reading.shown_arguments
 
 
 class Way:
@@ -149,48 +154,40 @@ class Way:
         tool = tools.get(call.name)
         if tool is None:
             return not_found(call.name, tuple(tools))
-        told, looked_at = partial(self._tell, progress), _LookedAt()
+        read = _Reader(tool, call, partial(self._context, call, progress))
         try:
-            shown, arguments = _read(tool, _readable(call))
-
-            def look() -> None:
-                looked_at.take(arguments, self._tool_context(call, told))
-
-            gate = partial(self._gate, tool=tool, beside=look)
-            for ask in (self._hooks.before_tool, gate):
-                try:
-                    verdict = await ask(call, shown, self._parent_id)
-                except ToolError:
-                    raise  # what the one who was asked made of the arguments does not fit the tool
-                except BaseException as problem:  # noqa: BLE001  (foreign code; not even its SystemExit ends the loop)
-                    verdict = _closed(problem)
-                if verdict.is_blocked:
-                    return self._masks.progress(_blocked(verdict))  # the words of whoever says no
-                if verdict.arguments is not None:
-                    shown, arguments = _read(tool, verdict.arguments)
-            if looked_at.arguments is not arguments:  # whoever was asked took their time, or changed them
-                await asyncio.to_thread(look)
+            read.take(_readable(call))
+            verdict = await self._asked(lambda: self._hooks.before_tool(call, read.shown, self._parent_id))
+            if verdict.arguments is not None and not verdict.is_blocked:
+                read.take(verdict.arguments)
+            if not verdict.is_blocked:
+                verdict = await self._asked(lambda: self._gate(call, read))
+            if verdict.is_blocked:
+                return self._masks.progress(_blocked(verdict))  # the words of whoever says no
+            reading = read.last or await asyncio.to_thread(read)
         except ToolError as problem:
             return failure(str(problem), problem.details)
-        place, context = self._order.take(looked_at.touches), looked_at.context
-        assert context is not None
+        place, context = self._order.take(reading.claim), reading.context
         context.is_waited_for = lambda: self._parent_id is not None or place.is_waited_for
-        return Prepared(
-            call=call,
-            tool=tool,
-            arguments=arguments,
-            shown_arguments=shown,
-            context=context,
-            place=place,
-        )
+        return Prepared(reading=reading, place=place)
+
+    async def _asked(self, ask: Callable[[], Awaitable[Verdict]]) -> Verdict:
+        try:
+            return await ask()
+        except ToolError:
+            raise  # what was made of the arguments does not fit the tool
+        except BaseException as problem:  # noqa: BLE001  (foreign code; not even its SystemExit ends the loop)
+            return _closed(problem)
+
+    def _context(self, call: ToolCall, progress: Progress) -> ToolContext:
+        return self._tool_context(call, partial(self._tell, progress))
 
     async def run(self, prepared: Prepared) -> ToolResult:
         """What comes of it. Raises only what stops it."""
         try:
-            if prepared.place.has_to_wait:
-                await prepared.place.reached()
-            work = prepared.tool.run
+            work = prepared.reading.tool.run
             if isinstance(work, InThread):
+                await prepared.place.ready()
                 result = await in_thread(partial(self._in_one_go, prepared, work))
             else:
                 result = await self._step_by_step(prepared)
@@ -207,45 +204,48 @@ class Way:
     def _in_one_go(self, prepared: Prepared, work: InThread, stop: Stop) -> ToolResult:
         """All that a thread can do, in one."""
         try:
-            done = work.work(self._turned(prepared), prepared.context, stop)
-            result = checked(prepared.call.name, done)
+            done = work.work(self._turned(prepared.reading), prepared.reading.context, stop)
+            result = checked(prepared.tool.name, done)
         except Stopped:
             raise
         except BaseException as problem:  # noqa: BLE001  (a tool can never take the loop down, not even by SystemExit)
-            result = _failed(prepared.call.name, problem)
-        return self._masked(prepared, result)
+            result = _failed(prepared.tool.name, problem)
+        return self._masked(prepared.reading, result)
 
     async def _step_by_step(self, prepared: Prepared) -> ToolResult:
         """With a thread for what is masked, where anything is."""
-        arguments = prepared.arguments
+        reading = prepared.reading
+        arguments = reading.arguments
         try:
             if self._masks.are_needed:
-                arguments = await asyncio.to_thread(self._turned, prepared)
-            result = checked(prepared.call.name, await prepared.tool.run(arguments, prepared.context))
+                await prepared.place.reached()
+                arguments = await asyncio.to_thread(self._turned, reading)
+                await prepared.place.turn()
+            else:
+                await prepared.place.ready()
+            result = checked(reading.call.name, await reading.tool.run(arguments, reading.context))
         except asyncio.CancelledError as problem:
             if is_being_cancelled():
                 raise
-            result = _failed(prepared.call.name, problem)
+            result = _failed(prepared.tool.name, problem)
         except BaseException as problem:  # noqa: BLE001  (a tool can never take the loop down, not even by SystemExit)
-            result = _failed(prepared.call.name, problem)
-        return await asyncio.to_thread(self._masked, prepared, result) if self._masks.are_needed else result
+            result = _failed(prepared.tool.name, problem)
+        return await asyncio.to_thread(self._masked, reading, result) if self._masks.are_needed else result
 
-    def _turned(self, prepared: Prepared) -> Any:
+    def _turned(self, reading: CallReading) -> Any:
         """The arguments with which it runs: with secrets where marks stood for them."""
-        turned = self._masks.begin(
-            prepared.tool, prepared.shown_arguments, prepared.arguments, prepared.context
-        )
-        return prepared.arguments if turned is None else _read(prepared.tool, turned)[1]
+        turned = self._masks.begin(reading)
+        return reading.arguments if turned is None else _normalised(reading.tool, turned)[1]
 
-    def _masked(self, prepared: Prepared, result: ToolResult) -> ToolResult:
+    def _masked(self, reading: CallReading, result: ToolResult) -> ToolResult:
         """Closed where it fails: what could not be masked enters no session."""
         try:
-            return self._masks.result(prepared.tool, prepared.arguments, prepared.context, result)
+            return self._masks.result(reading, result)
         except Exception as problem:  # noqa: BLE001  (whatever is wrong with a result of foreign code)
-            return failure(f"The result of {prepared.call.name} could not be masked: {in_words(problem)}")
+            return failure(f"The result of {reading.call.name} could not be masked: {in_words(problem)}")
 
     async def _consulted(self, prepared: Prepared, result: ToolResult) -> ToolResult:
-        call = prepared.call
+        call = prepared.reading.call
         try:
             changed = await self._hooks.after_tool(call, prepared.shown_arguments, result, self._parent_id)
             return result if changed is result else checked(call.name, changed)
@@ -289,7 +289,7 @@ def _readable(call: ToolCall) -> dict[str, Any]:
     return call.arguments
 
 
-def _read(tool: Tool, raw: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+def _normalised(tool: Tool, raw: dict[str, Any]) -> tuple[dict[str, Any], Any]:
     """Normalised, which is what everything before the tool reads, and the same as the tool takes it."""
     from tools.schema import normalised, typed  # noqa: PLC0415  (with the first tools)
 
@@ -310,20 +310,47 @@ def _blocked(verdict: Verdict) -> ToolResult:
     return msgspec.structs.replace(told, terminate=verdict.terminate)
 
 
-class _LookedAt:
-    """What a call touches with the arguments with which it runs, and what it is given, as of the moment it was let
-    run."""
+class _Reader:
+    """Reads one call."""
 
-    def __init__(self) -> None:
-        self.arguments: Any = None
-        self.context: ToolContext | None = None
-        self.touches = NOTHING
+    def __init__(self, tool: Tool, call: ToolCall, context: Callable[[], ToolContext]) -> None:
+        self._tool = tool
+        self._call = call
+        self._context = context
+        self.shown: dict[str, Any] = {}
+        self._arguments: Any = None
+        self.last: CallReading | None = None
 
-    def take(self, arguments: Any, context: ToolContext) -> None:
-        """For a thread."""
-        self.arguments, self.context, self.touches = arguments, context, NOTHING
-        if isinstance(arguments, TouchesFiles):
-            try:
-                self.touches = arguments.touches(context)
-            except (ToolError, OSError, ValueError):
-                pass  # The tool itself says what is wrong with its path.
+    def take(self, raw: dict[str, Any]) -> None:
+        """Other arguments. Raises `ToolError`."""
+        self.shown, self._arguments = _normalised(self._tool, raw)
+        self.last = None
+
+    def __call__(self, arguments: dict[str, Any] | None = None) -> CallReading:
+        """As `ReadCall` says."""
+        if arguments is not None:
+            self.take(arguments)
+        context = self._context()
+        effects = _effects(self._tool, self._arguments, context)
+        self.last = CallReading(
+            call=self._call,
+            tool=self._tool,
+            arguments=self._arguments,
+            shown_arguments=self.shown,
+            context=context,
+            effects=effects,
+            claim=claim_of(effects, workspace_of(context).files),
+        )
+        return self.last
+
+
+def _effects(tool: Tool, arguments: Any, context: ToolContext) -> Effects:
+    """Closed where it fails: a call of which nothing can be told does not run."""
+    try:
+        return OPAQUE if tool.effects is None else tool.effects(arguments, context)
+    except ToolError:
+        raise
+    except Exception as problem:  # noqa: BLE001  (an extension's own function)
+        raise ToolError(
+            f"What the call of {tool.name} touches could not be told: {in_words(problem)}"
+        ) from None

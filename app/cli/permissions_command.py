@@ -18,6 +18,7 @@ from app.engine.whereabouts import Whereabouts
 from app.permits.decide import CallDecision, Policy, decide
 from app.permits.tools import CallRequest, judge_call
 from app.resources.paths import Paths
+from tools.effects import Effects, Program
 from tools.text import visible
 
 _USAGE = """\
@@ -116,7 +117,8 @@ def _judge(paths: Paths) -> Callable[[str], CallDecision]:
     )
 
     def judge(command: str) -> CallDecision:
-        verdict = judge_call(CallRequest(tool="bash", arguments={"command": command}), place)
+        line = Program(language="shell", code=command, folder=place.folder)
+        verdict = judge_call(CallRequest(tool="bash", effects=Effects(runs=line)), place)
         return decide(verdict, "bash", policy, place)
 
     return judge

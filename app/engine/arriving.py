@@ -24,9 +24,9 @@ from app.values.messages import AssistantMessage
 from app.values.stream import BlockEvent, ToolCallDelta, ToolCallEnd, ToolCallStart
 from app.values.wire import new_id
 from tools.base import Tool, ToolContext, ToolError
-from tools.edits.named import EDITING, files_meant
 from tools.edits.shown import ShownLines
-from tools.files.places import exists, locate
+from tools.effects import Effects
+from tools.files.places import locate
 from tools.masking.marks import BEGINNING
 from tools.results import ToolResult
 from tools.workspace import Workspace
@@ -40,9 +40,6 @@ _LARGEST: Final = 2_000_000
 _LEAST_SECONDS: Final = 0.15
 SHARE: Final = 5
 """A look that cost t is followed by the next after at least this many t."""
-_CHANGING: Final = frozenset((*EDITING, "write"))
-_OTHERS_FILES: Final = frozenset((*_CHANGING, "read"))
-"""Calls of which it is known which files they touch."""
 _CUT: Final = (
     "The call was stopped at this edit, before the rest of it was written: nothing behind it was read."
 )
@@ -230,7 +227,8 @@ class CallsArriving(CallWatch):
             return False
         judge = self._permits.judge
         return all(
-            judge("read", {"path": one}).outcome == "run" and judge("edit", {"path": one}).outcome != "refuse"
+            judge(Effects(reads=(one,)), tool="read").outcome == "run"
+            and judge(Effects(writes=(one,)), tool="edit").outcome != "refuse"
             for one in dict.fromkeys((path, real))
         )
 
@@ -281,28 +279,21 @@ class CallsArriving(CallWatch):
                 return False
         except (OSError, ValueError, ToolError):  # a call before it names what can be no path
             return False
-        tool = self._toolbox.callable().get(call.name)
-        if tool is None:
-            return False
-        return self._permits.judge(call.name, _named(tool, dict(refusal.arguments))).outcome == "run"
+        made = ToolCall(id=call.id, name=call.name, arguments=dict(refusal.arguments))
+        foreseen = self._permits.foreseen(made)
+        return foreseen is not None and foreseen.outcome == "run"
 
     def _leaves_alone(self, index: int, raw: str) -> bool:
         """No call of the answer before this one touches the file."""
-        before = [call for place, call in self._calls.items() if place < index]
-        if any(call.ended is None or call.name not in _OTHERS_FILES for call in before):
-            return False
         files = self._workspace.files
         mine = files.real_path(locate(self._workspace, raw, self._context()))
-        for call in before:
-            assert call.ended is not None
-            tool = self._toolbox.callable().get(call.name)
-            meant = files_meant(
-                call.name,
-                _named(tool, call.ended.arguments) if tool is not None else call.ended.arguments,
-                self._workspace.cwd,
-                lambda path: exists(self._workspace, path),
+        for call in [call for place, call in self._calls.items() if place < index]:
+            effects = (
+                None if call.ended is None else self._toolbox.effects_of(call.name, call.ended.arguments)
             )
-            if any(files.real_path(path) == mine for path in meant):
+            if effects is None or effects.runs is not None or effects.opaque:
+                return False
+            if any(files.real_path(path) == mine for path in effects.paths):
                 return False
         return True
 
@@ -330,19 +321,7 @@ class CallsArriving(CallWatch):
         return stop.result if stop is not None and stop.call.id == call.id else None
 
 
-def _named(tool: Tool, raw: dict[str, Any]) -> dict[str, Any]:
-    """By the names that the tool has, as whoever is asked about the call will read them."""
-    if tool.prepare is None or not isinstance(raw, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
-        return raw
-    try:
-        return tool.prepare(dict(raw))
-    except Exception:  # noqa: BLE001  (a tool's own preparation of arguments; it is told where they are checked)
-        return raw
-
-
 def _kind_of(tool: Tool) -> Literal["edit", "write"] | None:
-    if tool.name not in _CHANGING:
-        return None
     # A start needs none of the tools.
     from tools.builtin.write import run_write  # noqa: PLC0415
     from tools.edits.call import run_edit  # noqa: PLC0415

@@ -36,7 +36,6 @@ _BELIEVED_SECONDS = 1.0
 _PROGRAM = "program"
 _SOME_COMMAND = "a command in the sandbox"
 _LONGEST_COMMAND = 120
-_ON_FILES = frozenset({"read", "edit", "write", "grep", "find", "ls"})
 
 
 class BoxState(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,13 +154,8 @@ class Boxes:
     def decided(self, call_id: str, decision: CallDecision, mode: Mode, command: str = "") -> None:
         """The gate has let this call run, in that mode. From any thread."""
         for part in decision.verdict.parts:
-            if (
-                part.risk == "forbidden"
-                and part.words
-                and len(part.words) == 2
-                and part.words[0] in _ON_FILES
-            ):
-                self._granted.add(os.path.realpath(part.words[1]))
+            if part.risk == "forbidden" and part.path is not None:
+                self._granted.add(os.path.realpath(part.path))
         self.remember(call_id, self._leave(decision, mode, command))
 
     def remember(self, call_id: str, leave: Leave) -> None:

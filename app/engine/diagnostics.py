@@ -28,6 +28,7 @@ from app.values.wire import to_wire
 from tools.base import ToolError
 from tools.diagnostics.problems import ChangedText, CodeProblem, in_order
 from tools.diagnostics.reading import MOST_TEXT, clean
+from tools.effects import Effects, Program
 from tools.files.places import withheld
 from tools.running.shell import child_environment
 from tools.workspace import Workspace
@@ -203,7 +204,8 @@ class Diagnostics:
         name of a program as by its place."""
         program, *words = start.argv
         for name in (program, program.rpartition("/")[2]):
-            decision = self._permits.judge("bash", {"command": shlex.join((name, *words))})
+            line = Program(language="shell", code=shlex.join((name, *words)), folder=str(self._workspace.cwd))
+            decision = self._permits.judge(Effects(runs=line), tool="bash")
             if decision.outcome == "refuse":
                 return decision.decided_by
         return ""

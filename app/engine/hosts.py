@@ -134,4 +134,4 @@ class Hosts(msgspec.Struct, eq=False, kw_only=True):
 def _part(host: str, port: int, command: str) -> CallPart:
     name = f"{host}:{port}"
     why = f"{command} wants to reach this host"
-    return CallPart(text=name, risk="contained", why=why, hosts=(name,), network=True)
+    return CallPart(text=name, risk="contained", why=why, hosts=(name,), network=True, kind="host")

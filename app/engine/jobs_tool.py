@@ -7,7 +7,7 @@ import msgspec
 
 from app.engine.jobs import Job, JobTable
 from app.values.unable import Unable
-from tools.base import Tool, ToolContext, ToolError
+from tools.base import Tool, ToolContext, ToolError, no_effects
 from tools.results import Card, TextBlock, ToolResult, text_result
 from tools.schema import schema_of
 
@@ -48,6 +48,7 @@ def jobs_tool(table: JobTable) -> Tool:
         ),
         schema=schema_of(JobsArguments),
         arguments=JobsArguments,
+        effects=no_effects,
         run=run,
         show=_show,
         snippet="Look at, wait for or end background jobs",

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import msgspec
 
+from app.agent.way import CallReading
 from app.permits.decide import CallDecision, PartDecision, is_by_mode
 from tools.base import Tool
 
 _MOST = 5_000
-_FOREIGN = "mcp__"
 
 
 class KnownDefinitions:
@@ -23,16 +23,20 @@ class KnownDefinitions:
         self._known: dict[str, str] | None = None
         self._lock = threading.Lock()
 
-    def looked_at(self, tool: Tool, decision: CallDecision) -> CallDecision:
+    def looked_at(self, reading: CallReading, decision: CallDecision) -> CallDecision:
         """A rule is about what a server said of its tool when it was given; a mode is about all that it says."""
-        if not _is_of_rule(tool, decision) or decision.outcome != "run" or not self._has_changed(tool):
+        if (
+            not _is_of_rule(reading, decision)
+            or decision.outcome != "run"
+            or not self._has_changed(reading.tool)
+        ):
             return decision
         return _asleep(decision)
 
-    def allowed(self, tool: Tool, decision: CallDecision | None = None) -> None:
+    def allowed(self, reading: CallReading, decision: CallDecision | None = None) -> None:
         """By a person, or by a rule of theirs."""
-        if tool.name.startswith(_FOREIGN) and (decision is None or _is_of_rule(tool, decision)):
-            self._keep(tool)
+        if reading.effects.server and (decision is None or _is_of_rule(reading, decision)):
+            self._keep(reading.tool)
 
     def _has_changed(self, tool: Tool) -> bool:
         """It was let run once, and says something else of itself now."""
@@ -94,8 +98,8 @@ def _asleep(decision: CallDecision) -> CallDecision:
     )
 
 
-def _is_of_rule(tool: Tool, decision: CallDecision) -> bool:
-    return tool.name.startswith(_FOREIGN) and not is_by_mode(decision.decided_by)
+def _is_of_rule(reading: CallReading, decision: CallDecision) -> bool:
+    return bool(reading.effects.server) and not is_by_mode(decision.decided_by)
 
 
 def _digest(tool: Tool) -> str:

@@ -284,7 +284,7 @@ class Machinery:
         return Permits(
             parts.standing,
             options=parts.options,
-            workspace=parts.toolbox.workspace,
+            toolbox=parts.toolbox,
             conversation=self.conversation,
             telling=self.telling,
         )

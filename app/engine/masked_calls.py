@@ -10,21 +10,18 @@ from typing import Any, Final
 
 import msgspec
 
+from app.agent.way import CallReading
 from app.engine.json_texts import texts_of, with_texts
 from app.engine.masking import Masking
-from tools.base import Tool, ToolContext, ToolError
-from tools.files.paths import absolute
+from tools.base import ToolContext, ToolError
+from tools.files.paths import absolute, display
 from tools.masking.assigned import holds_secrets
 from tools.masking.marks import BEGINNING
 from tools.operations import FileOperations, LocalFiles
 from tools.patterns import late
-from tools.results import Json, TextPart, ToolResult
-from tools.touches import TouchesFiles
+from tools.results import TextPart, ToolResult
 from tools.workspace import workspace_of
 
-TURNS_BACK: Final = frozenset(("edit", "write", "apply_patch", "ast_edit"))
-"""The tools in whose arguments a mark is the secret again."""
-_OF_A_FILE: Final = frozenset(("read", *TURNS_BACK))
 _LARGEST_FILE: Final = 8 << 20
 _KEPT_FILES: Final = 64
 _MOST_LOOKED_INTO: Final = 20
@@ -46,21 +43,18 @@ class MaskedCalls:
     def are_needed(self) -> bool:
         return self._masking.mask() is not None
 
-    def begin(
-        self, tool: Tool, shown: dict[str, Any], arguments: Any, context: ToolContext
-    ) -> dict[str, Any] | None:
+    def begin(self, reading: CallReading) -> dict[str, Any] | None:
         """Before a call runs. The arguments with the secrets of the file that it changes, or None if there are none.
         Raises `ToolError` for a mark that does not belong there. For a thread."""
         if not self.are_needed:
             return None
-        texts = tuple(texts_of(shown))
-        self._look_around(context, texts)
-        if (
-            tool.name in TURNS_BACK
-            and any(BEGINNING in text for text in texts)
-            and isinstance(arguments, TouchesFiles)
-        ):
-            return self._turned_back(shown, arguments, context)
+        texts = tuple(texts_of(reading.shown_arguments))
+        self._look_around(reading.context, texts)
+        effects = reading.effects
+        # What is staged is written later, into files that are only read now.
+        changed = effects.writes or effects.stages
+        if changed and not (effects.runs or effects.opaque) and any(BEGINNING in text for text in texts):
+            return self._turned_back(reading, changed)
         return None
 
     def progress(self, result: ToolResult) -> ToolResult:
@@ -81,26 +75,25 @@ class MaskedCalls:
                     self._masking.known.look_into(Path(path))
         return self._masked(result, where)
 
-    def result(self, tool: Tool, arguments: Any, context: ToolContext, result: ToolResult) -> ToolResult:
+    def result(self, reading: CallReading, result: ToolResult) -> ToolResult:
         """What came of a call, as it enters the session. For a thread."""
         if not self.are_needed:
             return result
-        said = getattr(arguments, "path", None)
-        path = (
-            absolute(said, context.cwd)
-            if isinstance(said, str) and said and tool.name in _OF_A_FILE
-            else None
-        )
+        context, name, files = reading.context, reading.tool.name, workspace_of(reading.context).files
+        paths = [path for path in reading.effects.contents if _is_file(files, path)]
         text = result.text
         self._look_around(context, (text,))
+        only = paths[0] if len(paths) == 1 else None
         if workspace_of(context).is_here:
-            for file in _files_of_keys(text, path, context.cwd):
+            for file in _files_of_keys(text, only, context.cwd):
                 self._masking.known.look_into(Path(file))
-            if path is not None and holds_secrets(path):
-                self._masking.known.look_into(Path(path))
-        masked = self._masked(result, f"{tool.name} {said}" if path is not None else tool.name)
-        if path is not None and masked.text != text:
-            self._look_into(path, workspace_of(context).files)
+            for path in paths:
+                if holds_secrets(path):
+                    self._masking.known.look_into(Path(path))
+        masked = self._masked(result, f"{name} {display(only, context.cwd)}" if only is not None else name)
+        if masked.text != text:
+            for path in paths:
+                self._look_into(path, files)
         return masked
 
     def _look_around(self, context: ToolContext, texts: tuple[str, ...]) -> None:
@@ -122,9 +115,8 @@ class MaskedCalls:
 
     # Back into a file
 
-    def _turned_back(
-        self, shown: dict[str, Any], arguments: TouchesFiles, context: ToolContext
-    ) -> dict[str, Any] | None:
+    def _turned_back(self, reading: CallReading, changed: tuple[str, ...]) -> dict[str, Any] | None:
+        shown, files = reading.shown_arguments, workspace_of(reading.context).files
         mask = self._masking.mask()
         marks = (
             {found[0] for text in texts_of(shown) for found in mask.marker.own(text)} if mask else set[str]()
@@ -133,12 +125,8 @@ class MaskedCalls:
             return None
         known: dict[str, str] = {}
         texts: list[str] = []
-        files = workspace_of(context).files
-        touched = arguments.touches(context)
-        # What is staged is changed later, in files that are only read now.
-        paths = sorted(one for one in touched.changes or touched.reads if one.startswith("/"))
-        named: Json = shown.get("paths")
-        if len(paths) > 1 or (isinstance(named, list | tuple) and len(named) > 1):
+        paths = sorted({files.real_path(path) for path in changed})
+        if len(paths) > 1 or reading.effects.globs:
             raise ToolError(
                 f"{', '.join(sorted(marks))} stands for a secret of one file. Change that file by a call of its own."
             )
@@ -174,6 +162,13 @@ class MaskedCalls:
             while len(self._stood_for) > _KEPT_FILES:
                 self._stood_for.popitem(last=False)
         return text
+
+
+def _is_file(files: FileOperations, path: str) -> bool:
+    try:
+        return files.stat(path).kind == "file"
+    except (OSError, ValueError):
+        return False
 
 
 def _files_of_keys(text: str, path: str | None, cwd: Path) -> Iterator[str]:

@@ -8,6 +8,7 @@ from app.engine.boxes import BoxState
 from app.engine.permits import GateState, Permits
 from app.permits.decide import Mode
 from app.permits.rules import Deed
+from tools.effects import Effects
 from tools.workspace import Workspace
 
 
@@ -46,7 +47,7 @@ class PermissionVerbs:
         real = os.path.realpath(path)
         if not self._workspace.kept_back()(real):
             return ""
-        decision = self._permits.judge("read", {"path": real}, is_read_only=True)
+        decision = self._permits.judge(Effects(reads=(real,)), tool="read")
         if decision.outcome == "run":
             return ""
         said = "refused by" if decision.outcome == "refuse" else "asked about, by"

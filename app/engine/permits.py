@@ -6,12 +6,12 @@ Whoever can answer (a person at the full screen, a program over RPC) answers the
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
 from app.agent.hooks import Verdict
+from app.agent.way import CallReading, ReadCall
 from app.engine.answering import Answering, ApprovalReply
 from app.engine.boxes import Boxes
 from app.engine.conversation import Conversation
@@ -24,6 +24,7 @@ from app.engine.past_verdicts import ENTRY, Past, with_earlier
 from app.engine.plan_entries import is_planned
 from app.engine.standing import GateStanding, mode_of, rules_in
 from app.engine.telling import Telling
+from app.engine.toolbox import Toolbox
 from app.engine.whereabouts import Whereabouts
 from app.permits.decide import MODES, CallDecision, Mode, Policy, decide, floor_word, would_answer
 from app.permits.kept_back import kept_back
@@ -35,10 +36,10 @@ from app.values.approvals import Approval, JudgedPart, OfferedRule
 from app.values.content import ToolCall
 from app.values.events import EntryAppended
 from app.values.unable import Unable
-from tools.base import Tool, ToolError
+from tools.base import ToolError
+from tools.effects import Effects, Program
 from tools.running.own_shell import own_snapshot
 from tools.running.shell import SpawnHook, SpawnPlan
-from tools.workspace import Workspace
 
 _WITHOUT_REASON = (
     "outside: true needs a reason, which the user is shown: why the command has to run outside the sandbox."
@@ -65,13 +66,14 @@ class Permits:
         standing: GateStanding,
         *,
         options: SessionOptions,
-        workspace: Workspace,
+        toolbox: Toolbox,
         conversation: Conversation,
         telling: Telling,
     ) -> None:
         self._standing = standing
         self._options = options
-        self._workspace = workspace
+        self._toolbox = toolbox
+        self._workspace = workspace = toolbox.workspace
         self._conversation = conversation
         self._telling = telling
         self._whereabouts = Whereabouts(standing.home, standing.agent_dir, standing.sessions_dir)
@@ -172,66 +174,78 @@ class Permits:
 
     # The way of a call
 
-    async def check(
-        self,
-        call: ToolCall,
-        arguments: dict[str, Any],
-        parent_id: str | None,
-        *,
-        tool: Tool,
-        beside: Callable[[], None],
-    ) -> Verdict:
+    async def check(self, call: ToolCall, read: ReadCall) -> Verdict:
         """Whether it may run; asked until it is decided, for a person may change what would run."""
-        if call.name == "bash":
-            own = await own_snapshot(self._workspace, self._workspace.shell())  # what its names mean
-            if own is not None and own.problem:
-                self._warn_once(f"Commands do not have all of your shell (bash.ownShell): {own.problem}.")
         changed: dict[str, Any] | None = None
+        knows_shell = False
         while True:
-            now = arguments if changed is None else changed
-            looked_at = await asyncio.to_thread(self._look, call, now, tool, beside)
+            reading, looked_at = await asyncio.to_thread(self._look, read, changed, knows_shell)
+            if looked_at is None:
+                await self._look_into_shell()
+                knows_shell = True
+                continue
             decision, rules = looked_at.decision, looked_at.rules
             self._warn_once(*map(str, rules.problems))
             self._warn_once(*(f"No allow rule of the {one}'s counts." for one in rules.left_out))
             if decision.outcome == "run":
                 self._note(call, decision, "run", looked_at.by, is_silent=looked_at.is_by_mode_alone)
-                return Verdict(arguments=changed)
+                return Verdict()
             if decision.outcome == "refuse":
                 return self._refused(call, decision, f"This was refused by {looked_at.by}")
-            if is_leaving(decision) and not str(now.get("reason") or "").strip():
+            program = reading.effects.runs
+            if is_leaving(decision) and not (program is not None and (program.outside or "").strip()):
                 return Verdict(is_blocked=True, reason=_WITHOUT_REASON)
             if self._standing.asks == "nobody" or self.answering.answers_nothing:
                 return self._refused(call, decision, "Needs approval and nobody can give it")
-            reply = await self._ask(call, now, decision, looked_at.place)
+            rule_name = reading.effects.acts_as or call.name
+            reply = await self._ask(
+                call, reading.shown_arguments, decision, looked_at.place, rule_name=rule_name
+            )
             if reply is None:
                 return self._refused(call, decision, "Needs approval, and no answer came")
             if reply.arguments is not None:
-                changed = _normalised(tool, reply.arguments)
+                changed = reply.arguments
                 continue
             if reply.rule is not None:
                 self._keep_rule(reply)
                 decision = staying(decision) if is_leaving(decision) else decision
             if not reply.allows:
                 return self._refused(call, decision, "The user said no", reply.reason, by="person")
-            self._definitions.allowed(tool)
-            self.boxes.decided(call.id, decision, looked_at.mode, _words_of(call.name, now))
+            self._definitions.allowed(reading)
+            self.boxes.decided(call.id, decision, looked_at.mode, _words_of(reading))
             self._note(call, decision, "run", "person")
-            return Verdict(arguments=changed)
+            return Verdict()
+
+    async def _look_into_shell(self) -> None:
+        """What the names of a command mean in the person's own shell."""
+        own = await own_snapshot(self._workspace, self._workspace.shell())
+        if own is not None and own.problem:
+            self._warn_once(f"Commands do not have all of your shell (bash.ownShell): {own.problem}.")
 
     def _look(
-        self, call: ToolCall, arguments: dict[str, Any], tool: Tool, beside: Callable[[], None]
-    ) -> Judged:
-        """For a thread. `beside` is called where it may run."""
-        judged = self._judging.judged(call.name, arguments, tool)
+        self, read: ReadCall, changed: dict[str, Any] | None, knows_shell: bool
+    ) -> tuple[CallReading, Judged | None]:
+        """For a thread: a call is read and judged in one. Not judged: it is a command whose names may be those of the
+        person's own shell, which is not known yet."""
+        reading = read(changed)
+        program = reading.effects.runs
+        is_command = program is not None and program.language == "shell"
+        if is_command and not knows_shell and self._workspace.shell().own is not None:
+            return reading, None
+        judged = self._judging.judged(reading)
         if judged.decision.outcome == "run":
-            self._definitions.allowed(tool, judged.decision)
-            self.boxes.decided(call.id, judged.decision, judged.mode, _words_of(call.name, arguments))
-            beside()
-        return judged
+            self._definitions.allowed(reading, judged.decision)
+            self.boxes.decided(reading.call.id, judged.decision, judged.mode, _words_of(reading))
+        return reading, judged
 
-    def judge(self, name: str, arguments: Mapping[str, Any], *, is_read_only: bool = False) -> CallDecision:
-        """The same without doing anything."""
-        return self._judging.decided(name, arguments, is_read_only)[1]
+    def judge(self, effects: Effects, *, tool: str) -> CallDecision:
+        """What would be decided of a call of this tool with these effects. For a thread."""
+        return self._judging.decided(tool, effects)[1]
+
+    def foreseen(self, call: ToolCall) -> CallDecision | None:
+        """What would be decided of a call of the model's; None where it cannot be told. For a thread."""
+        effects = self._toolbox.effects_of(call.name, call.arguments)
+        return None if effects is None else self.judge(effects, tool=effects.acts_as or call.name)
 
     def watching(self, hook: SpawnHook | None) -> SpawnHook | None:
         """A hook that makes another command of it is judged by what it made: that runs without a question, or not."""
@@ -241,9 +255,8 @@ class Permits:
         async def watched(plan: SpawnPlan) -> SpawnPlan:
             after = await hook(plan)
             if after.command != plan.command:
-                decision = await asyncio.to_thread(
-                    self.judge, "bash", {"command": after.command, "cwd": after.cwd}
-                )
+                program = Program(language="shell", code=after.command, folder=after.cwd)
+                decision = await asyncio.to_thread(self.judge, Effects(runs=program), tool="bash")
                 if decision.outcome != "run":
                     part = decision.decisive.part
                     raise ToolError(
@@ -262,19 +275,27 @@ class Permits:
         arguments: dict[str, Any],
         decision: CallDecision,
         place: CommandPlace,
+        *,
+        rule_name: str = "",
     ) -> ApprovalReply | None:
-        approval = self._approval(call, arguments, decision, place)
+        """`rule_name`: the name by which rules know the tool, if that is another."""
+        approval = self._approval(call, arguments, decision, place, rule_name or call.name)
         part = decision.decisive.part
         title = f"{call.name}: {_short(part.text)} ({part.does}: {part.why})"
         asking = self.answering.ask(title, approval)
-        self._questions.append((call.name, part))
+        self._questions.append((rule_name or call.name, part))
         return await asking
 
     def _approval(
-        self, call: ToolCall, arguments: dict[str, Any], decision: CallDecision, place: CommandPlace
+        self,
+        call: ToolCall,
+        arguments: dict[str, Any],
+        decision: CallDecision,
+        place: CommandPlace,
+        rule_name: str,
     ) -> Approval:
         answer = decision.decisive
-        texts = () if decision.is_floor else self._rules_for(call.name, decision, place)
+        texts = () if decision.is_floor else self._rules_for(rule_name, decision, place)
         number, of = self._count(call)
         return Approval(
             tool_call_id=call.id,
@@ -299,9 +320,6 @@ class Permits:
 
     def _rules_for(self, tool: str, decision: CallDecision, place: CommandPlace) -> tuple[str, ...]:
         """Those after which this very call would not be asked about."""
-        from app.permits.tools import judged_as  # noqa: PLC0415  (as above)
-
-        tool = judged_as(tool)
         asked = [answer for answer in decision.answers if answer.outcome == "ask"]
         if len(asked) != 1:
             return ()
@@ -327,9 +345,8 @@ class Permits:
             return 1, 1
         ids = {one.id for one in calls[:at]}
         before = sum(1 for past in self._past if past.call_id in ids and past.decision.outcome == "ask")
-        after = sum(
-            1 for one in calls[at + 1 : at + 20] if self.judge(one.name, one.arguments).outcome == "ask"
-        )
+        foreseen = map(self.foreseen, calls[at + 1 : at + 20])
+        after = sum(1 for one in foreseen if one is not None and one.outcome == "ask")
         return before + 1, before + 1 + after
 
     def _keep_rule(self, reply: ApprovalReply) -> None:
@@ -394,17 +411,10 @@ class Permits:
                 self._telling.warn(text)
 
 
-def _normalised(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
-    """What an answer changed is judged as it will run, like the model's own. Raises `ToolError`."""
-    from tools.schema import normalised  # noqa: PLC0415  (with the first tools)
-
-    return normalised(tool, arguments)
-
-
-def _words_of(tool: str, arguments: Mapping[str, Any]) -> str:
+def _words_of(reading: CallReading) -> str:
     """The command of a call, or what stands for it."""
-    command = arguments.get("command") or arguments.get("code")
-    return command if isinstance(command, str) else tool
+    program = reading.effects.runs
+    return reading.tool.name if program is None else program.code
 
 
 def _short(text: str) -> str:

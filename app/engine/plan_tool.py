@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 
 from app.engine.planning import TOOL_NAME, PlanOutcome
-from tools.base import Tool, ToolContext, ToolError
+from tools.base import Tool, ToolContext, ToolError, no_effects
 from tools.results import Card, MarkdownBlock, ToolResult, text_result
 from tools.schema import schema_of
 from tools.text import one_line
@@ -29,6 +29,7 @@ def plan_tool(propose: Callable[[str, str], Awaitable[PlanOutcome]]) -> Tool:
         description="Propose the whole plan to the user, who accepts it, changes it, or says what is wrong with it.",
         schema=schema_of(PlanArguments),
         arguments=PlanArguments,
+        effects=no_effects,
         run=run,
         show=_show,
         mode="sequential",

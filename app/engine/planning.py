@@ -26,8 +26,6 @@ from app.values.todos import items_of, open_items
 from tools.base import Tool
 
 ACCEPT, STAY = "Accept", "Stay in plan mode"
-_RUNS_CODE = frozenset({"bash"})
-"""Of which the gate can tell that it only reads; of a program (`eval`) it never can."""
 _SECTION = (
     "Plan mode is on: look, read, search and think; nothing may be changed, and what would change anything is "
     "refused. When you know what is to be done, call propose_plan once, with the whole plan: steps as a numbered list, "
@@ -123,11 +121,11 @@ class Planning(msgspec.Struct, eq=False):
         """What could not run now, or what there is nothing to propose for."""
         if not self.is_on:
             return {TOOL_NAME}
-        may_run = _RUNS_CODE if self.permits.boxes.are_in_force else frozenset[str]()
+        has_box = self.permits.boxes.are_in_force
         return {
             name
             for name, tool in tools.items()
-            if not tool.is_read_only and name not in (TOOL_NAME, *may_run)
+            if not (tool.is_read_only or (tool.may_only_read and has_box))
         }
 
     async def propose(self, title: str, plan: str) -> PlanOutcome:

@@ -9,7 +9,7 @@ import msgspec
 from app.todos.changes import TodoChange, TodoOperation, TodoRefused
 from app.todos.telling import told, told_after
 from app.values.todos import Phases, items_of, open_items
-from tools.base import Tool, ToolContext, ToolError
+from tools.base import Tool, ToolContext, ToolError, no_effects
 from tools.results import Card, TextBlock, ToolResult, text_result
 from tools.schema import schema_of
 
@@ -62,6 +62,7 @@ def todo_tool(list_now: Callable[[], Phases], change: Callable[[TodoChange], Awa
         ),
         schema=schema_of(TodoArguments),
         arguments=TodoArguments,
+        effects=no_effects,
         prepare=_mended,
         run=run,
         show=_show,

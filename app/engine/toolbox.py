@@ -3,13 +3,15 @@
 import fnmatch
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any
 
 import msgspec
 
 from app.values.content import ToolCall
 from app.values.messages import ToolDeclaration
-from tools.base import Tool, plain_card
+from tools.base import Tool, ToolContext, plain_card
 from tools.edits.named import EDITING
+from tools.effects import Effects
 from tools.results import Card, ToolResult
 from tools.workspace import Workspace
 
@@ -194,6 +196,20 @@ class Toolbox:
         reached besides."""
         told, reached = self._now().callable, self._reached()
         return ToldTools(told, reached) if reached else told
+
+    def effects_of(self, name: str, arguments: Mapping[str, Any]) -> Effects | None:
+        """What a call would touch, or one of long ago has; None: there is no such tool, or the arguments do not fit it.
+        Looks at files."""
+        tool = self.callable().get(name) or self._all.get(name)
+        if tool is None:
+            return None
+        from tools.schema import normalised, typed  # noqa: PLC0415  (with the first tools)
+
+        context = ToolContext(call_id="", cwd=self.workspace.cwd, workspace=self.workspace)
+        try:
+            return tool.effects_of(typed(tool, normalised(tool, dict(arguments))), context)
+        except Exception:  # noqa: BLE001  (a tool's own functions; its call is answered with what is wrong)
+            return None
 
     def _in_its_mode(self, tool: Tool) -> Tool:
         if tool is self._editing and (mode := self.workspace.edit_mode()) != "replace":

@@ -6,7 +6,7 @@ arguments, whichever way it was come by.
 
 import asyncio
 import difflib
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
@@ -17,7 +17,8 @@ from app.mcp.manifest import KnownTool
 from app.mcp.naming import server_prefix
 from app.mcp.server import ServerLife
 from app.values.unable import Unable
-from tools.base import Tool, ToolContext, ToolError
+from tools.base import Tool, ToolContext, ToolError, no_effects
+from tools.effects import Effects
 from tools.results import ToolResult, text_result
 from tools.schema import schema_of
 from tools.text import one_line, visible
@@ -93,6 +94,7 @@ class McpTools:
             description="Find tools of MCP servers by what they do; shows their arguments. Starts no server.",
             schema=schema_of(McpSearchArguments),
             arguments=McpSearchArguments,
+            effects=no_effects,
             run=self._search,
             show=show_search,
             is_read_only=True,
@@ -158,6 +160,7 @@ class McpTools:
             description="Call a tool of an MCP server, as mcp_search shows it.",
             schema=schema_of(McpCallArguments),
             arguments=McpCallArguments,
+            effects=no_effects,
             run=self._call,
             show=show_call,
             is_read_only=True,  # by itself: the call within is judged under its own name
@@ -212,6 +215,7 @@ class McpTools:
             run=run,
             show=shown_as(entry.server, tool.title or tool.name),
             is_read_only=tool.says_read_only and life.config.trust_hints,
+            effects=_effects_in(life, only_looks=tool.says_read_only),
             claim=_claim(tool),
         )
 
@@ -240,6 +244,7 @@ class McpTools:
             description="Read a resource of an MCP server by its URI, or list what it has.",
             schema=schema_of(McpResourceArguments),
             arguments=McpResourceArguments,
+            effects=no_effects,
             run=self._resource,
             show=show_resource,
             is_read_only=True,  # by itself: lists are known, and a read within is judged under its server's name
@@ -273,8 +278,22 @@ class McpTools:
             run=run,
             show=lambda arguments, result: show_resource({**arguments, "server": server}, result),
             is_read_only=life.config.trust_hints,
+            effects=_effects_in(life, only_looks=True),
             claim="a read is not meant to change anything",
         )
+
+
+def _effects_in(life: ServerLife, *, only_looks: bool) -> Callable[[Any, ToolContext], Effects]:
+    """What a call to a server touches: the server, and whatever that may do. That it only looks is its own word, which
+    the order of calls goes by, and the gate only where the person trusts it."""
+    name = life.config.name
+    effects = Effects(
+        server=server_prefix(name),
+        opaque=not (only_looks and life.config.trust_hints),
+        state=f"server {name}",
+        keeps_state=only_looks,
+    )
+    return lambda arguments, context: effects
 
 
 def _reader_name(server: str) -> str:

@@ -1,7 +1,7 @@
 """Rules that people write: what is allowed, asked about or denied, by parts of commands, paths, hosts and tools.
 
     bash: git push origin *     one word for *, the rest for **; matched against each part of a command
-    edit: docs/**               also write:, read:; from the workspace, from ~ or absolute
+    edit: docs/**               also write:, read:; from the workspace, from ~ or absolute; edit and write are one
     net: *.example.org:443      a host that a part says it will reach
     net: python packages        the hosts of a group (`tools.box.host_groups`)
     tool: todo                  a tool by its name
@@ -45,8 +45,6 @@ _BY_VERB = names(
 _RUN_VERBS = frozenset({"run", "exec", "x", "dlx", "tool", "config", "api", "alias", "debug"})
 _WILDCARDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 _WILDCARD = late(r"(\*\*/|\*\*|\*|\?)")
-_SHOWING = ("grep", "ast_grep", "ast_edit", "edit")
-"""They show lines as `read` does; an edit those that it does not fit, or that it changed."""
 
 
 class PermitRule(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,13 +151,10 @@ def matches(rule: PermitRule, part: CallPart, tool: str, place: CommandPlace) ->
     if rule.kind == "net":
         return _matches_hosts(rule, part)
     if rule.kind == "bash":
-        return tool == "bash" and _matches_command(rule, part)
-    return (
-        (tool == rule.kind or (rule.kind == "read" and rule.deed != "allow" and tool in _SHOWING))
-        and part.words is not None
-        and len(part.words) == 2
-        and matches_path(rule.pattern, part.words[1], place)
-    )
+        return part.kind == "command" and _matches_command(rule, part)
+    # What may not be read may not be changed either: an edit shows lines. Allowed to be read is not more than that.
+    fits = (rule.deed != "allow" or not part.changes) if rule.kind == "read" else part.changes
+    return fits and part.path is not None and matches_path(rule.pattern, part.path, place)
 
 
 def _matches_tool(pattern: str, tool: str) -> bool:
@@ -261,14 +256,13 @@ def offered(part: CallPart, tool: str, place: CommandPlace) -> tuple[str, ...]:
     """Rules that would answer this very part, from narrow to wide; none for what no rule answers."""
     if not part.can_be_allowed:
         return ()
-    if tool in ("edit", "write", "read") and part.words is not None and len(part.words) == 2:
-        return _offered_paths(tool, part.words[1], place)
-    if tool == "network":
+    if part.path is not None:
+        return _offered_paths("edit" if part.changes else "read", part.path, place)
+    if part.kind == "host":
         return _offered_hosts(part)
-    if tool.startswith("mcp__"):
-        server, _, name = tool.removeprefix("mcp__").partition("__")
-        return (f"tool: {tool}", f"tool: mcp__{server}__*") if name else (f"tool: {tool}",)
-    if tool != "bash":
+    if part.family:
+        return f"tool: {tool}", f"tool: {part.family}*"
+    if part.kind != "command":
         return (f"tool: {tool}",)
     if (
         part.words is None

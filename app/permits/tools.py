@@ -2,12 +2,12 @@
 
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
-from app.permits.findings import SAFE, Finding, contained, safe, worst
+from app.permits.findings import Finding, contained, worst
 from app.permits.paths import PathGround
 from app.permits.place import CommandPlace
 from app.permits.programs.finders import as_glob
@@ -15,141 +15,128 @@ from app.permits.scope import ShellScope
 from app.permits.shell import judge_command
 from app.permits.variables import judge_variable
 from app.permits.verdicts import CallPart, Judgement, verdict_of
-from app.permits.words import Word, literal
-from tools.edits.named import EDITING, MOVES
+from app.permits.words import literal
+from tools.effects import Effects, Program
 from tools.patterns import late
 
 _QUOTED = late(r"""(["'])(?P<path>[~/.\w][^"'\n]{1,400})\1""")
 _MOST_NAMED = 500
 """Texts of a cell that may be paths."""
-_PATHS: dict[str, str] = {
-    "read": "read",
-    "edit": "write",
-    "write": "write",
-    "grep": "search",
-    "ast_grep": "search",
-    "ast_edit": "search",
-    "find": "list",
-    "ls": "list",
-}
-
-
-def judged_as(tool: str) -> str:
-    """Tools that differ in how they are written alone are one to rules and modes."""
-    return "edit" if tool in EDITING else tool
 
 
 class CallRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A call as the gate sees it."""
 
     tool: str
-    arguments: Mapping[str, Any]
-    path: str | None = None
-    """Which file or folder it means, absolute, as the tool reads its argument."""
-    also: tuple[str, ...] = ()
-    """Further ones, of a call that changes several files."""
-    is_read_only: bool = False
-    """What a tool that is not known here says of itself."""
+    """By the name that rules have for it."""
+    effects: Effects
+    arguments: Mapping[str, Any] = {}
+    """Shown to the person who is asked about a tool that may do anything."""
     claim: str = ""
-    """The same, where it is only told to who is asked."""
+    """What the tool says of itself, shown to that person too."""
 
 
 def judge_call(request: CallRequest, place: CommandPlace) -> Judgement:
-    if request.tool == "bash":
-        return _command(request, place)
-    if request.tool == "eval":
-        return _program(request, place)
-    how = _PATHS.get(request.tool)
-    if how is None:
-        return _other(request)
-    each = (request, *(msgspec.structs.replace(request, path=path) for path in request.also))
-    return verdict_of([_on_path(one, how, place) for one in each])
-
-
-def _command(request: CallRequest, place: CommandPlace) -> Judgement:
-    command = request.arguments.get("command")
-    if not isinstance(command, str):
-        return verdict_of([CallPart(text="bash", risk="contained", why="there is no command to be judged")])
-    verdict = judge_command(command, place)
-    given = request.arguments.get("env")
-    if not isinstance(given, dict) or not given:
-        return verdict
-    found: list[Finding] = []
-    for name in given:
-        found += judge_variable(str(name))
-    if not found:
-        return verdict
-    decisive = worst(found)
-    text = " ".join(f"{name}=…" for name in given)
-    return verdict_of(
-        [
-            *verdict.parts,
-            CallPart(text=text, risk=decisive.risk, why=decisive.why, words=()),
-        ]
-    )
-
-
-def _program(request: CallRequest, place: CommandPlace) -> Judgement:
-    """A cell can do what a command can, and what it does nobody can tell from its words; but what it names is seen."""
-    code = request.arguments.get("code")
-    if not isinstance(code, str):
-        return verdict_of([CallPart(text="eval", risk="contained", why="there is no code to be judged")])
+    effects = request.effects
+    parts: list[CallPart] = []
+    if effects.runs is not None:
+        parts += _run(effects.runs, place)
+    if effects.opaque:
+        parts.append(_unknown(request))
     ground = PathGround(place, ShellScope(folders=(place.folder,)))
-    named = [found["path"] for found in itertools.islice(_QUOTED.finditer(code), _MOST_NAMED)]
+    touched = dict.fromkeys((*effects.reads, *effects.writes))
+    parts += [_on_path(request.tool, path, effects, ground) for path in touched]
+    parts += [found for glob in effects.globs if (found := _on_glob(request.tool, glob, ground)) is not None]
+    parts += [_on_host(host) for host in effects.hosts]
+    return verdict_of(parts or [_harmless(request)])
+
+
+def _run(program: Program, place: CommandPlace) -> Iterable[CallPart]:
+    if program.language == "python":
+        return [_code(program, place)]
+    verdict = judge_command(program.code, place)
+    found: list[Finding] = []
+    for name in program.environment:
+        found += judge_variable(name)
+    if not found:
+        return verdict.parts
+    decisive = worst(found)
+    text = " ".join(f"{name}=…" for name in program.environment)
+    return [
+        *verdict.parts,
+        CallPart(text=text, risk=decisive.risk, why=decisive.why, words=()),
+    ]
+
+
+def _code(program: Program, place: CommandPlace) -> CallPart:
+    """A cell can do what a command can, and its words do not tell what it does; the paths that it names are seen."""
+    ground = PathGround(place, ShellScope(folders=(place.folder,)))
+    named = [found["path"] for found in itertools.islice(_QUOTED.finditer(program.code), _MOST_NAMED)]
     secret = next((one for path in named if (one := ground.read(literal(path))).risk == "forbidden"), None)
     found = secret or contained("runs Python, which can do what a command can")
-    return verdict_of([CallPart(text=code.strip(), risk=found.risk, why=found.why, words=())])
+    return CallPart(text=program.code.strip(), risk=found.risk, why=found.why, words=(), kind="code")
 
 
-def _on_path(request: CallRequest, how: str, place: CommandPlace) -> CallPart:
-    ground = PathGround(place, ShellScope(folders=(place.folder,)))
-    path = literal(request.path or place.folder)
-    if how == "read":
-        found = ground.read(path)
-    elif how == "write":
-        found = _changed(request, ground, path)
-    elif how == "search":
-        found = _searched(request, ground, path.text)
-    else:
-        found = safe("lists names")
+def _on_path(tool: str, path: str, effects: Effects, ground: PathGround) -> CallPart:
+    changes = path in effects.writes
+    found = [ground.change(literal(path))] if changes else []
+    if path in effects.reads:
+        found.append(ground.read(literal(path)))
+    decisive = worst(found)
     return CallPart(
-        text=f"{request.tool} {ground.shown(path.text)}",
-        risk=found.risk,
-        why=found.why,
-        words=(request.tool, path.text),
+        text=f"{tool} {ground.shown(path)}",
+        risk=decisive.risk,
+        why=decisive.why,
+        words=(tool, path),
+        kind="file",
+        path=path,
+        changes=changes,
         needs_sandbox=False,
     )
 
 
-def _changed(request: CallRequest, ground: PathGround, path: Word) -> Finding:
-    """A patch that moves files puts what is secret where anybody reads it."""
-    found, patch = ground.change(path), request.arguments.get("input")
-    if isinstance(patch, str) and MOVES in patch and (read := ground.read(path)).risk == "forbidden":
-        return worst([found, read])
-    return found
-
-
-def _searched(request: CallRequest, ground: PathGround, path: str) -> Finding:
-    """`grep` in a folder: what secret files hold is left to the box; a pattern that names them is meant."""
-    found = [SAFE, ground.read(literal(path))]
-    glob = request.arguments.get("glob")
-    for pattern in [glob] if isinstance(glob, str) and not glob.startswith("!") else []:
-        named = ground.read(literal(path.rstrip("/") + "/" + as_glob(pattern).lstrip("/")))
-        if named.risk == "forbidden":
-            found.append(named)
-    return worst(found)
-
-
-def _other(request: CallRequest) -> Judgement:
-    if request.is_read_only:
-        return verdict_of([CallPart(text=request.tool, risk="safe", why="says that it only reads", words=())])
-    if request.tool.startswith("mcp__"):
-        said = json.dumps(request.arguments, ensure_ascii=False, default=repr)
-        claim = f"; {request.claim}" if request.claim else ""
-        why = f"a tool of an MCP server, which acts where no sandbox of bayou's reaches{claim}"
-        return verdict_of(
-            [CallPart(text=f"{request.tool} {said}", risk="contained", why=why, words=(), network=True)]
-        )
-    return verdict_of(
-        [CallPart(text=request.tool, risk="contained", why="a tool that may do anything", words=())]
+def _on_glob(tool: str, glob: str, ground: PathGround) -> CallPart | None:
+    """What secret files below a folder hold is left to the sandbox; a pattern that names them means them."""
+    found = ground.read(literal(as_glob(glob)))
+    if found.risk != "forbidden":
+        return None
+    return CallPart(
+        text=f"{tool} {ground.shown(glob)}",
+        risk="forbidden",
+        why=found.why,
+        words=(tool, glob),
+        kind="file",
+        path=glob,
+        needs_sandbox=False,
     )
+
+
+def _on_host(host: str) -> CallPart:
+    return CallPart(
+        text=host, risk="contained", why="connects to it", words=(), hosts=(host,), network=True, kind="host"
+    )
+
+
+def _unknown(request: CallRequest) -> CallPart:
+    family = request.effects.server
+    if not family:
+        return CallPart(
+            text=request.tool, risk="contained", why="a tool that may do anything", words=(), kind="tool"
+        )
+    said = json.dumps(request.arguments, ensure_ascii=False, default=repr)
+    claim = f"; {request.claim}" if request.claim else ""
+    why = f"a tool of an MCP server, which acts where no sandbox of bayou's reaches{claim}"
+    return CallPart(
+        text=f"{request.tool} {said}",
+        risk="contained",
+        why=why,
+        words=(),
+        network=True,
+        kind="tool",
+        family=family,
+    )
+
+
+def _harmless(request: CallRequest) -> CallPart:
+    why = "lists names" if request.effects.lists else "touches no file and runs nothing"
+    return CallPart(text=request.tool, risk="safe", why=why, words=(), kind="tool", needs_sandbox=False)

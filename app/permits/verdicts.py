@@ -51,6 +51,14 @@ class CallPart(msgspec.Struct, frozen=True, kw_only=True):
     removals: tuple[Removal, ...] = ()
     is_plain: bool = True
     """No assignment changes what it does and no redirection writes: an allow rule can answer it."""
+    kind: Literal["command", "file", "code", "tool", "host"] = "command"
+    """What it is about: a command of the shell, a file, code in another language, a whole call, or a host."""
+    path: str | None = None
+    """Of a part about a file whose content is read or changed."""
+    changes: bool = False
+    """It changes that file."""
+    family: str = ""
+    """What the names of the tools of its server begin with."""
     needs_sandbox: bool = True
     """False where bayou itself does the work, and so holds it in the workspace without a sandbox."""
 

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from app.agent.hooks import Verdict
-from app.agent.way import NoMasks
+from app.agent.way import NoMasks, ReadCall
 from app.providers.scripted import call, say
 from tests.agent.stage import Stage, plain, tool
 from tools.base import Tool, ToolContext, ToolError
@@ -42,16 +42,16 @@ class WatchedMasks(NoMasks):
     def __init__(self) -> None:
         self.threads: list[int] = []
 
-    def begin(self, tool: Any, shown: Any, arguments: Any, context: Any) -> None:
+    def begin(self, reading: Any) -> None:
         self.threads.append(threading.get_ident())
 
-    def result(self, tool: Any, arguments: Any, context: Any, result: ToolResult) -> ToolResult:
+    def result(self, reading: Any, result: ToolResult) -> ToolResult:
         self.threads.append(threading.get_ident())
         return result
 
 
 class BrokenMasks(WatchedMasks):
-    def result(self, tool: Any, arguments: Any, context: Any, result: ToolResult) -> ToolResult:
+    def result(self, reading: Any, result: ToolResult) -> ToolResult:
         raise OSError("no key")
 
 
@@ -134,12 +134,12 @@ async def test_nobody_looks_at_what_a_thread_brings_behind_an_abort() -> None:
 
 @pytest.mark.parametrize("looks", [True, False])
 async def test_a_call_is_given_what_counts_when_it_is_let_run(looks: bool) -> None:
-    """A gate that asked somebody has not looked: that took time, and the folder may be another one by then."""
+    """What a gate has read is what runs, though it asked a person, which takes time."""
     folder, seen = [Path("before")], list[Path]()
 
-    async def gate(*_: Any, tool: Tool, beside: Callable[[], None]) -> Verdict:
+    async def gate(call: Any, read: ReadCall) -> Verdict:
         if looks:
-            await asyncio.to_thread(beside)
+            await asyncio.to_thread(read)
         folder[0] = Path("after")
         return Verdict()
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from app.providers.scripted import Response, call, say
-from app.values.content import text_of
+from app.values.content import ToolCall, text_of
 from app.values.events import Event, QuestionAsked, ToolExecutionEnd
 from app.values.messages import ToolResultMessage
 from tests.compaction.stage import Scene
@@ -93,9 +93,14 @@ async def test_the_gate_is_asked_for_each_call_and_nothing_runs_in_read_only(tmp
 
 async def test_a_cell_that_names_a_secret_file_is_asked_about(tmp_path: Path) -> None:
     scene = await scene_in(tmp_path)
-    judged = parts_of(scene.session).permits.judge("eval", {"code": "open('/home/x/.ssh/id_rsa').read()"})
-    assert judged.verdict.risk == "forbidden"
-    assert parts_of(scene.session).permits.judge("eval", {"code": "1 + 1"}).verdict.risk == "contained"
+    judged = parts_of(scene.session).permits.foreseen(
+        ToolCall(id="1", name="eval", arguments={"code": "open('/home/x/.ssh/id_rsa').read()"})
+    )
+    harmless = parts_of(scene.session).permits.foreseen(
+        ToolCall(id="2", name="eval", arguments={"code": "1 + 1"})
+    )
+    assert judged is not None and judged.verdict.risk == "forbidden"
+    assert harmless is not None and harmless.verdict.risk == "contained"
     await scene.session.close()
 
 

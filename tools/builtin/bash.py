@@ -14,6 +14,7 @@ from tools.amounts import elapsed
 from tools.base import Tool, ToolContext, ToolError
 from tools.edits.call import EditArguments, run_edit
 from tools.edits.named import patch_in_command
+from tools.effects import Effects, Program
 from tools.files.paths import absolute
 from tools.limits import format_size
 from tools.operations import FileOperations
@@ -32,7 +33,6 @@ from tools.running.withheld import missed, told, withheld
 from tools.schema import UNDECLARED, schema_of
 from tools.spellings import speller
 from tools.text import visible
-from tools.touches import TERMINAL, Touches
 from tools.workspace import Workspace, workspace_of
 
 _MIN_TIMEOUT: Final = 1
@@ -74,12 +74,31 @@ class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
     """Lines of the output to show, from its beginning; `tail`: from its end."""
     tail: Annotated[Annotated[int, msgspec.Meta(ge=1)] | None, UNDECLARED] = None
 
-    def touches(self, context: ToolContext) -> Touches:
+    def effects(self, context: ToolContext) -> Effects:
+        patch, shell = self.patch(), workspace_of(context).shell()
+        if patch is not None and not shell.is_persistent:
+            return EditArguments(input=patch).effects(context)
         stands_in = absolute(self.cwd, context.cwd) if self.cwd else str(context.cwd)
-        cwd = Path(workspace_of(context).files.real_path(stands_in))
-        written, named = written_and_named(self.command, cwd)
-        shown = frozenset({TERMINAL}) if self.pty else frozenset[str]()
-        return Touches(changes=written | shown, names=named, works_in=str(cwd))
+        folder = workspace_of(context).files.real_path(stands_in)
+        written, named = written_and_named(self.command, Path(folder))
+        lasts = shell.is_persistent and not (self.background or self.pty)
+        return Effects(
+            runs=Program(
+                language="shell",
+                code=self.command,
+                folder=folder,
+                is_folder_known=not lasts,
+                environment=self.env or {},
+                outside=(self.reason or "") if self.outside else None,
+                named=named,
+                written=written,
+            ),
+            state="terminal" if self.pty else "shell" if lasts else "",
+        )
+
+    def patch(self) -> str | None:
+        """The patch that the command is, and nothing besides."""
+        return patch_in_command(msgspec.to_builtins(self))
 
 
 class _Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,6 +129,8 @@ def bash_tool(*, has_terminals: bool = True) -> Tool:
         ),
         schema={**schema, "properties": properties},
         arguments=BashArguments,
+        effects=BashArguments.effects,
+        may_only_read=True,
         prepare=_prepare,
         run=_run,
         show=command_card,
@@ -154,7 +175,7 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
         raise ToolError("The command is empty. Pass the command to run.")
     if "\0" in arguments.command:
         raise ToolError("The command holds a null byte, which no shell can get.")
-    patch = patch_in_command(msgspec.to_builtins(arguments))
+    patch = arguments.patch()
     if patch is not None and not workspace.shell().is_persistent:
         return await run_edit(EditArguments(input=patch), context)
     if arguments.background and arguments.pty:

@@ -8,12 +8,12 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from tools.base import Tool, ToolContext, ToolError
+from tools.effects import Effects, Program
 from tools.files.paths import absolute
 from tools.results import Card, Json, ToolResult
 from tools.schema import UNDECLARED, schema_of
 from tools.spellings import speller
 from tools.text import visible
-from tools.touches import Touches
 from tools.workspace import workspace_of
 
 MOST_CODE: Final = 20_000_000
@@ -29,9 +29,10 @@ class EvalArguments(msgspec.Struct, frozen=True, kw_only=True):
     cwd: Annotated[str | None, UNDECLARED] = None
     """The folder of this cell."""
 
-    def touches(self, context: ToolContext) -> Touches:
+    def effects(self, context: ToolContext) -> Effects:
         folder = absolute(self.cwd, context.cwd) if self.cwd else str(context.cwd)
-        return Touches(works_in=workspace_of(context).files.real_path(folder))
+        real = workspace_of(context).files.real_path(folder)
+        return Effects(runs=Program(language="python", code=self.code, folder=real), state="kernel")
 
 
 def eval_tool() -> Tool:
@@ -45,6 +46,7 @@ def eval_tool() -> Tool:
         ),
         schema=schema_of(EvalArguments),
         arguments=EvalArguments,
+        effects=EvalArguments.effects,
         prepare=_prepare,
         run=_run,
         show=_show,

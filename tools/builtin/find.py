@@ -9,9 +9,10 @@ import msgspec
 from tools.arguments import pattern_argument, text_argument
 from tools.base import Tool, ToolContext, ToolError
 from tools.builtin.ls import list_card
+from tools.effects import Effects
 from tools.files.failures import file_error
 from tools.files.paths import prefix_of
-from tools.files.places import exists, locate, touched
+from tools.files.places import exists, locate, located
 from tools.limits import truncate_head
 from tools.operations import FileOperations
 from tools.results import Card, TextPart, ToolResult
@@ -20,7 +21,6 @@ from tools.searching.globs import glob_regex, is_glob, path_regex
 from tools.searching.ripgrep import ALWAYS, find_ripgrep, run_ripgrep
 from tools.spellings import FOLDER, speller
 from tools.text import one_line
-from tools.touches import Touches
 from tools.workspace import Workspace, workspace_of
 
 _DEFAULT_LIMIT: Final = 1_000
@@ -40,8 +40,8 @@ class FindArguments(msgspec.Struct, frozen=True, kw_only=True):
         Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Most results (1000)")
     ] = None
 
-    def touches(self, context: ToolContext) -> Touches:
-        return Touches(reads=touched(context, self.path))
+    def effects(self, context: ToolContext) -> Effects:
+        return Effects(lists=located(context, self.path))
 
 
 def find_tool() -> Tool:
@@ -53,6 +53,7 @@ def find_tool() -> Tool:
         ),
         schema=schema_of(FindArguments),
         arguments=FindArguments,
+        effects=FindArguments.effects,
         prepare=speller(
             FindArguments,
             FOLDER,

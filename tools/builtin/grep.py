@@ -14,23 +14,23 @@ from tools.base import Tool, ToolContext, ToolError
 from tools.builtin.ls import list_card
 from tools.edits.anchors import row
 from tools.edits.texts import read_text
+from tools.effects import Effects
 from tools.files.failures import file_error
 from tools.files.paths import prefix_of
-from tools.files.places import locate, touched
+from tools.files.places import locate, located
 from tools.files.snapshots import MAX_CHARS
 from tools.limits import MAX_BYTES, MAX_LINE_CHARS, truncate_head
 from tools.results import Card, ListBlock, TextPart, ToolResult
 from tools.schema import UNDECLARED, schema_of
 from tools.searching.by_file import by_file, hits_in
 from tools.searching.expressions import expression
-from tools.searching.globs import Wanted, wanted
+from tools.searching.globs import Wanted, named_globs, wanted
 from tools.searching.kept_back import kept_back_below, passed_over
 from tools.searching.matches import COUNTED, Found, FoundLine
 from tools.searching.odd import odd_files
 from tools.searching.ripgrep import ALWAYS, SearchEnd, find_ripgrep, run_ripgrep
 from tools.spellings import FOLDER, PATH, speller
 from tools.text import one_line
-from tools.touches import Touches
 from tools.workspace import Workspace, workspace_of
 
 if TYPE_CHECKING:
@@ -63,8 +63,9 @@ class GrepArguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     before: Annotated[Annotated[int, msgspec.Meta(ge=0)] | None, UNDECLARED] = None
     multiline: Annotated[bool | None, UNDECLARED] = None
 
-    def touches(self, context: ToolContext) -> Touches:
-        return Touches(reads=touched(context, self.path))
+    def effects(self, context: ToolContext) -> Effects:
+        (folder,) = located(context, self.path)
+        return Effects(reads=(folder,), globs=named_globs(self.glob or "", folder))
 
 
 _spelled = speller(
@@ -94,6 +95,7 @@ def grep_tool() -> Tool:
         ),
         schema=schema_of(GrepArguments),
         arguments=GrepArguments,
+        effects=GrepArguments.effects,
         prepare=_spelled,
         run=_run,
         show=_show,

@@ -7,9 +7,9 @@ import msgspec
 
 from tools.arguments import text_argument
 from tools.base import Tool, ToolContext, ToolError
+from tools.effects import Effects
 from tools.files.paths import display
-from tools.files.places import exists
-from tools.files.places import locate as located
+from tools.files.places import exists, locate, located
 from tools.limits import count_lines
 from tools.patterns import late
 from tools.results import Card, TextBlock, ToolResult, text_result
@@ -29,6 +29,9 @@ class LocateArguments(msgspec.Struct, frozen=True, kw_only=True):
     path: Annotated[str | None, msgspec.Meta(description="Folder to stay in")] = None
     uses: Annotated[bool | None, msgspec.Meta(description="Also where the symbol is used")] = None
 
+    def effects(self, context: ToolContext) -> Effects:
+        return Effects(lists=located(context, self.path))
+
 
 def locate_tool() -> Tool:
     return Tool(
@@ -39,6 +42,7 @@ def locate_tool() -> Tool:
         ),
         schema=schema_of(LocateArguments),
         arguments=LocateArguments,
+        effects=LocateArguments.effects,
         run=InThread(_run),
         show=_show,
         snippet="Find where a symbol is, or the files a task is about",
@@ -51,7 +55,7 @@ def _run(arguments: LocateArguments, context: ToolContext, stop: Stop) -> ToolRe
     if not about:
         raise ToolError("about is empty. Pass a symbol's name, or words of the task.")
     workspace = workspace_of(context)
-    folder = located(workspace, arguments.path, context)
+    folder = locate(workspace, arguments.path, context)
     return _located(workspace, folder, about, uses=bool(arguments.uses))
 
 

@@ -7,16 +7,16 @@ import msgspec
 
 from tools.arguments import text_argument
 from tools.base import Tool, ToolContext
+from tools.effects import Effects
 from tools.files.failures import file_error
 from tools.files.listing import MAX_ENTRIES, Listing, list_directory
-from tools.files.places import locate, touched
+from tools.files.places import locate, located
 from tools.limits import count_lines
 from tools.results import Card, ListBlock, TextBlock, TextPart, ToolResult
 from tools.schema import schema_of
 from tools.spellings import FOLDER, PATH, speller
 from tools.text import visible
 from tools.threads import InThread, Stop
-from tools.touches import Touches
 from tools.workspace import Workspace, workspace_of
 
 
@@ -28,8 +28,8 @@ class LsArguments(msgspec.Struct, frozen=True, kw_only=True):
         Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Most entries to list (500)")
     ] = None
 
-    def touches(self, context: ToolContext) -> Touches:
-        return Touches(reads=touched(context, self.path))
+    def effects(self, context: ToolContext) -> Effects:
+        return Effects(lists=located(context, self.path))
 
 
 def ls_tool() -> Tool:
@@ -38,6 +38,7 @@ def ls_tool() -> Tool:
         description="List a directory: names sorted, directories with a slash, dotfiles included, at most 500.",
         schema=schema_of(LsArguments),
         arguments=LsArguments,
+        effects=LsArguments.effects,
         prepare=speller(LsArguments, PATH, FOLDER, dict.fromkeys(("head", "max_results"), "limit")),
         run=InThread(_run),
         show=_show,

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from tools.arguments import text_argument
-from tools.base import Tool, ToolContext, ToolError
+from tools.base import Tool, ToolContext, ToolError, no_effects
 from tools.results import Card, FileBlock, TextBlock, ToolResult, text_result
 from tools.schema import schema_of
 from tools.text import one_line, plain, visible
@@ -39,6 +39,7 @@ def mermaid_tool() -> Tool:
         description="Draw a Mermaid diagram as text. Returns the picture; all of it is also saved as an artifact.",
         schema=schema_of(MermaidArguments),
         arguments=MermaidArguments,
+        effects=no_effects,
         run=_run,
         show=_show,
         snippet="Draw Mermaid diagrams as text",

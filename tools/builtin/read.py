@@ -11,6 +11,7 @@ from tools.arguments import number_argument, number_detail, text_argument
 from tools.base import Tool, ToolContext, ToolError
 from tools.edits.anchors import plain_rows, rows
 from tools.edits.shown_rows import anchored_page, note_cells
+from tools.effects import NOTHING, Effects
 from tools.filemap.outlines import SymbolLines, outline_result, symbol_lines
 from tools.files.artifacts import SCHEME
 from tools.files.encoding import SAMPLE_BYTES, detect
@@ -21,8 +22,8 @@ from tools.files.lines import FileShrank
 from tools.files.listing import list_directory
 from tools.files.notebooks import MAX_NOTEBOOK_BYTES, notebook_of
 from tools.files.pages import NotText, Page, Request, load_page, notice, showing
-from tools.files.paths import absolute, display
-from tools.files.places import exists, locate, touched
+from tools.files.paths import display
+from tools.files.places import exists, locate, located
 from tools.limits import MAX_BYTES, format_size, truncate_head
 from tools.operations import FileStat
 from tools.patterns import late
@@ -31,7 +32,6 @@ from tools.schema import UNDECLARED, schema_of
 from tools.spellings import PATH, speller
 from tools.text import one_line, visible
 from tools.threads import InThread, Stop
-from tools.touches import NOTHING, Touches
 from tools.workspace import Workspace, workspace_of
 
 _RANGE = late(r"(?P<path>.+):(?P<first>[1-9]\d*)(?:-(?P<last>[1-9]\d*))?", re.DOTALL)
@@ -60,12 +60,12 @@ class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     end_line: Annotated[int | None, UNDECLARED] = None
 
-    def touches(self, context: ToolContext) -> Touches:
-        raw = self.path.strip()
-        if raw.startswith(SCHEME):
+    def effects(self, context: ToolContext) -> Effects:
+        if self.path.strip().startswith(SCHEME):
             return NOTHING
-        match = _RANGE.fullmatch(raw)
-        return Touches(reads=touched(context, self.path, *((match["path"],) if match else ())))
+        # With a range behind it, a file of that whole name counts too: one may be made until the call runs.
+        match = _RANGE.fullmatch(self.path.strip())
+        return Effects(reads=located(context, self.path, *((match["path"],) if match else ())))
 
 
 def read_tool() -> Tool:
@@ -78,6 +78,7 @@ def read_tool() -> Tool:
         ),
         schema=schema_of(ReadArguments),
         arguments=ReadArguments,
+        effects=ReadArguments.effects,
         prepare=_spelled,
         run=InThread(_run),
         show=_show,
@@ -136,10 +137,8 @@ def _target(arguments: ReadArguments, context: ToolContext, workspace: Workspace
         path, offset, limit = _artifact(workspace, raw.strip(), offset, limit)
         request = Request(offset=offset, limit=limit, is_output=True)
         return _Target(path=path, shown=raw.strip(), stat=workspace.files.stat(path), request=request)
-    path = locate(workspace, raw, context)
-    match = _RANGE.fullmatch(raw.strip())
-    if match and not exists(workspace, path) and exists(workspace, absolute(match["path"], context.cwd)):
-        path = absolute(match["path"], context.cwd)
+    path, match = _meant(workspace, raw, context)
+    if match is not None:
         offset, limit = _range(match, offset, limit)
     try:
         stat = workspace.files.stat(path)
@@ -147,6 +146,15 @@ def _target(arguments: ReadArguments, context: ToolContext, workspace: Workspace
         raise file_error(problem, "read", path, workspace.files) from None
     request = Request(offset=offset, limit=limit, tail=arguments.tail if offset is None else None)
     return _Target(path=path, shown=display(path, context.cwd), stat=stat, request=request)
+
+
+def _meant(workspace: Workspace, raw: str, context: ToolContext) -> "tuple[str, re.Match[str] | None]":
+    """The file, and the range of lines that stands behind its name (`a.py:3-5`), unless a file is called so."""
+    path = locate(workspace, raw, context)
+    match = _RANGE.fullmatch(raw.strip())
+    if match is None or exists(workspace, path):
+        return path, None
+    return locate(workspace, match["path"], context), match
 
 
 def _range(match: "re.Match[str]", offset: int | None, limit: int | None) -> tuple[int | None, int | None]:

@@ -9,11 +9,11 @@ from tools.arguments import text_argument
 from tools.base import Tool, ToolContext, ToolError
 from tools.edits.card import edit_card
 from tools.edits.pending import CannotResolve
+from tools.effects import Effects
 from tools.files.failures import file_error
 from tools.results import Card, ToolResult, text_result
 from tools.schema import schema_of
 from tools.text import visible
-from tools.touches import Touches, keys
 from tools.workspace import workspace_of
 
 
@@ -24,10 +24,11 @@ class ResolveArguments(msgspec.Struct, frozen=True, kw_only=True):
     reason: Annotated[str, msgspec.Meta(description="Why, in a few words")]
     id: Annotated[str | None, msgspec.Meta(description="Which one, if several wait")] = None
 
-    def touches(self, context: ToolContext) -> Touches:
-        workspace = workspace_of(context)
-        paths = workspace.pending.paths(self.id) if self.action == "apply" else ()
-        return Touches(changes=keys(workspace.files, paths))
+    def effects(self, context: ToolContext) -> Effects:
+        is_applied = self.action == "apply"
+        return Effects(
+            writes=tuple(workspace_of(context).pending.paths(self.id)) if is_applied else (), acts_as="edit"
+        )
 
 
 def resolve_tool() -> Tool:
@@ -39,6 +40,7 @@ def resolve_tool() -> Tool:
         ),
         schema=schema_of(ResolveArguments),
         arguments=ResolveArguments,
+        effects=ResolveArguments.effects,
         run=run_resolve,
         show=_show,
         snippet="Apply or discard staged changes",

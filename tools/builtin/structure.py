@@ -17,9 +17,10 @@ from tools.edits.matching import Span
 from tools.edits.named import parts_of
 from tools.edits.pending import CannotResolve, StagedAction, StagedFile
 from tools.edits.texts import read_text
+from tools.effects import Effects
 from tools.files.mutations import content_hash
-from tools.files.paths import display
-from tools.files.places import locate, touched
+from tools.files.paths import absolute, display
+from tools.files.places import locate, located
 from tools.limits import clip_line, truncate_head
 from tools.results import Card, Json, ToolResult, text_result
 from tools.schema import schema_of
@@ -36,7 +37,6 @@ from tools.structure.messages import (
 )
 from tools.structure.rewriting import variables
 from tools.text import one_line, visible
-from tools.touches import Touches
 from tools.workspace import Workspace, workspace_of
 
 _DEFAULT_LIMIT: Final = 100
@@ -61,8 +61,8 @@ class AstGrepArguments(msgspec.Struct, frozen=True, kw_only=True):
         Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Most matches to show (100)")
     ] = None
 
-    def touches(self, context: ToolContext) -> Touches:
-        return Touches(reads=touched(context, *_plain_paths(self.paths)))
+    def effects(self, context: ToolContext) -> Effects:
+        return _effects(self.paths, context)
 
 
 class StructuralRewrite(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,8 +81,9 @@ class AstEditArguments(msgspec.Struct, frozen=True, kw_only=True):
         bool | None, msgspec.Meta(description="Also files that would have new syntax errors")
     ] = None
 
-    def touches(self, context: ToolContext) -> Touches:
-        return Touches(reads=touched(context, *_plain_paths(self.paths)))
+    def effects(self, context: ToolContext) -> Effects:
+        found = _effects(self.paths, context)
+        return msgspec.structs.replace(found, stages=(*found.reads, *found.globs))
 
 
 def ast_grep_tool() -> Tool:
@@ -94,6 +95,7 @@ def ast_grep_tool() -> Tool:
         ),
         schema=schema_of(AstGrepArguments),
         arguments=AstGrepArguments,
+        effects=AstGrepArguments.effects,
         run=_grep,
         show=_show_found,
         snippet="Find code by its structure",
@@ -111,12 +113,19 @@ def ast_edit_tool() -> Tool:
         ),
         schema=schema_of(AstEditArguments),
         arguments=AstEditArguments,
+        effects=AstEditArguments.effects,
         run=_edit,
         show=_show_edit,
         snippet="Rewrite code by its structure in many files",
         is_read_only=True,
         is_active=False,
     )
+
+
+def _effects(paths: Sequence[str] | None, context: ToolContext) -> Effects:
+    plain = _plain_paths(paths)
+    globs = tuple(absolute(path, context.cwd) for path in paths or () if path not in plain)
+    return Effects(reads=located(context, *(plain or (() if globs else (None,)))), globs=globs)
 
 
 def _plain_paths(paths: Sequence[str] | None) -> tuple[str, ...]:

@@ -12,17 +12,17 @@ from tools.arguments import number_detail, text_argument, text_detail
 from tools.base import Tool, ToolContext, ToolError
 from tools.edits.diffs import Diff, diff_texts
 from tools.edits.texts import FileText, read_text
+from tools.effects import Effects
 from tools.files.encoding import UTF8, Encoding
 from tools.files.failures import file_error
 from tools.files.mutations import FileState, NewContent
 from tools.files.paths import display
-from tools.files.places import locate, touched, withheld
+from tools.files.places import locate, located, withheld
 from tools.limits import count_lines
 from tools.results import Card, DiffBlock, FileBlock, TextBlock, TextPart, ToolResult
 from tools.schema import schema_of
 from tools.spellings import PATH, speller
 from tools.text import visible
-from tools.touches import Touches
 from tools.workspace import Workspace, workspace_of
 
 _SHOWN_LINES = 5
@@ -32,8 +32,8 @@ class WriteArguments(msgspec.Struct, frozen=True, kw_only=True):
     path: Annotated[str, msgspec.Meta(description="File to write (relative or absolute); parents are made")]
     content: Annotated[str, msgspec.Meta(description="Its whole content")]
 
-    def touches(self, context: ToolContext) -> Touches:
-        return Touches(changes=touched(context, self.path))
+    def effects(self, context: ToolContext) -> Effects:
+        return Effects(writes=located(context, self.path))
 
 
 class _Written(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +49,7 @@ def write_tool() -> Tool:
         description="Create a file or replace all of it. Makes parent directories. To change parts, use edit.",
         schema=schema_of(WriteArguments),
         arguments=WriteArguments,
+        effects=WriteArguments.effects,
         prepare=_spelled,
         run=run_write,
         show=_show,

@@ -5,11 +5,11 @@ from typing import Annotated, Literal
 import msgspec
 
 from tools.base import ToolContext
-from tools.edits.named import patch_paths
-from tools.files.places import touched
+from tools.edits.named import MOVES, patch_paths
+from tools.effects import Effects
+from tools.files.places import located
 from tools.results import ToolResult
 from tools.schema import UNDECLARED
-from tools.touches import Touches
 
 
 class Replacement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -46,8 +46,10 @@ class EditArguments(msgspec.Struct, frozen=True, kw_only=True):
     changes: Annotated[tuple[AnchoredChange, ...], UNDECLARED] = ()
     input: Annotated[str, UNDECLARED] = ""
 
-    def touches(self, context: ToolContext) -> Touches:
-        return Touches(changes=touched(context, *self.paths()))
+    def effects(self, context: ToolContext) -> Effects:
+        paths = located(context, *self.paths())
+        moved = paths if MOVES in self.input else ()  # what was in a file can be read where it goes
+        return Effects(reads=moved, writes=paths, acts_as="edit")
 
     def paths(self) -> tuple[str, ...]:
         """Of all files, in the order in which they are named."""

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 from tools.base import ToolContext, ToolError
 from tools.files.paths import resolve
-from tools.touches import Key, keys
 from tools.workspace import Workspace, workspace_of
 
 
@@ -32,7 +31,7 @@ def withheld(workspace: Workspace, files: Iterable[tuple[str, str]]) -> frozense
     return frozenset(real for real, key in files if is_kept_back(real) and seen(key) is None)
 
 
-def touched(context: ToolContext, *raws: str | None) -> frozenset[Key]:
-    """What a call with these path arguments touches."""
+def located(context: ToolContext, *raws: str | None) -> tuple[str, ...]:
+    """The absolute paths that these path arguments mean, each once."""
     workspace = workspace_of(context)
-    return keys(workspace.files, [locate(workspace, raw, context) for raw in raws])
+    return tuple(dict.fromkeys(locate(workspace, raw, context) for raw in raws))

@@ -76,6 +76,12 @@ def wanted(
     )
 
 
+def named_globs(globs: str, folder: str) -> tuple[str, ...]:
+    """Absolute patterns of the files that such a list asks for in `folder`, one for each of its globs."""
+    asked = [_within(item, folder).lstrip("/") for item in _items(globs) if not item.startswith("!")]
+    return tuple(f"{folder.rstrip('/')}/{glob}" for glob in asked if glob)
+
+
 def _items(globs: str) -> Iterator[str]:
     """Parts of a list; commas within braces and brackets belong to a glob."""
     depth = start = 0

@@ -5,22 +5,22 @@ from typing import Any
 
 import pytest
 
+from app.agent.order import Claim, claim_of, waits
 from tools.base import ToolContext
 from tools.registry import builtin_tools
 from tools.schema import validate_arguments
-from tools.touches import NOTHING, Touches, TouchesFiles, waits
+from tools.workspace import workspace_of
 
 TOOLS = {tool.name: tool for tool in builtin_tools()}
 
 Call = tuple[str, dict[str, Any]]
 
 
-def touches(call: Call, cwd: Path) -> Touches:
+def claim(call: Call, cwd: Path) -> Claim:
     name, arguments = call
-    fitted = validate_arguments(TOOLS[name], arguments)
-    if not isinstance(fitted, TouchesFiles):
-        return NOTHING
-    return fitted.touches(ToolContext(call_id="c", cwd=cwd))
+    context = ToolContext(call_id="c", cwd=cwd)
+    effects = TOOLS[name].effects_of(validate_arguments(TOOLS[name], arguments), context)
+    return claim_of(effects, workspace_of(context).files)
 
 
 def edit(path: str) -> Call:
@@ -72,7 +72,7 @@ def project(tmp_path: Path) -> Path:
     ],
 )
 def test_these_keep_the_order_of_the_calls(earlier: Call, later: Call, project: Path) -> None:
-    assert waits(touches(later, project), touches(earlier, project))
+    assert waits(claim(later, project), claim(earlier, project))
 
 
 @pytest.mark.parametrize(
@@ -91,4 +91,4 @@ def test_these_keep_the_order_of_the_calls(earlier: Call, later: Call, project: 
     ],
 )
 def test_these_run_side_by_side(earlier: Call, later: Call, project: Path) -> None:
-    assert not waits(touches(later, project), touches(earlier, project))
+    assert not waits(claim(later, project), claim(earlier, project))

@@ -18,7 +18,7 @@ from app.sessions.log import SessionLog
 from app.undo.blobs import UndoPlace
 from app.undo.images import FILES as FILES_TYPE
 from app.undo.images import Change, FilesData, as_data
-from app.undo.ledger import Ledger, LedgerLine
+from app.undo.ledger import Ledger, LedgerLine, LeftOpen
 from app.undo.session_undo import SessionUndo, open_undo
 from app.values.entries import CustomEntry, MessageEntry
 from app.values.messages import user_message
@@ -230,7 +230,7 @@ def _opening(folder: Path) -> Row:
     def open_it(path: Path) -> Callable[[], object]:
         def work() -> None:
             log = SessionLog.open(path, read_only=True)
-            assert Ledger(sidecar(path, "files")).left_open() == []
+            assert Ledger(sidecar(path, "files")).left_open() == LeftOpen()
             log.close()
 
         return work

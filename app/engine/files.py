@@ -7,7 +7,7 @@ are in `app.undo`, and come into being with the first change.
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -280,10 +280,11 @@ class Files:
         log = self._conversation.log
         if not self._is_on or log.path is None or log.is_read_only:
             return None
-        if not Ledger(sidecar(log.path, "files")).left_open():
-            return None
+        left = Ledger(sidecar(log.path, "files")).left_open()
+        words = [_set_aside(log.path, left.bad)] if left.bad else []
+        if not left.lines:
+            return " ".join(words).strip() or None
         opened = self._open()
-        words: list[str] = []
         for key, data in opened.restores.left_open():
             if isinstance(data, RestoredData):
                 if data.total or data.interrupted:
@@ -298,7 +299,7 @@ class Files:
                 self._record(FILES, data)
                 words.append(_told_of(data))
             opened.recorder.told(key)
-        return " ".join(words) or None
+        return " ".join(words).strip() or None
 
     def close(self) -> None:
         with self._opening:
@@ -376,6 +377,24 @@ def _with_git(place: UndoPlace | None, workspace: Workspace, revision: str, max_
     root = Path(os.path.realpath(workspace.cwd))
     return against_git(
         root, home=place.home, may_ask_git=place.may_ask_git, max_bytes=max_bytes, revision=revision
+    )
+
+
+def _set_aside(path: Path, lines: Sequence[tuple[int, bytes]]) -> str:
+    """Copies lines of the ledger that cannot be read beside the session; nothing to say if they had been before."""
+    from app.sessions.quarantine import set_aside  # noqa: PLC0415  (costs start-up)
+    from app.sessions.reading import BadLine  # noqa: PLC0415  (as above)
+
+    try:
+        if not set_aside(path, [BadLine(offset=offset, data=data) for offset, data in lines]):
+            return ""
+    except OSError as problem:
+        return f"A line of {sidecar(path, 'files').name} cannot be read, nor copied: {problem.strerror or problem}."
+    count = len(lines)
+    what = "A line" if count == 1 else f"{count} lines"
+    return (
+        f"{what} of {sidecar(path, 'files').name} cannot be read; copied to {sidecar(path, 'quarantine').name}. "
+        "What bayou did to files right before it ended may be missing from /undo."
     )
 
 

@@ -177,7 +177,7 @@ def installed(paths: Paths) -> tuple[Installed, ...]:
         packages = msgspec.json.decode(text, type=list[Installed]) if text and text.strip() else []
     except FileFault as problem:
         raise BadPackage(f"{problem}. Mend it or delete it.") from None
-    except msgspec.DecodeError as problem:
+    except (ValueError, RecursionError) as problem:
         raise BadPackage(f"{file} cannot be read: {problem}. Mend it or delete it.") from None
     return tuple(sorted(packages, key=lambda package: package.name))
 

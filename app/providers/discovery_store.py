@@ -27,7 +27,7 @@ def load_discovered(agent_dir: Path) -> Mapping[str, Discovered]:
     """Nothing when there is no store, or none that can be read: it can always be filled again."""
     try:
         return msgspec.json.decode(read_regular(store_path(agent_dir)), type=dict[str, Discovered])
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+    except (OSError, ValueError, RecursionError):
         return {}
 
 

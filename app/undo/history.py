@@ -123,7 +123,7 @@ def changes_in(data: FilesData | RestoredData, load: Load) -> tuple[Change, ...]
         return data.changes
     try:
         return unpacked(load(data.more))
-    except (Missing, msgspec.DecodeError):
+    except (Missing, ValueError, RecursionError):
         return None
 
 

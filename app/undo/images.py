@@ -189,7 +189,7 @@ def packed(changes: Iterable[Change]) -> bytes:
 
 
 def unpacked(data: bytes) -> tuple[Change, ...]:
-    """Raises `msgspec.DecodeError`."""
+    """Raises `ValueError` or `RecursionError` for what is no list of changes."""
     return _CHANGES.decode(data)
 
 

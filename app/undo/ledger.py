@@ -1,7 +1,8 @@
 """The ledger beside a session (`X.jsonl.files`): what is about to happen to files, written before it happens.
 
 It is what a crash leaves: a line of a change or of a restore that no later line calls told has no entry yet. Whole
-lines only; what a write that broke off left is cut away before the next one, and passed over when it is read.
+lines only; what a write that broke off left is passed over when it is read. A line that cannot be read costs
+only itself.
 """
 
 import os
@@ -34,6 +35,14 @@ _DECODER = msgspec.json.Decoder(LedgerLine)
 _CLOSED = b'"kind":"told"'
 
 
+class LeftOpen(msgspec.Struct, frozen=True, kw_only=True):
+    """What an earlier process began and did not tell."""
+
+    lines: tuple[LedgerLine, ...] = ()
+    bad: tuple[tuple[int, bytes], ...] = ()
+    """Lines that cannot be read, with where they begin."""
+
+
 class Ledger:
     """Written by one session; without a path nothing is written."""
 
@@ -55,21 +64,21 @@ class Ledger:
                 self._open.discard(one)
                 self._append(_ENCODER.encode(LedgerLine(kind="told", id=one, open=len(self._open))))
 
-    def left_open(self) -> list[LedgerLine]:
+    def left_open(self) -> LeftOpen:
         """What was begun before this process and never told. Cheap when there is nothing."""
         if self.path is None:
-            return []
+            return LeftOpen()
         try:
             with self.path.open("rb") as file:
                 size = file.seek(0, os.SEEK_END)
                 file.seek(max(0, size - 512))
                 if _is_closed(file.read()):
-                    return []
+                    return LeftOpen()
                 file.seek(0)
                 data = file.read()
         except OSError:
-            return []
-        return open_in(data)
+            return LeftOpen()
+        return _open_in(data)
 
     def adopt(self, lines: Sequence[LedgerLine]) -> None:
         """They will be told by this process."""
@@ -105,21 +114,26 @@ def _is_closed(tail: bytes) -> bool:
         return False
     try:
         last = _DECODER.decode(line)
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         return False
     return last.kind == "told" and last.open == 0
 
 
-def open_in(data: bytes) -> list[LedgerLine]:
-    """The lines that no later one calls told; what cannot be read is passed over."""
+def _open_in(data: bytes) -> LeftOpen:
+    """The lines that no later one calls told, and those that cannot be read, but for one that broke off at the end."""
     found: dict[str, list[LedgerLine]] = {}
-    for text in data.split(b"\n"):
+    bad: list[tuple[int, bytes]] = []
+    offset = 0
+    for text in data.splitlines(keepends=True):
         try:
             line = _DECODER.decode(text)
-        except msgspec.DecodeError:
-            continue
-        if line.kind == "told":
-            found.pop(line.id, None)
+        except (ValueError, RecursionError):
+            if text.strip() and text.endswith(b"\n"):
+                bad.append((offset, text))
         else:
-            found.setdefault(line.id, []).append(line)
-    return [line for lines in found.values() for line in lines]
+            if line.kind == "told":
+                found.pop(line.id, None)
+            else:
+                found.setdefault(line.id, []).append(line)
+        offset += len(text)
+    return LeftOpen(lines=tuple(line for lines in found.values() for line in lines), bad=tuple(bad))

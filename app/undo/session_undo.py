@@ -150,7 +150,7 @@ class Restores:
 
     def left_open(self) -> list[tuple[str, FilesData | RestoredData]]:
         """What happened to files and is not in the session: keys in the ledger, and what is to be recorded."""
-        lines = self._recorder.ledger.left_open()
+        lines = self._recorder.ledger.left_open().lines
         self._recorder.ledger.adopt(lines)
         found: list[tuple[str, FilesData | RestoredData]] = []
         for key in dict.fromkeys(line.id for line in lines):

@@ -162,5 +162,10 @@ def test_lines_of_a_notebook_are_those_of_its_text_however_the_file_is_written()
         ]
 
 
+@pytest.mark.parametrize("data", [b'{"cells": ["\xff"]}', b"\xff", b"[" * 100_000])
+def test_bytes_that_are_no_json_are_no_notebook(data: bytes) -> None:
+    assert notebook_of(data) is None
+
+
 def test_what_only_has_the_ending_of_a_notebook_is_shown_as_json() -> None:
     assert outline(mapped('{\n "pages": [],\n "title": "x"\n}\n', "odd.ipynb")) == ["key pages", "key title"]

@@ -13,6 +13,7 @@ from app.engine.opinions import Wish
 from app.engine.restoring import RedoRestore, ToEntry, UndoPrompts
 from app.providers.scripted import ScriptedAnswer, say
 from app.sessions.ids import sidecar
+from app.sessions.quarantine import quarantined
 from app.undo.blobs import hash_of
 from app.undo.images import FILES, RESTORED, Change, FileImage, files_of, restored_of
 from app.undo.ledger import Ledger, LedgerLine
@@ -230,6 +231,30 @@ async def test_a_resumed_session_goes_on_where_it_was(page: Page, tmp_path: Path
     await again.undo()
     assert again.read("a.txt") == "one\n"
     await again.session.close()
+
+
+@pytest.mark.parametrize(
+    "bad", [b'{"kind":"change","id":"\xff"}', b"\xff", b"{", b"[" * 100_000, b'{"kind":"x","id":""}']
+)
+async def test_a_bad_line_of_the_ledger_costs_only_itself_and_is_set_aside(page: Page, bad: bytes) -> None:
+    await page.prompt("one", write("a.txt", "one\n"))
+    await page.prompt("two", write("a.txt", "two\n", 2))
+    path = page.session.log.path
+    assert path is not None
+    await page.session.close()
+    ledger = sidecar(path, "files")
+    with ledger.open("ab") as file:
+        file.write(bad + b"\n")
+    again = Page(await page.scene.open(session=str(path)))
+    told = " ".join(again.scene.assembled.problems)
+    assert f"A line of {ledger.name} cannot be read; copied to {sidecar(path, 'quarantine').name}." in told
+    assert len(quarantined(path)) == 1
+    await again.undo()
+    assert again.read("a.txt") == "one\n"
+    await again.session.close()
+    once_more = Page(await page.scene.open(session=str(path)))
+    assert ledger.name not in " ".join(once_more.scene.assembled.problems)
+    await once_more.session.close()
 
 
 async def test_what_a_crash_left_is_in_the_session_when_it_is_opened_again(page: Page) -> None:

@@ -116,13 +116,13 @@ def a_line(key: str) -> LedgerLine:
 def test_what_was_never_told_is_found_again(tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl.files"
     ledger = Ledger(path)
-    assert ledger.left_open() == []
+    assert ledger.left_open().lines == ()
     ledger.begin(a_line("1"))
     ledger.begin(a_line("2"))
     ledger.told("1")
-    assert [line.id for line in Ledger(path).left_open()] == ["2"]
+    assert [line.id for line in Ledger(path).left_open().lines] == ["2"]
     ledger.told("2")
-    assert Ledger(path).left_open() == []
+    assert Ledger(path).left_open().lines == ()
     assert path.stat().st_mode & 0o077 == 0
 
 
@@ -135,10 +135,10 @@ def test_a_ledger_that_ends_in_the_middle_of_a_line_is_read_and_gone_on_with(
     ledger.begin(a_line("1"))
     ledger.begin(a_line("2"))
     path.write_bytes(path.read_bytes()[:-cut])
-    assert [line.id for line in Ledger(path).left_open()] == (["1", "2"] if cut == 1 else ["1"])
+    assert [line.id for line in Ledger(path).left_open().lines] == (["1", "2"] if cut == 1 else ["1"])
     after = Ledger(path)
     after.begin(a_line("3"))
-    assert "3" in [line.id for line in Ledger(path).left_open()]
+    assert "3" in [line.id for line in Ledger(path).left_open().lines]
 
 
 def test_a_long_ledger_costs_nothing_to_open_when_all_is_told(tmp_path: Path) -> None:
@@ -147,4 +147,4 @@ def test_a_long_ledger_costs_nothing_to_open_when_all_is_told(tmp_path: Path) ->
     ledger.begin(a_line("1"))
     ledger.told("1")
     path.write_bytes(b"not json\n" * 100_000 + path.read_bytes())
-    assert Ledger(path).left_open() == []
+    assert Ledger(path).left_open().lines == ()

@@ -67,7 +67,7 @@ def outline(path: Path, last_row: int, watch: Deadline) -> tuple[str, list[Found
     for line in output.splitlines():
         try:
             tags.append(decode(line))
-        except msgspec.DecodeError:
+        except (ValueError, RecursionError):
             continue
     tags = [tag for tag in tags if tag.name and tag.line > 0]
     return (tags[0].language, _drafts(tags, last_row)) if tags else None

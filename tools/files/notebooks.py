@@ -32,7 +32,7 @@ def notebook_of(data: bytes) -> Notebook | None:
     """The notebook, or None when `data` is none."""
     try:
         found: Json = msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return None
     if not isinstance(found, dict) or not isinstance(found.get("cells"), list):
         return None

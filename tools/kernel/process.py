@@ -267,7 +267,7 @@ class KernelProcess:
             del heard[:end]
             try:
                 word = decode(body)
-            except msgspec.DecodeError:
+            except (ValueError, RecursionError):
                 return False  # Not our kernel any more.
             if isinstance(word, Show):
                 self._show(word)

@@ -156,7 +156,7 @@ def _reasoning_details(message: AssistantMessage) -> list[Any]:
         if isinstance(block, ToolCall) and block.thought_signature:
             try:
                 details.append(msgspec.json.decode(block.thought_signature))
-            except msgspec.DecodeError:
+            except (ValueError, RecursionError):
                 continue
     return details
 

@@ -45,7 +45,7 @@ async def access_token(env: Mapping[str, str]) -> str:
 def _fetch(path: Path) -> tuple[str, float]:
     try:
         data = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
-    except (OSError, msgspec.DecodeError) as problem:
+    except (OSError, ValueError, RecursionError) as problem:
         raise CredentialError(f"Google's credentials in {path} cannot be read: {problem}") from None
     match data.get("type"):
         case "authorized_user":

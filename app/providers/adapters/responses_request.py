@@ -149,7 +149,7 @@ def _reasoning_item(block: Thinking) -> dict[str, Any] | None:
     """The item as it came; it is the signature of a thought of this format."""
     try:
         item = msgspec.json.decode(block.thinking_signature or "")
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         return None
     return item if isinstance(item, dict) and item.get("type") == "reasoning" else None
 

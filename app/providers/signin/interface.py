@@ -97,7 +97,7 @@ def fetched(url: str, *, headers: Mapping[str, str], body: bytes = b"") -> dict[
         raise CredentialError(f"{url} cannot be reached: {problem or 'no answer within 30 s'}") from None
     try:
         answer = msgspec.json.decode(content)
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         answer = None
     if not isinstance(answer, dict) or (status >= 400 and "error" not in answer):
         text, _ = read_error_body(content)

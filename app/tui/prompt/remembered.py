@@ -52,7 +52,7 @@ class Remembered:
         for line in lines[-most:] if most else ():
             try:
                 found.append(msgspec.json.decode(line, type=UnsentPrompt))
-            except (msgspec.DecodeError, UnicodeDecodeError):
+            except (ValueError, RecursionError):
                 continue
         return found
 
@@ -77,7 +77,7 @@ class Remembered:
         """What was mentioned before, for `take_files`."""
         try:
             return msgspec.json.decode(read_regular(self._files), type=dict[str, tuple[float, float]])
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        except (OSError, ValueError, RecursionError):
             return {}
 
     def start_over(self) -> None:

@@ -37,7 +37,7 @@ def scan_jsonl(source: bytes, watch: Deadline) -> Scanned:
             continue
         try:
             record: Json = decode(line)
-        except (msgspec.DecodeError, RecursionError):
+        except (ValueError, RecursionError):
             broken += 1
             continue
         _note(keys, record if isinstance(record, dict) else {"(value)": record}, row, 1)
@@ -172,7 +172,7 @@ def _conversation(source: bytes, watch: Deadline) -> Scanned:
             continue
         try:
             entry = decode(line)
-        except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
+        except (ValueError, RecursionError):
             broken += 1
             continue
         if len(found.drafts) < _MAX_TURNS:
@@ -214,7 +214,7 @@ def _calls(content: str | list[_Part]) -> str:
     for part in calls[:_CALLS_NAMED]:
         try:
             called = msgspec.json.decode(part.arguments, type=_Called)
-        except msgspec.DecodeError:  # none, or of other types
+        except (ValueError, RecursionError):  # none, or of other types
             called = _Called()
         shown.append(
             f"{part.name} {_first_line(called.path or called.command or called.pattern)[:60]}".strip()

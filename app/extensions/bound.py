@@ -172,4 +172,10 @@ def make_known(
     if spec.sign_in is not None:
         credentials.offer(spec.name, spec.sign_in, owner=owner)
     if spec.api_key is not None or spec.headers:
-        credentials.provide(spec.name, spec.api_key, headers=spec.headers, owner=owner)
+        credentials.provide(
+            spec.name,
+            spec.api_key,
+            headers=spec.headers,
+            owner=owner,
+            is_for_address=bool(spec.base_url),
+        )

@@ -141,7 +141,7 @@ class ModelCatalogue:
         """What a model has that its server names and nobody describes."""
         base = dict(_bundled(provider)[0])
         for layer in self._layers(provider):
-            base.update({name: layer[name] for name in _SHARED if name in layer})
+            base.update({name: layer[name] for name in _SHARED if layer.get(name)})
         return base
 
     def _made(self, provider: str, entries: Mapping[str, dict[str, Any]]) -> dict[str, Model]:
@@ -177,7 +177,8 @@ def _layered(
     out = {model_id: _merged({**entry, **changes}, _compat_of(layer)) for model_id, entry in entries.items()}
     base = {name: shared[name] for name in ("api", "baseUrl", "compat") if name in shared}
     for model in layer.get("models") or ():
-        out[model["id"]] = {**_merged({**base, **changes}, _compat_of(layer)), **model}
+        own = {name: value for name, value in model.items() if value or name != "baseUrl"}
+        out[model["id"]] = {**_merged({**base, **changes}, _compat_of(layer)), **own}
     for model_id, override in (layer.get("modelOverrides") or {}).items():
         if model_id in out:
             out[model_id] = _merged(out[model_id], override)

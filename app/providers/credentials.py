@@ -35,6 +35,8 @@ class _Provided(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None
     headers: Mapping[str, str]
     is_bearer: bool
+    is_for_address: bool
+    """It was given together with an address."""
 
 
 class Credentials:
@@ -70,9 +72,17 @@ class Credentials:
         owner: str,
         headers: Mapping[str, str] | None = None,
         is_bearer: bool = False,
+        is_for_address: bool = False,
     ) -> None:
-        """An extension's key for a provider: a value, `$NAME` or `!command`."""
-        entry = _Provided(owner=owner, key=key, headers=headers or {}, is_bearer=is_bearer)
+        """An extension's key for a provider: a value, `$NAME` or `!command`. `is_for_address`: for the address that the
+        extension gives that provider."""
+        entry = _Provided(
+            owner=owner,
+            key=key,
+            headers=headers or {},
+            is_bearer=is_bearer,
+            is_for_address=is_for_address,
+        )
         self._provided.setdefault(provider, []).append(entry)
 
     def offer(self, provider: str, sign_in: "SignIn", *, owner: str) -> None:
@@ -98,6 +108,8 @@ class Credentials:
         """Where the credential would come from."""
         if provider in self._for_this_run:
             return "run"
+        if (paired := self._paired(provider)) is not None:
+            return paired[1]
         entry = self._auth.entries.now().get(provider)
         if entry is not None:
             return "stored" if entry["type"] == "api_key" else "sign-in"
@@ -144,6 +156,9 @@ class Credentials:
         is_bearer = self._own_file(provider).is_bearer
         if provider in self._for_this_run:
             return Credential(key=self._for_this_run[provider], is_bearer=is_bearer)
+        if (paired := self._paired(provider)) is not None:
+            key = await self._values.resolve(paired[0], what=f"The key for {provider}")
+            return Credential(key=key, is_bearer=paired[2])
         entry = self._auth.entries.now().get(provider)
         if entry is not None:
             return await self._of_entry(provider, entry, is_bearer)
@@ -244,6 +259,18 @@ class Credentials:
             name: await self._values.resolve(value, what=f"The header {name} for {provider}")
             for name, value in wanted.items()
         }
+
+    def _paired(self, provider: str) -> tuple[str, Source, bool] | None:
+        """The key that came with another address for one of bayou's own providers, its source, and whether it is a
+        bearer token. What is stored, and what the environment has, is for the provider's usual address."""
+        if provider not in PROVIDERS:
+            return None
+        provided, own = self._last_provided(provider), self._own_file(provider)
+        if provided is not None and provided.is_for_address and provided.key:
+            return provided.key, "extension", provided.is_bearer
+        if own.is_for_address and own.key:
+            return own.key, "models.json", own.is_bearer
+        return None
 
     def _last_provided(self, provider: str) -> _Provided | None:
         entries = self._provided.get(provider)

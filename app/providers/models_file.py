@@ -40,6 +40,7 @@ class ModelsFile(msgspec.Struct, frozen=True, kw_only=True):
             headers=said.get("headers") or {},
             is_bearer=bool(said.get("authHeader")),
             is_named=provider in self.providers,
+            is_for_address=bool(said.get("baseUrl")),
         )
 
 
@@ -51,6 +52,8 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     is_bearer: bool
     is_named: bool
     """The file has the provider, be it without a key."""
+    is_for_address: bool
+    """The key stands beside an address."""
 
 
 def load_models_file(agent_dir: Path) -> ModelsFile:

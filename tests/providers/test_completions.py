@@ -6,6 +6,7 @@ import pytest
 
 from app.providers.adapters.common import clamped_cache_key
 from app.providers.adapters.completions_compat import _WIRE_NAMES, switches_for
+from app.providers.classify import classify
 from app.values.content import Image, Text, Thinking, ToolCall
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage, user_message
 from app.values.models import Model, ThinkingLevel
@@ -101,6 +102,31 @@ async def test_a_plain_answer_of_several_servers(name: str, events: list[Any], d
             ],
         ),
         (
+            "one id, two indexes",
+            [
+                call('{"path": ', index=0, id="a", name="read"),
+                call('{"path": "b"}', index=1, id="a", name="read"),
+                call('"a"}', index=0, id="a"),
+            ],
+        ),
+        (
+            "one id and one index for all deltas, with the name repeated",
+            [
+                call('{"path": ', index=0, id="a", name="read"),
+                call('"a"}', index=0, id="a", name="read"),
+                call('{"path": "b"}', index=1, id="b", name="read"),
+            ],
+        ),
+        (
+            "all number 0, in pieces with their ids",
+            [
+                call('{"path": ', index=0, id="a", name="read"),
+                call('{"path": ', index=0, id="b", name="read"),
+                call('"a"}', index=0, id="a"),
+                call('"b"}', index=0, id="b"),
+            ],
+        ),
+        (
             "id with every delta",
             [
                 call('{"path": ', index=0, id="a", name="read"),
@@ -150,6 +176,19 @@ async def test_malformed_arguments_are_told_and_crash_nothing(server: Loopback):
 async def test_finish_reasons(finish: str, stop: str, words: str | None, server: Loopback):
     message = await answer_to(server, chunk(content="Hi"), chunk(finish))
     assert message.stop_reason == stop and (words is None or words in (message.error_message or ""))
+
+
+@pytest.mark.parametrize("api", [CHAT, RESPONSES, "mistral-conversations"])
+async def test_a_stream_of_only_done_is_no_answer(api: str, server: Loopback):
+    server.sse(sse(done=True))
+    message = await ask(model_for(api, server.url))
+    assert message.stop_reason == "error" and classify(message).is_retryable
+    assert "closed before the answer was complete" in (message.error_message or "")
+
+
+async def test_an_answer_of_usage_alone_is_none(server: Loopback):
+    message = await answer_to(server, {"choices": [], "usage": {"prompt_tokens": 7}})
+    assert message.stop_reason == "error" and message.usage.input == 7
 
 
 async def test_an_error_inside_a_stream(server: Loopback):

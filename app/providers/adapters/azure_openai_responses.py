@@ -50,7 +50,7 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
 
 def place_for(model: Model, env: Mapping[str, str]) -> Deployment:
     """Resource, deployment and version: from the credential's settings, which include the environment's."""
-    base = env.get("AZURE_OPENAI_BASE_URL") or model.base_url
+    base = model.base_url or env.get("AZURE_OPENAI_BASE_URL")
     resource = env.get("AZURE_OPENAI_RESOURCE_NAME")
     if not base and resource:
         base = f"https://{resource}.openai.azure.com/openai/v1"

@@ -49,6 +49,8 @@ class CompletionsReader:
         self._calls: list[int] = []
         """Keys of the calls so far; the last one takes deltas that name none."""
         self._key_of_id: dict[str, int] = {}
+        self._key_of_both: dict[tuple[str, int], int] = {}
+        """By id and index: some servers repeat an id, and some count every call as number 0."""
         self._last_key_of_index: dict[int, int] = {}
 
     def take(self, event: str, data: bytes) -> None:
@@ -75,9 +77,8 @@ class CompletionsReader:
         self._blocks.end_all()
         if self._has_finished:
             return
-        has_content = len(self._blocks) > 0
-        if not has_content and not self.is_over:
-            raise cut_off("no finish reason")
+        if not len(self._blocks):
+            raise cut_off("no answer and no finish reason" if self.is_over else "no finish reason")
         if self._switches.supports_finish_reason and not self.is_over:
             raise cut_off("no finish reason")
 
@@ -138,9 +139,9 @@ class CompletionsReader:
             self._end_thinking()
             self._blocks.end("text")
             name = function.get("name") or ""
-            opened = self._blocks.call(key, call_id=delta.get("id") or f"call_{key}", name=name)
+            opened = self._blocks.call(key, call_id=f"call_{key}", name=name)
         assert isinstance(opened, OpenCall)
-        if delta.get("id") and opened.id != delta["id"] and opened.id.startswith("call_"):
+        if self._key_of_id.get(delta.get("id") or "") == key:
             opened.id = delta["id"]
         if not opened.name and function.get("name"):
             opened.name = function["name"]
@@ -151,29 +152,35 @@ class CompletionsReader:
             opened.append(arguments)
 
     def _key(self, delta: dict[str, Any], function: dict[str, Any]) -> int:
-        """Which call a delta belongs to: by id, else by index, else a name begins a new one, else the last."""
-        call_id, index = delta.get("id"), delta.get("index")
-        if call_id and call_id in self._key_of_id:
+        """Which call a delta belongs to: by id and index, else by id, else by index, else the last.
+
+        A name begins a new one where the index, or at a known index the id, is another.
+        """
+        call_id, index, begins = delta.get("id"), delta.get("index"), bool(function.get("name"))
+        is_numbered = isinstance(index, int)
+        if call_id and is_numbered and (call_id, index) in self._key_of_both:
+            return self._key_of_both[call_id, index]
+        is_new_index = is_numbered and index not in self._last_key_of_index
+        if call_id in self._key_of_id and not (begins and is_new_index):
             return self._key_of_id[call_id]
-        if isinstance(index, int) and index in self._last_key_of_index:
+        if is_numbered and not is_new_index and not (begins and self._has_other_id(index, call_id)):
             key = self._last_key_of_index[index]
-            opened = self._blocks.opened(key)
-            is_other = (
-                call_id and isinstance(opened, OpenCall) and opened.id != call_id and function.get("name")
-            )
-            if not is_other:  # some servers count every call as number 0
-                if call_id:
-                    self._key_of_id[call_id] = key
-                return key
-        elif not isinstance(index, int) and not call_id and not function.get("name") and self._calls:
+        elif not is_numbered and not call_id and not begins and self._calls:
             return self._calls[-1]
-        key = len(self._calls)
-        self._calls.append(key)
+        else:
+            key = len(self._calls)
+            self._calls.append(key)
         if call_id:
-            self._key_of_id[call_id] = key
-        if isinstance(index, int):
+            self._key_of_id.setdefault(call_id, key)
+        if is_numbered:
             self._last_key_of_index[index] = key
+            if call_id:
+                self._key_of_both[call_id, index] = key
         return key
+
+    def _has_other_id(self, index: int, call_id: str | None) -> bool:
+        known = {given for given, number in self._key_of_both if number == index}
+        return bool(call_id and known) and call_id not in known
 
     def _sign(self, detail: Any) -> None:
         """Encrypted reasoning belongs to the call whose id it names."""

@@ -3,6 +3,7 @@ models is the default. Their models are in `data/`; whose key it is depends on t
 """
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 
 import msgspec
 
@@ -19,6 +20,18 @@ class KnownProvider(msgspec.Struct, frozen=True, kw_only=True):
     required: tuple[str, ...] = ()
     """Settings without which a key is of no use."""
     default_model: str = ""
+    package: str = ""
+    """A library without which no request can be made, and which comes with an extra of bayou's."""
+
+    @property
+    def missing_package(self) -> str:
+        """What to do where that library is not installed; empty where all is there."""
+        if not self.package or find_spec(self.package) is not None:
+            return ""
+        return (
+            f"{self.name} needs {self.package}, which is not installed. Install bayou with its extra: "
+            "`uv tool install 'bayou[bedrock]'` or `pip install 'bayou[bedrock]'`."
+        )
 
 
 def _with_key(id: str, name: str, variable: str, default_model: str) -> KnownProvider:
@@ -87,6 +100,7 @@ _LIST = (
         bearer_env=("AWS_BEARER_TOKEN_BEDROCK",),
         settings=("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_BEDROCK_ENDPOINT"),
         default_model="us.anthropic.claude-opus-5-5",
+        package="botocore",
     ),
     KnownProvider(
         id="google-vertex",

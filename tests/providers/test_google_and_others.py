@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from app.providers.adapters import bedrock_converse_stream, google_identity
+from app.providers.adapters import google_identity
 from app.providers.contract import Credential, StreamOptions
 from app.providers.registry import Registry
 from app.values.content import Text, Thinking, ToolCall
 from app.values.messages import AssistantMessage, user_message
 from app.values.models import ThinkingLevel
+from tests.architecture.sources import ROOT
 from tests.providers.loopback import Loopback, Received, Reply, sse
 from tests.providers.wires import (
     ANSWERS,
@@ -332,7 +334,21 @@ async def test_bedrock_replays_thoughts(server: Loopback):
     assert messages[3]["content"][0] == {"reasoningContent": {"redactedContent": "enc"}}
 
 
-async def test_without_botocore_bedrock_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(sys.modules, "botocore", None)
-    message = await ask(model_for("bedrock-converse-stream", "http://127.0.0.1:9"))
-    assert message.error_message == bedrock_converse_stream.MISSING
+async def test_without_botocore_bedrock_says_what_to_install_and_is_not_ready(tmp_path: Path):
+    """In the real program: one sentence, and no traceback of what is loaded beforehand."""
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['botocore'] = None\n")
+    env = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", "AWS_BEARER_TOKEN_BEDROCK": "k"}
+    model = "amazon-bedrock/amazon.nova-lite-v1:0"
+    for words, code in (
+        (("--no-session", "--model", model, "-p", "hi"), 1),
+        (("auth", "check", "--provider", "amazon-bedrock"), 1),
+        (("auth", "check", "--model", model), 1),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "app", *words],
+            cwd=tmp_path, env=env, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        told = done.stdout + done.stderr
+        assert done.returncode == code and told.count("pip install 'bayou[bedrock]'") == 1, told
+        assert "Traceback" not in told and "exception" not in told and len(told.splitlines()) == 1
+        assert "  ready" not in told

@@ -57,6 +57,12 @@ class ModelScreen(PickerScreen):
         self._all = tuple(rows)
         self._show_scope(note)
 
+    def action_choose(self) -> None:
+        if self.row is not None and self.row.id.endswith("/"):  # a server that has not told its models yet
+            self.action_act("app.models.refresh")
+        else:
+            super().action_choose()
+
     def action_act(self, action_id: str) -> None:
         if action_id != "app.models.scope":
             super().action_act(action_id)

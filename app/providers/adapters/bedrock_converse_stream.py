@@ -12,6 +12,7 @@ from urllib.parse import quote
 from app.providers.adapters.bedrock_wire import EXCEPTION, ConverseReader, payload
 from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
 from app.providers.errors import ProviderError
+from app.providers.known import PROVIDERS
 from app.providers.senders.choice import sender_for
 from app.providers.senders.choice import warm as warm_sender
 from app.providers.transform import fitting_id, prepare
@@ -19,15 +20,14 @@ from app.providers.transport import HttpRequest, converse, encode_payload, final
 from app.values.models import Model
 
 DEFAULT_REGION = "us-east-1"
-MISSING = (
-    "Amazon Bedrock needs botocore, which is not installed. Install bayou with its extra: "
-    "`uv tool install 'bayou[bedrock]'` or `pip install 'bayou[bedrock]'`."
-)
 
 
 def warm(model: Model) -> None:
     warm_sender(model)
-    _botocore()
+    try:
+        _botocore()
+    except ProviderError:
+        pass  # the request that meets it tells of it
 
 
 @speaks("bedrock-converse-stream")
@@ -70,8 +70,9 @@ def _botocore() -> Any:
         for part in ("auth", "awsrequest", "eventstream", "session"):
             import_module(f"botocore.{part}")
         return import_module("botocore")
-    except ImportError:
-        raise ProviderError(MISSING) from None
+    except ImportError as problem:
+        missing = PROVIDERS["amazon-bedrock"].missing_package
+        raise ProviderError(missing or f"botocore cannot be loaded: {problem}") from None
 
 
 def _session(env: Mapping[str, str]) -> Any:

@@ -38,6 +38,11 @@ async def check(provider: str, credentials: Credentials) -> CredentialState:
         return CredentialState(
             provider=provider, state="not_ready", detail=f"There is no key for {provider}."
         )
+    known = PROVIDERS.get(provider)
+    if known is not None and known.missing_package:
+        return CredentialState(
+            provider=provider, state="not_ready", source=source, detail=known.missing_package
+        )
     try:
         await credentials.resolve(provider)
     except CredentialError as problem:

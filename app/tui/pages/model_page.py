@@ -61,9 +61,7 @@ class ModelPage(msgspec.Struct, frozen=True):
         if picked is None:
             return
         provider, _, model_id = picked.row.id.partition("/")
-        if not model_id:
-            self.say(await self.look_up(provider))
-            await self.choose()
+        if not model_id:  # a server has none yet to be used or made the default
             return
         if picked.action == "app.models.login" or not self._is_usable(provider, model_id):
             await self.connect(provider)

@@ -1,5 +1,6 @@
 """`/model`, `/thinking`, the cycle keys and their scope."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from app.providers.scripted import say
 from app.tui.pages.model_page import ModelPage
 from app.values.unable import Unable
 from tests.engine.stage import Play
+from tests.support.terminals import WRITTEN_NOTHING, terminal
 from tests.tui.pages.person import Person, at_the_keyboard
 
 
@@ -91,6 +93,20 @@ async def test_a_provider_is_asked_while_the_list_stays_open(tmp_path: Path) -> 
             await person.sees_soon("harbour has 2 models")
             await person.press("escape")
         assert models.asked == ["harbour"]
+
+
+def test_enter_on_a_servers_row_asks_it_and_says_on_the_page_why_that_failed(tmp_path: Path) -> None:
+    agent = tmp_path / "agent"
+    agent.mkdir()
+    models = {"providers": {"shed": {"api": "openai-completions", "baseUrl": "http://127.0.0.1:9/v1"}}}
+    (agent / "models.json").write_text(json.dumps(models))
+    with terminal(tmp_path, size=(120, 30), env={"BAYOU_AGENT_DIR": str(agent)}) as shown:
+        shown.until(WRITTEN_NOTHING)
+        shown.press("/model\r")
+        shown.until("ask the server which models it has")
+        shown.press("shed\r")
+        shown.until("The provider is not available")
+        assert "127.0.0.1:9" in shown.screen and "ask the server which models it has" in shown.screen
 
 
 async def test_a_name_may_have_a_level_behind_it(tmp_path: Path) -> None:

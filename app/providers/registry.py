@@ -8,7 +8,6 @@ import msgspec
 
 from app.providers.contract import Adapter, AssistantStream, Context, StreamOptions
 from app.providers.errors import ProviderError
-from app.providers.known import PROVIDERS
 from app.values.models import Model
 from app.values.wire import new_id, now_ms
 
@@ -81,11 +80,7 @@ class Registry:
         async def produce(stream: AssistantStream) -> None:
             adapter = await self._adapter(model.api)
             told = context
-            is_ours = self._by_api[model.api][-1].module is not None
-            if is_ours and not model.base_url and model.provider not in (*PROVIDERS, "offline"):
-                # The adapter would take the address of the vendor that made the format, with somebody else's key.
-                raise ProviderError(f"No address is known for {model.key}: its provider needs a base URL.")
-            if not is_ours:  # it may count on a tuple
+            if self._by_api[model.api][-1].module is None:  # not ours: it may count on a tuple
                 told = msgspec.structs.replace(context, messages=tuple(context.messages))
             try:
                 await adapter(model, told, options, stream)

@@ -334,7 +334,7 @@ async def test_bedrock_replays_thoughts(server: Loopback):
     assert messages[3]["content"][0] == {"reasoningContent": {"redactedContent": "enc"}}
 
 
-async def test_without_botocore_bedrock_says_what_to_install_and_is_not_ready(tmp_path: Path):
+def test_without_botocore_bedrock_says_what_to_install_and_is_not_ready(tmp_path: Path):
     """In the real program: one sentence, and no traceback of what is loaded beforehand."""
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['botocore'] = None\n")
     env = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", "AWS_BEARER_TOKEN_BEDROCK": "k"}

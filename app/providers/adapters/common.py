@@ -6,6 +6,7 @@ from typing import Any, assert_never
 
 from app.providers.contract import StreamOptions
 from app.providers.errors import ProviderError
+from app.providers.known import PROVIDERS
 from app.providers.transform import PreparedRequest
 from app.values.codec import encode_json
 from app.values.content import Image, Text, UnknownContent, UserContent
@@ -89,7 +90,12 @@ def wants_bearer(model: Model, options: StreamOptions) -> bool:
 
 
 def address(model: Model, options: StreamOptions, default: str) -> str:
-    """The model's base URL; `{NAME}` in it is a setting that came with the credential."""
+    """The model's base URL; `{NAME}` in it is a setting that came with the credential.
+
+    `default`: the vendor's, for the providers that bayou knows. The key of another one was not given for it.
+    """
+    if not model.base_url and model.provider not in PROVIDERS:
+        raise ProviderError(f"No address is known for {model.key}: its provider needs a base URL.")
     base = model.base_url or default
     for name in _SETTING.findall(base):
         value = options.credential.env.get(name)

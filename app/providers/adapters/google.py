@@ -41,7 +41,7 @@ async def _place(model: Model, options: StreamOptions) -> tuple[str, str, dict[s
         return address(model, options, DEFAULT_URL), f"/models/{method}", own
     env = options.credential.env
     if key:
-        base = model.base_url or "https://aiplatform.googleapis.com"
+        base = address(model, options, "https://aiplatform.googleapis.com")
         return base, f"/v1/publishers/google/models/{method}", _key(options)
     project = env.get("GOOGLE_CLOUD_PROJECT") or env.get("GCLOUD_PROJECT")
     location = env.get("GOOGLE_CLOUD_LOCATION")

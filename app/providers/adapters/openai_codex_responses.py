@@ -5,6 +5,7 @@ import binascii
 
 import msgspec
 
+from app.providers.adapters.common import address
 from app.providers.adapters.responses_reader import ResponsesReader
 from app.providers.adapters.responses_request import joined_id, payload
 from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
@@ -32,7 +33,7 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
     }
     if options.session_id:
         own["Session_id"] = options.session_id
-    base = (model.base_url or DEFAULT_URL).rstrip("/").removesuffix("/codex")
+    base = address(model, options, DEFAULT_URL).rstrip("/").removesuffix("/codex")
     request = HttpRequest(
         base_url=base,
         path="/codex/responses",

@@ -39,6 +39,18 @@ class _Provided(msgspec.Struct, frozen=True, kw_only=True):
     """It was given together with an address."""
 
 
+def _paired(provider: str, provided: _Provided | None, own: Access) -> tuple[str, Source, bool] | None:
+    """The key that came with another address for one of bayou's own providers, its source, and whether it is a bearer
+    token. What is stored, and what the environment has, is for the provider's usual address."""
+    if provider not in PROVIDERS:
+        return None
+    if provided is not None and provided.is_for_address and provided.key:
+        return provided.key, "extension", provided.is_bearer
+    if own.is_for_address and own.key:
+        return own.key, "models.json", own.is_bearer
+    return None
+
+
 class Credentials:
     def __init__(
         self, agent_dir: Path, env: Mapping[str, str], *, sign_ins: Mapping[str, "SignIn"] | None = None
@@ -108,7 +120,7 @@ class Credentials:
         """Where the credential would come from."""
         if provider in self._for_this_run:
             return "run"
-        if (paired := self._paired(provider)) is not None:
+        if (paired := _paired(provider, self._last_provided(provider), self._own_file(provider))) is not None:
             return paired[1]
         entry = self._auth.entries.now().get(provider)
         if entry is not None:
@@ -156,7 +168,7 @@ class Credentials:
         is_bearer = self._own_file(provider).is_bearer
         if provider in self._for_this_run:
             return Credential(key=self._for_this_run[provider], is_bearer=is_bearer)
-        if (paired := self._paired(provider)) is not None:
+        if (paired := _paired(provider, self._last_provided(provider), self._own_file(provider))) is not None:
             key = await self._values.resolve(paired[0], what=f"The key for {provider}")
             return Credential(key=key, is_bearer=paired[2])
         entry = self._auth.entries.now().get(provider)
@@ -259,18 +271,6 @@ class Credentials:
             name: await self._values.resolve(value, what=f"The header {name} for {provider}")
             for name, value in wanted.items()
         }
-
-    def _paired(self, provider: str) -> tuple[str, Source, bool] | None:
-        """The key that came with another address for one of bayou's own providers, its source, and whether it is a
-        bearer token. What is stored, and what the environment has, is for the provider's usual address."""
-        if provider not in PROVIDERS:
-            return None
-        provided, own = self._last_provided(provider), self._own_file(provider)
-        if provided is not None and provided.is_for_address and provided.key:
-            return provided.key, "extension", provided.is_bearer
-        if own.is_for_address and own.key:
-            return own.key, "models.json", own.is_bearer
-        return None
 
     def _last_provided(self, provider: str) -> _Provided | None:
         entries = self._provided.get(provider)

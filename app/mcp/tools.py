@@ -160,11 +160,17 @@ class McpTools:
             description="Call a tool of an MCP server, as mcp_search shows it.",
             schema=schema_of(McpCallArguments),
             arguments=McpCallArguments,
-            effects=no_effects,
+            effects=self._effects_of_call,
             run=self._call,
             show=show_call,
             is_read_only=True,  # by itself: the call within is judged under its own name
         )
+
+    def _effects_of_call(self, arguments: McpCallArguments, context: ToolContext) -> Effects:
+        """By itself it does nothing: the call within is judged under its own name. But it keeps the order of calls."""
+        entry = self._hub.entry(arguments.server, arguments.tool)
+        keeps_state = entry is not None and entry.tool.says_read_only
+        return Effects(state=f"server {arguments.server}", keeps_state=keeps_state)
 
     async def _call(self, arguments: McpCallArguments, context: ToolContext) -> ToolResult:
         self._require(arguments.server)

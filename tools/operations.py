@@ -8,14 +8,15 @@ holds, so that a remote one is simply a local process that forwards.
 import errno
 import os
 import stat as stat_module
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import BinaryIO, Literal, Protocol, runtime_checkable
 
 import msgspec
 
 from tools.box.policy import Box
-from tools.files.replacing import replace, swap_or_overwrite
+from tools.files.replacing import Version, locked_files, replace, replace_unchanged, swap_or_overwrite
 
 
 class FileStat(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,7 +31,7 @@ class FileStat(msgspec.Struct, frozen=True, kw_only=True):
     links: int = 1
 
     @property
-    def version(self) -> tuple[int, int, int, int]:
+    def version(self) -> Version:
         """Equal as long as nobody changed the file."""
         return (self.device, self.inode, self.size, self.mtime_ns)
 
@@ -71,6 +72,21 @@ class RemovesFiles(Protocol):
     """File operations that can take a file away; not every place has that."""
 
     def remove(self, path: str) -> None: ...
+
+
+@runtime_checkable
+class GuardsFiles(Protocol):
+    """File operations that notice when another program changes a file meanwhile; not every place has that."""
+
+    def locked(self, paths: Sequence[str]) -> AbstractContextManager[None]:
+        """Holds the files against other bayou processes."""
+        ...
+
+    def replace_unchanged(
+        self, path: str, data: bytes, old: bytes, version: Version | None, *, is_shared: bool
+    ) -> None:
+        """`replace`, of a file that is still `old` and of this version (None: not there). Raises `ChangedMeanwhile`."""
+        ...
 
 
 class CommandLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -182,6 +198,17 @@ class LocalFiles:
         except FileNotFoundError:
             old = None
         swap_or_overwrite(target, data, old, path, lambda: replace(Path(target), data, durable=False))
+
+    def locked(self, paths: Sequence[str]) -> AbstractContextManager[None]:
+        return locked_files([os.path.realpath(path) for path in paths])
+
+    def replace_unchanged(
+        self, path: str, data: bytes, old: bytes, version: Version | None, *, is_shared: bool
+    ) -> None:
+        target = os.path.realpath(path)
+        if version is None:
+            Path(target).parent.mkdir(parents=True, exist_ok=True)
+        replace_unchanged(target, path, data, old, version, is_shared=is_shared)
 
 
 def _modified(path: str) -> int:

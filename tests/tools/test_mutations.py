@@ -2,8 +2,10 @@
 
 import asyncio
 import os
+import subprocess
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -199,3 +201,90 @@ async def test_any_interleaving_keeps_order_and_loses_nothing(
             number for number, (which, _) in enumerate(calls) if which == file and number in done
         ]
     assert queue.is_idle
+
+
+async def test_a_file_that_another_program_changes_meanwhile_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"one\n")
+    seen: list[bytes] = []
+
+    def compute(state: FileState | None) -> NewContent:
+        assert state is not None
+        seen.append(state.data)
+        if len(seen) == 1:
+            with path.open("ab") as file:
+                file.write(b"theirs\n")
+        return NewContent(data=state.data.replace(b"one", b"two"))
+
+    await MutationQueue(LocalFiles()).change(str(path), "1", compute)
+    assert seen == [b"one\n", b"one\ntheirs\n"]
+    assert path.read_bytes() == b"two\ntheirs\n"
+
+
+async def test_a_file_that_another_program_makes_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+
+    def compute(state: FileState | None) -> NewContent:
+        if state is None:
+            path.write_bytes(b"theirs\n")
+        return NewContent(data=(state.data if state else b"") + b"ours\n")
+
+    await MutationQueue(LocalFiles()).change(str(path), "1", compute)
+    assert path.read_bytes() == b"theirs\nours\n"
+
+
+async def test_of_several_files_none_is_left_half_when_one_changes_meanwhile(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("a", "b")]
+    for path in paths:
+        path.write_bytes(b"old\n")
+    calls: list[int] = []
+
+    def compute(states: Sequence[FileState | None]) -> list[NewContent]:
+        calls.append(1)
+        if len(calls) == 1:
+            paths[1].write_bytes(b"theirs, and longer\n")
+        return [NewContent(data=(state.data if state else b"") + b"ours\n") for state in states]
+
+    await MutationQueue(LocalFiles()).change_all([str(path) for path in paths], "1", compute)
+    assert [path.read_bytes() for path in paths] == [b"old\nours\n", b"theirs, and longer\nours\n"]
+
+
+async def test_a_file_that_never_comes_to_rest_is_an_error_and_theirs_stays(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"")
+
+    def compute(state: FileState | None) -> NewContent:
+        with path.open("ab") as file:
+            file.write(b"x")
+        return NewContent(data=b"ours")
+
+    with pytest.raises(OSError, match="Another program keeps changing it"):
+        await MutationQueue(LocalFiles()).change(str(path), "1", compute)
+    assert set(path.read_bytes()) == {ord("x")}
+
+
+_APPENDS = """
+import asyncio, sys
+from tools.files.mutations import MutationQueue, NewContent
+from tools.operations import LocalFiles
+
+async def main(path, name):
+    queue = MutationQueue(LocalFiles())
+    for number in range(150):
+        line = f"{name} {number}\\n".encode()
+        await queue.change(path, line.decode(), lambda state: NewContent(data=state.data + line))
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+def test_two_processes_that_change_one_file_lose_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"")
+    running = [subprocess.Popen([sys.executable, "-c", _APPENDS, str(path), name]) for name in "ab"]
+    assert [process.wait() for process in running] == [0, 0]
+    lines = path.read_text().splitlines()
+    for name in "ab":
+        assert [line for line in lines if line.startswith(name)] == [
+            f"{name} {number}" for number in range(150)
+        ]

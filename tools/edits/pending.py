@@ -177,6 +177,7 @@ class PendingChanges:
         changed: list[str] = []
 
         def compute(states: Sequence[FileState | None]) -> list[NewContent | None]:
+            changed.clear()
             for file, state in zip(staged.files, states, strict=True):
                 if (content_hash(state.data) if state is not None else None) != file.before_hash:
                     changed.append(file.shown)

@@ -6,14 +6,13 @@ leads nowhere. What a person let through for one path goes through.
 
 import errno
 import os
-import stat
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from tools.box.policy import Box
-from tools.files.replacing import replace_name, swap_or_overwrite
+from tools.files.replacing import Version, replace_name, replace_unchanged, swap_or_overwrite
 from tools.operations import LocalFiles
 
 _OPENED: Final = "/proc/self/fd"
@@ -64,6 +63,17 @@ class BoxedFiles(LocalFiles):
         with _held(box, target, path) as place:
             _replace(place, path, data)
 
+    def replace_unchanged(
+        self, path: str, data: bytes, old: bytes, version: Version | None, *, is_shared: bool
+    ) -> None:
+        box = self._box()
+        if box is None:
+            super().replace_unchanged(path, data, old, version, is_shared=is_shared)
+            return
+        with _held(box, os.path.realpath(path), path) as place:
+            _check_no_link(place, path)
+            replace_unchanged(place, path, data, old, version, is_shared=is_shared)
+
 
 _HIDDEN: Final = "the sandbox hides it from the agent"
 _OUTSIDE: Final = "it is outside of what the sandbox lets the agent change"
@@ -98,11 +108,15 @@ def _held(box: Box, target: str, path: str) -> Generator[str]:
         os.close(held)
 
 
+def _check_no_link(place: str, path: str) -> None:
+    if os.path.islink(place):  # noqa: PTH114  (a text)
+        raise BoxRefused(errno.EACCES, "it has become a symbolic link meanwhile", path)
+
+
 def _replace(place: str, path: str, data: bytes) -> None:
     try:
         old = os.lstat(place)
     except FileNotFoundError:
         old = None
-    if old is not None and stat.S_ISLNK(old.st_mode):
-        raise BoxRefused(errno.EACCES, "it has become a symbolic link meanwhile", path)
+    _check_no_link(place, path)
     swap_or_overwrite(place, data, old, path, lambda: replace_name(place, data, old))

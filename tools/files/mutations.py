@@ -7,6 +7,7 @@ the events. What the new content is, each tool computes itself.
 import asyncio
 import errno
 import hashlib
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -14,15 +15,19 @@ from typing import TypeVar
 import msgspec
 
 from tools.base import FileChange
-from tools.operations import FileOperations, FileStat, RemovesFiles
+from tools.files.replacing import ChangedMeanwhile, Version
+from tools.operations import FileOperations, FileStat, GuardsFiles, RemovesFiles
 from tools.threads import to_the_end
 
 ChangeListener = Callable[[FileChange], None]
+_MAX_ATTEMPTS = 50
+"""Of a change whose file another program keeps changing."""
+_SHARED_SECONDS = 2.0
+"""A file that another program wrote to so shortly before may be written to again."""
 MAX_FILE_BYTES = 256 << 20
 """Larger files are not held in memory to be changed."""
 
 Key = tuple[str, object]
-Version = tuple[int, int, int, int]
 
 
 class FileState(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,7 +83,9 @@ class AppliedChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Compute = Callable[[Sequence[FileState | None]], "Sequence[NewContent | None]"]
-"""From the present states of some files (None: not there) to their new contents (None: it stays as it is)."""
+"""From the present states of some files (None: not there) to their new contents (None: it stays as it is). Asked again
+when another program changed one of them before it was written.
+"""
 
 
 class MutationQueue:
@@ -90,6 +97,8 @@ class MutationQueue:
         self._intake = asyncio.Lock()
         self._listeners: list[ChangeListener] = []
         self._before: list[Callable[[Intent], None]] = []
+        self._written: dict[str, tuple[Version, float]] = {}
+        """The last version of each file that this queue wrote, and until when another program may be writing to it."""
 
     def subscribe(self, listener: ChangeListener) -> Callable[[], None]:
         """Tells `listener` of every change, on the event loop, after it happened. Returns how to stop that."""
@@ -161,6 +170,22 @@ class MutationQueue:
     def _change_now(
         self, paths: Sequence[str], call_id: str, compute: Compute
     ) -> tuple[AppliedChange | None, ...]:
+        if not isinstance(self._files, GuardsFiles):
+            return self._attempt(paths, call_id, compute)
+        for attempt in range(1, _MAX_ATTEMPTS + 1):
+            try:
+                with self._files.locked(paths):
+                    return self._attempt(paths, call_id, compute)
+            except ChangedMeanwhile as problem:
+                if attempt == _MAX_ATTEMPTS:
+                    words = "Another program keeps changing it"
+                    raise OSError(errno.EBUSY, words, problem.filename) from None
+        raise AssertionError
+
+    def _attempt(
+        self, paths: Sequence[str], call_id: str, compute: Compute
+    ) -> tuple[AppliedChange | None, ...]:
+        """Raises `ChangedMeanwhile`, with everything as another program left it."""
         states = [self._state(path) for path in paths]
         is_asked = bool(self._before)
         missing = [
@@ -206,9 +231,9 @@ class MutationQueue:
             for listener in self._before:
                 listener(intent)
         if content.data is None:
-            self._remove(path)
+            self._remove(path, state)
         else:
-            self._files.replace(path, content.data)
+            self._replace(path, content.data, state)
         stat = self._files.stat(path) if content.data is not None else None
         change = FileChange(
             path=path,
@@ -222,7 +247,22 @@ class MutationQueue:
         )
         return AppliedChange(change=change, stat=stat, info=content.info)
 
-    def _remove(self, path: str) -> None:
+    def _replace(self, path: str, data: bytes, state: FileState | None) -> None:
+        if not isinstance(self._files, GuardsFiles):
+            self._files.replace(path, data)
+            return
+        version = state.stat.version if state is not None else None
+        known, until = self._written.get(path, (None, 0.0))
+        if state is not None and known != version and _is_young(state.stat):
+            until = time.monotonic() + _SHARED_SECONDS
+        is_shared = time.monotonic() < until
+        old = state.data if state is not None else b""
+        self._files.replace_unchanged(path, data, old, version, is_shared=is_shared)
+        self._written[path] = self._files.stat(path).version, until
+
+    def _remove(self, path: str, state: FileState | None = None) -> None:
+        if state is not None and self._files.stat(path).version != state.stat.version:
+            raise ChangedMeanwhile(errno.EBUSY, "Another program changed it meanwhile", path)
         if not isinstance(self._files, RemovesFiles):
             raise OSError(errno.ENOTSUP, "Files cannot be removed here", path)
         self._files.remove(path)
@@ -311,6 +351,10 @@ class MutationQueue:
                 asyncio.get_running_loop().call_exception_handler(
                     {"message": "A listener for file changes failed", "exception": problem}
                 )
+
+
+def _is_young(stat: FileStat) -> bool:
+    return abs(time.time() - stat.mtime_ns / 1e9) < _SHARED_SECONDS
 
 
 def content_hash(data: bytes) -> str:

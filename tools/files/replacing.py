@@ -1,14 +1,22 @@
 """Replacing a file in one step: a reader sees the old or the new content, never half of it, also after a crash."""
 
 import errno
+import fcntl
 import os
 import stat
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
 from tools.patterns import late
 
+Version = tuple[int, int, int, int]
+"""Device, inode, size and time of a file: equal as long as no program changed it."""
+_LATE_WRITE = 0.005
+"""Seconds in which a program writes that had opened a file before it was replaced."""
+_LOCK_TIMEOUT = 2.0
 _BESIDE = late(r"\.bayou-(\d{1,10})-[0-9a-f]{16}\.tmp\Z")
 
 
@@ -45,11 +53,14 @@ def swap_in(
     mode: int | None,
     finish: Callable[[int], None] | None = None,
     durable: bool = False,
+    check: Callable[[], object] | None = None,
+    is_new: bool = False,
 ) -> None:
     """Makes the very name this file: a link there is replaced, not followed. Its folder has to be there.
 
     `mode`: None: as the umask says. `finish`: what is done to the new file before it has its name. `durable`: the
-    content is on the disk before that. Raises `OSError`, with everything as it was.
+    content is on the disk before that. `check` raises to keep what has the name, right before it would be replaced;
+    with `is_new` nothing may have it. Raises `OSError`, with everything as it was.
     """
     beside = _beside(place)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -65,10 +76,150 @@ def swap_in(
                 os.fsync(descriptor)
         finally:
             os.close(descriptor)
+        if is_new and _link(beside, place):
+            _drop(beside)
+            return
+        if check is not None:
+            check()
         os.replace(beside, place)  # noqa: PTH105  (bytes of the name as they are)
     except BaseException:
         _drop(beside)
         raise
+
+
+def _link(beside: str, place: str) -> bool:
+    """Gives a file a name that nothing may have; False where the disk has no such links."""
+    try:
+        os.link(beside, place)
+    except FileExistsError:
+        raise ChangedMeanwhile(errno.EEXIST, "Another program made it meanwhile", place) from None
+    except OSError:
+        return False
+    return True
+
+
+class ChangedMeanwhile(OSError):
+    """Another program changed the file after it was read: what would be written does not know of that."""
+
+
+def replace_unchanged(
+    place: str, path: str, data: bytes, old: bytes, version: Version | None, *, is_shared: bool
+) -> None:
+    """Replaces the content of a name without links, which was `old` and of this version (None: not there).
+
+    A program that had opened the file before may write to it afterwards. What it appended is appended to the new
+    content; after any other change the name gets that file back. `is_shared`: another program wrote to it lately, so
+    that is waited for. Raises `ChangedMeanwhile` with what the other program left in place; `path` is what errors name.
+    """
+    check = partial(_check_version, place, path, version)
+    before = check()
+    descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK) if before is not None else -1
+    try:
+        mode = stat.S_IMODE(before.st_mode) if before is not None else None
+        keep_owner = partial(_take_over_owner, before) if before is not None else None
+        swap = partial(swap_in, place, data, mode=mode, finish=keep_owner, check=check, is_new=before is None)
+        swap_or_overwrite(place, data, before, path, swap)
+        if before is None or before.st_nlink > 1:
+            return
+        if is_shared:
+            time.sleep(_LATE_WRITE)
+        late, now = os.fstat(descriptor), os.lstat(place)
+        if _version(late)[2:] == _version(before)[2:] or late.st_ino == now.st_ino:
+            return
+        theirs = _read_whole(descriptor)
+        if theirs.startswith(old):
+            _append(place, theirs[len(old) :])
+            return
+        if now.st_size == len(data):
+            again = partial(_check_version, place, path, _version(now))
+            swap_in(place, theirs, mode=mode, finish=keep_owner, check=again)
+        raise ChangedMeanwhile(errno.EBUSY, "Another program changed it meanwhile", path)
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
+
+
+def _append(place: str, data: bytes) -> None:
+    handle = os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+    try:
+        write_all(handle, data)
+    finally:
+        os.close(handle)
+
+
+def _version(found: os.stat_result) -> Version:
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _check_version(place: str, path: str, expected: Version | None) -> os.stat_result | None:
+    try:
+        now = os.lstat(place)
+    except (FileNotFoundError, NotADirectoryError):
+        now = None
+    if (_version(now) if now is not None else None) != expected:
+        raise ChangedMeanwhile(errno.EBUSY, "Another program changed it meanwhile", path)
+    return now
+
+
+def _read_whole(descriptor: int) -> bytes:
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    with os.fdopen(os.dup(descriptor), "rb") as file:
+        return file.read()
+
+
+@contextmanager
+def locked_files(places: Sequence[str]) -> Generator[None]:
+    """Holds the files that are there against other bayou processes, which lock them as well. A lock that is not to be
+    had in time is gone without: what is replaced is compared right before.
+    """
+    held: dict[tuple[int, int], int] = {}
+    patience = time.monotonic() + _LOCK_TIMEOUT
+    try:
+        for place in sorted(set(places)):
+            while (handle := _locked(place, held, patience)) is not None:
+                if _is_at(place, handle):
+                    break
+        yield
+    finally:
+        for handle in held.values():
+            os.close(handle)
+
+
+def _locked(place: str, held: dict[tuple[int, int], int], patience: float) -> int | None:
+    """None: it is not there, or cannot be locked."""
+    try:
+        handle = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return None
+    found = os.fstat(handle)
+    key = found.st_dev, found.st_ino
+    if key in held or not stat.S_ISREG(found.st_mode) or not _flock(handle, patience):
+        os.close(handle)
+        return None
+    held[key] = handle
+    return handle
+
+
+def _flock(handle: int, patience: float) -> bool:
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > patience:
+                return False
+            time.sleep(0.001)
+        except OSError:
+            return False
+        else:
+            return True
+
+
+def _is_at(place: str, handle: int) -> bool:
+    """Whether the name still leads to this file; another process may have replaced it before the lock was had."""
+    try:
+        return os.path.samestat(os.stat(place), os.fstat(handle))  # noqa: PTH116  (as above)
+    except OSError:
+        return True
 
 
 def swap_in_link(place: str, target: str) -> None:
@@ -120,6 +271,8 @@ def swap_or_overwrite(
         return
     try:
         swap()
+    except ChangedMeanwhile:
+        raise
     except OSError as problem:
         if old is None or problem.errno not in (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV):
             raise

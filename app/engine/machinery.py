@@ -287,6 +287,7 @@ class Machinery:
             toolbox=parts.toolbox,
             conversation=self.conversation,
             telling=self.telling,
+            unheld=lambda paths, ignored: self.files.unheld(paths, ignored=ignored),
         )
 
     def _requests(self, parts: Parts) -> Requests:

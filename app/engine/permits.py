@@ -25,6 +25,7 @@ from app.engine.plan_entries import is_planned
 from app.engine.standing import GateStanding, mode_of, rules_in
 from app.engine.telling import Telling
 from app.engine.toolbox import Toolbox
+from app.engine.unheld_files import Unheld, asked_about_unheld
 from app.engine.whereabouts import Whereabouts
 from app.permits.decide import MODES, CallDecision, Mode, Policy, decide, floor_word, would_answer
 from app.permits.kept_back import kept_back
@@ -69,8 +70,11 @@ class Permits:
         toolbox: Toolbox,
         conversation: Conversation,
         telling: Telling,
+        unheld: Unheld,
     ) -> None:
+        """`unheld`: which files undo could not put back."""
         self._standing = standing
+        self._unheld = unheld
         self._options = options
         self._toolbox = toolbox
         self._workspace = workspace = toolbox.workspace
@@ -185,6 +189,10 @@ class Permits:
                 knows_shell = True
                 continue
             decision, rules = looked_at.decision, looked_at.rules
+            if _may_lose_files(looked_at):
+                decision = await asked_about_unheld(decision, self._unheld, looked_at.place.workspace)
+                if decision.outcome == "run":
+                    await asyncio.to_thread(_let_run, self._definitions, self.boxes, reading, looked_at)
             self._warn_once(*map(str, rules.problems))
             self._warn_once(*(f"No allow rule of the {one}'s counts." for one in rules.left_out))
             if decision.outcome == "run":
@@ -233,9 +241,8 @@ class Permits:
         if is_command and not knows_shell and self._workspace.shell().own is not None:
             return reading, None
         judged = self._judging.judged(reading)
-        if judged.decision.outcome == "run":
-            self._definitions.allowed(reading, judged.decision)
-            self.boxes.decided(reading.call.id, judged.decision, judged.mode, _words_of(reading))
+        if judged.decision.outcome == "run" and not _may_lose_files(judged):
+            _let_run(self._definitions, self.boxes, reading, judged)
         return reading, judged
 
     def judge(self, effects: Effects, *, tool: str) -> CallDecision:
@@ -409,6 +416,18 @@ class Permits:
             if text not in self._told:
                 self._told.add(text)
                 self._telling.warn(text)
+
+
+def _may_lose_files(judged: Judged) -> bool:
+    """Whether a command runs in `auto-edit` that removes files."""
+    decision = judged.decision
+    removes = any(part.removals for part in decision.verdict.parts)
+    return judged.mode == "auto-edit" and decision.outcome == "run" and removes
+
+
+def _let_run(definitions: KnownDefinitions, boxes: Boxes, reading: CallReading, judged: Judged) -> None:
+    definitions.allowed(reading, judged.decision)
+    boxes.decided(reading.call.id, judged.decision, judged.mode, _words_of(reading))
 
 
 def _words_of(reading: CallReading) -> str:

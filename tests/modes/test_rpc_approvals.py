@@ -4,6 +4,7 @@ floor's typed word; pi's own client with nothing of bayou's."""
 import asyncio
 import json
 import os
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,32 @@ async def test_an_unknown_program_is_contained_and_asks_only_without_a_sandbox(t
     told = [data["approval"]["letter"] for data in person.asked]
     assert told == (["forbidden"] if has_box else ["contained", "forbidden"])
     assert ("not found" in said) is has_box
+
+
+async def test_a_removal_asks_only_for_files_that_undo_does_not_hold(tmp_path: Path) -> None:
+    skip_below("namespaces")
+    project = tmp_path / "project"
+    (project / "build").mkdir(parents=True)
+    git = ("git", "-c", "user.name=a", "-c", "user.email=a@b")
+    (project / ".gitignore").write_text("build/\n")
+    (project / "kept.txt").write_text("kept\n")
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "a"]):
+        await asyncio.to_thread(subprocess.run, [*git, *words], cwd=project, check=True)
+    (project / "build" / "out.bin").write_text("made\n")
+    (project / "new.txt").write_text("new\n")
+    (project / "kept.txt").write_text("changed\n")
+    person = Person("Deny", "Deny")
+    mode = ["--permissions", "auto-edit", "--no-session"]
+    async with RpcClient(cwd=project, arguments=mode, answer_question=person) as client:
+        await result_of(client, "git reset --hard -q")
+        await result_of(client, "git clean -fdq")
+        assert (project / "kept.txt").read_text() == "kept\n" and not (project / "new.txt").exists()
+        assert person.asked == []
+        await result_of(client, "rm -rf build")
+        await result_of(client, "git clean -fdxq")
+    assert (project / "build" / "out.bin").exists()
+    assert [data["approval"]["letter"] for data in person.asked] == ["contained", "contained"]
+    assert all("/undo could not bring back build" in data["approval"]["why"] for data in person.asked)
 
 
 async def test_leaving_the_sandbox_is_a_question_with_its_reason(tmp_path: Path) -> None:

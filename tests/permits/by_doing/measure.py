@@ -19,10 +19,10 @@ def listed(name: str) -> list[Row]:
 
 
 def evasions() -> list[Row]:
-    """Each evasion of `evasions.tsv` as a row."""
-    lines = (HERE.parent / "evasions.tsv").read_text().splitlines()
+    """Each evasion of `evasions.txt` as a row."""
+    lines = (HERE.parent / "evasions.txt").read_text().splitlines()
     return [
-        {"id": f"evasion-{number}", "command": line.partition("\t")[2].replace("¶", "\n")}
+        {"id": f"evasion-{number}", "command": line.replace("¶", "\n")}
         for number, line in enumerate(lines, 1)
     ]
 

@@ -12,7 +12,15 @@ import msgspec
 from app.engine.options import SessionOptions
 from app.engine.whereabouts import Whereabouts, temporary_folders
 from app.permits.credentials import DAEMONS, shown_to
-from tools.box.places import caches, git_places, guarded_in, list_folder, real, sockets
+from tools.box.places import (
+    REACHED_SOCKETS,
+    caches,
+    git_places,
+    guarded_in,
+    list_folder,
+    real,
+    sockets,
+)
 from tools.box.policy import Box, BoxKind, BoxNetwork, covering, outermost
 from tools.files.presence import is_dir
 from tools.protected.keys import KEY_NAMES, KEY_PLACES, SHOWN_OF_OWN
@@ -57,22 +65,24 @@ class BoxPlaces:
         self._home = os.path.realpath(home)
         self._own = os.path.realpath(own)
         self._sessions = os.path.realpath(sessions or own)
-        self._private: str | None = None
+        self._temporary: dict[BoxKind, str] = {}
+        """Folders for temporary files."""
         self._real: dict[str, str] = {}
         """Folders that were worked in, without links as they were then: what a command makes of such a name later does
         not lead elsewhere."""
 
     def close(self) -> None:
-        if self._private is not None:
-            shutil.rmtree(self._private, ignore_errors=True)
-            self._private = None
+        for folder in self._temporary.values():
+            shutil.rmtree(folder, ignore_errors=True)
+        self._temporary.clear()
 
     def made(self, kind: BoxKind, leave: Leave) -> Box:
         cwd = str(self._workspace.cwd)
         workspace = self._real.setdefault(cwd, os.path.realpath(cwd))
-        folders, files = self._hidden(workspace, leave)
+        folders, files, shown = self._hidden(workspace, leave)
+        private = self._temporary_folder(kind)
+        sockets = (private, *REACHED_SOCKETS, *shown)
         if kind == "read":
-            private = self._private_folder()
             secrets = self._whereabouts.secrets_below(workspace).paths
             return Box(
                 kind="read",
@@ -80,6 +90,7 @@ class BoxPlaces:
                 hidden_folders=folders,
                 hidden_files=(*files, *secrets),
                 shown=self._shown(folders, workspace),
+                sockets=sockets,
                 network="off",
                 environment=(("TMPDIR", private),),
             )
@@ -88,7 +99,10 @@ class BoxPlaces:
         kept = caches(self._home, os.environ)
         present, missing = guarded_in(workspace)
         own = self._places(self._options.in_force.settings.sandbox.write)
-        writable = outermost((workspace, *temporary_folders(), *kept.writable, *git.writable, *real(own)))
+        writable = outermost(
+            (workspace, private, *temporary_folders(), *kept.writable, *git.writable, *real(own))
+        )
+        is_shared = any(_holds(workspace, place) for place in (self._home, *temporary_folders()))
         guarded = real(
             path
             for path in (*git.guarded, *present, *kept.guarded, *self._start_up(), self._own)
@@ -98,10 +112,13 @@ class BoxPlaces:
             kind="work",
             writable=writable,
             guarded=guarded,
-            pinned=tuple(path for path in git.pinned if path not in guarded),
+            pinned=tuple(
+                path for path in dict.fromkeys((workspace, private, *git.pinned)) if path not in guarded
+            ),
             hidden_folders=folders,
             hidden_files=files,
             shown=self._shown(folders, workspace),
+            sockets=sockets if is_shared else (workspace, *sockets),
             watched=(
                 *git.missing,
                 *missing,
@@ -109,7 +126,7 @@ class BoxPlaces:
                 *(() if self.has_mounts else (*git.guarded, *present)),
             ),
             network=self._network(leave),
-            environment=kept.variables,
+            environment=(*kept.variables, ("TMPDIR", private)),
         )
 
     def _make_cache(self) -> None:
@@ -132,8 +149,10 @@ class BoxPlaces:
     def _start_up(self) -> tuple[str, ...]:
         return tuple(f"{self._home}/{row.name}" for row in IN_HOME)
 
-    def _hidden(self, workspace: str, leave: Leave) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Folders, and files with sockets."""
+    def _hidden(
+        self, workspace: str, leave: Leave
+    ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+        """Folders, files with sockets, and the sockets that this call is to reach."""
         settings = self._options.in_force.settings.sandbox
         more = self._places(settings.hide)
         shown = shown_to(leave.programs) if leave.uses_network else frozenset[str]()
@@ -144,17 +163,19 @@ class BoxPlaces:
         ]
         wanted = real((*(f"{self._home}/{name}" for name in named), *self._own_places(workspace), *more))
         folders, files = sockets(self._home, os.environ, workspace)
+        found = (*folders, *files)
         agent = os.path.realpath(os.environ.get("SSH_AUTH_SOCK") or "/")
         if ".ssh" in shown:
             files = tuple(path for path in files if path != agent)
         if leave.programs and leave.programs <= DAEMONS:
             files = tuple(path for path in files if "docker" not in path and "podman" not in path)
             folders = tuple(path for path in folders if "docker" not in path and "podman" not in path)
+        reached = tuple(path for path in found if path not in (*folders, *files))
         folders += tuple(path for path in wanted if is_dir(Path(path)))
         files += tuple(path for path in wanted if not is_dir(Path(path)) and not self._is_harmless(path))
         outer = outermost(folders)
         kept = tuple(path for path in outer if path == self._own or not _holds(path, workspace))
-        return kept, tuple(path for path in dict.fromkeys(files) if covering(path, kept) is None)
+        return kept, tuple(path for path in dict.fromkeys(files) if covering(path, kept) is None), reached
 
     def _own_places(self, workspace: str) -> tuple[str, ...]:
         """bayou's own folder; where it is worked in, what lies beside that."""
@@ -188,11 +209,12 @@ class BoxPlaces:
         """As a person writes them: from the home, or absolute."""
         return tuple(self._home + path[1:] if path.startswith("~") else path for path in said)
 
-    def _private_folder(self) -> str:
-        """For temporary files of what reads."""
-        if self._private is None or not is_dir(Path(self._private)):
-            self._private = os.path.realpath(tempfile.mkdtemp(prefix="bayou-read-"))
-        return self._private
+    def _temporary_folder(self, kind: BoxKind) -> str:
+        """Of this session alone: what listens there was started by its commands."""
+        folder = self._temporary.get(kind)
+        if folder is None or not is_dir(Path(folder)):
+            folder = self._temporary[kind] = os.path.realpath(tempfile.mkdtemp(prefix="bayou-"))
+        return folder
 
 
 def _holds(folder: str, path: str) -> bool:

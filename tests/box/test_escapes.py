@@ -84,6 +84,11 @@ def outside_world() -> Iterator[dict[str, Any]]:
             (socket.AF_INET, socket.SOCK_STREAM),
             (socket.AF_INET, socket.SOCK_DGRAM),
         )]  # fmt: skip
+        receiver = kept.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+        receiver.bind(str(home / "receiver.sock"))
+        temporary = Path(
+            kept.enter_context(tempfile.TemporaryDirectory(prefix="bayou-late-", dir="/var/tmp"))
+        )
         abstract = f"bayou-escapes-{os.getpid()}"
         for one, address in zip(
             sockets,
@@ -105,6 +110,10 @@ def outside_world() -> Iterator[dict[str, Any]]:
             "credentials": str(home / ".bayou" / "agent" / "auth.json"),
             "shared": str(shared),
             "socket": str(home / "daemon.sock"),
+            "receiver": str(home / "receiver.sock"),
+            "late": str(home / "late.sock"),
+            "late_temporary": str(temporary / "late.sock"),
+            "late_moved": str(temporary / "moved.sock"),
             "abstract": abstract,
             "port": sockets[2].getsockname()[1],
             "datagrams": sockets[3].getsockname()[1],
@@ -117,7 +126,7 @@ def outside_world() -> Iterator[dict[str, Any]]:
 
 async def attempts(step: Step) -> Results:
     """Which came to something in a box on this step, without a network."""
-    with outside_world() as told:
+    with outside_world() as told, ExitStack() as kept:
         home, project = Path(told["home"]), Path(told["inside"])
         abilities = lowered(of_this_system(), step)
         workspace = Workspace(project, abilities=lambda: abilities)
@@ -145,6 +154,11 @@ async def attempts(step: Step) -> Results:
             )
             process = await processes.start(command, writing)
             os.close(writing)
+            for name in ("late", "late_temporary", "late_moved"):
+                late = socket.socket(socket.AF_UNIX)
+                late.bind(told[name])
+                late.listen()
+                kept.enter_context(late)
             output = await asyncio.to_thread(_all, reading)
             await process.wait()
         finally:

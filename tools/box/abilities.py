@@ -40,15 +40,20 @@ def of_this_system() -> Abilities:
         has_filter=True,
         landlock=landlock_version(),
         machine=machine,
+        sees_connections=True,
         needs_users=not _is_superuser(),
     )
     problem = _try(found)
-    if problem and not found.needs_users:
-        in_users = msgspec.structs.replace(found, needs_users=True)
-        if not _try(in_users):
-            return in_users
     if not problem:
         return found
+    for less in (
+        {"needs_users": True},
+        {"sees_connections": False, "why": problem},
+        {"sees_connections": False, "why": problem, "needs_users": True},
+    ):
+        fewer = msgspec.structs.replace(found, **less)
+        if fewer != found and not _try(fewer):
+            return fewer
     alone = msgspec.structs.replace(lowered(found, "landlock"), why=problem)
     other = _try(alone) if alone.has_rules else "there is no Landlock"
     return alone if not other else msgspec.structs.replace(lowered(alone, "none"), why=f"{problem}; {other}")
@@ -107,6 +112,8 @@ def _named(instruction: str) -> str:
         "rules": "Landlock",
         "restrict": "Landlock",
         "filter": "filtering system calls",
+        "ask": "filtering system calls",
+        "connections": "looking at connections",
     }.get(verb, f"changing mounts ({verb})")
 
 

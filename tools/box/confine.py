@@ -23,7 +23,9 @@ _OPEN_TREE, _MOVE_MOUNT, _SET_MOUNT = 428, 429, 442
 _MAKE_RULES, _ADD_RULE, _RESTRICT = 444, 445, 446
 """New system calls have one number on all machines."""
 _HERE, _EMPTY_PATH, _WHOLE_TREE, _CLONE, _MOVE_FROM_DESCRIPTOR = -100, 0x1000, 0x8000, 1, 4
-_SET_FILTER, _DROP_BOUND, _NO_MORE_RIGHTS = 22, 24, 38
+_DROP_BOUND, _NO_MORE_RIGHTS = 24, 38
+_SECCOMP = {"x86_64": 317, "aarch64": 277}
+_FILTERING, _ASKING, _NOT_INTERRUPTED = 1, 1 << 3, 1 << 5
 _CAPABILITIES = 41
 _OF_FILES = 1 | 2 | 4 | 1 << 14
 _INTERNET, _DATAGRAMS = 2, 2
@@ -38,6 +40,10 @@ class Confinement:
         self._kept: list[tuple[int, bytes]] = []
         self._held: list[tuple[int | bytes, bytes]] = []
         self._rules = -1
+        self.reached: list[bytes] = []
+        """Places whose sockets can be connected to; `@`: names without a path, too."""
+        self.connections = -1
+        """By which connections are asked about; -1: they are not."""
 
     def obey(self, instructions: "list[bytes]") -> None:
         """Raises OSError with the instruction as its file name."""
@@ -206,12 +212,27 @@ class Confinement:
     def do_final(self, rest: bytes) -> None:
         _checked(_SYSTEM.prctl(_NO_MORE_RIGHTS, 1, 0, 0, 0))
 
+    def do_reach(self, place: bytes) -> None:
+        self.reached.append(place)
+
     def do_filter(self, program: bytes) -> None:
         """Of system calls; in hexadecimal digits."""
-        code = bytes.fromhex(program.decode())
-        kept = ctypes.create_string_buffer(code, len(code))
-        fields = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(kept))
-        _checked(_SYSTEM.prctl(_SET_FILTER, 2, fields, 0, 0))
+        _filter(program, 0)
+
+    def do_ask(self, program: bytes) -> None:
+        """The same, of a filter that asks about connections."""
+        try:
+            self.connections = _filter(program, _ASKING | _NOT_INTERRUPTED)
+        except OSError:
+            self.connections = _filter(program, _ASKING)  # Linux before 5.19
+
+
+def _filter(program: bytes, flags: int) -> int:
+    """The descriptor by which it asks, if the flags say that it does."""
+    code = bytes.fromhex(program.decode())
+    kept = ctypes.create_string_buffer(code, len(code))
+    fields = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(kept))
+    return _checked(_SYSTEM.syscall(_SECCOMP[os.uname().machine], _FILTERING, flags, fields))
 
 
 def _checked(result: int) -> int:

@@ -2,16 +2,17 @@
 
 import errno
 import struct
-from typing import Final
+from typing import Final, Literal
 
-_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_ALLOW, _REFUSE = 0x7FFF0000, 0x00050000
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
+_ALLOW, _ASK, _REFUSE = 0x7FFF0000, 0x7FC00000, 0x00050000
 _NUMBER, _MACHINE, _FIRST, _SECOND = 0, 4, 16, 24
 """Where they stand in what the kernel tells; of an argument the lower half."""
 _NAMESPACES: Final = 0x7E02_0080
 """Those flags of `clone` and `unshare` that make one."""
 _PUSH_TO_TERMINAL: Final = (0x5412, 0x541C)
 
+_KIND_OF_SOCKET, _STREAM, _PACKETS = 0xF, 1, 5
 _LOCAL, _INTERNET, _INTERNET_6, _NETLINK = 1, 2, 10, 16
 
 _X86: Final = {
@@ -50,8 +51,24 @@ _LOOKING_INSIDE: Final = {
     "aarch64": {"ptrace": 117, "process_vm_readv": 270, "process_vm_writev": 271, "kcmp": 272},
 }
 _WITH_ARGUMENTS: Final = {
-    "x86_64": {"clone": 56, "unshare": 272, "ioctl": 16, "socket": 41, "prlimit64": 302},
-    "aarch64": {"clone": 220, "unshare": 97, "ioctl": 29, "socket": 198, "prlimit64": 261},
+    "x86_64": {
+        "clone": 56,
+        "unshare": 272,
+        "ioctl": 16,
+        "socket": 41,
+        "connect": 42,
+        "socketpair": 53,
+        "prlimit64": 302,
+    },
+    "aarch64": {
+        "clone": 220,
+        "unshare": 97,
+        "ioctl": 29,
+        "socket": 198,
+        "connect": 203,
+        "socketpair": 199,
+        "prlimit64": 261,
+    },
 }
 _MACHINES: Final = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _FOREIGN_KIND: Final = 0x4000_0000
@@ -67,17 +84,16 @@ def refused(machine: str, *, may_look_inside: bool) -> dict[str, int]:
     return found if may_look_inside else {**found, **_LOOKING_INSIDE[machine]}
 
 
-def families(sockets: str) -> tuple[int, ...]:
-    """Kinds of sockets: `all` that programs use, `local` ones, or `none`."""
-    if sockets == "none":
-        return ()
-    return (_LOCAL,) if sockets == "local" else (_LOCAL, _INTERNET, _INTERNET_6, _NETLINK)
+Sockets = Literal["all", "local", "network", "none"]
+"""Those that can be made: local ones have a path or a name of this machine."""
 
 
-def program(machine: str, *, sockets: str, may_look_inside: bool, has_own_ipc: bool) -> bytes:
+def program(machine: str, *, sockets: Sockets, may_look_inside: bool, has_own_ipc: bool) -> bytes:
     """`may_look_inside`: at other processes, where something else confines that to those of the same box.
 
-    `has_own_ipc`: shared memory, semaphores and message queues are those of a namespace of the box.
+    `has_own_ipc`: shared memory, semaphores and message queues are those of a namespace of the box. Where local sockets
+    can be made, each connection is asked about: the path is in the memory of the process, which no filter reads.
+    Datagrams can be sent to a path without a connection, so there are none of them.
     """
     lines = [
         _line(_LOAD, _MACHINE),
@@ -100,10 +116,23 @@ def program(machine: str, *, sockets: str, may_look_inside: bool, has_own_ipc: b
     ]
     lines += _when(calls["ioctl"], _SECOND, pushes)
     lines += _when(calls["prlimit64"], _FIRST, [_line(_EQUAL, 0, 1, 0), _returning(errno.EPERM)])
-    allowed = families(sockets)
-    kinds = [_line(_EQUAL, kind, len(allowed) - at, 0) for at, kind in enumerate(allowed)]
+    has_local = sockets in ("all", "local")
+    if has_local:
+        lines += [_line(_EQUAL, calls["connect"], 0, 1), _line(_RETURN, _ASK)]
+    lines += _when(calls["socketpair"], _SECOND, _CONNECTED_ONES)
     refusal = errno.EAFNOSUPPORT if sockets == "all" else errno.EACCES
-    lines += _when(calls["socket"], _FIRST, [*kinds, _returning(refusal), _allowing()])
+    local = [_line(_LOAD, _SECOND), *_CONNECTED_ONES] if has_local else [_returning(errno.EACCES)]
+    others = (_INTERNET, _INTERNET_6, _NETLINK) if sockets in ("all", "network") else ()
+    lines += _when(
+        calls["socket"],
+        _FIRST,
+        [
+            _line(_EQUAL, _LOCAL, 0, len(local)),
+            *local,
+            *(line for kind in others for line in (_line(_EQUAL, kind, 0, 1), _allowing())),
+            _returning(refusal),
+        ],
+    )
     return b"".join([*lines, _allowing()])
 
 
@@ -123,3 +152,13 @@ def _returning(problem: int) -> bytes:
 
 def _allowing() -> bytes:
     return _line(_RETURN, _ALLOW)
+
+
+_CONNECTED_ONES: Final = [
+    _line(_AND, _KIND_OF_SOCKET),
+    _line(_EQUAL, _STREAM, 1, 0),
+    _line(_EQUAL, _PACKETS, 0, 1),
+    _allowing(),
+    _returning(errno.EACCES),
+]
+"""By the kind of a socket that was loaded: allowed if it only speaks to what it is connected with."""

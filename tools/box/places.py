@@ -97,8 +97,12 @@ _SYSTEM_SOCKETS: Final = (
 )
 _HOME_SOCKETS: Final = (".docker/run", ".docker/desktop", ".colima", ".gnupg/S.gpg-agent", ".1password")
 _NAMED_SOCKETS: Final = ("DOCKER_HOST", "CONTAINER_HOST", "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS")
-_REACHED: Final = ("postgresql", "mysqld", "mariadb", "redis", "memcached", "nscd", "systemd/resolve")
-"""Below `/run`: databases that programs are tested with, and how names become addresses."""
+REACHED_SOCKETS: Final = (
+    *(f"/run/{name}" for name in ("postgresql", "mysqld", "mariadb", "redis", "memcached")),
+    *(f"/run/{name}" for name in ("nscd", "systemd/resolve", "systemd/userdb")),
+    "/var/lib/sss/pipes/nss",
+)
+"""Databases that programs are tested with, and those that know addresses of hosts and names of users."""
 _LISTENS: Final = 0x10000
 _MOST_SOCKETS: Final = 300
 
@@ -245,7 +249,7 @@ def _listening() -> list[str]:
 def _is_reached(path: str, workspace: str) -> bool:
     if path.startswith(workspace.rstrip("/") + "/"):
         return True
-    return any(path.startswith((f"/run/{name}", f"/var/run/{name}")) for name in _REACHED)
+    return path.startswith(REACHED_SOCKETS) or path.removeprefix("/var").startswith(REACHED_SOCKETS)
 
 
 def real(paths: Iterable[str]) -> tuple[str, ...]:

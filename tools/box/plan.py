@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from tools.box.filters import is_known, program
+from tools.box.filters import Sockets, is_known, program
 from tools.box.policy import Box, outermost
 
 Step = Literal["namespaces", "namespaces without landlock", "landlock", "seatbelt", "none"]
@@ -38,6 +38,8 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
     landlock: int = 0
     """Its version; 0: none."""
     has_filter: bool = False
+    sees_connections: bool = False
+    """The process that starts a command can look at each connection before it is made."""
     machine: str = "x86_64"
     needs_users: bool = True
     """Namespaces are made within one of users: bayou is not the superuser."""
@@ -69,7 +71,7 @@ def lowered(abilities: Abilities, step: Step) -> Abilities:
         return abilities
     if step == "namespaces without landlock":
         return msgspec.structs.replace(abilities, landlock=0)
-    without = msgspec.structs.replace(abilities, has_mounts=False, has_networks=False)
+    without = msgspec.structs.replace(abilities, has_mounts=False, has_networks=False, sees_connections=False)
     return without if step == "landlock" else msgspec.structs.replace(without, landlock=0, has_filter=False)
 
 
@@ -101,6 +103,7 @@ def plan(box: Box, abilities: Abilities, list_folder: Callable[[str], Sequence[s
         *_mounts(box, abilities, list_folder),
         *(_rules(box, abilities, readable=None) if abilities.has_rules else ()),
         "bare " + _rights(abilities),
+        *_sockets(box, abilities),
         _filter(box, abilities, has_mounts=True),
     )
 
@@ -129,7 +132,7 @@ def _mounts(box: Box, abilities: Abilities, list_folder: Callable[[str], Sequenc
         found.append("empty /dev/mqueue")
     if "pts" in names and not box.has_terminal:
         found.append("terminals")
-    found += [f"pin {path}" for path in box.pinned]
+    found += [f"pin {path}" for path in box.pinned if path not in writable]
     found += [f"guard {path}" for path in box.guarded]
     found += [f"hold {path}" for path in box.shown]
     found += [f"empty {path}" for path in box.hidden_folders]
@@ -170,6 +173,14 @@ def _readable(box: Box, list_folder: Callable[[str], Sequence[str]]) -> tuple[st
     return (*found, *box.shown)
 
 
+def _sockets(box: Box, abilities: Abilities) -> tuple[str, ...]:
+    """Names without a path reach the sockets of a network, or Landlock keeps them within the session."""
+    if not abilities.sees_connections:
+        return ()
+    are_named = box.network != "open" or abilities.has_scopes
+    return (*(f"reach {path}" for path in box.sockets), *(("reach @",) if are_named else ()))
+
+
 def _rights(abilities: Abilities) -> str:
     return "" if abilities.needs_users else " ".join(map(str, _KEPT_RIGHTS))
 
@@ -177,11 +188,11 @@ def _rights(abilities: Abilities) -> str:
 def _filter(box: Box, abilities: Abilities, *, has_mounts: bool) -> str:
     if not is_known(abilities.machine):
         raise ValueError(f"There is no filter of system calls for {abilities.machine}.")
-    if box.network == "open" or (box.network == "own" and has_mounts):
-        sockets = "all"
-    else:
-        sockets = "local" if has_mounts else "none"
+    has_network = box.network == "open" or (box.network == "own" and has_mounts)
+    sockets: Sockets = "network" if has_network else "none"
+    if has_mounts and abilities.sees_connections:
+        sockets = "all" if has_network else "local"
     code = program(
         abilities.machine, sockets=sockets, may_look_inside=abilities.has_rules, has_own_ipc=has_mounts
     )
-    return "filter " + code.hex()
+    return ("ask " if sockets in ("all", "local") else "filter ") + code.hex()

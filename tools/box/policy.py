@@ -29,6 +29,10 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
     """Files and sockets."""
     shown: tuple[str, ...] = ()
     """In hidden folders, and seen all the same; by their names, links too."""
+    sockets: tuple[str, ...] = ()
+    """Places whose sockets can be connected to. Those that can be written are pinned too, and so are mounts of their
+    own: no socket from elsewhere can be moved there.
+    """
     watched: tuple[str, ...] = ()
     """What should be guarded and cannot be: looked at before and after."""
     network: BoxNetwork = "off"

@@ -25,6 +25,13 @@ import termios
 import time
 from collections.abc import Callable, Iterator
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # importing `typing` takes longer than the rest of a start
+    from types import ModuleType
+
+    from tools.box.confine import Confinement
+    from tools.box.connections import Connections
+
 _SET_DEATH_SIGNAL, _SET_NAME, _SET_SUBREAPER = 1, 15, 36
 _SENT_BY_OTHERS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 _SYSTEM = ctypes.CDLL(None)
@@ -32,6 +39,7 @@ _PATIENCE_SECONDS = 0.3
 _SETTLE_SECONDS = 0.01
 _ROUNDS = 100
 _LOOK_SECONDS = 1.0
+_MAX_PLACES = 1 << 16
 
 
 def main() -> None:
@@ -44,6 +52,7 @@ def main() -> None:
     _control(_SET_SUBREAPER, 1)
     if sys.argv[1:2] == ["box"]:
         _obey([word.encode() for word in sys.argv[2:]], [])
+        _of_boxes("connections")
     while True:
         kind, descriptors, _, _ = socket.recv_fds(link, 1, 6)
         if not kind:
@@ -78,12 +87,19 @@ def _control(option: int, value: "int | bytes") -> bool:
         return False
 
 
-def _obey(instructions: list[bytes], namespaces: list[int]) -> None:
+def _of_boxes(module: str) -> "ModuleType":
     """What only keepers of boxes need is beside them, and known by the name of its file."""
     folder = os.path.join(os.path.dirname(os.path.dirname(__file__)), "box")  # noqa: PTH118, PTH120  (no `pathlib`)
     if folder not in sys.path:
         sys.path.append(folder)
-    __import__("confine").Confinement(namespaces).obey(instructions)
+    return __import__(module)
+
+
+def _obey(instructions: list[bytes], namespaces: list[int]) -> "Confinement":
+    """The confinement that obeyed them."""
+    confinement = _of_boxes("confine").Confinement(namespaces)
+    confinement.obey(instructions)
+    return confinement
 
 
 def _make_network(link: socket.socket) -> None:
@@ -106,6 +122,7 @@ class _Watcher:
         self._link = link
         self._command = 0
         self._has_exited = False
+        self._connections: Connections | None = None
         self._adopts = _control(_SET_SUBREAPER, 1)
         self._waking, waker = os.pipe()
         os.set_blocking(self._waking, False)
@@ -118,7 +135,7 @@ class _Watcher:
         if request is None:
             return
         try:
-            self._command = _started(request, descriptors, has_terminal=has_terminal)
+            self._command, self._connections = _started(request, descriptors, has_terminal=has_terminal)
         except OSError as problem:
             self._tell(b"failed %d %s\n" % (problem.errno or 0, os.fsencode(problem.strerror or "")))
             return
@@ -126,9 +143,13 @@ class _Watcher:
             os.close(descriptor)
         self._tell(b"started %d\n" % self._command)
         while not self._is_alone():
+            connections = self._connections
+            asked = [connections.asked] if connections is not None else []
             ready, _, _ = select.select(
-                [self._link, self._waking], [], [], None if self._adopts else _LOOK_SECONDS
+                [self._link, self._waking, *asked], [], [], None if self._adopts else _LOOK_SECONDS
             )
+            if connections is not None and connections.asked in ready and not connections.answer():
+                self._connections = None
             if self._waking in ready:
                 os.read(self._waking, 4096)
             if self._link in ready:
@@ -188,34 +209,49 @@ def _received(link: socket.socket) -> "list[bytes] | None":
     return bytes(data[8:]).split(b"\0")
 
 
-def _started(request: list[bytes], descriptors: list[int], *, has_terminal: bool) -> int:
+def _started(
+    request: list[bytes], descriptors: list[int], *, has_terminal: bool
+) -> "tuple[int, Connections | None]":
+    """The command, and what answers for its connections if they are asked about."""
     folder, counts, *rest = request
     words_end, box_end = (int(count) for count in counts.split())
     words, box, environment = rest[:words_end], rest[words_end:box_end], rest[box_end:]
-    problem, told = os.pipe()
+    problem, told = socket.socketpair()
     child = os.fork()
     if child == 0:
         is_boxed = not box
         try:
             _leave_family(descriptors[:3], has_terminal=has_terminal)
             if box:
-                _obey(box, descriptors[3:])
+                confinement = _obey(box, descriptors[3:])
                 is_boxed = True
+                if confinement.connections >= 0:
+                    _tell_connections(told, confinement)
             os.chdir(folder)
             os.execvpe(words[0], words, dict(entry.split(b"=", 1) for entry in environment if entry))
         except BaseException as failure:  # noqa: BLE001  (nothing but words comes out of here)
             where = b"" if is_boxed else os.fsencode(str(getattr(failure, "filename", failure)))[:300]
-            os.write(told, b"%d %s" % (getattr(failure, "errno", 0) or 0, where.replace(b"\n", b" ")))
+            told.send(b"%d %s" % (getattr(failure, "errno", 0) or 0, where.replace(b"\n", b" ")))
         finally:
             os._exit(127)
-    os.close(told)
-    number = os.read(problem, 512)
-    os.close(problem)
-    if number:
+    told.close()
+    connections = None
+    with problem:
+        news, received, _, _ = socket.recv_fds(problem, _MAX_PLACES, 1)
+        if received:
+            os.set_inheritable(received[0], False)
+            connections = _of_boxes("connections").Connections(received[0], news.split(b"\0"))
+            news = problem.recv(512)
+    if news:
         os.waitpid(child, 0)
-        code, _, where = number.partition(b" ")
+        code, _, where = news.partition(b" ")
         raise OSError(int(code), os.fsdecode(where))
-    return child
+    return child, connections
+
+
+def _tell_connections(told: socket.socket, confinement: "Confinement") -> None:
+    """Hands over by what this process is asked about, with the places that it may connect to."""
+    socket.send_fds(told, [b"\0".join(confinement.reached)], [confinement.connections])
 
 
 def _leave_family(descriptors: list[int], *, has_terminal: bool) -> None:

@@ -9,6 +9,8 @@ import shutil
 import signal
 import socket
 import struct
+import threading
+import time
 from pathlib import Path
 
 from tests.box.escapes.core import SYSTEM, TOLD, attempt, checked, clean, holds_key, inside, number
@@ -164,6 +166,98 @@ def _() -> object:
 def _() -> object:
     with socket.socket(socket.AF_UNIX) as made:
         made.connect(f"/proc/self/root{TOLD['socket']}")
+
+
+@attempt(OTHERS, "the same by a relative path")
+def _() -> object:
+    os.chdir(Path(TOLD["socket"]).parent)
+    _connect(Path(TOLD["socket"]).name)
+
+
+@attempt(OTHERS, "the same through a link")
+def _() -> object:
+    link = clean("socket-link")
+    link.symlink_to(TOLD["socket"])
+    os.chdir(link.parent)
+    _connect(link.name)
+
+
+@attempt(OTHERS, "the same by a thread that changes the path meanwhile")
+def _() -> object:
+    with socket.socket(socket.AF_UNIX) as server:
+        allowed = clean("s")
+        server.bind(str(allowed))
+        server.listen(500)
+        outside = _awaited("late")
+        names = (str(allowed), outside)
+        length = max(map(len, names)) + 3
+        plain, evil = (struct.pack("H", 1) + path.encode().ljust(length - 2, b"\0") for path in names)
+        address = ctypes.create_string_buffer(plain, length)
+        is_over = threading.Event()
+
+        def swap() -> None:
+            while not is_over.is_set():
+                ctypes.memmove(address, evil, length)
+                ctypes.memmove(address, plain, length)
+
+        threading.Thread(target=swap, daemon=True).start()
+        try:
+            return any(_reaches(outside, address, length) for _ in range(300))
+        finally:
+            is_over.set()
+
+
+@attempt(OTHERS, "a socket of a program that was started later")
+def _() -> object:
+    _connect(_awaited("late"))
+
+
+@attempt(OTHERS, "the same among temporary files")
+def _() -> object:
+    _connect(_awaited("late_temporary"))
+
+
+@attempt(OTHERS, "the same, moved into the workspace")
+def _() -> object:
+    moved = clean("moved-socket")
+    Path(_awaited("late_moved")).rename(moved)
+    _connect(str(moved))
+
+
+@attempt(OTHERS, "the same, with a second name in the workspace")
+def _() -> object:
+    linked = clean("linked-socket")
+    os.link(_awaited("late_temporary"), linked)
+    _connect(str(linked))
+
+
+@attempt(OTHERS, "a datagram to a socket of a daemon")
+def _() -> object:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as made:
+        made.sendto(b"x", TOLD["receiver"])
+
+
+@attempt(OTHERS, "the same by one of a pair of sockets")
+def _() -> object:
+    one, _ = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    one.sendto(b"x", TOLD["receiver"])
+
+
+def _connect(path: str) -> None:
+    with socket.socket(socket.AF_UNIX) as made:
+        made.connect(path)
+
+
+def _awaited(name: str) -> str:
+    """A socket that is bound while the attempts are made."""
+    while not Path(TOLD[name]).exists():
+        time.sleep(0.01)
+    return TOLD[name]
+
+
+def _reaches(path: str, address: "ctypes.Array[ctypes.c_char]", length: int) -> bool:
+    with socket.socket(socket.AF_UNIX) as made:
+        return SYSTEM.connect(made.fileno(), address, length) == 0 and made.getpeername() == path
 
 
 @attempt(OTHERS, "a socket without a file (abstract)")

@@ -1,0 +1,146 @@
+"""Answers for the connections that a command in a box makes: a socket with a path is reached only in allowed places.
+
+The kernel stops `connect` and asks (seccomp's user notifications), and the process that started the command makes the
+connection itself, on the command's own socket: what was looked at is what is connected to, whatever the command does to
+its memory meanwhile. Run by the keeper's watcher and by `probe`; needs nothing but Python's own library.
+"""
+
+import _thread
+import ctypes
+import errno
+import fcntl
+import os
+import select
+import struct
+
+_SYSTEM = ctypes.CDLL(None, use_errno=True)
+_TAKE, _ANSWER, _IS_VALID = 0xC050_2100, 0xC018_2101, 0x4008_2102
+_QUESTION, _REPLY = struct.Struct("=QIIiIQ6Q"), struct.Struct("=QqiI")
+_TAKE_DESCRIPTOR, _OPEN_BELOW = 438, 437
+_AS_ROOT = 0x10
+_LOCAL = 1
+_MAX_ADDRESS = 128
+
+
+class Connections:
+    """Those of one command and of all that it starts. `places`: folders and sockets; `@` for names without a path."""
+
+    def __init__(self, asked: int, places: "list[bytes]") -> None:
+        self.asked = asked
+        self._names_are_reached = b"@" in places
+        self._places = [place for place in places if place != b"@"]
+
+    def answer(self) -> bool:
+        """The next one. False when none can come any more."""
+        question = bytearray(_QUESTION.size)
+        try:
+            fcntl.ioctl(self.asked, _TAKE, question)
+        except OSError:  # The process that asked has ended.
+            waiting = select.poll()
+            waiting.register(self.asked, select.POLLIN)
+            return not any(events & select.POLLHUP for _, events in waiting.poll(0))
+        number, thread, _, _, _, _, descriptor, address, length, *_ = _QUESTION.unpack(question)
+        try:
+            connection = self._connection(
+                number, thread, descriptor & 0xFFFF_FFFF, address, length & 0xFFFF_FFFF
+            )
+        except OSError as problem:
+            self._reply(number, problem.errno or errno.EACCES)
+            return True
+        if connection.may_wait:
+            _thread.start_new_thread(self._connect, (number, connection))
+        else:
+            self._connect(number, connection)
+        return True
+
+    def _connection(
+        self, number: int, thread: int, descriptor: int, address: int, length: int
+    ) -> "_Connection":
+        if not 2 <= length <= _MAX_ADDRESS:
+            raise OSError(errno.EINVAL, "")
+        memory = os.open(f"/proc/{thread}/mem", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            text = os.pread(memory, length, address)
+        finally:
+            os.close(memory)
+        process = os.pidfd_open(_process_of(thread))
+        try:
+            socket = _checked(_SYSTEM.syscall(_TAKE_DESCRIPTOR, process, descriptor, 0))
+        finally:
+            os.close(process)
+        connection = _Connection(socket, text)
+        try:
+            if len(text) != length:
+                raise OSError(errno.EFAULT, "")
+            if int.from_bytes(text[:2], "little") == _LOCAL and length > 2:
+                self._look_at(connection, thread, text[2:])
+            fcntl.ioctl(self.asked, _IS_VALID, struct.pack("=Q", number))
+        except OSError:
+            connection.close()
+            raise
+        return connection
+
+    def _look_at(self, connection: "_Connection", thread: int, name: bytes) -> None:
+        if name.startswith(b"\0"):
+            if not self._names_are_reached:
+                raise OSError(errno.EACCES, "")
+            return
+        path = name.split(b"\0", 1)[0]
+        if not path.startswith(b"/"):
+            path = os.readlink(b"/proc/%d/cwd" % thread) + b"/" + path  # noqa: PTH115  (no `pathlib`: it costs a start)
+        place = connection.place = _opened(thread, path)
+        real = os.readlink(b"/proc/self/fd/%d" % place)  # noqa: PTH115
+        if not any(real == one or real.startswith(one.rstrip(b"/") + b"/") for one in self._places):
+            raise OSError(errno.EACCES, "")
+        connection.address = struct.pack("=H", _LOCAL) + b"/proc/self/fd/%d\0" % place
+
+    def _connect(self, number: int, connection: "_Connection") -> None:
+        result = _SYSTEM.connect(connection.socket, connection.address, len(connection.address))
+        problem = ctypes.get_errno() if result < 0 else 0
+        connection.close()
+        self._reply(number, problem)
+
+    def _reply(self, number: int, problem: int) -> None:
+        try:
+            fcntl.ioctl(self.asked, _ANSWER, _REPLY.pack(number, 0, -problem, 0))
+        except OSError:
+            pass  # The process that asked has ended.
+
+
+class _Connection:
+    def __init__(self, socket: int, address: bytes) -> None:
+        self.socket = socket
+        self.address = address
+        self.place = -1
+        """The socket that is connected to, where it has a path."""
+
+    @property
+    def may_wait(self) -> bool:
+        return not fcntl.fcntl(self.socket, fcntl.F_GETFL) & os.O_NONBLOCK
+
+    def close(self) -> None:
+        os.close(self.socket)
+        if self.place >= 0:
+            os.close(self.place)
+
+
+def _process_of(thread: int) -> int:
+    with open(f"/proc/{thread}/status", "rb") as file:  # noqa: PTH123  (as above)
+        line = next(line for line in file if line.startswith(b"Tgid:"))
+    return int(line.split()[1])
+
+
+def _opened(thread: int, path: bytes) -> int:
+    """What is at this path for that process, whose root and mounts are not those here."""
+    root = os.open(f"/proc/{thread}/root", os.O_PATH | os.O_CLOEXEC)
+    try:
+        how = struct.pack("=QQQ", os.O_PATH | os.O_CLOEXEC, 0, _AS_ROOT)
+        return _checked(_SYSTEM.syscall(_OPEN_BELOW, root, path, how, ctypes.c_size_t(len(how))))
+    finally:
+        os.close(root)
+
+
+def _checked(result: int) -> int:
+    if result < 0:
+        raise OSError(ctypes.get_errno(), "")
+    return result

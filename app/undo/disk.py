@@ -277,42 +277,6 @@ def _give_back(owner: int, handle: int) -> None:
         raise PermissionError(1, "it belongs to another user") from None
 
 
-MOST_ENTRIES = 50_000
-"""Looked at for the other names of a file; nobody waits for more before an edit."""
-
-
-def other_names(place: str, root: str) -> tuple[list[str], bool]:
-    """The other names below `root` of the file at `place`, and whether it has no further ones. Blocks.
-
-    Nothing but the file's own figures is read where it has one name, as nearly all have.
-    """
-    try:
-        found = os.lstat(place)
-    except OSError:
-        return [], True
-    if found.st_nlink <= 1 or not stat_module.S_ISREG(found.st_mode):
-        return [], True
-    names: list[str] = []
-    waiting, looked_at = [root], 0
-    while waiting and looked_at < MOST_ENTRIES and len(names) < found.st_nlink - 1:
-        try:
-            with os.scandir(waiting.pop()) as entries:
-                for entry in entries:
-                    looked_at += 1
-                    if entry.is_dir(follow_symlinks=False):
-                        if entry.name != ".git":
-                            waiting.append(entry.path)
-                    elif entry.inode() == found.st_ino and entry.path != place and _is_it(entry, found):
-                        names.append(entry.path)
-        except OSError:
-            continue
-    return sorted(names), len(names) == found.st_nlink - 1
-
-
-def _is_it(entry: "os.DirEntry[str]", found: os.stat_result) -> bool:
-    return entry.stat(follow_symlinks=False).st_dev == found.st_dev
-
-
 MAX_FOLDER_ENTRIES = 50_000
 """Names looked at for the folders among them; nobody waits for more before a command."""
 

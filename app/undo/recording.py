@@ -9,7 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from app.undo.blobs import Needed, hash_of
-from app.undo.disk import other_names, spelled_below
+from app.undo.disk import spelled_below
 from app.undo.images import (
     MOST_INLINE,
     Change,
@@ -26,6 +26,7 @@ from app.undo.ledger import Ledger, LedgerLine
 from app.undo.plan import HeldContents
 from app.undo.watching import Happened
 from tools.base import FileChange
+from tools.files.hard_links import other_names
 from tools.files.mutations import Intent
 
 ListData = TypeVar("ListData", FilesData, RestoredData)

@@ -240,3 +240,11 @@ async def test_what_is_not_known_of_a_command_takes_its_network_not_away(boxed: 
         hands.boxes.decided("n", decide(verdict, "bash", Policy(mode="ask"), PLACE), "ask")
         box = await hands.boxes.of_call("n")
         assert box is not None and box.may_read(key) == sees
+
+
+async def test_no_file_is_shared_by_a_hard_link_between_a_cache_and_the_workspace(
+    boxed: Boxed, home: Path, project: Path
+) -> None:
+    (home / ".cache" / "module.py").write_text("cached")
+    text = await boxed().text("ln ~/.cache/module.py module.py; echo own > own.py; ln own.py ~/.cache/own.py")
+    assert not (project / "module.py").exists() and not (home / ".cache" / "own.py").exists(), text

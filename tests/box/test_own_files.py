@@ -125,3 +125,34 @@ async def test_a_session_s_tools_have_its_box(
         files.replace(f"{home}/b.txt", b"out")
     hands.in_force.set("sandbox.mode", "off")
     files.replace(f"{home}/b.txt", b"out")
+
+
+@pytest.mark.parametrize("way", ["replace", "replace unchanged"])
+@pytest.mark.parametrize("shares", ["outside", "a cache", "a hook"])
+def test_a_file_that_has_a_name_elsewhere_becomes_one_of_its_own(place: Path, shares: str, way: str) -> None:
+    """The layouts of uv and pnpm."""
+    cache, inside = place / "cache", place / "inside"
+    cache.mkdir()
+    files = BoxedFiles(lambda: Box(kind="work", writable=(str(inside), str(cache))))
+    folder = {"outside": place / "outside", "a cache": cache, "a hook": inside / ".git" / "hooks"}[shares]
+    elsewhere = folder / "module.py"
+    elsewhere.write_text("old")
+    (inside / "module.py").hardlink_to(elsewhere)
+    change(files, str(inside / "module.py"), way)
+    assert (inside / "module.py").read_text() == "new" and elsewhere.read_text() == "old"
+
+
+@pytest.mark.parametrize("way", ["replace", "replace unchanged"])
+def test_names_in_the_workspace_stay_one_file(files: BoxedFiles, place: Path, way: str) -> None:
+    one, other = place / "inside" / "one", place / "inside" / "sub" / "other"
+    one.write_text("old")
+    other.hardlink_to(one)
+    change(files, str(one), way)
+    assert other.read_text() == "new"
+
+
+def change(files: BoxedFiles, path: str, way: str) -> None:
+    if way == "replace":
+        files.replace(path, b"new")
+    else:
+        files.replace_unchanged(path, b"new", b"old", files.stat(path).version, is_shared=False)

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from tools.box.policy import Box
+from tools.box.policy import Box, covering
+from tools.files.hard_links import other_names
 from tools.files.replacing import Version, replace_name, replace_unchanged, swap_or_overwrite
 from tools.operations import LocalFiles
 
@@ -61,7 +62,7 @@ class BoxedFiles(LocalFiles):
             return
         target = os.path.realpath(path)
         with _held(box, target, path) as place:
-            _replace(place, path, data)
+            _replace(place, path, data, _keeps_names(box, target))
 
     def replace_unchanged(
         self, path: str, data: bytes, old: bytes, version: Version | None, *, is_shared: bool
@@ -70,9 +71,12 @@ class BoxedFiles(LocalFiles):
         if box is None:
             super().replace_unchanged(path, data, old, version, is_shared=is_shared)
             return
-        with _held(box, os.path.realpath(path), path) as place:
+        target = os.path.realpath(path)
+        with _held(box, target, path) as place:
             _check_no_link(place, path)
-            replace_unchanged(place, path, data, old, version, is_shared=is_shared)
+            replace_unchanged(
+                place, path, data, old, version, is_shared=is_shared, keeps_names=_keeps_names(box, target)
+            )
 
 
 _HIDDEN: Final = "the sandbox hides it from the agent"
@@ -113,10 +117,22 @@ def _check_no_link(place: str, path: str) -> None:
         raise BoxRefused(errno.EACCES, "it has become a symbolic link meanwhile", path)
 
 
-def _replace(place: str, path: str, data: bytes) -> None:
+def _keeps_names(box: Box, target: str) -> Callable[[], bool]:
+    """Whether all names of a file are in the same writable place: of one that a cache or another project has too, this
+    name becomes a file of its own.
+    """
+
+    def look() -> bool:
+        place = covering(target, box.writable)
+        return place is not None and other_names(target, place)[1]
+
+    return look
+
+
+def _replace(place: str, path: str, data: bytes, keeps_names: Callable[[], bool]) -> None:
     try:
         old = os.lstat(place)
     except FileNotFoundError:
         old = None
     _check_no_link(place, path)
-    swap_or_overwrite(place, data, old, path, lambda: replace_name(place, data, old))
+    swap_or_overwrite(place, data, old, path, lambda: replace_name(place, data, old), keeps_names)

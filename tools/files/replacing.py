@@ -103,7 +103,14 @@ class ChangedMeanwhile(OSError):
 
 
 def replace_unchanged(
-    place: str, path: str, data: bytes, old: bytes, version: Version | None, *, is_shared: bool
+    place: str,
+    path: str,
+    data: bytes,
+    old: bytes,
+    version: Version | None,
+    *,
+    is_shared: bool,
+    keeps_names: Callable[[], bool] = lambda: True,
 ) -> None:
     """Replaces the content of a name without links, which was `old` and of this version (None: not there).
 
@@ -118,7 +125,7 @@ def replace_unchanged(
         mode = stat.S_IMODE(before.st_mode) if before is not None else None
         keep_owner = partial(_take_over_owner, before) if before is not None else None
         swap = partial(swap_in, place, data, mode=mode, finish=keep_owner, check=check, is_new=before is None)
-        swap_or_overwrite(place, data, before, path, swap)
+        swap_or_overwrite(place, data, before, path, swap, keeps_names)
         if before is None or before.st_nlink > 1:
             return
         if is_shared:
@@ -258,15 +265,22 @@ def overwrite(place: str, data: bytes, *, mode: int | None = None) -> None:
 
 
 def swap_or_overwrite(
-    place: str, data: bytes, old: os.stat_result | None, path: str, swap: Callable[[], None]
+    place: str,
+    data: bytes,
+    old: os.stat_result | None,
+    path: str,
+    swap: Callable[[], None],
+    keeps_names: Callable[[], bool] = lambda: True,
 ) -> None:
     """By `swap`, unless it has several names, or that fails for the folder takes no new file or it is a mount point.
 
-    `old`: what is there (None: nothing). Raises `OSError`; for a file that is read-only one that names `path`.
+    `old`: what is there (None: nothing). `keeps_names`: whether its other names are to have the new content; else this
+    name becomes a file of its own. Raises `OSError`; for a file that is read-only one that names `path`.
     """
     if old is not None and not (old.st_mode & 0o222 and os.access(place, os.W_OK)):
         raise PermissionError(errno.EACCES, "The file is read-only", path)
-    if old is not None and old.st_nlink > 1:
+    has_names = old is not None and old.st_nlink > 1
+    if has_names and keeps_names():
         overwrite(place, data)
         return
     try:
@@ -274,7 +288,11 @@ def swap_or_overwrite(
     except ChangedMeanwhile:
         raise
     except OSError as problem:
-        if old is None or problem.errno not in (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV):
+        if (
+            old is None
+            or has_names
+            or problem.errno not in (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV)
+        ):
             raise
         overwrite(place, data)
 

@@ -279,9 +279,8 @@ class CallsArriving(CallWatch):
                 return False
         except (OSError, ValueError, ToolError):  # a call before it names what can be no path
             return False
-        made = ToolCall(id=call.id, name=call.name, arguments=dict(refusal.arguments))
-        foreseen = self._permits.foreseen(made)
-        return foreseen is not None and foreseen.outcome == "run"
+        effects = self._toolbox.effects_of(call.name, refusal.arguments)
+        return effects is not None and self._permits.judge(effects, tool=call.name).outcome == "run"
 
     def _leaves_alone(self, index: int, raw: str) -> bool:
         """No call of the answer before this one touches the file."""

@@ -58,6 +58,10 @@ class Judging(msgspec.Struct, frozen=True):
             is_by_mode_alone=all(is_by_mode(answer.decided_by) for answer in decision.answers),
         )
 
+    def is_asked(self, reading: CallReading) -> bool:
+        """With the mode and the rules of this moment. For a thread."""
+        return self.judged(reading).decision.outcome == "ask"
+
     def decided(
         self, name: str, effects: Effects, *, arguments: Mapping[str, Any] = {}, claim: str = ""
     ) -> tuple[CommandPlace, CallDecision, PermitRules, Mode]:

@@ -6,13 +6,14 @@ Whoever can answer (a person at the full screen, a program over RPC) answers the
 
 import asyncio
 from collections import deque
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from app.agent.hooks import Verdict
 from app.agent.way import CallReading, ReadCall
-from app.engine.answering import Answering, ApprovalReply
+from app.engine.answering import Answering, ApprovalReply, RuleChanges
 from app.engine.boxes import Boxes
 from app.engine.conversation import Conversation
 from app.engine.hosts import Hosts
@@ -109,6 +110,7 @@ class Permits:
         )
         self.answering = Answering(standing, options, telling)
         self._session_rules: tuple[PermitRule, ...] = ()
+        self._changes = RuleChanges(options)
         self._past: deque[Past] = deque(maxlen=_KEPT)
         self._questions: list[tuple[str, CallPart]] = []
         """What was asked about, with its tool."""
@@ -183,6 +185,7 @@ class Permits:
         changed: dict[str, Any] | None = None
         knows_shell = False
         while True:
+            seen = self._changes.now
             reading, looked_at = await asyncio.to_thread(self._look, read, changed, knows_shell)
             if looked_at is None:
                 await self._look_into_shell()
@@ -206,9 +209,12 @@ class Permits:
             if self._standing.asks == "nobody" or self.answering.answers_nothing:
                 return self._refused(call, decision, "Needs approval and nobody can give it")
             rule_name = reading.effects.acts_as or call.name
-            reply = await self._ask(
-                call, reading.shown_arguments, decision, looked_at.place, rule_name=rule_name
+            asking = self._ask(call, reading.shown_arguments, decision, looked_at.place, rule_name=rule_name)
+            stands, reply = await self._changes.answer(
+                asking, partial(self._judging.is_asked, reading), since=seen
             )
+            if not stands:
+                continue  # taken back: with the mode or the rules of now it runs, or is refused
             if reply is None:
                 return self._refused(call, decision, "Needs approval, and no answer came")
             if reply.arguments is not None:
@@ -248,11 +254,6 @@ class Permits:
     def judge(self, effects: Effects, *, tool: str) -> CallDecision:
         """What would be decided of a call of this tool with these effects. For a thread."""
         return self._judging.decided(tool, effects)[1]
-
-    def foreseen(self, call: ToolCall) -> CallDecision | None:
-        """What would be decided of a call of the model's; None where it cannot be told. For a thread."""
-        effects = self._toolbox.effects_of(call.name, call.arguments)
-        return None if effects is None else self.judge(effects, tool=effects.acts_as or call.name)
 
     def watching(self, hook: SpawnHook | None) -> SpawnHook | None:
         """A hook that makes another command of it is judged by what it made: that runs without a question, or not."""
@@ -352,8 +353,11 @@ class Permits:
             return 1, 1
         ids = {one.id for one in calls[:at]}
         before = sum(1 for past in self._past if past.call_id in ids and past.decision.outcome == "ask")
-        foreseen = map(self.foreseen, calls[at + 1 : at + 20])
-        after = sum(1 for one in foreseen if one is not None and one.outcome == "ask")
+        after = 0
+        for one in calls[at + 1 : at + 20]:
+            effects = self._toolbox.effects_of(one.name, one.arguments)
+            if effects is not None and self.judge(effects, tool=one.name).outcome == "ask":
+                after += 1
         return before + 1, before + 1 + after
 
     def _keep_rule(self, reply: ApprovalReply) -> None:

@@ -3,11 +3,12 @@
 from pathlib import Path
 
 from app.providers.scripted import Response, call, say
-from app.values.content import ToolCall, text_of
+from app.values.content import text_of
 from app.values.events import Event, QuestionAsked, ToolExecutionEnd
 from app.values.messages import ToolResultMessage
 from tests.compaction.stage import Scene
 from tests.support.sessions import parts_of
+from tools.effects import Effects, Program
 
 
 async def scene_in(folder: Path, *responses: Response) -> Scene:
@@ -93,14 +94,14 @@ async def test_the_gate_is_asked_for_each_call_and_nothing_runs_in_read_only(tmp
 
 async def test_a_cell_that_names_a_secret_file_is_asked_about(tmp_path: Path) -> None:
     scene = await scene_in(tmp_path)
-    judged = parts_of(scene.session).permits.foreseen(
-        ToolCall(id="1", name="eval", arguments={"code": "open('/home/x/.ssh/id_rsa').read()"})
-    )
-    harmless = parts_of(scene.session).permits.foreseen(
-        ToolCall(id="2", name="eval", arguments={"code": "1 + 1"})
-    )
-    assert judged is not None and judged.verdict.risk == "forbidden"
-    assert harmless is not None and harmless.verdict.risk == "contained"
+    permits, cwd = parts_of(scene.session).permits, str(scene.session.cwd)
+
+    def risk(code: str) -> str:
+        cell = Effects(runs=Program(language="python", code=code, folder=cwd))
+        return permits.judge(cell, tool="eval").verdict.risk
+
+    assert risk("open('/home/x/.ssh/id_rsa').read()") == "forbidden"
+    assert risk("1 + 1") == "contained"
     await scene.session.close()
 
 

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from app.modes.client import RpcClient
 from tests.box.conftest import skip_below
 from tests.modes.processes import lines_until, put, staged, start, write_settings
@@ -180,3 +182,27 @@ async def test_a_client_that_wants_no_questions_gets_none(tmp_path: Path) -> Non
         await result_of(client, "touch there")
     assert (tmp_path / "there").exists()
     assert person.asked[0]["timeout"] == 600_000
+
+
+@pytest.mark.parametrize(
+    ("mode", "told", "runs"), [("read-only", "mode read-only", False), ("full", "", True)]
+)
+async def test_another_mode_judges_the_question_that_stands_anew(
+    tmp_path: Path, mode: str, told: str, runs: bool
+) -> None:
+    """In the mode of now it is refused, or runs: the question is taken back, and a late yes changes nothing."""
+    process = await start(tmp_path, *ASK)
+    put(process, id="1", type="prompt", message="run touch there")
+    *_, asked = await lines_until(process, type="extension_ui_request", method="select")
+    assert not (tmp_path / "there").exists()
+    put(process, id="2", type="set_permission_mode", mode=mode)
+    lines = await lines_until(process, type="extension_ui_request", method="cancel")
+    assert lines[-1]["targetId"] == asked["id"]
+    put(process, type="extension_ui_response", id=asked["id"], value="Allow once")
+    lines = await lines_until(process, type="agent_settled")
+    (end,) = [line for line in lines if line["type"] == "tool_execution_end"]
+    assert end["isError"] is not runs and told in json.dumps(end["result"])
+    assert (tmp_path / "there").exists() is runs
+    assert process.stdin is not None
+    process.stdin.close()
+    assert await asyncio.wait_for(process.wait(), 30) == 0

@@ -61,7 +61,10 @@ async def test_cancelled_questions_have_their_cancelled_answer(tmp_path: Path) -
 async def test_a_question_with_a_timeout_does_not_wait_for_ever(tmp_path: Path) -> None:
     async with staged(tmp_path) as client:
         asked = await said(client, "/ask 0.05")
-    assert [data.get("timeout") for data in asked] == [50, 50, 50, None]
+    questions = [data for data in asked if data["method"] not in ("cancel", "notify")]
+    assert [data.get("timeout") for data in questions if data["method"] != "editor"] == [50, 50, 50]
+    taken_back = [data["targetId"] for data in asked if data["method"] == "cancel"]
+    assert taken_back == [data["id"] for data in questions], "the host need not show them any more"
     assert asked[-1]["message"] == "None False None None"
 
 
@@ -85,6 +88,7 @@ async def test_an_abort_cancels_what_is_asked(tmp_path: Path) -> None:
         for method in ("select", "confirm", "input", "editor"):
             assert await asyncio.wait_for(asked.get(), 20) == method
             await client.abort()
+            assert await asyncio.wait_for(asked.get(), 20) == "cancel"
         assert await waiting == "handled"
 
 

@@ -1,6 +1,7 @@
 """Questions that the session asks and the client answers: which are open, and what their answers mean."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from app.values.events import Event, QuestionAsked
@@ -11,7 +12,9 @@ _NEEDS_ANSWER = ("select", "confirm", "input", "editor")
 class Questions:
     """The open questions, by id."""
 
-    def __init__(self) -> None:
+    def __init__(self, take_back: Callable[[str], None] = lambda question_id: None) -> None:
+        """`take_back`: tells the client that a question needs no answer any more."""
+        self._take_back = take_back
         self._open: dict[str, tuple[str, asyncio.Future[Any]]] = {}
         self._is_closed = False
 
@@ -28,10 +31,13 @@ class Questions:
         loop = asyncio.get_running_loop()
         timer = None
         if event.timeout is not None:
-            timer = loop.call_later(event.timeout / 1000, self._settle, event.id, _cancelled(event.method))
+            timer = loop.call_later(event.timeout / 1000, self._time_out, event.id, _cancelled(event.method))
 
         def forget(done: asyncio.Future[Any]) -> None:
-            self._open.pop(event.id, None)
+            if self._open.pop(event.id, None) is not None and not self._is_closed:
+                self._take_back(
+                    event.id
+                )  # its time has passed, its run was stopped, or mode and rules answer it
             if timer is not None:
                 timer.cancel()
 
@@ -52,6 +58,11 @@ class Questions:
             value = data.get("value")
         self._settle(str(question_id), value)
 
+    def _time_out(self, question_id: str, value: Any) -> None:
+        if question_id in self._open:
+            self._settle(question_id, value)
+            self._take_back(question_id)
+
     def close(self) -> None:
         """Nobody answers any more: what is asked, now or later, has its cancelled answer."""
         self._is_closed = True
@@ -61,6 +72,8 @@ class Questions:
         """What is asked now has its cancelled answer."""
         for question_id, (method, _) in tuple(self._open.items()):
             self._settle(question_id, _cancelled(method))
+            if not self._is_closed:
+                self._take_back(question_id)
 
     def _settle(self, question_id: str, value: Any) -> None:
         known = self._open.pop(question_id, None)

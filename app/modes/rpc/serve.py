@@ -20,6 +20,7 @@ from app.modes.rpc.questions import Questions
 from app.modes.wire_events import EventLines
 from app.values.codec import decode_json, encode_json
 from app.values.unable import Unable
+from app.values.wire import new_id
 
 ANSWER = "extension_ui_response"
 HOST_NEWS = ("host_tool_update", "host_tool_result")
@@ -59,7 +60,7 @@ class Server:
         self._session = session
         self._writer = writer
         self._events = EventLines(writer.put_pieces, merge=merge)
-        self._questions = Questions()
+        self._questions = Questions(self._take_back)
         self._host_tools = HostTools(session, self._put)
         self._tasks: set[asyncio.Task[None]] = set()
         self._unsubscribe = session.subscribe(self._tell, pace=writer.room)
@@ -175,6 +176,11 @@ class Server:
                 "error": f"Failed to parse command: {problem}",
             }
         )
+
+    def _take_back(self, question_id: str) -> None:
+        """The client need not answer this question any more."""
+        cancel = {"type": "extension_ui_request", "id": new_id(), "method": "cancel", "targetId": question_id}
+        self._put(cancel)
 
     def _put(self, frame: dict[str, Any]) -> None:
         self._events.flush()

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -83,6 +84,11 @@ def _do(asked: _Asked, paths: Paths) -> int:
     try:
         if not is_dir(log.cwd):
             raise Unable(f"The folder of this session, {log.cwd}, does not exist any more.")
+        if asked.yes and not _is_here(file, log, paths):
+            raise Unable(
+                f"{file.name} says that its session worked in {log.cwd}. Run the command in that folder if that is "
+                "true. Nothing was changed."
+            )
         place = UndoPlace(store=paths.agent_dir / "blobs", home=paths.home, may_ask_git=lambda: False)
         limit = in_force.settings.undo.max_file_mb << 20
         parts = open_undo(log, place, log.cwd, limit=lambda: limit)
@@ -93,6 +99,12 @@ def _do(asked: _Asked, paths: Paths) -> int:
             parts.close()
     finally:
         log.close()
+
+
+def _is_here(file: Path, log: SessionLog, paths: Paths) -> bool:
+    """Whether the session worked in this folder, or its file is bayou's own: another's file may name any folder."""
+    is_own = Path(os.path.realpath(file)).is_relative_to(os.path.realpath(paths.sessions_dir))
+    return is_own or os.path.realpath(log.cwd) == os.path.realpath(paths.cwd)
 
 
 def _planned(asked: _Asked, parts: SessionUndo) -> Plan:

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
 
@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     from app.undo.differences import Differences
     from app.undo.plan import Plan
     from app.undo.session_undo import Restores, SessionUndo
+
+
+R = TypeVar("R")
 
 
 class OfSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -238,7 +241,7 @@ class Files:
             return await asyncio.to_thread(differing.of_session)
         return await asyncio.to_thread(differing.of_prompt, of.entry_id)
 
-    async def planned(self, plan: "Callable[[Restores], Plan]") -> "Plan":
+    async def planned(self, plan: "Callable[[Restores], R]") -> R:
         self._require()
         opened = await asyncio.to_thread(self._open)
         return await asyncio.to_thread(plan, opened.restores)

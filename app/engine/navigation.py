@@ -89,6 +89,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
             target = self.conversation.log.navigation(entry_id)
             entry_id, text = target.leaf_id, target.text
         restored: list[RestoredData] = []
+        stays = None if wish.puts_files_back else await self.restoring.left_as_restored(entry_id)
 
         async def before_moving() -> None:
             if wish.puts_files_back:
@@ -102,7 +103,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
                 await self.files.record_restore(msgspec.structs.replace(data, is_move=False))
             raise
         await self._replaced("tree")
-        for data in restored:
+        for data in (*restored, *((stays,) if stays is not None else ())):
             if await self.files.record_restore(data) is not None:
                 await self.restoring.tell_model(data)
         files = restored[0] if restored else None

@@ -9,7 +9,7 @@ from app.engine.conversation import Conversation
 from app.engine.files import Files
 from app.engine.prompts import Prompts
 from app.engine.readiness import Readiness
-from app.undo.images import Choice, RestoredData
+from app.undo.images import Choice, RestoredData, restored_of
 from app.values.messages import CustomMessage
 from app.values.unable import Unable
 
@@ -85,6 +85,15 @@ class Restoring(msgspec.Struct, frozen=True):
         if entry_id is not None:
             await self.tell_model(data)
         return PutBack(data=data, entry_id=entry_id)
+
+    async def left_as_restored(self, entry_id: str | None) -> RestoredData | None:
+        """What is to be recorded at another point of the tree when the files stay as a restore left them."""
+        if all(restored_of(entry) is None for entry in self.conversation.log.path_to()):
+            return None
+        try:
+            return await self.files.planned(lambda restores: restores.left_as_restored(entry_id))
+        except Unable:
+            return None  # undo is off here
 
     async def tell_model(self, data: RestoredData) -> None:
         """Its own reading of these files is not true any more."""

@@ -236,6 +236,10 @@ def _step(
     """`freed`: folders that are gone by then; `gone`: links that are."""
     path, by = shown(history.name), words_of(history.by)
     try:
+        if history.name.startswith("/") and not contents.store.knows_outside(history.name):
+            raise LeftAlone(
+                "it lies outside of the session's folder, and no session on this machine changed it"
+            )
         place = place_of(root, history.name, real, gone)
         is_there = not is_exact or spelled_below(str(root), history.name) == history.name
         is_there = is_there and not (place in freed and os.path.isdir(place))  # noqa: PTH112  (as above)

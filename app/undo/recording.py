@@ -89,6 +89,8 @@ class Recorder(msgspec.Struct, eq=False):
 
     def _change(self, intent: Intent, name: str) -> Change:
         limit = self.contents.max_bytes
+        if name.startswith("/"):
+            self.contents.store.note_outside(name)
         before = None
         if intent.before is not None and intent.before_hash is not None:
             if len(intent.before.data) > limit:
@@ -127,6 +129,12 @@ class Recorder(msgspec.Struct, eq=False):
             return [(one.name, one.after) for one in found]
 
     def command_ended(self, call_id: str, happened: Happened) -> None:
+        for change in happened.changes:
+            if change.name.startswith("/"):
+                try:
+                    self.contents.store.note_outside(change.name)
+                except OSError:
+                    continue  # it is refused, with the reason, when it is to go back
         with self._lock:
             call = self._calls.setdefault(call_id, _Call())
             call.changes += happened.changes

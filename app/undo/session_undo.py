@@ -19,6 +19,7 @@ from app.undo.history import (
     Target,
     TreePath,
     changes_in,
+    has_changes,
     needed_by,
     redo_target,
     settled,
@@ -27,7 +28,16 @@ from app.undo.history import (
     tree_path,
     undo_target,
 )
-from app.undo.images import CHOICES, Change, Choice, FilesData, RestoredData, Uncovered, restored_of
+from app.undo.images import (
+    CHOICES,
+    Change,
+    Choice,
+    FilesData,
+    RestoredData,
+    Uncovered,
+    named,
+    restored_of,
+)
 from app.undo.ledger import Ledger, LedgerLine
 from app.undo.plan import HeldContents, Plan, plan
 from app.undo.recording import Recorder
@@ -84,15 +94,50 @@ class Restores:
         return self.to(Target(entry_id=entry_id, title=title_at(path)), is_move=is_move)
 
     def to(self, target: Target, *, is_move: bool = False) -> Plan:
-        here = self._settled(self._log.leaf_id)
-        there = self._settled(target.entry_id)
+        back, forth = self._between(target.entry_id)
+        path = tree_path(back, forth, self._recorder.contents.load)
+        return self._planned(path, target, is_move=is_move)
+
+    def left_as_restored(self, entry_id: str | None) -> RestoredData | None:
+        """What restores did that stand between here and an entry, to be recorded there too when only the conversation
+        goes there: the files stay as they were put back. None: nothing, or calls changed files meanwhile.
+        """
+        back, forth = self._between(entry_id)
+        restores = [data for entry in back if (data := restored_of(entry)) is not None and not data.is_move]
+        if not restores or any(
+            has_changes(entry) and restored_of(entry) is None for entry in (*back, *forth)
+        ):
+            return None
+        path = tree_path(back, forth, self._recorder.contents.load)
+        changes = tuple(
+            Change(
+                **named(one.name), before=one.wanted, after=one.expected, by="restore", folders=one.folders
+            )
+            for one in path.files
+            if len(one.segments) == 1
+        )
+        if not changes:
+            return None
+        last = restores[-1]
+        is_above = last.target is None or any(one.id == last.target for one in self._path_to(entry_id))
+        data = RestoredData(
+            id=new_id(),
+            changes=changes,
+            origin=entry_id,
+            target=last.target if is_above else entry_id,
+            title=last.title,
+        )
+        return self._recorder.shortened_if_kept(data)
+
+    def _between(self, entry_id: str | None) -> tuple[list[Entry], list[Entry]]:
+        """The entries from where the ways to here and to another entry part, to here and to there."""
+        here, there = self._settled(self._log.leaf_id), self._settled(entry_id)
         common = 0
         for one, other in zip(here, there, strict=False):
             if one.id != other.id:
                 break
             common += 1
-        path = tree_path(here[common:], there[common:], self._recorder.contents.load)
-        return self._planned(path, target, is_move=is_move)
+        return here[common:], there[common:]
 
     def _planned(self, path: TreePath, target: Target, *, is_move: bool = False) -> Plan:
         return plan(

@@ -1,7 +1,7 @@
-"""What commands do to the folder: a scan before the first that runs, one whenever one begins or ends.
+"""What commands do to the folder: a scan before the first that runs, one whenever some begin or end.
 
-What is different between two scans is put down to the command that ended, or to the oldest that runs; which others ran
-meanwhile is said. What tools and restores did in between is known, and is nobody's.
+What is different between two scans is put down to the oldest command that ended, or else to the oldest that runs; which
+others ran meanwhile is said. What tools and restores did in between is known, and is nobody's.
 """
 
 import asyncio
@@ -33,8 +33,17 @@ class _Running(msgspec.Struct, kw_only=True):
     beside: set[str]
 
 
+class _Request(msgspec.Struct, kw_only=True):
+    """A command that is about to begin, or has ended, and waits for a scan."""
+
+    call_id: str
+    is_end: bool
+    happened: Happened | None = None
+    is_done: bool = False
+
+
 class Watch:
-    """Of one folder."""
+    """Of one folder. One scan serves all commands that wait for one when it begins."""
 
     def __init__(self, open_scanner: Open) -> None:
         self._open = open_scanner
@@ -42,38 +51,56 @@ class Watch:
         self._why = ""
         self._last: Scan | None = None
         self._running: dict[str, _Running] = {}
+        self._waiting: list[_Request] = []
         self._turn = asyncio.Lock()
 
     async def begin(self, call_id: str) -> None:
         """Before the command starts."""
-        async with self._turn:
-            if not self._running:
-                await self._start()
-            else:
-                oldest = next(iter(self._running.values()))
-                self._put_down(oldest, await self._difference())
-            running = _Running(changes=[], uncovered=[], beside=set(self._running))
-            for other in self._running.values():
-                other.beside.add(call_id)
-            self._running[call_id] = running
+        await self._scanned_for(_Request(call_id=call_id, is_end=False))
 
     async def end(self, call_id: str) -> Happened:
         """Behind its end."""
-        async with self._turn:
-            running = self._running[call_id]
-            try:
-                self._put_down(running, await self._difference())
-                head = self._scanner.moved_head() if self._scanner is not None else None
-            finally:
-                del self._running[call_id]
-                if not self._running:
-                    await self._stop()
-            return Happened(
-                changes=joined(running.changes),
-                uncovered=tuple(dict.fromkeys(running.uncovered)),
-                head=head,
-                beside=tuple(sorted(running.beside)),
-            )
+        request = _Request(call_id=call_id, is_end=True)
+        try:
+            await self._scanned_for(request)
+        finally:
+            self._running.pop(call_id, None)
+        return request.happened or Happened()
+
+    async def _scanned_for(self, request: _Request) -> None:
+        self._waiting.append(request)
+        try:
+            async with self._turn:
+                if not request.is_done:
+                    await self._scan_for_all()
+        finally:
+            self._waiting = [one for one in self._waiting if one is not request]
+
+    async def _scan_for_all(self) -> None:
+        """One scan for all that wait now; what comes meanwhile needs another one."""
+        served = list(self._waiting)
+        if not self._running:
+            await self._start()
+        else:
+            found = await self._difference()
+            ended = {one.call_id for one in served if one.is_end}
+            oldest = next((key for key in self._running if key in ended), next(iter(self._running), None))
+            if oldest is not None:
+                self._running[oldest].changes += found.changes
+                self._running[oldest].uncovered += found.uncovered
+        head = self._scanner.moved_head() if self._scanner is not None else None
+        for one in served:
+            if one.is_end and (running := self._running.pop(one.call_id, None)) is not None:
+                one.happened = _happened(running, head)
+        for one in served:
+            if not one.is_end:
+                beside = set(self._running)
+                for other in self._running.values():
+                    other.beside.add(one.call_id)
+                self._running[one.call_id] = _Running(changes=[], uncovered=[], beside=beside)
+            one.is_done = True
+        if not self._running:
+            await self._stop()
 
     async def unheld(self, places: Sequence[str], *, ignored: bool) -> tuple[Uncovered, ...]:
         """What could not be put back if a command removed or changed everything at or below these real paths.
@@ -110,6 +137,7 @@ class Watch:
         self._last.seen[name] = Seen(image=image, is_clean_before=is_clean, is_young=True)
 
     async def _start(self) -> None:
+        await self._stop()
         opened = await asyncio.to_thread(self._open)
         if isinstance(opened, str):
             self._scanner, self._why, self._last = None, opened, None
@@ -132,11 +160,16 @@ class Watch:
         self._last = new
         return found
 
-    def _put_down(self, running: _Running, found: Delta) -> None:
-        running.changes += found.changes
-        running.uncovered += found.uncovered
-
     async def _stop(self) -> None:
         if self._scanner is not None:
             await self._scanner.close()
         self._scanner = self._last = None
+
+
+def _happened(running: _Running, head: tuple[str, str] | None) -> Happened:
+    return Happened(
+        changes=joined(running.changes),
+        uncovered=tuple(dict.fromkeys(running.uncovered)),
+        head=head,
+        beside=tuple(sorted(running.beside)),
+    )

@@ -155,3 +155,42 @@ async def test_rpc_and_the_python_client(told: Told) -> None:
         await bayou.redo_files()
         await bayou.navigate_tree(first, restore_files=True)
         assert told.read("by-bash.txt") is None
+
+
+def crafted(told: Told, found: str, put: str) -> Path:
+    """The session's file as another person would hand it out, with something in it replaced."""
+    path = told.scene.home / "handed-out.jsonl"
+    text = told.session.read_text()
+    assert found in text
+    path.write_text(text.replace(found, put))
+    return path
+
+
+def test_a_crafted_session_reaches_no_file_outside_of_its_folder(told: Told) -> None:
+    victim = told.scene.home / "victim.txt"
+    victim.write_text("two\n")
+    path = crafted(told, '"path":"a.txt"', f'"path":"{victim}"')
+    done = told.undo(str(path), "--yes", "--last", "2")
+    assert done.returncode == 0, done.stderr
+    assert victim.read_text() == "two\n"
+    assert f"{victim}: it lies outside of the session's folder" in done.stdout
+
+
+def test_a_crafted_session_that_names_another_folder_puts_nothing_back_there(told: Told) -> None:
+    other = told.scene.home / "other"
+    other.mkdir()
+    (other / "a.txt").write_text("two\n")
+    path = crafted(told, json.dumps(str(told.scene.project)), json.dumps(str(other)))
+    done = told.undo(str(path), "--yes")
+    assert done.returncode == 1 and f"says that its session worked in {other}" in done.stderr
+    assert (other / "a.txt").read_text() == "two\n"
+    assert told.undo(str(path), "--yes", cwd=other).returncode == 0
+    assert (other / "a.txt").read_text() == "one\n"
+
+
+def test_a_relative_name_that_leaves_the_folder_is_refused(told: Told) -> None:
+    victim = told.scene.home / "victim.txt"
+    victim.write_text("two\n")
+    done = told.undo(str(crafted(told, '"path":"a.txt"', '"path":"../victim.txt"')), "--yes", "--last", "2")
+    assert victim.read_text() == "two\n"
+    assert "../victim.txt: it lies outside of the session's folder" in done.stdout

@@ -408,3 +408,40 @@ async def test_a_folder_that_a_command_made_stays_when_a_person_put_something_in
     ]
     await page.session.put_files_back(plan)
     assert page.read("made/mine") == "mine\n"
+
+
+@pytest.mark.parametrize("goes_back", ["uncompact", "tree"])
+async def test_a_restore_still_counts_when_only_the_conversation_goes_elsewhere(
+    page: Page, goes_back: str
+) -> None:
+    await page.prompt("one", write("a.txt", "one\n"))
+    await page.prompt("two", write("a.txt", "two\n", 2))
+    leaf = page.session.log.leaf_id
+    page.session.keep_setting("compaction.keepRecentTokens", 1)
+    page.scene.script.responses += [say("a summary"), say("its beginning")]
+    await page.session.compact()
+    await page.undo()
+    assert page.read("a.txt") == "one\n"
+    if goes_back == "uncompact":
+        await page.session.undo_compaction()
+    else:
+        await page.session.go_to(leaf, Wish())
+    assert page.read("a.txt") == "one\n"
+    note = page.session.log.path_to()[-1]
+    assert isinstance(note, CustomMessageEntry) and "put these files back" in str(note.content)
+    await page.redo()
+    assert page.read("a.txt") == "two\n"
+    await page.undo()
+    await page.undo()
+    assert page.read("a.txt") is None
+
+
+async def test_going_to_where_the_files_are_as_restored_records_nothing(page: Page) -> None:
+    await page.prompt("one", write("a.txt", "one\n"))
+    leaf = page.session.log.leaf_id
+    await page.prompt("two", write("a.txt", "two\n", 2))
+    await page.undo()
+    await page.session.go_to(leaf, Wish())
+    assert page.session.log.leaf_id == leaf
+    await page.undo()
+    assert page.read("a.txt") is None

@@ -348,3 +348,17 @@ def test_what_has_become_a_folder_or_a_pipe_is_left_alone(stage: Stage) -> None:
 def test_merging_lines(mine: str, other: str, together: str | None) -> None:
     assert merge("a\nb\nc\n", mine, other) == together
     assert merge("a\nb\nc\n", other, mine) == together
+
+
+def test_a_file_outside_goes_back_only_if_a_session_here_changed_it(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    changed, crafted = (Path(os.path.realpath(tmp_path)) / name for name in ("changed", "crafted"))
+    for path in (changed, crafted):
+        path.write_text("before\n")
+    stage.prompt("one")
+    stage.write_through(str(changed), "after\n")
+    stage.record(stage.write(str(crafted), "after\n"))
+    plan = stage.undo()
+    assert {row.path: row.state for row in plan.rows} == {str(changed): "ready", str(crafted): "refused"}
+    stage.restore(plan)
+    assert changed.read_text() == "before\n" and crafted.read_text() == "after\n"

@@ -121,12 +121,27 @@ def write_to(app: App[Any], sequence: str) -> None:
         driver.flush()
 
 
-def restore_terminal() -> None:
-    """Undo every mode, whoever set it. For the end of a process that could not end properly."""
+def restore_terminal(line_discipline: Any = None) -> None:
+    """Undo every mode, whoever set it. For the end of a process that could not end properly.
+
+    `line_discipline`: what `tcgetattr` gave before.
+    """
     try:
         if sys.__stdout__ is not None and sys.__stdout__.isatty():
+            _set_line_discipline(line_discipline)
             os.write(sys.__stdout__.fileno(), RESTORE.encode())
     except (OSError, ValueError):
+        pass
+
+
+def _set_line_discipline(attributes: Any) -> None:
+    if attributes is None:
+        return
+    import termios  # noqa: PLC0415  (not on every system)
+
+    try:
+        termios.tcsetattr(sys.__stdin__.fileno() if sys.__stdin__ else 0, termios.TCSANOW, attributes)
+    except termios.error:
         pass
 
 

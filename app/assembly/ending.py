@@ -1,11 +1,47 @@
 """The end of a session, whichever face showed it."""
 
 import asyncio
+import os
 import sys
+import threading
+from collections.abc import Callable
 
 from app.engine.session import Session
 from app.sessions.errors import SessionError
 from tools.text import visible
+
+LEAVING_SECONDS = 1.8
+"""From the wish to leave to the end of the process, also where something hangs: under two seconds."""
+_LAST_WORDS_SECONDS = 0.15
+
+
+def end_in_time(code: int, last_words: Callable[[], object] = lambda: None) -> Callable[[], None]:
+    """Ends this process within two seconds, unless it has ended by then: a thread or a wait may hang.
+
+    `last_words` is called before; it gets a moment, since a terminal that takes nothing more would hold it up. What
+    the process has started ends with it: the keeper sees its link close. In threads, as the event loop may be what
+    hangs. Returns what calls it off.
+    """
+
+    def end() -> None:
+        try:
+            last_words()
+        finally:
+            os._exit(code)
+
+    timers = (
+        threading.Timer(LEAVING_SECONDS, end),
+        threading.Timer(LEAVING_SECONDS + _LAST_WORDS_SECONDS, os._exit, (code,)),
+    )
+    for timer in timers:
+        timer.daemon = True
+        timer.start()
+
+    def call_off() -> None:
+        for timer in timers:
+            timer.cancel()
+
+    return call_off
 
 
 async def close_quietly(session: Session) -> None:

@@ -10,7 +10,7 @@ from functools import partial
 
 from app.assembly.asking import TrustAsked
 from app.assembly.build import Assembled, assemble
-from app.assembly.ending import close_quietly
+from app.assembly.ending import close_quietly, end_in_time
 from app.assembly.extending import extend
 from app.assembly.inputs import FirstInput, read_input, read_piped
 from app.assembly.options import Options
@@ -168,6 +168,7 @@ def _stop_on_signals() -> "asyncio.Future[int]":
         if stopped.done():
             os._exit(128 + number)  # a second signal means now
         stopped.set_result(number)
+        end_in_time(128 + number)
 
     hear_signals(ENDING, stop)
     return stopped

@@ -1,13 +1,12 @@
 """Running a program for an extension: its output bounded, its whole process group ended on timeout or cancellation."""
 
 import asyncio
-import os
-import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
+from tools.running.programs import RunningProgram
 from tools.running.withheld import own_variables
 
 
@@ -34,36 +33,29 @@ async def run_program(
     """Runs a program without a shell, with bayou's variables but those that look like secrets: what it needs of them
     is named in `env`. Raises `FileNotFoundError` when there is none of that name.
     """
-    process = await asyncio.create_subprocess_exec(
-        command,
-        *arguments,
+    async with await RunningProgram.start(
+        (command, *arguments),
         cwd=cwd,
         env={**own_variables(), **(env or {})},
-        stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        start_new_session=True,
-    )
-    assert process.stdout is not None and process.stderr is not None
-    readers = [asyncio.ensure_future(_read(stream, max_bytes)) for stream in (process.stdout, process.stderr)]
-    was_killed = False
-    try:
-        async with asyncio.timeout(timeout):
-            if stdin is not None and process.stdin is not None:
-                process.stdin.write(stdin.encode())
-                process.stdin.close()
-            await process.wait()
-    except TimeoutError:
-        was_killed = True
-    finally:
-        _end(process)
-        if was_killed or process.returncode is None:
-            await asyncio.shield(process.wait())
-    (out, out_cut), (err, err_cut) = await asyncio.gather(*readers)
+        is_fed=stdin is not None,
+        keeps_errors=True,
+    ) as program:
+        texts = [asyncio.ensure_future(_read(pipe, max_bytes)) for pipe in (program.stdout, program.stderr)]
+        was_killed = False
+        try:
+            async with asyncio.timeout(timeout):
+                if stdin is not None:
+                    await program.feed(stdin.encode())
+                await program.wait()
+        except TimeoutError:
+            was_killed = True
+        program.kill()  # what it has left running keeps the pipes open
+        (out, out_cut), (err, err_cut) = await asyncio.gather(*texts)
+        code = await program.wait()
     return ExecResult(
         stdout=out.decode("utf-8", "replace"),
         stderr=err.decode("utf-8", "replace"),
-        code=process.returncode if process.returncode is not None else -1,
+        code=code,
         was_killed=was_killed,
         is_truncated=out_cut or err_cut,
     )
@@ -77,11 +69,3 @@ async def _read(stream: asyncio.StreamReader, limit: int) -> tuple[bytes, bool]:
         kept += chunk[:room]
         is_cut = is_cut or len(chunk) > room
     return bytes(kept), is_cut
-
-
-def _end(process: asyncio.subprocess.Process) -> None:
-    """The group, so that nothing that was started lives on and keeps the pipes open."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError, AttributeError):
-        pass

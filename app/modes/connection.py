@@ -10,6 +10,7 @@ import msgspec
 from app.modes.deep_json import decode_deep
 from app.values.codec import decode_json, encode_json
 from app.values.wire import to_wire
+from tools.running.programs import RunningProgram
 
 LINE_LIMIT = 256 * 1024 * 1024
 
@@ -42,7 +43,7 @@ class Connection:
         self._env = dict(env) if env is not None else None
         self._answer_question = answer_question
         self._timeout = timeout
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: RunningProgram | None = None
         self._count = 0
         self._pending: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._listeners: list[Callable[[Mapping[str, Any]], None]] = []
@@ -61,14 +62,14 @@ class Connection:
         return self._process.pid
 
     async def start(self) -> None:
-        self._process = await asyncio.create_subprocess_exec(
-            *self._command,
+        self._process = await RunningProgram.start(
+            self._command,
             cwd=self._cwd,
             env=self._env,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            limit=LINE_LIMIT,
+            is_fed=True,
+            keeps_errors=True,
+            is_apart=False,
+            line_limit=LINE_LIMIT,
         )
         self._spawn(self._read_events())
         self._spawn(self._read_stderr())
@@ -78,8 +79,7 @@ class Connection:
         process = self._process
         if process is None:
             return None
-        if process.stdin is not None:
-            process.stdin.close()
+        process.stdin.close()
         try:
             return await asyncio.wait_for(process.wait(), 5)
         except TimeoutError:
@@ -119,7 +119,7 @@ class Connection:
     async def send(self, data: Mapping[str, Any]) -> None:
         """Writes one line."""
         process = self._process
-        if process is None or process.stdin is None or process.returncode is not None:
+        if process is None or process.exit_code is not None:
             raise RpcError(
                 "bayou is not running." + (f" It said: {self.stderr.strip()}" if self.stderr else "")
             )
@@ -130,7 +130,7 @@ class Connection:
             raise self.gone() from None
 
     async def _read_events(self) -> None:
-        assert self._process is not None and self._process.stdout is not None
+        assert self._process is not None
         while line := await self._process.stdout.readline():
             try:
                 data = _decoded(line)
@@ -187,7 +187,7 @@ class Connection:
         await self.send({"type": "host_tool_result", "id": data["id"], "result": result})
 
     async def _read_stderr(self) -> None:
-        assert self._process is not None and self._process.stderr is not None
+        assert self._process is not None
         while chunk := await self._process.stderr.read(4096):
             self.stderr = (self.stderr + chunk.decode("utf-8", "replace"))[-20_000:]
 

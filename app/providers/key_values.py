@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from app.values.unable import Unable
 from tools.patterns import late
+from tools.running.programs import RunningProgram
 
 _VARIABLE = late(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 _COMMAND_SECONDS = 60.0
@@ -62,32 +63,24 @@ class KeyValues:
             return known
 
     async def _run(self, command: str, what: str) -> str:
-        process = await asyncio.create_subprocess_shell(
-            command,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env={**os.environ, **self._env},
-        )
-        try:
-            out, err = await asyncio.wait_for(process.communicate(), _COMMAND_SECONDS)
-        except TimeoutError:
-            process.kill()
-            await process.wait()
-            raise CredentialError(
-                f"{what} is to come from the command `{command}`, but that did not end within "
-                f"{_COMMAND_SECONDS:g} seconds."
-            ) from None
-        except BaseException:
-            if process.returncode is None:
-                process.kill()
-            raise
-        if process.returncode != 0:
+        # In the person's own terminal session: it may ask for a password there.
+        async with await RunningProgram.start(
+            ("/bin/sh", "-c", command), env={**os.environ, **self._env}, keeps_errors=True, is_apart=False
+        ) as program:
+            try:
+                async with asyncio.timeout(_COMMAND_SECONDS):
+                    out, err = await asyncio.gather(program.stdout.read(), program.stderr.read())
+                    code = await program.wait()
+            except TimeoutError:
+                raise CredentialError(
+                    f"{what} is to come from the command `{command}`, but that did not end within "
+                    f"{_COMMAND_SECONDS:g} seconds."
+                ) from None
+        if code != 0:
             reason = err.decode("utf-8", "replace").strip().splitlines()
             detail = f": {reason[-1]}" if reason else ""
             raise CredentialError(
-                f"{what} is to come from the command `{command}`, but that failed "
-                f"with exit code {process.returncode}{detail}"
+                f"{what} is to come from the command `{command}`, but that failed with exit code {code}{detail}"
             )
         text = out.decode("utf-8", "replace").strip()
         if not text:

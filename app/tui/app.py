@@ -47,7 +47,7 @@ from app.tui.status.cache_misses import CacheMisses
 from app.tui.status.side_lists import SideLists
 from app.tui.status.status_lines import StatusLines
 from app.tui.status.todo_list import TodoList
-from app.tui.tasks import Tasks, words_of
+from app.tui.tasks import Tasks, tell_fault_of_task, words_of
 from app.tui.terminal.clipboard import Clipboard, say_briefly
 from app.tui.terminal.images import images_for
 from app.tui.terminal.notifications import Notifications
@@ -71,7 +71,7 @@ from widgets.status.side import SidePanel
 from widgets.status.todos import TodoView
 from widgets.terminal_driver import TerminalDriver
 from widgets.terminal_manners import write_to
-from widgets.textual_inside import driver_of, tell_fault
+from widgets.textual_inside import driver_of
 from widgets.themes import variable_defaults
 from widgets.transcript.blocks import NoteKind
 from widgets.transcript.searchbar import SearchBar
@@ -97,8 +97,10 @@ class BayouApp(App[int]):
         env: Mapping[str, str] | None = None,
         clock: Callable[[], float] = time.monotonic,
         css_path: list[Path] | None = None,
+        when_leaving: Callable[[int], object] = lambda code: None,  # gets the exit code
     ) -> None:
         super().__init__(css_path=[str(path) for path in css_path or ()])
+        self._when_leaving = when_leaving
         self.assembled = assembled
         self.session, self.models = assembled.session, assembled.choice
         self.opening = opening
@@ -174,7 +176,7 @@ class BayouApp(App[int]):
 
         beside = partial(write_to, self)
         self.tasks = Tasks(
-            fault=self._task_failed,
+            fault=partial(tell_fault_of_task, self, self.is_ready),
             refused=lambda problem: say(words_of(problem, self.action_table.key_told), NoteKind.ERROR),
             done=self.status.refresh_all,
         )
@@ -294,13 +296,14 @@ class BayouApp(App[int]):
         self.call_after_refresh(lambda: self.tasks.spawn(self.opening.complete(self)))
 
     def on_ready(self) -> None:
-        driver = driver_of(self)
-        if isinstance(driver, TerminalDriver):
+        if isinstance(driver := driver_of(self), TerminalDriver):
             driver.page_is_there()
 
-    def _task_failed(self, problem: Exception) -> None:
-        if self.is_running or not self.is_ready.is_set():  # else its screen was taken down under it: no fault
-            tell_fault(self, problem)
+    def exit(self, result: int | None = None, return_code: int = 0, message: Any = None) -> None:
+        """Every way out comes by here: from now on nothing is started."""
+        self._when_leaving(result or return_code)
+        self.tasks.close()
+        super().exit(result, return_code, message)
 
     # What happens
 

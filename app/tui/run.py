@@ -20,7 +20,7 @@ from textual.driver import Driver
 
 from app.assembly.build import Assembled, assemble
 from app.assembly.crash import EXIT_CRASHED, Crash, report_crash, tell_of_crash
-from app.assembly.ending import close_quietly
+from app.assembly.ending import close_quietly, end_in_time
 from app.assembly.inputs import FirstInput, read_input
 from app.assembly.options import Options, UsageError
 from app.assembly.signals import ENDING, hear_signals
@@ -38,8 +38,8 @@ from widgets.terminal_output import OutputDiff
 from widgets.textual_inside import take_faults
 from widgets.transcript.text import clean
 
-END_SECONDS = 3.0
-"""After a signal, until the process ends in any case."""
+TASKS_SECONDS = 0.3
+"""How long what a person had begun on the page is waited for once it is cancelled."""
 
 
 def run_tui(options: Options, paths: Paths, held: HeldTerminal) -> int:
@@ -64,11 +64,13 @@ def run_tui(options: Options, paths: Paths, held: HeldTerminal) -> int:
         typed=held.take_typed,
         read=read,
     )
+    leaving = Leaving(assembled, held)
     app = BayouApp(
         assembled,
         opening=opening,
         home=paths.home,
         css_path=sorted(styles_dir().glob("*.tcss")),
+        when_leaving=leaving.begin,
     )
     faults = Faults(app, paths.crash_dir)
     app.driver_class = cast(
@@ -80,12 +82,8 @@ def run_tui(options: Options, paths: Paths, held: HeldTerminal) -> int:
         theme_in_force.use_colors(app, is_true_color=terminal.true_color == "on")
     if terminal.scroll_regions:
         OutputDiff(app, app.images.over).install()
-    code = asyncio.run(_run(app, mouse=terminal.mouse))
-    try:
-        say_goodbye(assembled)
-        sys.stdout.flush()
-    except OSError:
-        pass  # the terminal has gone, and everybody who could read it
+    code = asyncio.run(_run(app, leaving, mouse=terminal.mouse))
+    leaving.say_goodbye()
     if faults.refused is not None:
         raise faults.refused
     if faults.crash is not None:
@@ -93,32 +91,67 @@ def run_tui(options: Options, paths: Paths, held: HeldTerminal) -> int:
     return code
 
 
-async def _run(app: BayouApp, *, mouse: bool) -> int:
-    hear_signals(ENDING, partial(_end_on_signal, app))
+class Leaving:
+    """The way out of the page: within two seconds whatever hangs, with the terminal given back and a hint how to come
+    back.
+    """
+
+    def __init__(self, assembled: Assembled, held: HeldTerminal) -> None:
+        self._assembled = assembled
+        self._line_discipline = held.attributes
+        self._code: int | None = None
+        self._call_off: Callable[[], None] = lambda: None
+        self._goodbye = threading.Lock()
+
+    def begin(self, code: int) -> None:
+        """Once, however often a person asks to leave."""
+        if self._code is None:
+            self._code = code
+            self._call_off = end_in_time(code, self._give_up)
+
+    def say_goodbye(self) -> None:
+        """As long as it takes: a whole transcript may be wanted, and Ctrl+C ends it now."""
+        if not self._goodbye.acquire(blocking=False):
+            return
+        self._call_off()
+        try:
+            say_goodbye(self._assembled)
+            sys.stdout.flush()
+        except OSError:
+            pass  # the terminal has gone, and everybody who could read it
+        end_in_time(self._code or 0)
+
+    def _give_up(self) -> None:
+        """What would have come behind the part that hangs."""
+        if not self._goodbye.acquire(blocking=False):
+            return
+        restore_terminal(self._line_discipline)
+        os.write(1, resume_hint(self._assembled).encode())
+
+
+async def _run(app: BayouApp, leaving: Leaving, *, mouse: bool) -> int:
+    ending: set[asyncio.Task[None]] = set()
+
+    def end_on_signal(number: int) -> None:
+        """The session first: when the terminal has gone, giving it back can block for ever."""
+        if ending:
+            return
+        leaving.begin(128 + number)
+        app.tasks.close()
+        ending.add(asyncio.ensure_future(_end(app, 128 + number)))
+
+    hear_signals(ENDING, end_on_signal)
     try:
         code = await app.run_async(mouse=mouse)
     finally:
-        await close_quietly(app.session)
+        leaving.begin(1)
+        await asyncio.gather(app.tasks.end(TASKS_SECONDS), close_quietly(app.session))
     return code or 0
 
 
-def _end_on_signal(app: BayouApp, number: int) -> None:
-    """The session first. When the terminal has gone, giving it back can block for ever, so that has a limit."""
-    _later(END_SECONDS, restore_terminal)
-    _later(END_SECONDS + 0.5, os._exit, 128 + number)
-
-    async def end() -> None:
-        await close_quietly(app.session)
-        app.exit(128 + number)
-
-    app.tasks.spawn(end())
-
-
-def _later(seconds: float, act: Callable[..., object], *arguments: object) -> None:
-    """In a thread, since the event loop may be the one that hangs."""
-    timer = threading.Timer(seconds, act, arguments)
-    timer.daemon = True
-    timer.start()
+async def _end(app: BayouApp, code: int) -> None:
+    await close_quietly(app.session)
+    app.exit(code)
 
 
 class Faults:
@@ -160,5 +193,11 @@ def say_goodbye(assembled: Assembled) -> None:
 
         width = min(_WIDEST, shutil.get_terminal_size().columns)
         sys.stdout.write(printed(message.text, width).rstrip("\n") + "\n\n")
-    if log.path is not None and exists(log.path):
-        sys.stdout.write(f"To resume this session: bayou --session {log.session_id}\n")
+    sys.stdout.write(resume_hint(assembled))
+
+
+def resume_hint(assembled: Assembled) -> str:
+    log = assembled.session.log
+    if log.path is None or not exists(log.path):
+        return ""
+    return f"To resume this session: bayou --session {log.session_id}\n"

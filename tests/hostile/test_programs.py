@@ -22,7 +22,7 @@ _ELSEWHERE = {
     "open_url",
 }
 _WORTH_A_LOOK = re.compile(
-    r"subprocess|webbrowser|multiprocessing|\bpty\b|open_url|\bos\b|operations import|git_command"
+    r"subprocess|RunningProgram\.start|webbrowser|multiprocessing|\bpty\b|open_url|\bos\b|operations import|git_command"
 )
 _ROW = re.compile(r"^\| `(?P<place>[\w/.]+:\w+)` \|", re.MULTILINE)
 
@@ -33,6 +33,8 @@ def starts(node: ast.AST, *, is_given_commands: bool) -> bool:
     match node:
         case ast.Attribute(value=ast.Name(id=module), attr=word) if module in _OF_MODULES:
             return _OF_MODULES[module].match(word) is not None
+        case ast.Attribute(value=ast.Name(id="RunningProgram"), attr="start"):
+            return True
         case ast.Attribute(attr=word):
             return word in _ELSEWHERE
         case ast.Call(func=ast.Name(id="CommandLine")):

@@ -11,6 +11,7 @@ import msgspec
 from tools.git.config import Configuration, read_configuration
 from tools.git.steering import filters
 from tools.running.own_programs import find_own_program
+from tools.running.programs import RunningProgram
 from tools.running.withheld import own_variables
 
 _SWITCHED_OFF = {
@@ -80,21 +81,17 @@ class GitCommand(msgspec.Struct, frozen=True, kw_only=True):
 
     async def ask(self, seconds: float, given: bytes = b"") -> tuple[int, bytes]:
         """The same beside the event loop; `given` is what it reads."""
-        process = await asyncio.create_subprocess_exec(
-            *self.argv,
-            cwd=self.cwd,
-            env=dict(self.environment),
-            stdin=subprocess.PIPE if given else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            told, _ = await asyncio.wait_for(process.communicate(given or None), seconds)
-            return await process.wait(), told
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
+        async with (
+            await RunningProgram.start(
+                self.argv, cwd=self.cwd, env=self.environment, is_fed=bool(given)
+            ) as git,
+            asyncio.timeout(seconds),
+        ):
+            if given:
+                _, told = await asyncio.gather(git.feed(given), git.stdout.read())
+            else:
+                told = await git.stdout.read()
+            return await git.wait(), told
 
 
 def git_command(top: Path, *words: str, repository: Configuration, home: Path) -> GitCommand | None:

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from tools.base import ToolError
+from tools.running.programs import RunningProgram
 from tools.structure.messages import Answer, SearchDone, StructureRequest
 
 _START: Final = (
@@ -24,32 +25,21 @@ _ANSWERS: Final = msgspec.json.Decoder(Answer)
 
 async def search(request: StructureRequest, take: Callable[[list[Answer]], None]) -> SearchDone:
     """Hands its answers to `take`, in a thread. Raises `ToolError` if it ends early."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-I",
-        "-c",
-        _START,
+    places = [place for place in sys.path if place and Path(place).is_absolute()]
+    async with await RunningProgram.start(
+        (sys.executable, "-I", "-c", _START),
         cwd="/",
         env={"PATH": os.defpath, "LANG": "C.UTF-8"},
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        start_new_session=True,
-        limit=_MAX_LINE,
-    )
-    assert process.stdin is not None and process.stdout is not None
-    places = [place for place in sys.path if place and Path(place).is_absolute()]
-    try:
-        process.stdin.write(msgspec.json.encode(places) + b"\n" + msgspec.json.encode(request) + b"\n")
-        return await asyncio.wait_for(_taken(process.stdout, take), _SECONDS)
-    except TimeoutError:
-        raise ToolError(f"The search took longer than {_SECONDS} seconds. Narrow paths.") from None
-    except (EOFError, OSError, ValueError, msgspec.DecodeError):
-        raise ToolError("The search ended early. Try a narrower pattern, or fewer paths.") from None
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
+        is_fed=True,
+        line_limit=_MAX_LINE,
+    ) as program:
+        try:
+            program.stdin.write(msgspec.json.encode(places) + b"\n" + msgspec.json.encode(request) + b"\n")
+            return await asyncio.wait_for(_taken(program.stdout, take), _SECONDS)
+        except TimeoutError:
+            raise ToolError(f"The search took longer than {_SECONDS} seconds. Narrow paths.") from None
+        except (EOFError, OSError, ValueError, msgspec.DecodeError):
+            raise ToolError("The search ended early. Try a narrower pattern, or fewer paths.") from None
 
 
 async def _taken(output: asyncio.StreamReader, take: Callable[[list[Answer]], None]) -> SearchDone:

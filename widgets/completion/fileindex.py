@@ -16,6 +16,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
+from tools.running.programs import RunningProgram
 from widgets.completion.frecency import Frecency
 
 BLOCK = 1000
@@ -134,22 +135,12 @@ class FileIndex:
     async def _read(
         self, blocks: list[_Block], options: Sequence[str], known: set[str], *, is_ignored: bool = False
     ) -> set[str]:
-        process = await asyncio.create_subprocess_exec(
-            self._rg,
-            "--no-config",
-            *options,
-            cwd=self._listed,
-            env=self._env,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
-        assert process.stdout is not None
         seen: set[str] = set()
         waiting: list[str] = []
         rest = b""
-        try:
-            while chunk := await process.stdout.read(32 * 1024):
+        argv = (self._rg, "--no-config", *options)
+        async with await RunningProgram.start(argv, cwd=self._listed, env=self._env) as lister:
+            while chunk := await lister.stdout.read(32 * 1024):
                 *lines, rest = (rest + chunk).split(b"\n")
                 for line in lines:
                     path = line.decode(errors="replace")
@@ -166,13 +157,6 @@ class FileIndex:
                     which = f"{MOST_IGNORED:,} ignored" if is_ignored else f"{MOST:,}"
                     self.problem = f"only the first {which} files are listed"
                     break
-        finally:
-            if process.returncode is None:
-                try:
-                    process.kill()
-                except ProcessLookupError:
-                    pass
-            await process.communicate()  # to the end of its output, or the pipe would stay open
         if waiting:
             blocks.append(_Block(waiting, is_ignored=is_ignored))
         return seen

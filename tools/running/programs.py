@@ -1,0 +1,163 @@
+"""Programs that bayou starts for itself beside the event loop: their pipes, their end, and nothing left behind.
+
+asyncio's subprocesses do not do here: when a closing event loop cancels one while its pipes are being connected, the
+wait inside `_make_subprocess_transport` never returns. Starting is one step here, and each wait behind it can be
+cancelled.
+"""
+
+import asyncio
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Final
+
+_END_SECONDS: Final = 0.5
+"""How long a killed program is waited for: one that hangs in the kernel is left to the system."""
+_LINE_LIMIT: Final = 64 * 1024
+
+
+class RunningProgram:
+    """A running program. As a context it is ended when the block is left, however that happens."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", *, is_apart: bool) -> None:
+        self._process = process
+        self._is_apart = is_apart
+        self._loop = asyncio.get_running_loop()
+        self._exit: asyncio.Future[int] = self._loop.create_future()
+        self._transports: list[asyncio.BaseTransport] = []
+        self._unconnected = [pipe for pipe in (process.stdin, process.stdout, process.stderr) if pipe]
+        self._stdin: asyncio.StreamWriter | None = None
+        self._stdout: asyncio.StreamReader | None = None
+        self._stderr: asyncio.StreamReader | None = None
+        threading.Thread(target=self._reap, name=f"end of {process.pid}", daemon=True).start()
+
+    @classmethod
+    async def start(
+        cls,
+        argv: Sequence[str],
+        *,
+        cwd: Path | str | None = None,
+        env: Mapping[str, str] | None = None,
+        is_fed: bool = False,
+        keeps_errors: bool = False,
+        is_apart: bool = True,
+        line_limit: int = _LINE_LIMIT,
+    ) -> "RunningProgram":
+        """`is_fed`: has a standard input, which `stdin` or `feed` writes. `keeps_errors`: has a `stderr`.
+
+        `is_apart`: in a session and group of its own, which ends with it. Raises `OSError`.
+        """
+        process = subprocess.Popen(  # noqa: ASYNC220  (a fork; its pipes are read by the loop)
+            list(argv),
+            cwd=cwd,
+            env=None if env is None else dict(env),
+            stdin=subprocess.PIPE if is_fed else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE if keeps_errors else subprocess.DEVNULL,
+            start_new_session=is_apart,
+            bufsize=0,
+        )
+        program = cls(process, is_apart=is_apart)
+        try:
+            await program._connect(line_limit)
+        except BaseException:
+            await program.end()
+            raise
+        return program
+
+    async def __aenter__(self) -> "RunningProgram":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.end()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs."""
+        return self._exit.result() if self._exit.done() else None
+
+    @property
+    def stdin(self) -> asyncio.StreamWriter:
+        assert self._stdin is not None, "started without a standard input"
+        return self._stdin
+
+    @property
+    def stdout(self) -> asyncio.StreamReader:
+        assert self._stdout is not None
+        return self._stdout
+
+    @property
+    def stderr(self) -> asyncio.StreamReader:
+        assert self._stderr is not None, "started without its standard error"
+        return self._stderr
+
+    async def feed(self, data: bytes) -> None:
+        """Writes all of its standard input, and closes that. It may have stopped reading."""
+        try:
+            self.stdin.write(data)
+            await self.stdin.drain()
+        except ConnectionError:
+            pass
+        self.stdin.close()
+
+    async def wait(self) -> int:
+        """Its exit code, negative for a signal."""
+        return await asyncio.shield(self._exit)
+
+    def kill(self) -> None:
+        """With its group, if it has one; that may live on when the program has ended."""
+        try:
+            if self._is_apart:
+                os.killpg(self._process.pid, signal.SIGKILL)
+            elif not self._exit.done():
+                self._process.kill()
+        except (ProcessLookupError, PermissionError):
+            pass  # It has ended.
+
+    async def end(self) -> None:
+        """Kills it if it still runs, and closes its pipes. Returns within half a second."""
+        self.kill()
+        self.hang_up()
+        await asyncio.wait({self._exit}, timeout=_END_SECONDS)
+
+    def hang_up(self) -> None:
+        for transport in self._transports:
+            transport.close()
+        for pipe in self._unconnected:
+            pipe.close()
+
+    async def _connect(self, line_limit: int) -> None:
+        process = self._process
+        if process.stdin is not None:
+            protocol = asyncio.StreamReaderProtocol(asyncio.StreamReader())
+            transport, _ = await self._loop.connect_write_pipe(lambda: protocol, process.stdin)
+            self._note_connected(process.stdin, transport)
+            self._stdin = asyncio.StreamWriter(transport, protocol, None, self._loop)
+        if process.stdout is not None:
+            self._stdout = await self._connect_reader(process.stdout, line_limit)
+        if process.stderr is not None:
+            self._stderr = await self._connect_reader(process.stderr, line_limit)
+
+    async def _connect_reader(self, pipe: IO[bytes], line_limit: int) -> asyncio.StreamReader:
+        reader = asyncio.StreamReader(limit=line_limit)
+        transport, _ = await self._loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
+        self._note_connected(pipe, transport)
+        return reader
+
+    def _note_connected(self, pipe: IO[bytes], transport: asyncio.BaseTransport) -> None:
+        self._unconnected.remove(pipe)
+        self._transports.append(transport)
+
+    def _reap(self) -> None:
+        code = self._process.wait()
+        try:
+            self._loop.call_soon_threadsafe(self._exit.set_result, code)
+        except RuntimeError:
+            pass  # The loop has been closed.

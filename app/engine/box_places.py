@@ -103,10 +103,9 @@ class BoxPlaces:
             (workspace, private, *temporary_folders(), *kept.writable, *git.writable, *real(own))
         )
         is_shared = any(_holds(workspace, place) for place in (self._home, *temporary_folders()))
-        guarded = real(
-            path
-            for path in (*git.guarded, *present, *kept.guarded, *self._start_up(), self._own)
-            if covering(os.path.realpath(path), writable) and not _holds(os.path.realpath(path), workspace)
+        protected = real((*git.guarded, *present, *kept.guarded, *self._start_up(), self._own))
+        guarded = tuple(
+            path for path in protected if covering(path, writable) and not _holds(path, workspace)
         )
         return Box(
             kind="work",

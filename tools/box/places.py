@@ -162,9 +162,8 @@ def guarded_in(workspace: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         paths = [f"/{name}" for name in (*_GUARDED_NAMES, *_SYSTEM_FOLDERS)]
         return tuple(path for path in paths if os.path.lexists(path) and os.path.realpath(path) == path), ()
     paths = [f"{workspace}/{name}" for name in _GUARDED_NAMES]
-    return tuple(path for path in paths if os.path.lexists(path)), tuple(
-        path for path in paths if not os.path.lexists(path)
-    )
+    present = tuple(path for path in paths if os.path.lexists(path))
+    return present, tuple(path for path in paths if path not in present)
 
 
 class Caches(msgspec.Struct, frozen=True):

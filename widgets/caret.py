@@ -32,7 +32,8 @@ def show(widget: Widget, *, blinks: bool = False, is_bar: bool = False) -> None:
 
 def hide(widget: Widget) -> None:
     """Take it away again; at the end of the application the shell needs it, in its own shape."""
-    _write(widget, _OWN_SHAPE if textual_inside.is_leaving(widget.app) else _HIDE + _OWN_SHAPE)
+    is_leaving = widget.app.return_code is not None or not widget.app.is_running
+    _write(widget, _OWN_SHAPE if is_leaving else _HIDE + _OWN_SHAPE)
 
 
 def follow_suspension(

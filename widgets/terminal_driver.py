@@ -135,7 +135,7 @@ class TerminalDriver(LinuxDriver):
         try:
             self._read_keys()
         except Exception as error:  # noqa: BLE001  (a listener's boundary: the app reports it)
-            self._owner.call_later(textual_inside.tell_fault, self._owner, error)
+            self._owner.call_later(raised, error)
 
     def _read_keys(self) -> None:
         self._wait_for_page()
@@ -209,6 +209,11 @@ class TerminalDriver(LinuxDriver):
             if time.monotonic() > end:
                 return
             wait([settling], 0.05)
+
+
+def raised(error: Exception) -> None:
+    """Called later by an application, it is a fault in one of its handlers: the application ends and says why."""
+    raise error
 
 
 def _sooner(parser: KeyParser, incoming: Incoming) -> float | None:

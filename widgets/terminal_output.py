@@ -27,13 +27,12 @@ from widgets.textual_inside import (
     CompositorUpdate,
     Display,
     LayoutUpdate,
-    color_system,
     driver_of,
     encoded,
     keep_encoded,
     reroute_display,
 )
-from widgets.transcript.sgr import compact
+from widgets.transcript.sgr import color_system, compact
 
 _NARROW = late("[ -~\u00a1-\u00ac\u00ae-\u02ff\u2500-\u257f]*")
 """Characters that every terminal draws one cell wide."""

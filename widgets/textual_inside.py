@@ -1,6 +1,7 @@
 """Everything of Textual's inside that bayou reaches: the one module to look at when Textual is upgraded.
 
-One function or small class for each reach, with its reason. `tests/widgets/test_textual_inside.py` holds the names and
+One function or small class for each reach, with its reason and the change of Textual that would end it ("Goes with").
+What a public name could serve is not here. `tests/widgets/test_textual_inside.py` holds the names and
 signatures that it stands on against the installed Textual and Rich, and `tests/architecture` that nobody else reaches
 there.
 """
@@ -9,8 +10,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, ClassVar, Generic, TypeVar
 
-from rich.color import Color, ColorSystem
-from rich.console import Console, RenderableType
+from rich.color import Color
+from rich.console import RenderableType
 from rich.segment import Segment
 from rich.style import Style
 from textual import events, on
@@ -26,7 +27,6 @@ from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 from textual.driver import Driver
 from textual.geometry import Region, Size
-from textual.keys import _character_to_key
 from textual.message import Message
 from textual.screen import ModalScreen, Screen
 from textual.scrollbar import ScrollBar, ScrollBarRender
@@ -46,6 +46,8 @@ def watch_size(widget: Widget, changing: Callable[[], Callable[[bool], None]]) -
 
     `changing` is called while the old size still holds; what it returns when the new one does, with whether anything
     is another.
+
+    Goes with an event before the paint at a new size.
     """
     update = widget._size_updated
 
@@ -70,7 +72,10 @@ def set_virtual_size(widget: Widget, size: Size) -> None:
 
 
 def resize_content(widget: Widget, size: Size) -> None:
-    """As `set_virtual_size`; the screen is laid out only when the scroll bar comes or goes."""
+    """As `set_virtual_size`; the screen is laid out only when the scroll bar comes or goes.
+
+    Goes with a `virtual_size` that can be set without a layout.
+    """
     set_virtual_size(widget, size)
     widget._scroll_update(size)
 
@@ -78,7 +83,7 @@ def resize_content(widget: Widget, size: Size) -> None:
 def vertical_scrollbar(widget: Widget, make: Callable[[int], ScrollBar]) -> ScrollBar:
     """The vertical scroll bar of a widget, made by `make` from its thickness when it is first asked for.
 
-    Textual has no way to say which class of scroll bar one widget shall have.
+    Goes with a way to say which class of scroll bar one widget has; `ScrollBar.renderer` is for all.
     """
     bar = widget._vertical_scrollbar
     if bar is None:
@@ -91,7 +96,8 @@ def vertical_scrollbar(widget: Widget, make: Callable[[int], ScrollBar]) -> Scro
 # -- painting ----------------------------------------------------------------------------------------------
 #
 # Textual makes every row of a widget a second time, for the border, the padding and the opacity that it might have, and
-# draws a scroll bar by way of a table of renderables. In a list that scrolls that is most of what a key costs.
+# draws a scroll bar by way of a table of renderables. In a list that scrolls that is most of what a key costs. All of
+# this goes with a widget that may paint its own rows (`render_lines` without the styles' cache).
 
 
 class _BareRows(StylesCache):
@@ -157,22 +163,8 @@ def encoded(strip: Strip) -> str | None:
 
 
 def keep_encoded(strip: Strip, text: str) -> None:
-    """Instead of Textual's own encoding, which says every style in full."""
+    """Instead of Textual's own encoding, which says every style in full. Goes with an encoder that a driver gives."""
     strip._render_cache = text
-
-
-def style_parts(style: Style) -> tuple[int, Color | None, Color | None]:
-    """The attributes that are set, as bits, and both colours: Rich encodes a style only as a whole."""
-    return style._attributes & style._set_attributes, style._color, style._bgcolor
-
-
-def color_system(console: Console) -> ColorSystem:
-    return console._color_system or ColorSystem.TRUECOLOR
-
-
-def set_color_system(console: Console, system: ColorSystem) -> None:
-    """Instead of what the environment says the terminal can; Textual makes its console before anybody can say."""
-    console._color_system = system
 
 
 # -- screens -----------------------------------------------------------------------------------------------
@@ -193,7 +185,7 @@ class _NearChanges(Compositor):
 
 
 def paint_near_changes(screen: Screen[Any]) -> None:
-    """For a new screen, before anything is on it."""
+    """For a new screen, before anything is on it. Goes with a compositor that asks only widgets in a changed region."""
     screen._compositor = _NearChanges()
 
 
@@ -204,6 +196,8 @@ class SheetScreen(ModalScreen[Result], Generic[Result]):
     its widgets how large they are; what they make of that then asks for the next layout and paint, and so on; and what
     a frame has laid out and painted may be painted again in it. It also styles its widgets again though they have just
     been styled, and lays out every screen behind it when it is told its own size.
+
+    Goes with a screen that paints once a frame, and not before its first layout is done.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -255,41 +249,37 @@ class SheetScreen(ModalScreen[Result], Generic[Result]):
 
 
 def rows_of(screen: Screen[Any]) -> list[Strip]:
-    """All that is on it, as it would be painted now."""
+    """All that is on it, as it would be painted now. Goes with a public `Screen.render_strips`."""
     return screen._compositor.render_strips()
-
-
-async def wait_until_mounted(screen: Screen[Any]) -> None:
-    """Until it listens to keys."""
-    await screen._mounted_event.wait()
 
 
 # -- keys --------------------------------------------------------------------------------------------------
 
 
 def bindings_of(node: DOMNode) -> dict[str, list[Binding]]:
-    """What keys are bound to on a node, by key; to be changed where bindings are taken back."""
+    """What keys are bound to on a node, by key; to be changed where bindings are taken back. Goes with an `unbind`."""
     return node._bindings.key_to_bindings
 
 
 def own_bindings(widget: Widget, key: str) -> Sequence[Binding]:
-    """What a key is bound to on a widget as the person's key map has it, if the widget is the first to be asked."""
+    """What a key is bound to on a widget as the person's key map has it, if the widget is the first to be asked.
+
+    `Screen.active_bindings` tells it too, but by going over all bindings at each key. Goes with a look-up of one key.
+    """
     node, bindings = widget.screen._modal_binding_chain[0]
     return bindings.key_to_bindings.get(key, ()) if node is widget else ()
 
 
 def keymap_of(app: App[Any]) -> Mapping[str, str]:
-    """The person's own keys, by the action's id."""
+    """The person's own keys, by the action's id. Goes with a getter beside `App.set_keymap`."""
     return app._keymap
 
 
-def key_of_character(character: str) -> str:
-    """How Textual calls the key that writes a character."""
-    return _character_to_key(character)
-
-
 class KeyParser:
-    """What a terminal sends as keys and other events; Textual's driver has it in a thread that cannot be woken."""
+    """What a terminal sends as keys and other events; Textual's driver has it in a thread that cannot be woken.
+
+    Goes with a public parser that tells how long it waits for more.
+    """
 
     def __init__(self, *, debug: bool = False) -> None:
         self._parser = XTermParser(debug)
@@ -327,13 +317,8 @@ class KeyParser:
 
 
 def driver_of(app: App[Any]) -> Driver | None:
-    """What writes to the terminal; None before the start."""
+    """What writes to the terminal; None before the start. Goes with a public `App.driver`."""
     return app._driver
-
-
-def is_leaving(app: App[Any]) -> bool:
-    """Whether the application ends, and the terminal is the shell's again."""
-    return app._exit or not app.is_running
 
 
 def output_of(driver: Driver) -> Any:
@@ -342,17 +327,13 @@ def output_of(driver: Driver) -> Any:
 
 
 def draw_on(driver: Driver, file: Any) -> None:
-    """Textual takes standard error; `bayou 2>file` draws on the terminal all the same."""
+    """Textual takes standard error; `bayou 2>file` draws on the terminal all the same. Goes with a driver that is given
+    its file."""
     driver._file = file  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def tell_fault(app: App[Any], error: Exception) -> None:
-    """As a fault in a message handler: the application ends and says why."""
-    app._handle_exception(error)
-
-
 def take_faults(app: App[Any], take: Callable[[Exception], None]) -> None:
-    """Faults are told to `take` instead of being drawn over the terminal as tracebacks."""
+    """Faults are told to `take` instead of being drawn over the terminal as tracebacks. Goes with a hook for them."""
     app._handle_exception = take  # type: ignore[method-assign]
 
 
@@ -360,7 +341,7 @@ Display = Callable[[Screen[Any], RenderableType | None], None]
 
 
 def reroute_display(app: App[Any], through: Callable[[Display], Display]) -> None:
-    """What is painted goes through somebody else on its way to the driver."""
+    """What is painted goes through `through` on its way to the driver. Goes with drivers that are given the update."""
     app._display = through(app._display)  # type: ignore[method-assign]
 
 
@@ -371,6 +352,8 @@ class PageSheet(Stylesheet):
     """Rules that were parsed another time are taken from `kept`, and the parts that a widget draws (its component
     classes) are styled when one is asked for. Textual parses all of it at every start and styles every part of every
     widget each time that a widget is styled, most of which are never drawn: together a tenth of the start.
+
+    Goes with rules that can be kept from one start to the next, and with component styles that are made on demand.
     """
 
     def __init__(self, *, variables: dict[str, str] | None = None) -> None:
@@ -428,15 +411,3 @@ class _PartsDrawn(dict[str, RenderStyles]):
         self._sheet.apply(part)
         self[name] = part.styles
         return part.styles
-
-
-def replace_sources(sheet: Stylesheet, tried: Stylesheet) -> None:
-    """Takes over the sources of a copy that could be parsed, and has them parsed again with what belongs to them."""
-    sheet.source = tried.source
-    sheet._require_parse = True
-    sheet._rules_map = None
-
-
-def theme_changed(app: App[Any]) -> None:
-    """The theme has the same name and other colours, which nothing else would tell."""
-    app._watch_theme(app.theme)

@@ -9,7 +9,7 @@ from textual.app import App
 from app.engine.intake import Busy
 from app.tui.handed import KeyTold
 from app.values.unable import Unable
-from widgets.textual_inside import tell_fault
+from widgets.terminal_driver import raised
 
 
 def words_of(problem: Exception, key_told: KeyTold) -> str:
@@ -20,7 +20,7 @@ def words_of(problem: Exception, key_told: KeyTold) -> str:
 
 def tell_fault_of_task(app: App[Any], is_ready: asyncio.Event, problem: Exception) -> None:
     if app.is_running or not is_ready.is_set():  # else its screen was taken down under it: no fault
-        tell_fault(app, problem)
+        app.call_later(raised, problem)
 
 
 class Tasks:

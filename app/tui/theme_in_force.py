@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 
-from rich.color import ColorSystem
+from rich.console import Console
 from textual.app import App
 from textual.css.errors import StylesheetError
 from textual.css.stylesheet import StylesheetErrors, StylesheetParseError
@@ -15,7 +15,6 @@ from app.resources.themes import ThemeFile, Themes
 from app.tui.kept_rules import load_rules, save_rules
 from tools.files.regular import read_regular
 from tools.files.watched import Stamp
-from widgets import textual_inside
 from widgets.textual_inside import PageSheet
 from widgets.themes import ThemeProblem, read_tcss_theme, read_theme, textual_theme
 
@@ -29,8 +28,14 @@ _RULES = ("theme", "rules")
 
 def use_colors(app: App[int], *, is_true_color: bool) -> None:
     """Instead of what the environment says the terminal can."""
-    textual_inside.set_color_system(
-        app.console, ColorSystem.TRUECOLOR if is_true_color else ColorSystem.EIGHT_BIT
+    app.console = Console(
+        color_system="truecolor" if is_true_color else "256",
+        file=app.console.file,
+        markup=True,
+        highlight=False,
+        emoji=False,
+        no_color=False,  # Textual's filters see to it
+        legacy_windows=False,
     )
 
 
@@ -106,7 +111,7 @@ class ThemeInForce:
             return problem
         self._remember(file)
         if app.theme == theme.name:
-            textual_inside.theme_changed(app)
+            app.mutate_reactive(App.theme)  # the same name and other colours, which nothing else would tell
         else:
             app.theme = theme.name
         return None
@@ -159,7 +164,8 @@ class ThemeInForce:
                 tried.parse()
         except (StylesheetError, StylesheetParseError) as problem:
             return f"{file.path if file else 'theme'}: {_words(problem)}"
-        textual_inside.replace_sources(sheet, tried)
+        sheet.source = tried.source
+        sheet.reparse()
         return None
 
 

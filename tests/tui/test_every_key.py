@@ -19,12 +19,12 @@ from textual.events import Paste
 from textual.pilot import Pilot
 
 from app.providers.scripted import say
+from app.tui.keys.keymap import key_of_character
 from tests.tui import test_every_key_of_screens, test_every_key_of_settings, vi_keys_pressed
 from tests.tui.keys_pressed import KEYS, keys
 from tests.tui.stage import StageApp, make_app, settled, submit
 from widgets.editor.chips import UnsentPrompt
 from widgets.editor.prompt import PromptEditor
-from widgets.textual_inside import key_of_character
 
 # -- the editor: text with the cursor as a bar, before and after ---------------------------------------------
 

@@ -12,8 +12,6 @@ from functools import cache
 from importlib.metadata import version
 
 import pytest
-from rich.console import Console
-from rich.style import Style
 from textual._compositor import ChopsUpdate, Compositor, CompositorUpdate, LayoutUpdate
 from textual._parser import Parser
 from textual._styles_cache import StylesCache
@@ -23,8 +21,6 @@ from textual.binding import BindingsMap
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 from textual.drivers.linux_driver import LinuxDriver
-from textual.keys import _character_to_key
-from textual.message_pump import MessagePump
 from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.scrollbar import ScrollBar
@@ -41,7 +37,6 @@ SIGNATURES: dict[Callable[..., object], str] = {
     App._start_widget: "(self, parent, widget)",
     App._display: "(self, screen, renderable)",
     App._handle_exception: "(self, error)",
-    App._watch_theme: "(self, theme_name)",
     Screen._compositor_refresh: "(self)",
     Screen._on_timer_update: "(self)",
     Screen._screen_resized: "(self, size)",
@@ -63,7 +58,6 @@ SIGNATURES: dict[Callable[..., object], str] = {
     Stylesheet._process_component_classes: "(self, node)",
     DOMNode._get_component_classes: "()",
     DOMNode._attach: "(self, parent)",
-    _character_to_key: "(character)",
 }
 """What is called or overridden. Of a cached row's arguments `BareRows` takes the second and the eighth."""
 
@@ -90,16 +84,13 @@ NAMES: dict[type, tuple[str, ...]] = {
     Widget: ("_vertical_scrollbar", "_dirty_regions", "_styles_cache", "_render_cache"),
     Screen: ("_compositor", "_modal_binding_chain"),
     Compositor: ("_dirty_regions", "size", "visible_widgets"),
-    App: ("_driver", "_exit", "_keymap", "_background_screens"),
-    MessagePump: ("_mounted_event",),
+    App: ("_driver", "_keymap", "_background_screens"),
     DOMNode: ("_bindings", "_component_styles"),
     BindingsMap: ("key_to_bindings",),
     LinuxDriver: ("_file", "attrs_before", "exit_event", "fileno"),
-    Stylesheet: ("source", "_require_parse", "_rules_map"),
+    Stylesheet: ("source",),
     Strip: ("_render_cache",),
     Parser: ("_timeout_time",),
-    Console: ("_color_system",),
-    Style: ("_attributes", "_set_attributes", "_color", "_bgcolor"),
     ChopsUpdate: ("chops", "spans", "chop_ends"),
     LayoutUpdate: ("strips", "region"),
 }

@@ -14,8 +14,8 @@ from textual.style import Style
 
 from widgets.graphics.marks import mark_of_image, palette_colour
 from widgets.legible import readable
-from widgets.textual_inside import color_system, encoded, keep_encoded
-from widgets.transcript.sgr import compact
+from widgets.textual_inside import encoded, keep_encoded
+from widgets.transcript.sgr import color_system, compact
 
 if TYPE_CHECKING:
     from textual.widget import Widget

@@ -6,19 +6,28 @@ The stock encoding resets the style behind every segment and says the background
 from functools import lru_cache
 
 from rich.color import ColorSystem
+from rich.console import COLOR_SYSTEMS, Console
 from rich.style import Style
 from textual.strip import SGR_STYLES, Strip
 
-from widgets.textual_inside import style_parts
-
+_ATTRIBUTES = (
+    *("bold", "dim", "italic", "underline", "blink", "blink2", "reverse"),
+    *("conceal", "strike", "underline2", "frame", "encircle", "overline"),
+)
+"""Rich's, in the order in which `SGR_STYLES` numbers them."""
 _SHOWS_ON_BLANKS = frozenset(["4", "7", "9", "21", "53"])
+
+
+def color_system(console: Console) -> ColorSystem:
+    """How many colours the terminal has."""
+    return COLOR_SYSTEMS[console.color_system or "truecolor"]
 
 
 @lru_cache(8192)
 def _codes(style: Style, system: ColorSystem) -> tuple[str, str, str]:
     """Attributes, foreground and background as parameters of a style sequence."""
-    bits, color, ground = style_parts(style)
-    attributes = ";".join(SGR_STYLES[bit] for bit in range(bits.bit_length()) if bits & (1 << bit))
+    color, ground = style.color, style.bgcolor
+    attributes = ";".join(SGR_STYLES[bit] for bit, name in enumerate(_ATTRIBUTES) if getattr(style, name))
     foreground = ";".join(color.downgrade(system).get_ansi_codes()) if color else ""
     background = ";".join(ground.downgrade(system).get_ansi_codes(foreground=False)) if ground else ""
     return attributes, foreground, background

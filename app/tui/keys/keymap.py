@@ -1,18 +1,19 @@
 """Which keys do what: the defaults, a person's `keybindings.json` over them, and what is wrong with it."""
 
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from textual.binding import Binding, BindingType
+from textual.keys import ASCII_KEY_NAMES, KEY_NAME_REPLACEMENTS
 
 from app.resources.files import read_text, write_text
 from app.values.json_comments import JsonFault, parse, with_value, without_key
 from app.values.unable import FileFault
 from tools.patterns import late
 from widgets.keys_told import NO_KEY
-from widgets.textual_inside import key_of_character
 
 _MODIFIERS = ("alt", "ctrl", "shift", "super")
 """In the order in which a terminal's keys come to be named."""
@@ -118,6 +119,15 @@ def _keys(value: Any) -> str | None:
 def spelled(keys: str) -> str:
     """As Textual spells them: pi's `pageUp`, `shift+ctrl+p`, `shift+l` and `ctrl+]`, and chords such as `ctrl+x t`."""
     return " ".join(_one(key) for key in keys.split())
+
+
+def key_of_character(character: str) -> str:
+    """How Textual calls the key that writes a character."""
+    named = character
+    if not character.isalnum():
+        known = ASCII_KEY_NAMES.get(character, character)
+        named = unicodedata.name(character, known).lower().replace("-", "_").replace(" ", "_")
+    return KEY_NAME_REPLACEMENTS.get(named, named)
 
 
 def _one(key: str) -> str:

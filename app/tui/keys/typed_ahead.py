@@ -16,7 +16,6 @@ from textual.message import Message
 from app.tui.tasks import Tasks
 from widgets.editor.line_input import LineInput
 from widgets.editor.prompt import PromptEditor
-from widgets.textual_inside import wait_until_mounted
 
 PATIENCE = 0.25
 """Seconds for what a key has begun to open its screen; what takes longer is no screen to type into."""
@@ -48,7 +47,9 @@ class TypedAhead:
         await self._begin(screens, tasks)
         top = self._app.screen
         if top not in screens:
-            await wait_until_mounted(top)
+            end = asyncio.get_running_loop().time() + PATIENCE
+            while not top.is_mounted and asyncio.get_running_loop().time() < end:  # until it listens to keys
+                await self._pass()
             await self._pass()
 
     async def _begin(self, screens: list[Any], before: AbstractSet["asyncio.Task[Any]"]) -> None:

@@ -9,7 +9,7 @@ from app.resources.in_force import InForce
 from widgets.graphics.ability import ImageAbility
 from widgets.graphics.terminal_images import TerminalImages
 from widgets.terminal_manners import write_to
-from widgets.textual_inside import color_system
+from widgets.transcript.sgr import color_system
 
 
 def images_for(

@@ -400,8 +400,8 @@ class Machinery:
         self.telling.close()
         self.todos.close()
         self.files.close()
-        self._workspace.close()
         self.permits.boxes.close()
+        self._workspace.close()
         try:
             self.conversation.log.close()
         finally:

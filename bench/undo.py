@@ -43,6 +43,7 @@ def rows(small: int = SMALL, large: int = LARGE) -> Iterator[Row]:
         if shutil.which("git") is not None:
             for count in (small, large):
                 yield from _commands(root / f"tree{count}", count)
+            yield _commands_at_once(root / "at-once")
         yield from _going_back(root / "back")
         yield _opening(root / "open")
 
@@ -105,7 +106,36 @@ def _happened(parts: SessionUndo, change: FileChange) -> None:
     parts.recorder.happened(change)
 
 
-def _commands(folder: Path, count: int) -> Iterator[Row]:
+def _commands_at_once(folder: Path) -> Row:
+    """A hundred commands that write, all begun at the same moment."""
+    project, parts = _tree(folder, 2_000)
+
+    async def one(number: int, watched: bool) -> None:
+        if watched:
+            await parts.watch.begin(f"c{number}")
+        command = f"sleep 0.1; echo {number} > out{number}; echo more >> d0/s0/f{number % 20}.py"
+        await (await asyncio.create_subprocess_exec("sh", "-c", command, cwd=project)).wait()
+        if watched:
+            await parts.watch.end(f"c{number}")
+
+    async def all_of_them(watched: bool) -> float:
+        began = time.perf_counter()
+        await asyncio.gather(*(one(number, watched) for number in range(100)))
+        return time.perf_counter() - began
+
+    without, watched = asyncio.run(all_of_them(False)), asyncio.run(all_of_them(True))
+    return Row(
+        name="100 commands at once that write, in a git tree of 2,000 files",
+        figure=watched,
+        unit="s",
+        ratio=watched / without,
+        reference="the same without looks",
+        limit="2x",
+    )
+
+
+def _tree(folder: Path, count: int) -> tuple[Path, SessionUndo]:
+    """A repository of so many files, and undo over it."""
     project, parts = _stage(folder)
     for number in range(count):
         path = project / f"d{number // 400}" / f"s{number // 20 % 20}" / f"f{number}.py"
@@ -118,6 +148,13 @@ def _commands(folder: Path, count: int) -> Iterator[Row]:
         ("-c", "user.name=b", "-c", "user.email=b@b", "commit", "-qm", "one"),
     ):
         subprocess.run(["git", *words], cwd=project, env=environment, check=True)
+
+    return project, parts
+
+
+def _commands(folder: Path, count: int) -> Iterator[Row]:
+    project, parts = _tree(folder, count)
+    environment = {**os.environ, "GIT_CONFIG_NOSYSTEM": "1", "HOME": str(folder)}
 
     def two_bare() -> None:
         for _ in range(2):

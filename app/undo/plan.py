@@ -242,7 +242,8 @@ def _step(
             )
         place = place_of(root, history.name, real, gone)
         is_there = not is_exact or spelled_below(str(root), history.name) == history.name
-        is_there = is_there and not (place in freed and os.path.isdir(place))  # noqa: PTH112  (as above)
+        is_freed = place in freed and os.path.isdir(place)  # noqa: PTH112  (as above)
+        is_there = is_there and not is_freed
         is_there = is_there and not is_below(place, gone)
         now = look(place, contents.max_bytes, takes_folder=history.has_folder) if is_there else FoundName()
     except LeftAlone as problem:
@@ -260,7 +261,9 @@ def _step(
     now = msgspec.structs.replace(now, data=None)  # of many files that is much, and it may change
     step = msgspec.structs.replace(step, now=now)
     step = _said(step, deed=_deed(now.image, wanted), added=added, removed=removed)
-    if len(history.segments) == 1 and is_same(now.image, history.expected):
+    expected = history.expected
+    was_folder = is_freed and expected is not None and expected.kind == "folder"
+    if len(history.segments) == 1 and (was_folder or is_same(now.image, expected)):
         return _said(step, choice="restore")
     return _said(
         step,

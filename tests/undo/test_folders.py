@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.undo.machine import World
 from tests.undo.test_footprints import Place, as_repository, git, needs_git, root, shell
 
 __all__ = ["root"]
@@ -151,3 +152,13 @@ async def test_a_repository_that_is_removed_or_renamed_is_named(root: Path, comm
         == "the repository in it was removed or renamed, and what it had committed is not held"
     )
     assert [change.path for change in done.changes] == ["nested/untracked"]
+
+
+def test_a_file_comes_back_where_a_folder_took_its_name_and_was_filled(tmp_path: Path) -> None:
+    world = World(tmp_path, has_git=False)
+    world.prompt()
+    world.command("rm -rf b; mkdir -p b")
+    world.command("mv sub/c b")
+    data = world.restores.carry_out(world.restores.undo(), {})
+    assert data.kept == ()
+    assert world.snapshot() == world.at[None]

@@ -10,7 +10,6 @@ import os
 import re
 import secrets
 import shutil
-import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -97,10 +96,9 @@ class GitScanner:
         self.head = self._head()
 
     async def scan(self) -> Scan:
-        started = time.time()
         listed = list(self._listed(await self._ask(*_STATUS)))
         listed += await self._below_links([name for name, _ in listed])
-        return await asyncio.to_thread(self._scanned, listed, started)
+        return await asyncio.to_thread(self._scanned, listed)
 
     async def _below_links(self, listed: list[str]) -> list[tuple[str, bool]]:
         """Files of the index whose folder is a link now: if that leads in a circle, git's status passes them over."""
@@ -120,13 +118,13 @@ class GitScanner:
                 found.append((name, True))
         return found
 
-    def _scanned(self, listed: list[tuple[str, bool]], started: float) -> Scan:
+    def _scanned(self, listed: list[tuple[str, bool]]) -> Scan:
         clean = frozenset(name for name, is_tracked in listed if is_tracked)
         places = [(name, self.place(name)) for name, _ in listed]
         seen = self._holder.hold(places, _LIMITS, was_clean=clean)
         left_out = frozenset(place.rstrip("/") for name, place in places if name.endswith("/"))
         folders = find_folders(self._top, left_out) if _has_few_files(self._index) else None
-        return Scan(seen=seen, started=started, folders=folders)
+        return Scan(seen=seen, folders=folders)
 
     def is_there(self) -> bool:
         return os.path.lexists(f"{self._top}/.git")

@@ -7,7 +7,6 @@ folders that programs fill are not gone into, and a folder with too many files i
 
 import asyncio
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -56,7 +55,6 @@ class PlainScanner:
 
     def _scanned(self) -> Scan:
         """Raises `TooMany`."""
-        started = time.time()
         files, folders = self._walk()
         seen = self._holder.hold(
             [(name, f"{self._root}/{name}") for name in files], _LIMITS, was_clean=frozenset()
@@ -67,7 +65,7 @@ class PlainScanner:
             )
         )
         left_out = frozenset(f"{self._root}/{name}" for name in folders)
-        return Scan(seen=seen, started=started, folders=find_folders(self._root, left_out))
+        return Scan(seen=seen, folders=find_folders(self._root, left_out))
 
     def _walk(self) -> tuple[list[str], list[str]]:
         """Files and links, and the folders that are not gone into."""
@@ -159,7 +157,7 @@ class NestedScanner:
         for name in self._inner:
             seen.pop(name, None)
         seen.update(await self._main.present(self._unopened))
-        return Scan(seen=seen, started=scan.started, uncovered=tuple(uncovered), folders=folders)
+        return Scan(seen=seen, uncovered=tuple(uncovered), folders=folders)
 
     async def _find(self, scanner: GitScanner, scan: Scan) -> None:
         assert self._inner is not None

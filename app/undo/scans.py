@@ -49,7 +49,6 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
 
 class Scan(msgspec.Struct, frozen=True, kw_only=True):
     seen: dict[str, Seen]
-    started: float = msgspec.field(default_factory=time.time)
     uncovered: tuple[Uncovered, ...] = ()
     """What no scan of this folder can hold."""
     folders: Folders | None = None

@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import os
-import signal
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -20,7 +19,7 @@ from app.assembly.trusting import unasked
 from app.engine.session import Session
 from app.extensions.ports import Mode
 from app.extensions.ui import EventUi, SilentUi
-from app.modes.endings import NO_PROMPT, Prepare, fail, tell
+from app.modes.endings import NO_PROMPT, EndAsked, Prepare, fail, tell
 from app.resources.paths import Paths
 from app.sessions.errors import SessionError
 from app.values.events import Event, ToolExecutionEnd
@@ -90,11 +89,12 @@ async def _work(
 ) -> int:
     session = assembled.session
     given: FirstInput | None = None
+    ending = EndAsked()
 
     async def prepare() -> FirstInput:
         """After the face listens, so that what extensions ask at their start is heard."""
         ui = EventUi(session.publish_now) if face == "rpc" else SilentUi(session.publish_now, face)
-        extended = await extend(assembled, options, paths, mode=face, ui=ui, shutdown=_stop_soon)
+        extended = await extend(assembled, options, paths, mode=face, ui=ui, shutdown=ending.ask)
         if (left_out := unasked(assembled.trust)) is not None:
             tell(left_out)
         if options.verbose:
@@ -111,31 +111,39 @@ async def _work(
         from app.modes.rpc.serve import run_rpc  # noqa: PLC0415  (this face only)
 
         return await run_rpc(
-            session, prepare, merge=not options.no_merge_deltas, says_ready=options.rpc_ready
+            session,
+            prepare,
+            merge=not options.no_merge_deltas,
+            says_ready=options.rpc_ready,
+            ending=ending,
         )
     if not options.extension_flags:
         given = read(options)  # once: a pipe does not say it again
         if not given.prompts:
             return fail(NO_PROMPT)
     before = session.last_answer
-    code = await _run(options, assembled, face, prepare)
+    code = await _run(options, assembled, face, prepare, ending)
     if session.last_answer is not before and _is_guide_by_default(options, assembled):
         tell(NO_MODEL)
     return code
 
 
-async def _run(options: Options, assembled: Assembled, face: Mode, prepare: Prepare) -> int:
+async def _run(options: Options, assembled: Assembled, face: Mode, prepare: Prepare, ending: EndAsked) -> int:
     """What has an end."""
     session = assembled.session
     if face == "json":
         from app.modes.json_lines import run_json  # noqa: PLC0415  (this face only)
 
         return await run_json(
-            session, prepare, merge=not options.no_merge_deltas, next_step=partial(_next_step, assembled)
+            session,
+            prepare,
+            merge=not options.no_merge_deltas,
+            next_step=partial(_next_step, assembled),
+            ending=ending,
         )
     from app.modes.printing import run_print  # noqa: PLC0415  (this face only)
 
-    return await run_print(session, prepare, partial(_next_step, assembled))
+    return await run_print(session, prepare, partial(_next_step, assembled), ending=ending)
 
 
 def _is_guide_by_default(options: Options, assembled: Assembled) -> bool:
@@ -154,11 +162,6 @@ def _next_step(assembled: Assembled, message: AssistantMessage) -> str:
         look_at_window="Ask with less before it: a shorter prompt, fewer files, or a session of its own",
     )
     return NextSteps(assembled.choice, ways, os.environ).of(message)
-
-
-def _stop_soon() -> None:
-    """An extension asks bayou to end: the same orderly way as a signal."""
-    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _stop_on_signals() -> "asyncio.Future[int]":

@@ -136,7 +136,7 @@ def spawn(payload: p.Spawn, so_far: p.SpawnAnswer | None, answer: p.SpawnAnswer)
     if answer.cwd is not None:
         payload.cwd = answer.cwd
     payload.environment |= answer.environment or {}
-    return answer
+    return answer if so_far is None or not so_far.block else so_far
 
 
 def user_bash(

@@ -6,6 +6,7 @@ Besides these, every event of a session (`app.values.events`) can be listened to
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -209,7 +210,9 @@ HOOKS: dict[str, Hook] = {
             p.Spawn,
             p.SpawnAnswer,
             fold.spawn,
-            "May change what the shell is about to run, for the model or with `!`: command, folder, environment.",
+            "May change what the shell is about to run, for the model or with `!` (command, folder, environment), "
+            "or block it. What an extension could not say, or in a way that cannot be read, does not run.",
+            closed=lambda reason: p.SpawnAnswer(block=True, reason=reason),
         ),
         _notify("model_select", p.ModelSelect, "Another model is chosen."),
         _notify("thinking_level_select", p.ThinkingLevelSelect, "Another thinking level is chosen."),
@@ -236,29 +239,66 @@ def hook_named(name: str) -> Hook | None:
 
 
 def as_answer(hook: Hook, value: Any) -> Any:
-    """What a handler returned, as the hook's answer. Raises `TypeError` in words when it cannot be one."""
+    """What a handler returned, as the hook's answer. A dict may spell its keys as Python or as JSON does, and write a
+    path as a text. Raises `TypeError` in words when it cannot be one."""
     if value is None or hook.answer is None:
         return None
     if isinstance(value, hook.answer):
         return value
     if isinstance(value, dict):
-        unknown = value.keys() - set(hook.answer.__struct_encode_fields__)
-        if unknown:
-            known = ", ".join(hook.answer.__struct_encode_fields__)
-            raise TypeError(f"{hook.name} was answered with the unknown key {min(unknown)!r}. Known: {known}")
-        return _from_dict(hook.answer, value)
+        return _from_dict(hook, value)
     raise TypeError(
         f"{hook.name} must return {hook.answer.__name__}, a dict or None, not {type(value).__name__}"
     )
 
 
-def _from_dict(kind: Any, value: dict[str, Any]) -> Any:
-    names = dict(zip(kind.__struct_encode_fields__, kind.__struct_fields__, strict=True))
-    given = {names[key]: item for key, item in value.items()}
-    try:
-        for field in msgspec.structs.fields(kind):
-            if field.name in given:
-                given[field.name] = msgspec.convert(given[field.name], field.type, from_attributes=True)
-    except (msgspec.ValidationError, TypeError) as problem:
-        raise TypeError(f"{kind.__name__} does not fit: {problem}") from None
+def _from_dict(hook: Hook, value: dict[str, Any]) -> Any:
+    kind = hook.answer
+    fields = {field.name: field for field in msgspec.structs.fields(kind)}
+    names = {_spelled(name): name for name in fields}
+    given: dict[str, Any] = {}
+    for key, item in value.items():
+        name = names.get(_spelled(str(key)))
+        if name is None:
+            known = ", ".join(kind.__struct_encode_fields__)
+            raise TypeError(f"{hook.name} was answered with the unknown key {key!r}. Known: {known}")
+        try:
+            given[name] = _value(fields[name].type, item)
+        except (msgspec.ValidationError, TypeError) as problem:
+            raise TypeError(f"{kind.__name__} does not fit: {problem}") from None
     return kind(**given)
+
+
+def _spelled(name: str) -> str:
+    """The same for `system_prompt`, `systemPrompt` and `continue_`."""
+    return name.replace("_", "").casefold()
+
+
+def _value(type: Any, value: Any) -> Any:
+    try:
+        return msgspec.convert(value, type, from_attributes=True, dec_hook=_as_path)
+    except msgspec.ValidationError:
+        spelled = _in_json_spelling(value)
+        if spelled == value:
+            raise
+        return msgspec.convert(spelled, type, from_attributes=True, dec_hook=_as_path)
+
+
+def _as_path(type: Any, value: Any) -> Any:
+    if type is Path and isinstance(value, str | Path):
+        return Path(value)
+    raise TypeError(f"expected {type.__name__}, got {value.__class__.__name__}")
+
+
+def _in_json_spelling(value: Any) -> Any:
+    """Keys of a message, or of each of several, as JSON spells them; what stands in them stays as it is."""
+    if isinstance(value, list | tuple):
+        return [_in_json_spelling(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {_camel(str(key)): item for key, item in value.items()}
+
+
+def _camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(part.capitalize() for part in rest)

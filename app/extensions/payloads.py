@@ -383,6 +383,9 @@ class SpawnAnswer(Answer, frozen=True, kw_only=True):
     cwd: Path | None = None
     environment: dict[str, str] | None = None
     """Added to what the command sees anyway."""
+    block: bool = False
+    reason: str = ""
+    """Told to the model."""
 
 
 # The model and questions

@@ -32,6 +32,7 @@ from app.values.entries import BranchSummaryEntry
 from app.values.events import CompactionResult
 from app.values.messages import AssistantMessage, CustomMessage, Message, SystemMessage
 from app.values.models import Model
+from tools.base import ToolError
 from tools.diagnostics.problems import ChangedText, CodeProblem, in_changed_lines
 from tools.diagnostics.reading import MOST_KEPT, clean
 from tools.results import ToolResult
@@ -318,7 +319,9 @@ class ExtensionHooks(Hooks):
         if "spawn" not in self._waiting:
             return plan
         payload = p.Spawn(command=plan.command, cwd=Path(plan.cwd), environment=dict(plan.environment))
-        await self._hooked.emit("spawn", payload)
+        answer: p.SpawnAnswer | None = await self._hooked.emit("spawn", payload)
+        if answer is not None and answer.block:
+            raise ToolError(answer.reason or "An extension blocked this command.")
         return SpawnPlan(command=payload.command, cwd=str(payload.cwd), environment=payload.environment)
 
     async def ended(self) -> None:

@@ -1,5 +1,6 @@
 """How a run without a screen goes and ends: a prompt after the other, what went wrong, in words and as an exit code."""
 
+import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from typing import assert_never
@@ -22,6 +23,27 @@ READER_PATIENCE = 30.0
 """Seconds for which a reader may take nothing, once we have ended, before the rest is dropped."""
 LAST_WORDS = 0.3
 """The same when a signal told us to end."""
+
+
+class EndAsked:
+    """An extension may ask bayou to end, which it does once the run has settled, as when nothing is left to do."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+
+    def ask(self) -> None:
+        self._event.set()
+
+    def skips(self, prompts: Sequence[str]) -> bool:
+        """Whether these prompts are not sent any more, which is told."""
+        if self._event.is_set() and prompts:
+            left = "a further prompt was" if len(prompts) == 1 else f"{len(prompts)} further prompts were"
+            tell(f"An extension ended bayou: {left} not sent.")
+        return self._event.is_set()
+
+    async def due(self, session: Session) -> None:
+        await self._event.wait()
+        await session.wait_until_idle()
 
 
 async def say(session: Session, prompt: str, images: Sequence[Image]) -> Disposition:

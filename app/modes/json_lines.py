@@ -11,6 +11,7 @@ from app.modes.endings import (
     NO_PROMPT,
     NO_STEP,
     READER_PATIENCE,
+    EndAsked,
     NextStep,
     Prepare,
     fail,
@@ -33,6 +34,7 @@ async def run_json(
     *,
     merge: bool = True,
     next_step: NextStep = NO_STEP,
+    ending: EndAsked | None = None,
 ) -> int:
     """Exits 1 when the last answer failed, with the reason on standard error too."""
     writer = LineWriter(claim_stdout())
@@ -41,7 +43,7 @@ async def run_json(
     writer.put(encode(log.header))
     leave = session.subscribe(lines.tell, pace=writer.room)  # who reads slowly slows the session
     try:
-        code = await writer.while_read(_converse(session, prepare, next_step))
+        code = await writer.while_read(_converse(session, prepare, next_step, ending or EndAsked()))
     except asyncio.CancelledError:
         # The session is being closed beside us; how it settled is still told.
         stalled = asyncio.ensure_future(writer.give_up_when_stalled(LAST_WORDS))
@@ -58,16 +60,19 @@ async def run_json(
     return fail(writer.failure) if writer.failure else 1
 
 
-async def _converse(session: Session, prepare: Prepare, next_step: NextStep) -> int:
+async def _converse(session: Session, prepare: Prepare, next_step: NextStep, ending: EndAsked) -> int:
     given = await prepare()
     if not given.prompts:
         return fail(NO_PROMPT)
     how, answered = "", session.last_answer
     try:
         for index, prompt in enumerate(given.prompts):
+            if index and ending.skips(given.prompts[index:]):
+                break
             how = await say(session, prompt, given.images if index == 0 else ())
             await session.drain()
-        await wait_for_jobs(session)
+        if not ending.skips(()):
+            await wait_for_jobs(session)
         await session.drain()
     except Refused as problem:
         return fail(refusal(problem))

@@ -10,6 +10,7 @@ from app.engine.session import Session
 from app.modes.endings import (
     NO_PROMPT,
     NO_STEP,
+    EndAsked,
     NextStep,
     Prepare,
     fail,
@@ -31,8 +32,10 @@ _AT_ONCE = 65536
 """Characters; a large answer is not kept a second time as bytes."""
 
 
-async def run_print(session: Session, prepare: Prepare, next_step: NextStep = NO_STEP) -> int:
-    own = claim_stdout()
+async def run_print(
+    session: Session, prepare: Prepare, next_step: NextStep = NO_STEP, *, ending: EndAsked | None = None
+) -> int:
+    own, ending = claim_stdout(), ending or EndAsked()
     session.subscribe(_tell_stderr)
     given = await prepare()
     if not given.prompts:
@@ -40,8 +43,10 @@ async def run_print(session: Session, prepare: Prepare, next_step: NextStep = NO
     before, answered = len(session.entries), session.last_answer
     try:
         for index, prompt in enumerate(given.prompts):
+            if index and ending.skips(given.prompts[index:]):
+                break
             how = await say(session, prompt, given.images if index == 0 else ())
-            if index == len(given.prompts) - 1:
+            if index == len(given.prompts) - 1 and not ending.skips(()):
                 await wait_for_jobs(session)
             if session.last_answer is answered:
                 if how == "handled":

@@ -12,7 +12,7 @@ import msgspec
 from app.engine.commands.base import Command
 from app.engine.commands.table import COMMANDS
 from app.engine.session import Session
-from app.modes.endings import LAST_WORDS, READER_PATIENCE, Prepare, fail
+from app.modes.endings import LAST_WORDS, READER_PATIENCE, EndAsked, Prepare, fail
 from app.modes.output import LineWriter, claim_stdin, claim_stdout
 from app.modes.rpc.host_tools import HostTools, set_host_tools
 from app.modes.rpc.lines import TooLong, read_lines
@@ -29,8 +29,15 @@ _ANSWERS_WITHIN = 1.0
 _ENDED = "bayou is ending: its input ended, or it was told to, before this was done."
 
 
-async def run_rpc(session: Session, prepare: Prepare, *, merge: bool = True, says_ready: bool = False) -> int:
-    """Serves until standard input ends; exits 1 when nobody reads what it writes."""
+async def run_rpc(
+    session: Session,
+    prepare: Prepare,
+    *,
+    merge: bool = True,
+    says_ready: bool = False,
+    ending: EndAsked | None = None,
+) -> int:
+    """Serves until standard input ends, or an extension asks for the end; exits 1 when nobody reads what it writes."""
     descriptor, writer = claim_stdin(), LineWriter(claim_stdout())
     server = Server(session, writer, merge=merge)
     patience = READER_PATIENCE
@@ -38,7 +45,7 @@ async def run_rpc(session: Session, prepare: Prepare, *, merge: bool = True, say
         await prepare()
         if says_ready:
             writer.put(encode_json({"type": "ready", "sessionId": session.state.session_id}))
-        await server.serve(descriptor)
+        await server.serve(descriptor, ending or EndAsked())
         await server.finish(patience)
     except asyncio.CancelledError:
         # The session is being closed beside us; how it settled is still told.
@@ -66,14 +73,22 @@ class Server:
         self._unsubscribe = session.subscribe(self._tell, pace=writer.room)
         """Everything is told in order with what else is written; who reads slowly slows the session."""
 
-    async def serve(self, descriptor: int) -> None:
-        """Until the input ends, or nobody reads the output any more."""
+    async def serve(self, descriptor: int, ending: EndAsked) -> None:
+        """Until the input ends, an extension asks for the end, or nobody reads the output any more."""
 
         async def read() -> None:
             async for line in read_lines(descriptor):
                 self.take(line)
 
-        await self._writer.while_read(read())
+        reading = asyncio.ensure_future(self._writer.while_read(read()))
+        end = asyncio.ensure_future(ending.due(self._session))
+        try:
+            await asyncio.wait({reading, end}, return_when=asyncio.FIRST_COMPLETED)
+            if reading.done():
+                await reading
+        finally:
+            reading.cancel()
+            end.cancel()
 
     def take(self, line: bytes | TooLong) -> None:
         """Begins to carry out a line."""

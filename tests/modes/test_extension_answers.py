@@ -1,0 +1,123 @@
+"""What extensions answer and ask for, in whole processes: an orderly end, dicts, answers that cannot be read."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.modes.client import RpcClient
+from app.values.content import text_of
+from app.values.messages import CustomMessage
+from tests.modes.processes import CALLS, RPC, results_of, start
+
+ENDS = """
+def extension(api):
+    @api.on("agent_start")
+    async def begin(event, context):
+        context.shutdown()
+
+    @api.command("quit")
+    async def quit(arguments, context):
+        context.shutdown()
+"""
+SPAWN = """
+from pathlib import Path
+
+def extension(api):
+    @api.on("spawn")
+    async def spawn(event, context):
+        {answer}
+"""
+MESSAGE = """
+def extension(api):
+    @api.on("before_agent_start")
+    async def begin(event, context):
+        return {"message": {"custom_type": "note", "content": "for the model", "details": {"my_key": 1}}}
+"""
+
+
+def extension(folder: Path, text: str) -> str:
+    file = folder / "own.py"
+    file.write_text(text)
+    return str(file)
+
+
+async def ran(folder: Path, *arguments: str) -> tuple[int | None, str, str]:
+    process = await start(folder, *arguments, command=(sys.executable, "-P", "-m", "app"))
+    out, said = await asyncio.wait_for(process.communicate(b""), 60)
+    return process.returncode, out.decode(), said.decode()
+
+
+def printed(folder: Path, *prompts: str) -> tuple[str, ...]:
+    calls = [json.dumps([["bash", {"command": f"touch {name}"}]]) for name in prompts]
+    return ("-p", "-e", CALLS, "-e", extension(folder, ENDS), "--no-session", *calls)
+
+
+async def test_an_extension_that_ends_print_mode_does_not_lose_the_answer(tmp_path: Path) -> None:
+    assert await ran(tmp_path, *printed(tmp_path, "one")) == (0, "Done.\n", "")
+    assert (tmp_path / "one").exists()
+
+
+async def test_prompts_behind_the_end_are_not_sent_and_that_is_told(tmp_path: Path) -> None:
+    code, out, said = await ran(tmp_path, *printed(tmp_path, "one", "two"))
+    assert (code, out) == (0, "Done.\n")
+    assert "An extension ended bayou: a further prompt was not sent." in said
+    assert (tmp_path / "one").exists() and not (tmp_path / "two").exists()
+
+
+async def test_json_mode_tells_the_run_to_its_end(tmp_path: Path) -> None:
+    code, out, _ = await ran(tmp_path, *printed(tmp_path, "one"), "--mode", "json")
+    kinds = [json.loads(line)["type"] for line in out.splitlines()]
+    assert code == 0 and "agent_settled" in kinds
+
+
+async def test_over_rpc_the_run_settles_before_the_process_ends(tmp_path: Path) -> None:
+    flags = ("-e", CALLS, "-e", extension(tmp_path, ENDS), "--no-session")
+    process = await start(tmp_path, *flags, command=RPC)
+    assert process.stdin is not None and process.stdout is not None
+    prompt = json.dumps([["bash", {"command": "touch one"}]])
+    process.stdin.write(json.dumps({"id": "1", "type": "prompt", "message": prompt}).encode() + b"\n")
+    lines = [json.loads(line) async for line in process.stdout]
+    assert await asyncio.wait_for(process.wait(), 30) == 0
+    assert "agent_settled" in [line["type"] for line in lines] and (tmp_path / "one").exists()
+
+
+async def test_a_command_that_ends_bayou_is_answered_first(tmp_path: Path) -> None:
+    async with RpcClient(cwd=tmp_path, arguments=["-e", extension(tmp_path, ENDS), "--no-session"]) as client:
+        assert await client.prompt("/quit") == "handled"
+        assert await asyncio.wait_for(client.stop(), 30) == 0
+
+
+async def commanded(folder: Path, answer: str) -> Any:
+    flags = ["-e", CALLS, "-e", extension(folder, SPAWN.format(answer=answer)), "--permissions", "full"]
+    async with RpcClient(cwd=folder, arguments=[*flags, "--no-session"]) as client:
+        (result,) = await results_of(client, ("bash", {"command": "touch there; pwd"}))
+    return result
+
+
+async def test_a_text_stands_for_a_path_in_an_answer(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    result = await commanded(tmp_path, f"return {{'cwd': {str(tmp_path / 'sub')!r}}}")
+    assert text_of(result.content).strip() == str(tmp_path / "sub") and (tmp_path / "sub" / "there").exists()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["return {'commnd': 'ls'}", "return {'cwd': 7}", "return 'ls'", "raise KeyError('x')"],
+)
+async def test_a_command_whose_change_cannot_be_read_does_not_run(tmp_path: Path, answer: str) -> None:
+    result = await commanded(tmp_path, answer)
+    assert result.is_error and "could not check this" in text_of(result.content)
+    assert not (tmp_path / "there").exists()
+
+
+async def test_a_message_in_pythons_spelling_is_a_message(tmp_path: Path) -> None:
+    flags = ["-e", CALLS, "-e", extension(tmp_path, MESSAGE), "--no-session", "--permissions", "full"]
+    async with RpcClient(cwd=tmp_path, arguments=flags) as client:
+        await results_of(client, ("ls", {}))
+        messages = await client.get_messages()
+    (noted,) = [one for one in messages if isinstance(one, CustomMessage)]
+    assert noted.custom_type == "note" and noted.details == {"my_key": 1}

@@ -14,33 +14,7 @@ if TYPE_CHECKING:
     from app.permits.statements import Statements
 
 _MAX_TURNS = 24
-SKIPPED = frozenset(
-    {
-        ";",
-        ";;",
-        "\n",
-        "comment",
-        "then",
-        "do",
-        "done",
-        "fi",
-        "{",
-        "}",
-        "(",
-        ")",
-        "if",
-        "else",
-        "elif",
-        "while",
-        "until",
-        "esac",
-        "!",
-        "&&",
-        "||",
-        ";&",
-        ";;&",
-    }
-)
+SKIPPED = names("; ;; comment then do done fi { } ( ) if else elif while until esac ! && || ;& ;;&") | {"\n"}
 STATEMENTS = names(
     "command redirected_statement pipeline list subshell compound_statement for_statement "
     "c_style_for_statement while_statement if_statement case_statement function_definition "
@@ -91,7 +65,7 @@ class Branches:
             own = scope.copy()
             patterns = set(child.children_by_field_name("value"))
             for pattern in patterns:
-                self._statements.expansions.judge_all(pattern, scope)
+                self._statements.expansions.word(pattern, scope)
             self._statements.sequence(
                 [one for one in child.children if one not in patterns and one.type != "|"], own, feed
             )

@@ -11,7 +11,7 @@ from app.permits.paths import PathGround
 from app.permits.place import CommandPlace
 from app.permits.scope import ShellScope
 from app.permits.verdicts import Removal, Risk
-from app.permits.words import Word
+from app.permits.words import Word, names
 
 
 class Feed(NamedTuple):
@@ -120,6 +120,23 @@ def read_options(call: Call, taken: Taken) -> list[Finding]:
 def table(*rows: tuple[str, Judge]) -> Table:
     """Rows of names and what judges them."""
     return {name: judge for names, judge in rows for name in names.split()}
+
+
+def said_words(call: Call) -> list[str]:
+    """The words that are no options: a verb, mostly, and what belongs to it."""
+    return [word.text for word in call.words if not word.text.startswith(("-", "+"))]
+
+
+def by_verb(verbs: str, deed: str, find: Callable[[str], Finding], *, bare: bool = False) -> Judge:
+    """A program that does this with one of these verbs, or two joined by a dash; `bare`: also without any word."""
+    known = names(verbs)
+
+    def judge(call: Call) -> list[Finding]:
+        said = said_words(call)
+        is_meant = (bare and not said) or "-".join(said[:2]) in known or bool(known & set(said[:3]))
+        return [find(" ".join([call.name, *said[:2], deed]))] if is_meant else []
+
+    return judge
 
 
 def always(found: Finding) -> Judge:

@@ -38,7 +38,6 @@ _FORM = re.compile(
 )
 """Expansions that only read a variable: none that assigns, goes by another's name, or calculates."""
 _CALCULATES = names("$(( )) ( ) + - * / % ** < > <= >= == != && || ! ~ ^ & | << >> ? : number")
-_HIDDEN = re.compile(r"`|\$\(|\$\[|[<>]\(")
 
 Inner = Callable[[Node], Feed]
 """Judges a command within a word, and says what comes out of it."""
@@ -227,26 +226,11 @@ class Expansions(msgspec.Struct, frozen=True):
         """`${name…}`: judges what is in it, and doubts what is no plain reading."""
         text = self.text(node)
         self.judge_all(node, scope)
-        if _FORM.match(text) is None or _HIDDEN.search(self._without_commands(node)):
+        if _FORM.match(text) is None:
             self.doubt("an expansion assigns, calculates or runs something")
         assigned = re.match(r"\$\{(\w+):?=", text)
         if assigned:
             scope.variables[assigned[1]] = UNKNOWN
-
-    def _without_commands(self, node: Node) -> str:
-        """Its text without the commands that were found in it."""
-        pieces: list[bytes] = []
-        at, waiting = node.start_byte, list(reversed(node.children))
-        while waiting:
-            child = waiting.pop()
-            if child.type in ("command_substitution", "process_substitution"):
-                pieces.append(self.source[at : child.start_byte])
-                at = child.end_byte
-            elif child.type in ("simple_expansion", "string_content", "raw_string"):
-                continue
-            else:
-                waiting += reversed(child.children)
-        return b"".join([*pieces, self.source[at : node.end_byte]]).decode()
 
     def _calculate(self, node: Node, scope: ShellScope) -> None:
         """`$(( … ))`: a variable that is no number is read as a formula, and runs as code."""
@@ -318,11 +302,4 @@ def _unescaped(text: str) -> str:
 
 
 def _ansi(text: str) -> str:
-    if "\\" not in text:
-        return text
-    if not text.isascii() or re.search(r"\\[cuUNe]", text):
-        return UNKNOWN
-    try:
-        return re.sub(r"\\(['?])", r"\1", text).encode().decode("unicode_escape")
-    except UnicodeDecodeError:
-        return UNKNOWN
+    return UNKNOWN if "\\" in text else text

@@ -49,10 +49,8 @@ def row(text: str) -> OptionRow:
     return OptionRow(short, long, "*" in short)
 
 
-def take(
-    words: Sequence[Word], known: OptionRow, *, stops_early: bool = False, single_dash: bool = False
-) -> Taken:
-    """`stops_early`: options end at the first operand (wrappers). `single_dash`: `-name` is a long option."""
+def take(words: Sequence[Word], known: OptionRow, *, stops_early: bool = False) -> Taken:
+    """`stops_early`: options end at the first operand (wrappers)."""
     options: list[Option] = []
     operands: list[Word] = []
     is_sure, index = True, 0
@@ -71,7 +69,7 @@ def take(
                 operands += words[index:]
                 break
             continue
-        if text.startswith("--") or single_dash:
+        if text.startswith("--"):
             used, is_known = _take_long(word, text.lstrip("-"), known, words[index : index + 1], options)
         else:
             used, is_known = _take_bundle(word, known, words[index : index + 1], options)

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from app.permits.branches import STATEMENTS
 from app.permits.calls import Feed
 from app.permits.expansions import Expansions
 from app.permits.findings import Finding, contained
@@ -20,22 +21,17 @@ _WRITES = frozenset({">", ">>", "&>", "&>>", ">|", ">&", "<>"})
 _DELIMITER = re.compile(r"(['\"]?)([A-Za-z_]\w*)\1")
 
 
-class Redirected(NamedTuple):
-    findings: list[Finding]
-    feed: Feed | None
-    is_diverted: bool
-    """What it says goes to a file."""
-
-
 class Redirections:
     def __init__(self, reading: "ShellReading", expansions: Expansions, statements: "Statements") -> None:
         self._reading = reading
         self._expansions = expansions
         self._statements = statements
 
-    def judge(self, nodes: Sequence[Node], scope: ShellScope, feed: Feed | None) -> Redirected:
+    def judge(
+        self, nodes: Sequence[Node], scope: ShellScope, feed: Feed | None
+    ) -> tuple[list[Finding], Feed | None]:
+        """What they mean, and what flows into the command."""
         findings: list[Finding] = []
-        is_diverted = False
         waiting = list(nodes)
         if sum(node.type == "heredoc_redirect" for node in nodes) > 1:
             findings.append(contained("it has several here-documents"))
@@ -45,16 +41,17 @@ class Redirections:
                 found, writes = self._file(node, scope)
                 findings += found
                 feed = feed if writes else Feed()
-                is_diverted = is_diverted or (writes and not _is_second(node, self._expansions))
             elif node.type == "herestring_redirect":
                 feed = self.here_string(node, scope)
             elif node.type == "heredoc_redirect":
                 feed = Feed(text=self._document(node, scope))
                 waiting += [child for child in node.children if child.type == "file_redirect"]
+                if node.children_by_field_name("argument"):
+                    findings.append(contained("words stand behind a here-document's beginning"))
             elif node.is_named:
                 self._reading.doubt(self._expansions.text(node), "a redirection that is not known here")
                 self._expansions.judge_within(node)
-        return Redirected(findings, feed, is_diverted)
+        return findings, feed
 
     def _file(self, node: Node, scope: ShellScope) -> tuple[list[Finding], bool]:
         """What it means, and whether something is written."""
@@ -66,10 +63,13 @@ class Redirections:
         before = expansions.source[max(node.start_byte - 1, 0) : node.start_byte]
         if (descriptor is not None and not expansions.text(descriptor).isdecimal()) or before == b"}":
             findings.append(contained("a redirection sets a variable"))
-        for target in node.children_by_field_name("destination")[:1]:
+        targets = node.children_by_field_name("destination")
+        if len(targets) > 1:
+            findings.append(contained("words stand behind a redirection"))
+        for target in targets:
             if target.start_point.row != node.start_point.row and "\\\n" not in expansions.text(node):
                 findings.append(contained("a redirection goes nowhere, which a shell does not read"))
-            if operator in (">&", "<&") and target.type == "number":
+            if operator in (">&", "<&") and target.type == "number" and not target.child_count:
                 continue
             for word in expansions.word(target, scope):
                 if operator in (">&", "<&") and word.text == "-":
@@ -119,60 +119,13 @@ class Redirections:
                 return row == end.start_point.row
         return False
 
-    def tails(self, nodes: Sequence[Node], scope: ShellScope, said: Feed | None) -> Feed | None:
+    def tails(self, nodes: Sequence[Node], scope: ShellScope, said: Feed | None) -> None:
         """What stands behind `<<EOF` on its line: more of the pipeline, or the next of the list."""
         for node in nodes:
-            if node.type != "heredoc_redirect":
-                continue
-            operator = None
-            for child in node.children:
+            for child in node.children if node.type == "heredoc_redirect" else ():
                 if child.type == "pipeline":
-                    said = self._tail_of_pipeline(child, scope, said)
-                elif child.type in ("&&", "||"):
-                    operator = child.type
-                elif (
-                    operator is not None
-                    and child.is_named
-                    and child.type
-                    not in (
-                        "heredoc_body",
-                        "heredoc_end",
-                    )
-                ):
-                    said = self._follow(operator, child, scope)
-                    operator = None
-        return said
-
-    def _follow(self, operator: str, node: Node, scope: ShellScope) -> Feed | None:
-        return self._statements.follow(
-            operator, scope, lambda own: self._statements.statement(node, own, None)
-        )
-
-    def _tail_of_pipeline(self, node: Node, scope: ShellScope, said: Feed | None) -> Feed | None:
-        feed = said or Feed()
-        for child in node.children:
-            if child.type in ("|", "|&"):
-                continue
-            feed = self._statements.statement(child, scope.copy(), feed) or Feed()
-        return feed
-
-
-def words_behind(redirects: Sequence[Node]) -> list[Node]:
-    """What stands behind where a redirection leads to, or behind `<<EOF` on its line: words of the command.
-
-    The parser counts the first as further places (`git > log push`), and the second as words of the redirection.
-    """
-    found: list[Node] = []
-    for node in redirects:
-        if node.type == "file_redirect":
-            found += node.children_by_field_name("destination")[1:]
-        elif node.type == "heredoc_redirect":
-            found += words_behind([child for child in node.children if child.type == "file_redirect"])
-            found += node.children_by_field_name("argument")
-    return sorted(found, key=lambda node: node.start_byte)
-
-
-def _is_second(node: Node, expansions: Expansions) -> bool:
-    """A redirection of errors alone."""
-    descriptor = node.child_by_field_name("descriptor")
-    return descriptor is not None and expansions.text(descriptor) != "1"
+                    for stage in child.children:
+                        if stage.type not in ("|", "|&"):
+                            self._statements.statement(stage, scope.apart(), said or Feed())
+                elif child.type in STATEMENTS:
+                    self._statements.statement(child, scope, None)

@@ -63,6 +63,37 @@ def _is_nested_deeply(text: str) -> bool:
     return False
 
 
+_PLAIN_TEXT = frozenset({"raw_string", "ansi_c_string", "heredoc_start"})
+_HIDDEN = re.compile(rb"(?<!\\)(?:\\\\)*(?:`|\$\(|\$\[)")
+
+
+def _is_read_as_bash_does(root: Node, source: bytes) -> bool:
+    """Whether each comment stands where a word could begin, and no command is left in what was taken for plain text."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        children = node.children
+        if children:
+            if node.type != "heredoc_redirect" or not _is_quoted(node, source):
+                waiting += children
+            continue
+        if node.type == "comment":
+            if node.start_byte and source[node.start_byte - 1] not in b" \t\n;&|()":
+                return False
+        elif (
+            node.is_named
+            and node.type not in _PLAIN_TEXT
+            and _HIDDEN.search(source[node.start_byte : node.end_byte])
+        ):
+            return False
+    return True
+
+
+def _is_quoted(heredoc: Node, source: bytes) -> bool:
+    start = next((child for child in heredoc.children if child.type == "heredoc_start"), None)
+    return start is not None and source[start.start_byte : start.start_byte + 1] in (b"'", b'"', b"\\")
+
+
 class ShellReading:
     """One judgement: the parts that were found, and how much work is left for it."""
 
@@ -98,6 +129,10 @@ class ShellReading:
         root = _parser().parse(source).root_node
         if root.has_error:
             self.doubt(text, "it is not written as bash reads it")
+        if any(one in source for one in (b"#", b"`", b"$(", b"$[")) and not _is_read_as_bash_does(
+            root, source
+        ):
+            self.doubt(text, "it is not read as bash reads it")
         Statements(self, source).sequence(root.children, scope, feed)
 
     def step(self) -> bool:

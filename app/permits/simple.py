@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from app.permits.calls import SAYS_WHAT_IT_IS, Call, Feed, asks_for_help
 from app.permits.findings import SAFE, Finding, contained, safe, worst
-from app.permits.programs.all import ANSWERS_VERSION, FORBIDDEN, NETWORK, PROGRAMS
+from app.permits.programs.files import FILE_PROGRAMS
+from app.permits.programs.finders import FINDERS
+from app.permits.programs.floor import FLOOR
+from app.permits.programs.git import GIT
+from app.permits.programs.network import NETWORK_PROGRAMS
+from app.permits.programs.safe import ANSWERS_VERSION, SAFE_PROGRAMS
+from app.permits.programs.texts import TEXT_PROGRAMS
+from app.permits.programs.wrapping import WRAPPERS
 from app.permits.scope import ShellScope
 from app.permits.variables import judge_variable
 from app.permits.verdicts import Risk
@@ -16,6 +23,7 @@ from app.permits.words import UNKNOWN, Word, literal, names
 if TYPE_CHECKING:
     from app.permits.shell import ShellReading
 
+_PROGRAMS = {**SAFE_PROGRAMS, **TEXT_PROGRAMS, **FINDERS, **GIT, **FILE_PROGRAMS, **WRAPPERS}
 _MAX_WORDS = 50
 _NAME = re.compile(r"[A-Za-z0-9_./+:@\[%-]+")
 _BIN = frozenset({"/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin"})
@@ -83,7 +91,7 @@ def _covered(reading: "ShellReading", simple: Simple, findings: list[Finding]) -
         reading.add(simple.text, [*findings, contained(f"runs {name.text}, a function of your shell")], None)
     else:
         return None
-    is_program = simple.is_handed_on or name.source != name.text or _short_name(name.text) in PROGRAMS
+    is_program = simple.is_handed_on or name.source != name.text or _short_name(name.text) in _PROGRAMS
     return None if is_program else Feed()
 
 
@@ -115,9 +123,9 @@ def _judged(call: Call, short: str | None) -> list[Finding]:
         return [contained(f"runs {call.name}")]
     if short in ANSWERS_VERSION and asks_for_help(call):
         return [SAYS_WHAT_IT_IS]
-    judge = PROGRAMS.get(short)
+    judge = _PROGRAMS.get(short)
     found = judge(call) if judge is not None else [contained(f"runs {short}")]
-    for other in (FORBIDDEN.get(short), NETWORK.get(short)):
+    for other in (FLOOR.get(short), NETWORK_PROGRAMS.get(short)):
         if other is not None and not asks_for_help(call):
             found += other(call)
     return found

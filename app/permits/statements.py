@@ -10,7 +10,7 @@ from tree_sitter import Node
 from app.permits.branches import SKIPPED, STATEMENTS, Branches
 from app.permits.calls import Feed
 from app.permits.findings import Finding, safe
-from app.permits.redirections import Redirections, words_behind
+from app.permits.redirections import Redirections
 from app.permits.scope import Function, ShellScope
 from app.permits.simple import Simple, judge_words
 from app.permits.words import UNKNOWN, Word, literal
@@ -89,9 +89,9 @@ class Statements:
         scope = self._current.apart()
         for child in node.children:
             if child.type == "file_redirect":
-                found = self.redirections.judge([child], scope, None)
-                if found.findings:
-                    reading.add(self.text(child), found.findings, None)
+                found, _ = self.redirections.judge([child], scope, None)
+                if found:
+                    reading.add(self.text(child), found, None)
         before = self._current
         reading.depth += 1
         self._current = scope
@@ -111,15 +111,8 @@ class Statements:
         return self.command(node, scope, feed, (), self.text(node))
 
     def command(
-        self,
-        node: Node,
-        scope: ShellScope,
-        feed: Feed | None,
-        redirected: Sequence[Finding],
-        text: str,
-        behind: Sequence[Node] = (),
+        self, node: Node, scope: ShellScope, feed: Feed | None, redirected: Sequence[Finding], text: str
     ) -> Feed | None:
-        """`behind`: words of it that stand behind its redirections."""
         words: list[Word] = []
         assigned: list[tuple[str, str]] = []
         for child in node.children:
@@ -136,96 +129,46 @@ class Statements:
             elif child.type == "herestring_redirect":
                 feed = self.redirections.here_string(child, scope)
             elif child.type == "file_redirect":
-                found = self.redirections.judge([child], scope, feed)
-                redirected = [*redirected, *found.findings]
-                feed = found.feed
-                for word in words_behind([child]):
-                    words += self.expansions.word(word, scope)
+                found, feed = self.redirections.judge([child], scope, feed)
+                redirected = [*redirected, *found]
             else:
                 words += self.expansions.word(child, scope)
-        for word in behind:
-            words += self.expansions.word(word, scope)
         simple = Simple(text, words, scope, feed, redirected, tuple(assigned))
         return judge_words(self._reading, simple)
 
     def _redirected(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
         body = node.child_by_field_name("body")
         redirects = [child for child in node.children if child != body]
-        return self.redirected(body, redirects, scope, feed, _first_line(self.text(node), redirects))
-
-    def redirected(
-        self, body: Node | None, redirects: Sequence[Node], scope: ShellScope, feed: Feed | None, text: str
-    ) -> Feed | None:
-        if body is not None and body.type in ("list", "pipeline"):
-            # A redirection belongs to the last command before it.
-            return self._spread(body, redirects, scope, feed)
-        found = self.redirections.judge(redirects, scope, feed)
-        behind = words_behind(redirects)
-        if behind and body is not None and body.type == "negated_command":
-            body = body.children[-1]
+        text = _first_line(self.text(node), redirects)
         if body is not None and body.type == "command":
-            said = self.command(body, scope, found.feed, found.findings, text, behind)
-        else:
-            if behind:
-                self._reading.doubt(text, "words stand behind a redirection")
-            if found.findings:
-                self._reading.add(text, found.findings, None)
-            said = self.statement(body, scope, found.feed) if body is not None else None
-        if found.is_diverted:
-            said = None
-        return self.redirections.tails(redirects, scope, said)
-
-    def _spread(
-        self, body: Node, redirects: Sequence[Node], scope: ShellScope, feed: Feed | None
-    ) -> Feed | None:
-        last = body.children[-1]
-        text = f"{self.text(last)} {' '.join(self.text(one) for one in redirects)}"
-        final = partial(self.redirected, last, redirects, text=_first_line(text, redirects))
-        if body.type == "pipeline":
-            return self._pipeline(body, scope, feed, lambda own, fed: final(scope=own, feed=fed))
-        return self._list(body, scope, feed, lambda own, fed: final(scope=own, feed=fed))
+            found, fed = self.redirections.judge(redirects, scope, feed)
+            said = self.command(body, scope, fed, found, text)
+        else:  # of a list it belongs to the last command, which stands where those before have led
+            said = self.statement(body, scope, feed) if body is not None else None
+            found, _ = self.redirections.judge(redirects, scope, feed)
+            if found:
+                self._reading.add(text, found, None)
+        self.redirections.tails(redirects, scope, said)
+        return said
 
     # Several commands
 
-    def _pipeline(
-        self,
-        node: Node,
-        scope: ShellScope,
-        feed: Feed | None,
-        final: Callable[[ShellScope, Feed | None], Feed | None] | None = None,
-    ) -> Feed | None:
-        stages = [child for child in node.children if child.type not in ("|", "|&")]
-        for place, stage in enumerate(stages):
-            own = scope.apart()
-            is_last = place == len(stages) - 1
-            said = final(own, feed) if final is not None and is_last else self.statement(stage, own, feed)
-            feed = said or Feed()
+    def _pipeline(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
+        for stage in node.children:
+            if stage.type not in ("|", "|&"):
+                feed = self.statement(stage, scope.apart(), feed) or Feed()
         return feed
 
-    def _list(
-        self,
-        node: Node,
-        scope: ShellScope,
-        feed: Feed | None,
-        final: Callable[[ShellScope, Feed | None], Feed | None] | None = None,
-    ) -> Feed | None:
+    def _list(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
         links = _chain(node)
         if links is None:
             return self.sequence(node.children, scope, feed)
         said = self.statement(links[0][1], scope, feed)
-        for place, (operator, right) in enumerate(links[1:], 2):
-
-            def then(
-                own: ShellScope, right: Node = right, is_last: bool = place == len(links)
-            ) -> Feed | None:
-                return final(own, feed) if final is not None and is_last else self.statement(right, own, feed)
-
-            said = self.follow(operator, scope, then)
+        for operator, right in links[1:]:
+            said = self.follow(operator, scope, partial(self.statement, right, feed=feed))
         return said
 
-    def follow(
-        self, operator: str, scope: ShellScope, then: Callable[[ShellScope], Feed | None]
-    ) -> Feed | None:
+    def follow(self, operator: str, scope: ShellScope, then: Callable[..., Feed | None]) -> Feed | None:
         """What comes behind `&&` or `||`."""
         if operator == "&&":
             before = scope.apart()
@@ -277,14 +220,16 @@ class Statements:
         if node.id in reading.running:
             return None
         reading.running.add(node.id)
+        before, self._current = self._current, scope
         try:
             for redirect in node.children_by_field_name("redirect"):
-                found = self.redirections.judge([redirect], scope, feed)
-                if found.findings:
-                    reading.add(self.text(redirect), found.findings, None)
+                found, _ = self.redirections.judge([redirect], scope, feed)
+                if found:
+                    reading.add(self.text(redirect), found, None)
             body = node.child_by_field_name("body")
             return self.statement(body, scope, feed) if body is not None else None
         finally:
+            self._current = before
             reading.running.discard(node.id)
 
     def _assigned(self, node: Node, scope: ShellScope) -> tuple[str, str]:
@@ -341,6 +286,8 @@ class Statements:
                 if operators & _COMPARES and node.children[0].type == "[[":
                     sides = [child for child in one.children if child.type != "test_operator"]
                     is_plain = is_plain and all(_is_number(self.text(side), scope) for side in sides)
+            elif kind in ("<", ">") and node.children[0].type == "[":
+                is_plain = False  # a redirection
         if node.children[0].type not in ("[[", "[") or not is_plain:
             self._reading.doubt(self.text(node), "what it compares may run as code")
         else:

@@ -25,7 +25,8 @@ BRACKET = "\ue013"
 """`[` that is not quoted."""
 
 WILD = late("[\ue000-\ue003]")
-_MOST_WORDS = 64
+_MAX_WORDS = 64
+_INNERMOST = late(f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}")
 
 
 class Word(msgspec.Struct, frozen=True):
@@ -66,41 +67,24 @@ def literal(text: str) -> Word:
 
 def spread(text: str) -> Iterator[str]:
     """Brace expansion: the texts that one word stands for, at most so many; more are one unknown."""
-    if OPEN not in text:
-        yield without_braces(text)
-        return
     done, waiting = 0, [text]
     while waiting:
         piece = waiting.pop(0)
-        found = _innermost(piece)
+        found = _INNERMOST.search(piece) if OPEN in piece else None
         if found is None:
             yield without_braces(piece)
             done += 1
             continue
-        before, choices, after = found
-        waiting[:0] = [before + choice + after for choice in choices]
-        if len(waiting) + done > _MOST_WORDS:
+        inside = found[1]
+        choices = inside.split(COMMA) if COMMA in inside else [STAR if ".." in inside else f"{{{inside}}}"]
+        waiting[:0] = [piece[: found.start()] + choice + piece[found.end() :] for choice in choices]
+        if len(waiting) + done > _MAX_WORDS:
             yield UNKNOWN
             return
 
 
 def without_braces(text: str) -> str:
     return text.replace(OPEN, "{").replace(COMMA, ",").replace(CLOSE, "}")
-
-
-def _innermost(text: str) -> tuple[str, list[str], str] | None:
-    end = text.find(CLOSE)
-    while end >= 0:
-        start = text.rfind(OPEN, 0, end)
-        if start >= 0:
-            inside = text[start + 1 : end]
-            if COMMA in inside:
-                return text[:start], inside.split(COMMA), text[end + 1 :]
-            if ".." in inside:
-                return text[:start], [STAR], text[end + 1 :]
-            text = text[:start] + "{" + inside + "}" + text[end + 1 :]
-        end = text.find(CLOSE, max(start, 0) + 1 if start >= 0 else end + 1)
-    return None
 
 
 def pattern_of(text: str) -> re.Pattern[str]:

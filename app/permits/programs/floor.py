@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from app.permits.calls import Call, Judge, Table, always, table
+from app.permits.calls import Call, Judge, Table, always, by_verb, table
 from app.permits.findings import Finding, contained, forbidden
 from app.permits.options import row, take
 from app.permits.words import UNKNOWN, Word, names
@@ -14,16 +14,7 @@ _MACHINE: Final = always(forbidden("changes the machine"))
 
 
 def acts(verbs: str, why: str, *, bare: bool = False) -> Judge:
-    """These verbs, as the first word that is no option or the first two joined; `bare`: also without a word."""
-    known = names(verbs)
-
-    def judge(call: Call) -> list[Finding]:
-        said = [word.text for word in call.words if not word.text.startswith(("-", "+"))]
-        pair = "-".join(said[:2])
-        is_meant = (bare and not said) or pair in known or bool(known & set(said[:3]))
-        return [forbidden(f"{call.name} {' '.join(said[:2])} {why}".replace("  ", " "))] if is_meant else []
-
-    return judge
+    return by_verb(verbs, why, forbidden, bare=bare)
 
 
 def _unless(verbs: str, why: str) -> Judge:
@@ -31,7 +22,7 @@ def _unless(verbs: str, why: str) -> Judge:
     known = names(verbs)
 
     def judge(call: Call) -> list[Finding]:
-        said = [word.text for word in call.words if not word.text.startswith("-")]
+        said = [word.text for word in call.words if not word.text.startswith("-") or word.text in known]
         if not said or {said[0], "-".join(said[:2])} & known:
             return []
         return [forbidden(f"{call.name} {' '.join(said[:2])} {why}")]
@@ -111,8 +102,7 @@ def _hosting(call: Call) -> list[Finding]:
 
 def _container(call: Call) -> list[Finding]:
     """`docker`: images are published, volumes are gone, and a container may get the machine."""
-    texts = [word.text for word in call.words]
-    joined = " ".join(texts)
+    joined = " ".join(word.text for word in call.words)
     found = acts(
         "push system-prune volume-prune volume-rm image-push compose-push manifest-push buildx-prune "
         "swarm secret stack "
@@ -125,29 +115,10 @@ def _container(call: Call) -> list[Finding]:
         found.append(forbidden("the container gets the machine, or an image is published"))
     if re.search(r"--(?:pid|ipc|uts|userns|cgroupns|network|net)[= ]host\b", joined):
         found.append(forbidden("the container gets the machine"))
-    for at, text in enumerate(texts):
-        mount = re.fullmatch(r"(?:-v|--volume|--mount)(?:=(.*))?", text)
-        source = (mount[1] or " ".join(texts[at + 1 : at + 2])) if mount else ""
-        named = re.search(r"(?:^|,)(?:src|source)=([^,]*)", source)
-        path = named[1] if named else source.partition(":")[0]
+    for path in re.findall(r"(?:^| )(?:-v|--volume|--mount)[ =](?:\S*?(?:src|source)=)?([^\s:,]+)", joined):
         if path.startswith(("/", ".", "~")) and ("docker.sock" in path or call.ground.is_outside(Word(path))):
             found.append(forbidden(f"the container gets {call.ground.shown(path)}"))
     return found
-
-
-def _kill(call: Call) -> list[Finding]:
-    everything = any(word.text in ("-1", "1", "0") for word in call.words[1:])
-    return [forbidden("signals every process") if everything else contained("signals a process")]
-
-
-def _looks_without(verbs: str, why: str) -> Judge:
-    known = names(verbs)
-
-    def judge(call: Call) -> list[Finding]:
-        said = [word.text for word in call.words if not word.text.startswith("-") or word.text in known]
-        return [] if not said or said[0] in known else [forbidden(why)]
-
-    return judge
 
 
 def _crontab(call: Call) -> list[Finding]:
@@ -171,19 +142,18 @@ FLOOR: Table = table(
     ),
     ("launchctl at batch atrm systemd-run husky simple-git-hooks", _LATER),
     ("crontab", _crontab),
-    ("kill", _kill),
     (
         "systemctl",
-        _looks_without(
+        _unless(
             "status show cat is-active is-enabled is-failed list-units list-unit-files list-timers list-sockets",
             "changes services",
         ),
     ),
     ("service rc-service", _unless("--status-all", "changes services")),
-    ("mount umount", _looks_without("", "changes disks")),
+    ("mount umount", _unless("", "changes disks")),
     (
         "dpkg rpm snap flatpak port",
-        _looks_without("-l -L -S -s -q -qa -ql -qi list info search", "changes the system"),
+        _unless("-l -L -S -s -q -qa -ql -qi list info search", "changes the system"),
     ),
     (
         "apt apt-get aptitude dnf yum apk pacman zypper",

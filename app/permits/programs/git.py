@@ -152,10 +152,13 @@ _READS: Final[dict[str, OptionRow]] = {
             "show-function color text f=:read threads= fixed-strings extended-regexp perl-regexp",
         ),
         ("var version", ""),
+        ("apply", "check v p="),
     )
     for verb in verbs.split()
 }
-_NETWORK: Final = names("clone fetch pull push ls-remote fetch-pack send-pack svn p4 archive-remote")
+_NETWORK: Final = names(
+    "clone fetch pull push submodule ls-remote fetch-pack send-pack svn p4 archive-remote"
+)
 
 
 class GitCall:
@@ -363,59 +366,6 @@ def _update_ref(git: GitCall) -> list[Finding]:
     return [contained("moves a branch")]
 
 
-def _worktree(git: GitCall) -> list[Finding]:
-    verb, *operands = git.words or [Word("")]
-    if verb.text == "list" and not operands:
-        return [SAFE]
-    if verb.text == "remove":
-        return [
-            contained("removes a work tree"),
-            *(git.call.ground.remove(one, deeply=True) for one in operands),
-        ]
-    return [contained("changes work trees")]
-
-
-def _submodule(git: GitCall) -> list[Finding]:
-    words = [word for word in git.words if word.text not in ("--quiet", "-q", "--recursive")]
-    verb = words[0].text if words else ""
-    if verb == "foreach" and all(word.is_literal for word in words):
-        git.call.script(" ".join(word.text for word in words[1:]))
-    return _asks_remote(git) if verb in ("add", "update") else [contained("works on submodules")]
-
-
-def _runs(git: GitCall) -> list[Finding]:
-    """`bisect run`, `rebase -x`: a command for each commit."""
-    if git.verb == "bisect" and git.words and git.words[0].text == "run":
-        git.call.run(git.words[1:])
-    for value in git.take("x= exec=").values("x", "exec"):
-        if value.is_literal:
-            git.call.script(value.text)
-    return [contained(f"runs git {git.verb}")]
-
-
-def _apply(git: GitCall) -> list[Finding]:
-    taken = git.take("check stat numstat summary v p=")
-    if taken.is_sure and taken.has("check", "stat", "numstat", "summary"):
-        return [SAFE, *(git.call.ground.read(word) for word in taken.operands)]
-    return [contained("changes files as a patch says")]
-
-
-def _symbolic_ref(git: GitCall) -> list[Finding]:
-    taken = git.take("short q")
-    return [SAFE] if taken.is_sure and len(taken.operands) == 1 else [contained("moves HEAD")]
-
-
-def _lfs(git: GitCall) -> list[Finding]:
-    verb = git.words[0].text if git.words else ""
-    if verb in ("install", "uninstall", "update", "migrate", "prune"):
-        return [forbidden("changes hooks, history or settings")]
-    return (
-        _asks_remote(git)
-        if verb in ("fetch", "pull", "push", "clone")
-        else [contained("works on large files")]
-    )
-
-
 def _always(found: Finding) -> Callable[[GitCall], list[Finding]]:
     return lambda git: [found]
 
@@ -435,12 +385,6 @@ _VERBS: Final[dict[str, Callable[[GitCall], list[Finding]]]] = {
         ("reflog", _reflog),
         ("gc prune", _gc),
         ("update-ref", _update_ref),
-        ("worktree", _worktree),
-        ("submodule", _submodule),
-        ("bisect rebase", _runs),
-        ("apply", _apply),
-        ("symbolic-ref", _symbolic_ref),
-        ("lfs", _lfs),
         ("filter-branch filter-repo", _always(forbidden("rewrites history"))),
         ("credential credential-store credential-cache", _always(forbidden("says passwords"))),
         ("send-email imap-send", _always(forbidden("writes to others"))),

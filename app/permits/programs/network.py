@@ -3,10 +3,10 @@
 import re
 from typing import Final
 
-from app.permits.calls import Call, Judge, Table, table
+from app.permits.calls import Call, Judge, Table, by_verb, table
 from app.permits.findings import Finding, contained, network
 from app.permits.options import row, take
-from app.permits.words import UNKNOWN, Word, names
+from app.permits.words import UNKNOWN, Word
 
 _PORTS: Final = {"http": "80", "ftp": "21", "ssh": "22", "git": "9418"}
 
@@ -93,17 +93,8 @@ def _asks(call: Call) -> list[Finding]:
 
 
 def _verbs(verbs: str, *, bare: bool = False) -> Judge:
-    """A package manager, by its first word that is no option; `bare`: also without one."""
-    known = names(verbs)
-
-    def judge(call: Call) -> list[Finding]:
-        said = [word.text for word in call.words if not word.text.startswith(("-", "+"))]
-        verb = said[0] if said else ""
-        pair = "-".join(said[:2])
-        reaches = (bare and not said) or verb in known or pair in known
-        return [network(f"{call.name} {verb} uses the network".replace("  ", " "))] if reaches else []
-
-    return judge
+    """A package manager."""
+    return by_verb(verbs, "uses the network", network, bare=bare)
 
 
 def _python(call: Call) -> list[Finding]:

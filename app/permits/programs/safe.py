@@ -124,24 +124,14 @@ def _leave(call: Call) -> list[Finding]:
 
 
 _PROCESSES: Final = re.compile(
-    r"aux|auxf|ax|axf|-aux|-e|-ef|-eF|-A|-f|-p|\d[\d,]*|-o|[a-z,%=]+|--forest|--no-headers|--sort=-?[%a-z]+"
+    r"(?:-?auxf?|axf?|-ef|-e|-A)?(?: ?-o [a-z,%=]+| ?-p [\d,]+| --sort=-?%?[a-z]+| --forest)*"
 )
 
 
 def _processes(call: Call) -> list[Finding]:
     """Without the forms that print each process's variables."""
-    texts = [word.text for word in call.words]
-    is_plain = all(_PROCESSES.fullmatch(text) for text in texts)
-    is_format = all(
-        text in ("aux", "auxf", "ax", "axf") or before == "-o"
-        for before, text in zip(["", *texts], texts, strict=False)
-        if text[:1].isalpha()
-    )
-    return [
-        safe("lists processes")
-        if is_plain and is_format
-        else contained("which form of ps it is, is not sure")
-    ]
+    is_plain = _PROCESSES.fullmatch(" ".join(["", *(word.text for word in call.words)]).removeprefix(" "))
+    return [safe("lists processes") if is_plain else contained("which form of ps it is, is not sure")]
 
 
 def _date(call: Call) -> list[Finding]:

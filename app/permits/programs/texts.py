@@ -25,60 +25,31 @@ def _sed(call: Call) -> list[Finding]:
     return [*found, *(call.ground.read(word) for word in operands)]
 
 
-_ADDRESS: Final = re.compile(
-    r"\s*(?:\d+(?:~\d+)?|\$|/(?:\\.|[^/\\])*/[IM]*)?(?:\s*,\s*(?:[+~]?\d+|\$|/(?:\\.|[^/\\])*/[IM]*))?\s*!?\s*",
-    re.DOTALL,
+_PLACE: Final = r"(?:\d+(?:~\d+)?|\$|/(?:\\.|[^/\\\n])*/I?)"
+_BODY: Final = r"(?:\\.|(?!(?P=d))[^\\\n])*"
+_COMMAND: Final = (
+    rf"\s*(?:{_PLACE}(?:,\s*(?:[+~]\d+|{_PLACE}))?)?\s*!?\s*"
+    rf"(?:[=dDgGhHnNpPxFl]|[qQ]\d*|s(?P<d>[^\w\s\\]){_BODY}(?P=d){_BODY}(?P=d)[gpiIM0-9]*)\s*"
 )
-_BLANK: Final = re.compile(r"[\s;{}]+")
-_LABEL: Final = re.compile(r"[^;\n}]*")
-_SUBSTITUTION: Final = re.compile(r"([^\w\s\\])(?:\\.|(?!\1)[^\\])*\1(?:\\.|(?!\1)[^\\])*\1", re.DOTALL)
+_STEP: Final = re.compile(rf"(?:{_COMMAND})?\s*(?:[;\n]|\Z)")
 
 
 def reads_only(text: str) -> bool:
-    """Walks the commands of a sed script: none may run (`e`), write (`w`) or read another file (`r`)."""
+    """Whether a sed script only prints, deletes and substitutes."""
     if re.search(r"\[[^\]]*/[^\]]*\]", text):
         return False  # whether a slash in brackets ends an expression is not the same in every sed
     at = 0
     while at < len(text):
-        if skipped := _BLANK.match(text, at):
-            at = skipped.end()
-            continue
-        address = _ADDRESS.match(text, at)
-        at = address.end() if address else at
-        if at >= len(text):
-            return True
-        command = text[at]
-        at += 1
-        if command in "{}=dDgGhHnNpPxF":
-            continue
-        if command in "aic#":
-            end = text.find("\n", at)
-            if command != "#" and text[at : end if end >= 0 else None].rstrip().endswith("\\"):
-                return False
-            at = len(text) if end < 0 else end
-        elif command in "btTqQl:":
-            label = _LABEL.match(text, at)
-            at = label.end() if label else at
-        elif command in "sy":
-            body = _SUBSTITUTION.match(text, at)
-            if body is None:
-                return False
-            at = body.end()
-            flags = re.compile(r"[gpiIMm0-9]*(?=[\s;}]|$)" if command == "s" else r"(?=[\s;}]|$)").match(
-                text, at
-            )
-            if flags is None:
-                return False
-            at = flags.end()
-        else:
+        step = _STEP.match(text, at)
+        if step is None:
             return False
+        at = step.end()
     return True
 
 
-_AWK_TEXT: Final = re.compile(r'"(?:\\.|[^"\\\n])*"')
 _AWK_OUT: Final = re.compile(
-    r"\b(?:system|getline|close|fflush|ENVIRON|PROCINFO|ARGV|SYMTAB|FUNCTAB)\b|@|\|(?!\|)|(?<!\|)\|$",
-    re.MULTILINE,
+    r"system|getline|close|fflush|ENVIRON|PROCINFO|ARGV|SYMTAB|FUNCTAB|@|/inet|(?<!\|)\|(?!\|)|print.*>(?!=)|>(?!=).*print",
+    re.DOTALL,
 )
 
 
@@ -86,12 +57,7 @@ def _awk(call: Call) -> list[Finding]:
     taken = take(call.words, row("F= v="), stops_early=True)
     found = [SAFE, *([] if taken.is_sure else [NOT_SURE])]
     program, *operands = taken.operands or [Word("")]
-    text = program.text
-    bare = _AWK_TEXT.sub('""', text).replace("||", " ")
-    writes = ">" in bare.replace(">=", "") and "print" in bare
-    if not program.is_literal or program.may_split or writes or _AWK_OUT.search(bare) or "/inet" in text:
-        found.append(contained("what this awk does is not sure"))
-    if text.count('"') % 2 or re.search(r'/[^/\n]*"[^/\n]*/', text):
+    if not program.is_literal or program.may_split or _AWK_OUT.search(program.text):
         found.append(contained("what this awk does is not sure"))
     files = [word for word in operands if not re.match(r"[A-Za-z_]\w*=", word.text)]
     return [*found, *(call.ground.read(word) for word in files)]

@@ -1,14 +1,12 @@
 """Programs that run another one in some way, shells, and what a shell evaluates by itself."""
 
 import re
-from collections.abc import Sequence
 from typing import Final
 
 from app.permits.calls import NOT_SURE, Call, Judge, Table, always, table
 from app.permits.findings import Finding, contained, forbidden, safe
 from app.permits.options import row, take
 from app.permits.variables import judge_variable
-from app.permits.words import UNKNOWN, WILD, Word
 
 _UNKNOWN_COMMAND: Final = contained("what it runs is only known when it runs")
 
@@ -69,7 +67,6 @@ def _shell(call: Call) -> list[Finding]:
     operands = taken.operands
     if taken.has("c") and operands:
         if not operands[0].is_literal or operands[0].may_split:
-            judge_known_part(call, operands[:1])
             return [_UNKNOWN_COMMAND]
         is_known = not any(word.is_unknown or word.may_split for word in operands[1:])
         arguments = tuple(word.text for word in operands[1:]) or (call.name,)
@@ -81,36 +78,13 @@ def _shell(call: Call) -> list[Finding]:
     return [contained(f"runs a script of {call.name}")]
 
 
-def judge_known_part(call: Call, words: Sequence[Word]) -> None:
-    """A command line of which something is not known: what it does for all that is known of it."""
-    text = " ".join(word.text for word in words)
-    if " " in text and not text.startswith(UNKNOWN):
-        # in single quotes nothing stands for another
-        text = re.sub(rf"'([^']*{WILD.pattern}[^']*)'", r'"\1"', text)
-        call.script(WILD.sub("$unknown", text), None)
-
-
 def _eval(call: Call) -> list[Finding]:
     words = [word for word in call.words if word.text != "--"]
+    words = words[:1] if call.name == "trap" else words
     if any(not word.is_literal or word.may_split for word in words):
-        judge_known_part(call, words)
         return [contained("what eval runs is only known when it runs")]
     call.script(" ".join(word.text for word in words), call.scope.arguments, stays=True)
     return [contained("evaluates its words")]
-
-
-def _trap(call: Call) -> list[Finding]:
-    words = [word for word in call.words if word.text != "--"]
-    if words and words[0].is_literal:
-        call.script(words[0].text, call.scope.arguments, stays=True)
-    return [contained("runs its words later")]
-
-
-def _watch(call: Call) -> list[Finding]:
-    taken = take(call.words, row("n= interval= d differences x exec t"), stops_early=True)
-    if all(word.is_literal for word in taken.operands):
-        call.script(" ".join(word.text for word in taken.operands), None)
-    return [contained("runs a command again and again")]
 
 
 _IN_ITS_WAY: Final = contained("runs a command in a way of its own")
@@ -131,9 +105,8 @@ WRAPPERS: Table = table(
     ("chrt taskset", _wrapper("c", operands=1, also=_IN_ITS_WAY)),
     ("strace ltrace", _wrapper("o= e= s= p= E= u= f c", also=_IN_ITS_WAY)),
     ("busybox toybox fakeroot xvfb-run dbus-run-session", _wrapper("a", also=_IN_ITS_WAY)),
-    ("watch", _watch),
-    ("eval", _eval),
-    ("trap", _trap),
+    ("watch", _wrapper("n= interval= d differences x exec t", also=_IN_ITS_WAY)),
+    ("eval trap", _eval),
     (
         "source . mapfile readarray alias unalias let enable hash shopt bind complete compgen history fc getopts "
         "shift suspend disown bg fg logout times caller help compopt",

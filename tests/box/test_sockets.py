@@ -129,3 +129,13 @@ async def test_a_workspace_that_is_the_home_does_not_reach_the_sockets_in_it(
             assert "reached" not in await hands.text(f"{CONNECT} {folder}/s")
     finally:
         hands.close()
+
+
+async def test_the_agent_for_keys_is_reached_by_a_network_command_that_was_let_run(
+    boxed: Boxed, daemon: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSH_AUTH_SOCK", str(daemon))
+    hands = boxed()
+    hands.let_run("push", uses_network=True, speaks_no_proxy=True, programs=frozenset({"git"}))
+    assert "reached" in await hands.text(f"{CONNECT} {daemon}", "push")
+    assert "reached" not in await hands.text(f"{CONNECT} {daemon}")

@@ -46,7 +46,7 @@ _FOREIGN = {
     "SSH_TTY",
     "SSH_CONNECTION",
 }
-_KEPT = {snapshots.RUN_ID}
+_KEPT = {snapshots.RUN_ID, snapshots.PLUGIN_FOLDER}
 _FIXED = {
     # Some tests start bayou in a process of its own; a checkout need not be installed for that.
     "PYTHONPATH": str(ROOT),
@@ -136,18 +136,22 @@ def screen(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> "Screen":
 
 
 @pytest.fixture
+def snapshot(snapshot: "SnapshotAssertion") -> "SnapshotAssertion":
+    """All that is compared with what is stored is a picture."""
+    return snapshots.assertion(snapshot)
+
+
+@pytest.fixture
 def pictures(snapshot: "SnapshotAssertion", request: pytest.FixtureRequest) -> snapshots.Pictures:
     return snapshots.Pictures(snapshot, request.node, snapshots.this_run())
 
 
 @pytest.fixture
-def snap_compare(pictures: snapshots.Pictures) -> Callable[..., bool]:
-    """Photographs an application and says whether it looks as stored."""
+def snap_compare(snap_compare: Callable[..., bool], pictures: snapshots.Pictures) -> Callable[..., bool]:
+    """The picture plugin photographs an application and compares; what differs is kept for the review."""
 
     def compare(app: "App[Any]", **how: Any) -> bool:
-        from textual._doc import take_svg_screenshot
-
-        return pictures.is_as_stored(take_svg_screenshot(app=app, **how))
+        return pictures.noted(snap_compare(app, **how))
 
     return compare
 
@@ -180,6 +184,12 @@ def pytest_configure(config: pytest.Config) -> None:
             "pytest TEST --snapshot-update. Pictures of the last run are taken without running: "
             "python -m tests.review accept NAME."
         )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if not hasattr(session.config, "workerinput"):
+        snapshots.forget_report()
 
 
 def _is_everything(config: pytest.Config) -> bool:

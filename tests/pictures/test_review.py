@@ -393,6 +393,12 @@ def test_a_red_run_ends_with_what_differs_and_the_way_to_the_page(checkout: Path
     assert [path.name for path in checkout.rglob("*.html")] == ["review.html"]
 
 
+def test_single_screens_are_photographed_by_the_picture_plugin(checkout: Path):
+    (checkout / "tests" / "test_words.py").write_text(RED.format(words="before"))
+    without = _pytest(checkout, "tests/test_words.py", "-p", "no:textual-snapshot")
+    assert without.returncode == 1 and "snap_compare" in without.stdout
+
+
 @pytest.mark.parametrize("words", [["--snapshot-update"], ["tests", "--snapshot-update"]])
 def test_taking_whatever_the_whole_suite_makes_is_refused(checkout: Path, words: list[str]):
     refused = _pytest(checkout, *words)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.base import AbstractSyrupyExtension
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from syrupy.location import PyTestLocation
 
@@ -20,6 +21,8 @@ from tests.review.runs import Run
 TESTS = Path(__file__).resolve().parent.parent
 SNAPSHOTS = TESTS.parent / "snapshots"
 RUNS = TESTS.parent / "build" / "pictures"
+PLUGIN_FOLDER = "TEXTUAL_SNAPSHOT_TEMPDIR"
+"""Where the picture plugin collects what its report would tell."""
 RUN_ID = "BAYOU_PICTURES_RUN"
 """Set by the process that starts the others of a run."""
 
@@ -44,24 +47,52 @@ class TopLevelPictures(SingleFileSnapshotExtension):
         return stored.is_whole and made == stored
 
 
+class PictureAssertion(SnapshotAssertion):
+    """Stores as above, also where `snap_compare` of the picture plugin names a storage of its own."""
+
+    def use_extension(
+        self, extension_class: type[AbstractSyrupyExtension] | None = None
+    ) -> SnapshotAssertion:
+        return self
+
+
+def assertion(before: SnapshotAssertion) -> PictureAssertion:
+    return PictureAssertion(
+        session=before.session,
+        extension_class=TopLevelPictures,
+        test_location=before.test_location,
+        update_snapshots=before.update_snapshots,
+    )
+
+
+def forget_report() -> None:
+    """Takes away what the plugin has collected for its own report, which tells the environment and wants a network."""
+    if folder := os.environ.get(PLUGIN_FOLDER):
+        for path in Path(folder).iterdir():
+            path.unlink()
+
+
 class Pictures:
     """Compares the pictures of one test with those that are stored, and keeps what differs for the review."""
 
     def __init__(self, snapshot: SnapshotAssertion, node: pytest.Item, run: Run) -> None:
-        self._snapshot = snapshot.use_extension(TopLevelPictures)
+        self._snapshot = snapshot
         self._node = node
         self._run = run
 
     def is_as_stored(self, svg: str, name: str | None = None) -> bool:
+        return self.noted((self._snapshot(name=name) if name else self._snapshot) == svg)
+
+    def noted(self, is_same: bool) -> bool:
+        """What came of the last comparison."""
         self._run.looked()
-        is_same = (self._snapshot(name=name) if name else self._snapshot) == svg
         done = self._snapshot.executions[self._snapshot.num_executions - 1]
         if not is_same:
             stored = Path(done.snapshot_location).resolve()
             words = inspect.getdoc(getattr(self._node, "function", None)) or ""
             self._run.keep(
                 stored.relative_to(SNAPSHOTS).as_posix(),
-                lean(svg),
+                str(done.asserted_data),
                 stored.read_text("utf-8") if stored.exists() else None,
                 self._node.nodeid,
                 words,

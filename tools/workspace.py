@@ -9,6 +9,7 @@ import msgspec
 
 from tools.base import FileChange, ToolContext, ToolError
 from tools.box.abilities import of_this_system
+from tools.box.nested import NestedFiles
 from tools.box.plan import Abilities
 from tools.box.policy import Box
 from tools.edits.modes import EditMode
@@ -104,6 +105,8 @@ class Workspace:
         self.exchanged: Callable[[], None] = lambda: None
         """Called when the tools work with other operations."""
         self.artifacts = artifacts or Artifacts()
+        self.nested = NestedFiles()
+        """Which repositories and files that run later lie below the workspace."""
         self.read_cache = ReadCache()
         self.line_indexes = LineIndexes()
         self.syntax = SyntaxChecks()

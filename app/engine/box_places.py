@@ -12,16 +12,17 @@ import msgspec
 from app.engine.options import SessionOptions
 from app.engine.whereabouts import Whereabouts, temporary_folders
 from app.permits.credentials import DAEMONS, shown_to
+from tools.box.git_places import above, git_places
 from tools.box.places import (
     REACHED_SOCKETS,
     caches,
-    git_places,
     guarded_in,
     list_folder,
     real,
     sockets,
 )
 from tools.box.policy import Box, BoxKind, BoxNetwork, covering, outermost
+from tools.box.reserved import ReservedNames
 from tools.files.presence import is_dir
 from tools.protected.keys import KEY_NAMES, KEY_PLACES, SHOWN_OF_OWN
 from tools.protected.later import IN_HOME
@@ -67,6 +68,7 @@ class BoxPlaces:
         self._sessions = os.path.realpath(sessions or own)
         self._temporary: dict[BoxKind, str] = {}
         """Folders for temporary files."""
+        self._reserved = ReservedNames()
         self._real: dict[str, str] = {}
         """Folders that were worked in, without links as they were then: what a command makes of such a name later does
         not lead elsewhere."""
@@ -75,6 +77,7 @@ class BoxPlaces:
         for folder in self._temporary.values():
             shutil.rmtree(folder, ignore_errors=True)
         self._temporary.clear()
+        self._reserved.close()
 
     def made(self, kind: BoxKind, leave: Leave) -> Box:
         cwd = str(self._workspace.cwd)
@@ -94,7 +97,8 @@ class BoxPlaces:
                 network="off",
                 environment=(("TMPDIR", private),),
             )
-        git = git_places(workspace)
+        nested = self._workspace.nested.find(workspace)
+        git = git_places(workspace, Path(self._home), nested.gits)
         self._make_cache()
         kept = caches(self._home, os.environ)
         present, missing = guarded_in(workspace)
@@ -107,13 +111,22 @@ class BoxPlaces:
         guarded = tuple(
             path for path in protected if covering(path, writable) and not _holds(path, workspace)
         )
+        links = tuple(
+            path for path in (*git.links, *filter(os.path.islink, present)) if covering(path, writable)
+        )
+        pinned = dict.fromkeys((*git.pinned, *above((*guarded, *links, *git.pinned), writable)))
         return Box(
             kind="work",
             writable=writable,
             guarded=guarded,
             pinned=tuple(
-                path for path in dict.fromkeys((workspace, private, *git.pinned)) if path not in guarded
+                path
+                for path in dict.fromkeys((workspace, private, *pinned))
+                if covering(path, writable) and path not in guarded
             ),
+            links=links,
+            reserved=tuple(path for path in git.reserved if covering(path, writable)),
+            searched=workspace,
             hidden_folders=folders,
             hidden_files=files,
             shown=self._shown(folders, workspace),
@@ -126,6 +139,17 @@ class BoxPlaces:
             ),
             network=self._network(leave),
             environment=(*kept.variables, ("TMPDIR", private)),
+        )
+
+    def held(self, kind: BoxKind, leave: Leave) -> Box:
+        """The same for a process that is about to start: the names that no command may take are held."""
+        box = self.made(kind, leave)
+        if self.has_mounts:
+            self._reserved.hold(box.reserved)
+        there = tuple(path for path in box.reserved if self.has_mounts and os.path.lexists(path))
+        rest = tuple(path for path in box.reserved if path not in there)
+        return msgspec.structs.replace(
+            box, guarded=(*box.guarded, *there), reserved=(), watched=(*box.watched, *rest)
         )
 
     def _make_cache(self) -> None:

@@ -199,7 +199,7 @@ class Boxes:
         if lasts:  # what one call was let through to is not for those behind it
             leave = Leave(command=leave.command)
         kind: BoxKind = "read" if leave.kind == "read" else "work"
-        box = await asyncio.to_thread(self._places.made, kind, leave)
+        box = await asyncio.to_thread(self._places.held, kind, leave)
         return await self._reaching(box, call_id, leave, lasts=lasts)
 
     def of_files(self) -> Box | None:
@@ -228,7 +228,7 @@ class Boxes:
         if not self.are_in_force:
             return None
         leave = Leave(command="a program that bayou started")
-        box = await asyncio.to_thread(self._places.made, "work", leave)
+        box = await asyncio.to_thread(self._places.held, "work", leave)
         return await self._reaching(box, _PROGRAM, leave, lasts=False)
 
     async def of_server(self) -> Box | None:
@@ -238,7 +238,7 @@ class Boxes:
         self._refuse_below()
         if not box_works(self._options.in_force.settings, self.abilities):
             return None
-        box = await asyncio.to_thread(self._places.made, "work", Leave())
+        box = await asyncio.to_thread(self._places.held, "work", Leave())
         return msgspec.structs.replace(box, network="open")
 
     async def _reaching(self, box: Box, call_id: str, leave: Leave, *, lasts: bool) -> Box:

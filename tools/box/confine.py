@@ -26,6 +26,7 @@ _HERE, _EMPTY_PATH, _WHOLE_TREE, _CLONE, _MOVE_FROM_DESCRIPTOR = -100, 0x1000, 0
 _DROP_BOUND, _NO_MORE_RIGHTS = 24, 38
 _SECCOMP = {"x86_64": 317, "aarch64": 277}
 _FILTERING, _ASKING, _NOT_INTERRUPTED = 1, 1 << 3, 1 << 5
+_NO_FOLLOW = 0x100
 _CAPABILITIES = 41
 _OF_FILES = 1 | 2 | 4 | 1 << 14
 _INTERNET, _DATAGRAMS = 2, 2
@@ -108,8 +109,8 @@ class Confinement:
         self._kept.clear()
 
     def do_pin(self, path: bytes) -> None:
-        """Cannot be moved away any more, for something is mounted there."""
-        _put(_tree(path), path)
+        """Cannot be moved away any more, for something is mounted there; a symbolic link neither."""
+        _put(_tree(path, _NO_FOLLOW), path)
 
     def do_guard(self, path: bytes) -> None:
         """Can be read, not written, and stays where it is."""
@@ -241,8 +242,8 @@ def _checked(result: int) -> int:
     return result
 
 
-def _tree(path: bytes) -> int:
-    flags = _CLONE | os.O_CLOEXEC | _WHOLE_TREE
+def _tree(path: bytes, more: int = 0) -> int:
+    flags = _CLONE | os.O_CLOEXEC | _WHOLE_TREE | more
     return _checked(_SYSTEM.syscall(_OPEN_TREE, _HERE, path, flags))
 
 

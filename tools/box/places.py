@@ -1,26 +1,24 @@
-"""Which places a box is about, as they are on this machine now: git's folders, caches, sockets. Everything only looks.
+"""Which places a box is about, as they are on this machine now: caches, sockets, files that run later.
+Everything only looks.
 
 What holds secrets is handed in.
 """
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from tools.git.repository import find_repository
 from tools.protected.later import IN_PROJECTS, VCS
 
 _GUARDED_NAMES: Final = tuple(
     row.name for row in IN_PROJECTS if "*" not in row.name and row.name.partition("/")[0] not in VCS
 )
 """In the workspace: what is in them runs later, or decides what may. Git's folder has its own rules."""
-_GUARDED_OF_GIT: Final = ("hooks", "config", "config.worktree")
 _SYSTEM_FOLDERS: Final = ("bin", "boot", "etc", "lib", "lib32", "lib64", "proc/sys", "sbin", "sys", "usr")
-_MOST_MODULES: Final = 30
 
 
 class Cache(msgspec.Struct, frozen=True):
@@ -105,55 +103,6 @@ REACHED_SOCKETS: Final = (
 """Databases that programs are tested with, and those that know addresses of hosts and names of users."""
 _LISTENS: Final = 0x10000
 _MOST_SOCKETS: Final = 300
-
-
-class GitPlaces(msgspec.Struct, frozen=True):
-    writable: tuple[str, ...] = ()
-    """Outside the workspace."""
-    guarded: tuple[str, ...] = ()
-    pinned: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
-    """What would be guarded if it were there."""
-
-
-def git_places(workspace: str) -> GitPlaces:
-    """Of the repository that the workspace lies in: git must be able to commit, and nothing else may come of it."""
-    try:
-        repository = find_repository(Path(workspace))
-    except (OSError, ValueError):
-        repository = None
-    if repository is None or repository.is_bare or not repository.is_at_home():
-        return GitPlaces()
-    folder, common = os.path.realpath(repository.folder), os.path.realpath(repository.common)
-    if common != folder and Path(folder).parent != Path(common, "worktrees"):
-        return GitPlaces()
-    guarded: list[str] = []
-    missing: list[str] = []
-    owners = dict.fromkeys((common, folder, *_modules(common)))
-    for owner in owners:
-        for name in _GUARDED_OF_GIT:
-            path = f"{owner}/{name}"
-            if os.path.lexists(path):
-                guarded.append(path)
-            elif name != "config.worktree" and owner == common:
-                missing.append(path)
-    link = str(repository.top / ".git")
-    if os.path.realpath(link) != link or not stat.S_ISDIR(os.lstat(link).st_mode):
-        guarded.append(link)
-    return GitPlaces(
-        tuple(owners)[:2] if common != folder else (common,), tuple(guarded), (common,), tuple(missing)
-    )
-
-
-def _modules(common: str) -> Iterator[str]:
-    """Git's folders of submodules."""
-    try:
-        names = sorted(entry.name for entry in os.scandir(f"{common}/modules"))[:_MOST_MODULES]
-    except OSError:
-        return
-    for name in names:
-        if os.path.lexists(f"{common}/modules/{name}/HEAD"):
-            yield f"{common}/modules/{name}"
 
 
 def guarded_in(workspace: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

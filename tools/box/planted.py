@@ -1,23 +1,32 @@
-"""What a box cannot protect is looked at before and after: what is not there yet, all where mounts are missing."""
+"""What a box cannot protect is looked at before and after: what is not there yet, all where mounts are missing; and
+which repositories and files that run later there are below the workspace.
+"""
 
 import os
+import zlib
 from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from tools.box.nested import NestedFiles
+from tools.box.policy import Box, covering
+from tools.git.repository import Repository, find_repository
 
 Seen = dict[str, tuple[int, ...]]
+_MAX_REPOSITORIES: Final = 50
 
 
-def look(paths: Iterable[str]) -> Seen:
-    """What there is of them, and of folders what is in them."""
+def look(box: Box | None, nested: NestedFiles) -> Seen:
+    """What there is of what its commands may plant."""
     found: Seen = {}
-    for path in paths:
-        _note(found, path)
-        try:
-            names = sorted(os.listdir(path))[:200]  # noqa: PTH208  (texts are wanted)
-        except OSError:
-            continue
-        for name in names:
-            if not name.endswith(".sample"):
-                _note(found, f"{path}/{name}")
+    if box is None:
+        return found
+    _note_all(found, box.watched)
+    if box.searched:
+        below = nested.find(box.searched)
+        _note_all(found, (path for path in below.later if covering(path, box.guarded) is None))
+        for git in below.gits[:_MAX_REPOSITORIES]:
+            _note_repository(found, git)
     return found
 
 
@@ -27,9 +36,54 @@ def changed(before: Seen, after: Seen) -> tuple[str, ...]:
     return tuple(path for path in found if not any(other.startswith(path + "/") for other in found))
 
 
+def _note_all(found: Seen, paths: Iterable[str]) -> None:
+    """And of folders what is in them."""
+    for path in paths:
+        _note(found, path)
+        try:
+            names = sorted(os.listdir(path))[:200]  # noqa: PTH208  (texts are wanted)
+        except OSError:
+            continue
+        for name in names:
+            if not name.endswith(".sample"):
+                _note(found, f"{path}/{name}")
+
+
 def _note(found: Seen, path: str) -> None:
     try:
         seen = os.lstat(path)
     except OSError:
         return
     found[path] = (seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_mode)
+
+
+def _note_repository(found: Seen, git: str) -> None:
+    """What of it starts programs or leads elsewhere; nothing of one as git makes it."""
+    place = Path(git)
+    try:
+        repository = find_repository(place.parent if place.name == ".git" else place)
+        if repository is None or place not in (repository.top / ".git", repository.top):
+            return
+        odd = list(repository.oddities(Path.home()))
+    except (OSError, ValueError):
+        _note(found, git)
+        return
+    for one in odd:
+        path = str(one.file)
+        found[path] = (*found.get(path, ()), zlib.crc32(one.text.encode(errors="replace")))
+    _note_all(found, _hooks(repository))
+    if place == repository.folder and repository.common != repository.folder:
+        _note(found, str(repository.folder / "commondir"))
+
+
+def _hooks(repository: Repository) -> list[str]:
+    folder = repository.common / "hooks"
+    try:
+        names = os.listdir(folder)  # noqa: PTH208  (texts are wanted)
+    except OSError:
+        return []
+    return [
+        path
+        for name in sorted(names)
+        if not name.endswith(".sample") and os.access(path := f"{folder}/{name}", os.X_OK)
+    ]

@@ -24,6 +24,12 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
     """In writable places, but not to be written."""
     pinned: tuple[str, ...] = ()
     """Can be written, but not moved away."""
+    links: tuple[str, ...] = ()
+    """Symbolic links that cannot be moved away either."""
+    reserved: tuple[str, ...] = ()
+    """Names that are not there and must not be taken: a file is put there before a command runs."""
+    searched: str = ""
+    """The folder below which new repositories and files that run later are looked for afterwards."""
     hidden_folders: tuple[str, ...] = ()
     hidden_files: tuple[str, ...] = ()
     """Files and sockets."""
@@ -65,7 +71,7 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
             return True
         if self.hides(path):
             return False
-        place, guard = covering(path, self.writable), covering(path, self.guarded)
+        place, guard = covering(path, self.writable), covering(path, (*self.guarded, *self.reserved))
         return place is not None and (guard is None or len(guard) < len(place))
 
 

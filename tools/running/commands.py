@@ -148,12 +148,11 @@ class RunningCommand:
             refused_hosts=self._workspace.refused_hosts(self._command.box.caller)
             if self._command.box
             else (),
-            planted=changed(self._seen, look(self._watched_places)),
+            planted=changed(self._seen, await surely(asyncio.to_thread(self._look))),
         )
 
-    @property
-    def _watched_places(self) -> tuple[str, ...]:
-        return self._command.box.watched if self._command.box is not None else ()
+    def _look(self) -> Seen:
+        return look(self._command.box, self._workspace.nested)
 
     async def _settle(self) -> bool:
         """Takes in what is still in the pipe. True if something that the command started lives on."""
@@ -243,7 +242,7 @@ async def _started(
     has_own_shell: bool,
 ) -> RunningCommand:
     output = RollingOutput(workspace.artifacts, tool, workspace.mask_output)
-    seen = look(command.box.watched if command.box is not None else ())
+    seen = await asyncio.to_thread(look, command.box, workspace.nested)
     if workspace.shell().is_persistent and not has_own_shell:
         session = workspace.shell_session
         if session is not None and command.box is not None and not session.is_boxed:

@@ -47,7 +47,7 @@ async def run_in_terminal(
         seen_box = msgspec.structs.replace(command.box, has_terminal=True)
         command = msgspec.structs.replace(command, box=seen_box)
     watched = await watch(workspace, call_id, "bash", command)
-    seen = look(command.box.watched if command.box is not None else ())
+    seen = await asyncio.to_thread(look, command.box, workspace.nested)
     master, slave = os.openpty()
     hands = _Hands(os.dup(master))
     aborted = asyncio.Event()

@@ -1,0 +1,184 @@
+"""What git would run later is held from before the command on, whatever the command does to git's folder."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.box.hands import BoxedHands
+from tests.box.users import USERS, BoxedUser, boxed_user
+
+EVIL = "[core]\\n\\tfsmonitor = ./evil.sh\\n"
+"""As `printf` writes it."""
+
+
+@pytest.fixture(params=USERS)
+def user(request: pytest.FixtureRequest) -> Iterator[BoxedUser]:
+    with boxed_user(request.param) as made:
+        made.run("sh", "-c", 'printf "#!/bin/sh\\ntouch %s/ran\\n" "$HOME" > evil.sh; chmod +x evil.sh')
+        yield made
+
+
+def runs_nothing(user: BoxedUser, *folders: str) -> None:
+    """What its person does next, in these folders of the project."""
+    for folder in ("", *folders):
+        place = user.project / folder
+        if place.is_dir():
+            user.git("status", cwd=place)
+            user.git("commit", "--allow-empty", "-qm", "next", cwd=place)
+    assert not (user.home / "ran").exists()
+
+
+def commit(user: BoxedUser, *folder: str) -> None:
+    user.git("add", "-A")
+    user.git("commit", "-qm", "first")
+
+
+def test_commits_branches_and_stashes_still_work(user: BoxedUser) -> None:
+    text = user.tries(
+        "git config user.name; export GIT_AUTHOR_NAME=x GIT_AUTHOR_EMAIL=x@y GIT_COMMITTER_NAME=x "
+        "GIT_COMMITTER_EMAIL=x@y; echo 1 > a; git add -A && git commit -qm one && git checkout -qb two && "
+        "echo 2 >> a && git stash -q && git stash pop -q && git commit -qam two && git rebase -q master && "
+        "git gc -q && git worktree add -q ../project/tree && git log --oneline | wc -l"
+    )
+    assert "2" in text.split(), text
+    assert not (user.project / ".git" / "commondir").exists()
+
+
+def test_moving_the_head_away_and_back_takes_no_guard_away(user: BoxedUser) -> None:
+    user.tries("mv .git/HEAD kept-head; mv .git/objects kept-objects")
+    user.tries("cp evil.sh .git/hooks/pre-commit; " + f"printf '{EVIL}' >> .git/config; rm -rf .git/hooks")
+    user.tries("mv kept-head .git/HEAD; mv kept-objects .git/objects")
+    runs_nothing(user)
+
+
+def test_no_command_names_another_common_folder(user: BoxedUser) -> None:
+    commit(user)
+    user.tries(
+        "cp -r .git other; chmod -R u+w other; "
+        f"printf '{EVIL}' >> other/config; echo ../other > .git/commondir; "
+        "echo ../other > c; mv c .git/commondir; ln -sf ../other .git/commondir"
+    )
+    runs_nothing(user)
+    assert not (user.project / ".git" / "commondir").exists()
+
+
+def test_two_sessions_hold_the_name_together(user: BoxedUser) -> None:
+    name = user.project / ".git" / "commondir"
+    text = user.tries("cat .git/commondir; echo x > .git/commondir")
+    assert text.splitlines()[0] == "."
+    assert not name.exists()
+    name.write_text(".\n")  # one that was killed left it
+    user.run("chmod", "666", str(name))
+    user.tries("true")
+    assert not name.exists()
+
+
+def test_configuration_of_a_work_tree_is_held(user: BoxedUser) -> None:
+    commit(user)
+    user.git("config", "extensions.worktreeConfig", "true")
+    user.git("worktree", "add", "-q", str(user.home / "second"))
+    user.git("config", "--worktree", "core.abbrev", "9", cwd=user.home / "second")
+    user.tries(
+        f"printf '{EVIL}' >> .git/worktrees/second/config.worktree; cp evil.sh ../second; "
+        "cp -r .git evil.git; chmod -R u+w evil.git; "
+        f"printf '{EVIL}' >> evil.git/config; echo ../../../evil.git > .git/worktrees/second/commondir; "
+        "mv .git/worktrees w; mkdir -p .git/worktrees; cp -r w/second .git/worktrees/second"
+    )
+    user.git("status", cwd=user.home / "second")
+    runs_nothing(user)
+
+
+def test_submodules_in_submodules_are_held(user: BoxedUser) -> None:
+    for name in ("inner", "outer"):
+        user.git("init", "-q", str(user.home / name))
+        user.git("commit", "--allow-empty", "-qm", "first", cwd=user.home / name)
+    user.git("submodule", "add", "-q", str(user.home / "inner"), "deep/inner", cwd=user.home / "outer")
+    user.git("commit", "-qm", "with inner", cwd=user.home / "outer")
+    user.git("submodule", "add", "-q", str(user.home / "outer"), "libs/outer")
+    user.git("submodule", "update", "--init", "--recursive", "-q")
+    commit(user)
+    modules = user.project / ".git" / "modules" / "libs" / "outer"
+    assert (modules / "modules" / "deep" / "inner" / "HEAD").exists()
+    inner = ".git/modules/libs/outer/modules/deep/inner"
+    for git in (".git/modules/libs/outer", inner):
+        user.tries(
+            f"mv {git}/HEAD h; cp evil.sh {git}/hooks/pre-commit; printf '{EVIL}' >> {git}/config; mv h {git}/HEAD"
+        )
+    user.tries(f"mv .git/modules m; cp -r m .git/modules; printf '{EVIL}' >> {inner}/config")
+    user.tries(
+        f"cp -r .git evil.git; printf '{EVIL}' >> evil.git/config; echo 'gitdir: ../../evil.git' > libs/outer/.git"
+    )
+    user.tries("mv libs old; mkdir -p libs/outer; cp -r evil.git libs/outer/.git")
+    for folder in ("libs/outer", "libs/outer/deep/inner"):
+        user.run("cp", "evil.sh", folder)
+    runs_nothing(user, "libs/outer", "libs/outer/deep/inner")
+
+
+def test_linked_hooks_and_configuration_are_held_with_their_targets(user: BoxedUser) -> None:
+    commit(user)
+    user.run(
+        "sh",
+        "-c",
+        "mkdir -p tools/hooks tools/git; printf '#!/bin/sh\\n' > tools/check; chmod +x tools/check; "
+        "rm -rf .git/hooks; ln -s ../tools/hooks .git/hooks; ln -s ../check tools/hooks/pre-commit; "
+        "mv .git/config tools/git/config; ln -s ../tools/git/config .git/config",
+    )
+    for attack in (
+        "cp evil.sh tools/check",
+        "cp evil.sh tools/hooks/post-commit; rm tools/hooks/pre-commit; cp evil.sh tools/hooks/pre-commit",
+        "rm .git/hooks; mkdir .git/hooks; cp evil.sh .git/hooks/pre-commit",
+        f"printf '{EVIL}' >> tools/git/config; rm .git/config; printf '{EVIL}' > .git/config",
+        "mv tools away; mkdir -p tools/hooks; cp evil.sh tools/hooks/pre-commit",
+    ):
+        user.tries(attack)
+    runs_nothing(user)
+
+
+def test_folders_of_hooks_and_included_files_are_held(user: BoxedUser) -> None:
+    commit(user)
+    user.run("sh", "-c", "mkdir -p ci/hooks ci/git; touch ci/git/shared")
+    user.git("config", "core.hooksPath", "ci/hooks")
+    user.git("config", "include.path", "../ci/git/shared")
+    for attack in (
+        "cp evil.sh ci/hooks/pre-commit",
+        f"printf '{EVIL}' >> ci/git/shared",
+        f"printf '{EVIL}' > new; mv new ci/git/shared",
+        "mv ci old; mkdir -p ci/hooks; cp evil.sh ci/hooks/pre-commit",
+    ):
+        user.tries(attack)
+    runs_nothing(user)
+
+
+def test_a_git_file_that_leads_elsewhere_in_the_project_is_held(user: BoxedUser) -> None:
+    commit(user)
+    user.run("sh", "-c", "mv .git store && echo 'gitdir: store' > .git")
+    user.tries(
+        f"cp evil.sh store/hooks/pre-commit; printf '{EVIL}' >> store/config; mv store s2; cp -r s2 store"
+    )
+    user.tries(
+        "cp -r store evil.git; " + f"printf '{EVIL}' >> evil.git/config; echo 'gitdir: evil.git' > .git"
+    )
+    runs_nothing(user)
+
+
+@pytest.mark.parametrize(
+    ("attack", "named"),
+    [
+        (f"git init -q lib; printf '{EVIL}' >> lib/.git/config", "lib/.git/config"),
+        ("git init -q lib; cp evil.sh lib/.git/hooks/pre-commit", "lib/.git/hooks/pre-commit"),
+        ("mkdir bare; cd bare; mkdir objects refs; echo 'ref: refs/heads/x' > HEAD", "bare/HEAD"),
+        ("mkdir -p packages/one/.vscode; echo {} > packages/one/.vscode/tasks.json", "packages/one/.vscode"),
+    ],
+)
+async def test_a_new_repository_that_starts_programs_is_named(
+    boxed: Callable[..., BoxedHands], project: Path, attack: str, named: str
+) -> None:
+    (project / "evil.sh").write_text("#!/bin/sh\n")
+    (project / "evil.sh").chmod(0o755)
+    outcome = await boxed().outcome(attack)
+    assert [path for path in outcome.planted if f"{project}/{named}" in path] != []
+
+
+async def test_a_new_repository_as_git_makes_it_is_not_named(boxed: Callable[..., BoxedHands]) -> None:
+    assert (await boxed().outcome("git init -q lib; echo 1 > lib/a")).planted == ()

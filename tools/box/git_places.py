@@ -1,0 +1,223 @@
+"""Which files of git a command must not change, so that it can commit and nothing else comes of it.
+
+The set follows from what lies there before the command, by names alone: whether git would take a folder for a
+repository does not matter, for a command can make it one again. Everything only looks.
+"""
+
+import os
+from collections import deque
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from tools.box.policy import covering
+from tools.git.config import read_configuration, small_text
+from tools.git.repository import Repository, find_repository
+
+_CONTROL: Final = ("hooks", "config", "config.worktree", "commondir", "gitdir")
+"""In each of git's folders: what decides which programs run, and which folders count."""
+HERE: Final = "."
+"""In a `commondir`: the folder that it lies in, as without one."""
+_SMALL: Final = 64 * 1024
+MAX_FOLDERS: Final = 300
+_MAX_HOOKS: Final = 200
+
+
+class GitPlaces(msgspec.Struct, frozen=True):
+    writable: tuple[str, ...] = ()
+    """Outside the workspace."""
+    guarded: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    """Symbolic links that stay as they are; what they lead to is guarded too."""
+    pinned: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    """What would be guarded if it were there."""
+    reserved: tuple[str, ...] = ()
+    """Missing files of the name `commondir`, by which a command could have git use another folder; and those that say
+    nothing but "here"."""
+
+
+def git_places(workspace: str, home: Path, nested: Iterable[str] = ()) -> GitPlaces:
+    """Of the repository that the workspace lies in, with its submodules (`nested`: each `.git` below it)."""
+    found = _Found(home)
+    writable: tuple[str, ...] = ()
+    found.follow(f"{workspace}/.git")
+    repository = _repository(workspace)
+    if repository is not None:
+        folder, common = os.path.realpath(repository.folder), os.path.realpath(repository.common)
+        found.follow(str(repository.top if repository.is_bare else repository.top / ".git"))
+        is_linked = Path(folder).parent == Path(common, "worktrees")
+        if not repository.is_bare and repository.is_at_home() and (common == folder or is_linked):
+            writable = tuple(dict.fromkeys((common, folder)))
+    for owner in found.owners():
+        found.protect(owner)
+    for link in nested:
+        found.keep_submodule(link)
+    return msgspec.structs.replace(found.places(), writable=writable)
+
+
+def _repository(workspace: str) -> Repository | None:
+    try:
+        return find_repository(Path(workspace))
+    except (OSError, ValueError):
+        return None
+
+
+class _Found:
+    """What is collected."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._waiting: deque[tuple[str, str]] = deque()
+        """Git's folders, each with the folder that its files belong to."""
+        self._tops: dict[str, str] = {}
+        self._guarded: dict[str, None] = {}
+        self._links: dict[str, None] = {}
+        self._pinned: dict[str, None] = {}
+        self._missing: dict[str, None] = {}
+        self._reserved: dict[str, None] = {}
+
+    def places(self) -> GitPlaces:
+        return GitPlaces(
+            guarded=tuple(self._guarded),
+            links=tuple(self._links),
+            pinned=tuple(path for path in self._pinned if path not in self._guarded),
+            missing=tuple(self._missing),
+            reserved=tuple(self._reserved),
+        )
+
+    def follow(self, link: str) -> None:
+        """A `.git`: a folder, a file that names one, or a link."""
+        if not os.path.lexists(link):
+            return
+        target = os.path.realpath(link)
+        if os.path.islink(link):  # noqa: PTH114  (a text)
+            self._links[link] = None
+        if os.path.isdir(target):  # noqa: PTH112  (a text)
+            self._waiting.append((target, os.path.dirname(link)))  # noqa: PTH120
+            return
+        self._guarded[target] = None
+        named = _gitdir(target)
+        if named:
+            folder = os.path.realpath(os.path.join(os.path.dirname(target), named))  # noqa: PTH118, PTH120
+            self._waiting.append((folder, os.path.dirname(link)))  # noqa: PTH120
+
+    def keep_submodule(self, link: str) -> None:
+        """Where git goes by itself from the repository above: the file that leads to one of its `modules`."""
+        if os.path.islink(link) or not os.path.isfile(link):  # noqa: PTH113, PTH114  (a text)
+            return
+        folder = os.path.realpath(os.path.join(os.path.dirname(link), _gitdir(link)))  # noqa: PTH118, PTH120
+        if folder in self._tops and "/modules/" in folder:
+            self._guarded[link] = None
+
+    def owners(self) -> Iterable[str]:
+        """Git's folders, those of submodules and of other work trees too."""
+        while self._waiting:
+            owner, top = self._waiting.popleft()
+            if owner in self._tops or not os.path.isdir(owner):  # noqa: PTH112  (a text)
+                continue
+            self._tops[owner] = top
+            common = _line(f"{owner}/commondir")
+            if common:
+                self._waiting.append((os.path.realpath(os.path.join(owner, common)), top))  # noqa: PTH118
+            if len(self._tops) > MAX_FOLDERS:
+                self._guarded[owner] = None  # more than can be held one by one: not to be written at all
+                continue
+            self._below(f"{owner}/worktrees", top, depth=1)
+            self._below(f"{owner}/modules", top, depth=8)
+            yield owner
+
+    def _below(self, folder: str, top: str, *, depth: int) -> None:
+        """Each of git's folders in `modules` or `worktrees`, whose names may have slashes."""
+        if os.path.islink(folder):  # noqa: PTH114  (a text)
+            self._links[folder] = None
+        names = _names(folder)
+        if not names:
+            return
+        self._pinned[os.path.realpath(folder)] = None
+        for name in names:
+            path = os.path.realpath(f"{folder}/{name}")
+            if depth == 1 or _is_gits(path):
+                self._waiting.append((path, top))
+            elif os.path.isdir(path):  # noqa: PTH112  (a text)
+                self._below(path, top, depth=depth - 1)
+
+    def protect(self, owner: str) -> None:
+        self._pinned[owner] = None
+        for name in _CONTROL:
+            path = f"{owner}/{name}"
+            if name == "commondir" and _is_gits(owner) and _line(path) in ("", HERE):
+                self._reserved[path] = None
+            elif os.path.lexists(path):
+                self._guard(path)
+            elif name in ("hooks", "config"):
+                self._missing[path] = None
+        for name in _names(f"{owner}/hooks")[:_MAX_HOOKS]:
+            hook = f"{owner}/hooks/{name}"
+            if os.path.islink(hook):  # noqa: PTH114  (a text)
+                self._guard_target(os.path.realpath(hook))
+        self._configured(owner)
+
+    def _configured(self, owner: str) -> None:
+        """Files that the configuration includes, and the folder of hooks that it names."""
+        top = self._tops[owner]
+        places = [Path(owner, name) for name in ("config", "config.worktree")]
+        own = [self._home / ".gitconfig", self._home / ".config" / "git" / "config"]
+        for entry in read_configuration(*places, *own, home=self._home).entries:
+            value = entry.value or ""
+            if value.startswith("~/"):
+                value = str(self._home / value[2:])
+            if entry.section in ("include", "includeif") and entry.key == "path" and value:
+                self._guard_target(os.path.realpath(entry.file.parent / value))
+            elif (entry.section, entry.key) == ("core", "hookspath") and value:
+                folder = os.path.normpath(os.path.join(top, value))  # noqa: PTH118
+                self._guard(folder)
+                for name in _names(folder)[:_MAX_HOOKS]:
+                    if os.path.islink(f"{folder}/{name}"):  # noqa: PTH114  (a text)
+                        self._guard_target(os.path.realpath(f"{folder}/{name}"))
+
+    def _guard(self, path: str) -> None:
+        if os.path.islink(path):  # noqa: PTH114  (a text)
+            self._links[path] = None
+        self._guard_target(os.path.realpath(path))
+
+    def _guard_target(self, path: str) -> None:
+        (self._guarded if os.path.lexists(path) else self._missing)[path] = None
+
+
+def _is_gits(folder: str) -> bool:
+    """Or could be made so: it has something of one."""
+    return any(os.path.lexists(f"{folder}/{name}") for name in ("HEAD", "objects", "config", "hooks"))
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))  # noqa: PTH208  (texts are wanted)
+    except OSError:
+        return []
+
+
+def _line(path: str) -> str:
+    try:
+        return (small_text(Path(path), _SMALL) or "").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def _gitdir(path: str) -> str:
+    return _line(path).removeprefix("gitdir:").strip()
+
+
+def above(paths: Iterable[str], roots: Iterable[str]) -> tuple[str, ...]:
+    """The folders between these paths and the root that each lies in: while they can be moved, so can the path."""
+    found: dict[str, None] = {}
+    places = tuple(roots)
+    for path in paths:
+        root = covering(path, places)
+        folder = os.path.dirname(path)  # noqa: PTH120  (a text)
+        while root is not None and folder != "/" and folder.startswith(root.rstrip("/") + "/"):
+            found[folder] = None
+            folder = os.path.dirname(folder)  # noqa: PTH120
+    return tuple(found)

@@ -1,0 +1,93 @@
+"""What lies below a workspace that is protected wherever it lies: repositories, and files that run later.
+
+Folders that have not changed are not read again: a look costs a `stat` for each of them.
+"""
+
+import os
+from collections import deque
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from tools.protected.later import IN_PROJECTS, VCS
+
+MAX_ENTRIES: Final = 20_000
+_NOT_ENTERED: Final = frozenset({*VCS, "node_modules", "__pycache__", ".venv", "venv", "target"})
+_OF_BARE: Final = frozenset({"HEAD", "objects", "refs"})
+_ROWS: Final[dict[str, list[tuple[str, ...]]]] = {}
+for _row in IN_PROJECTS:
+    *_folders, _name = _row.name.split("/")
+    if "*" not in _row.name and not VCS.intersection((*_folders, _name)):
+        _ROWS.setdefault(_name, []).append(tuple(_folders))
+
+
+class Nested(msgspec.Struct, frozen=True):
+    gits: tuple[str, ...] = ()
+    """Each `.git`, whether folder, file or link, and each folder that is a bare repository."""
+    later: tuple[str, ...] = ()
+    """Files that run later."""
+
+
+class _Folder(msgspec.Struct, frozen=True):
+    stamp: tuple[int, int, int]
+    entries: int
+    folders: tuple[str, ...]
+    found: Nested
+
+
+class NestedFiles:
+    """Of one session's workspaces."""
+
+    def __init__(self) -> None:
+        self._folders: dict[str, _Folder] = {}
+
+    def find(self, workspace: str) -> Nested:
+        """Breadth first, up to `MAX_ENTRIES` entries."""
+        if workspace == "/":
+            return Nested()
+        waiting, seen, gits, later = deque([workspace]), 0, list[str](), list[str]()
+        while waiting and seen < MAX_ENTRIES:
+            folder = self._looked_at(waiting.popleft())
+            if folder is None:
+                continue
+            seen += folder.entries
+            waiting.extend(folder.folders)
+            gits += folder.found.gits
+            later += folder.found.later
+        return Nested(tuple(gits), tuple(later))
+
+    def _looked_at(self, path: str) -> _Folder | None:
+        try:
+            status = os.lstat(path)
+            stamp = (status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
+            known = self._folders.get(path)
+            if known is None or known.stamp != stamp:
+                known = self._folders[path] = _read(path, stamp)
+        except OSError:
+            self._folders.pop(path, None)
+            return None
+        return known
+
+
+def _read(path: str, stamp: tuple[int, int, int]) -> _Folder:
+    names: list[str] = []
+    folders: list[str] = []
+    with os.scandir(path) as entries:
+        for entry in entries:
+            names.append(entry.name)
+            if entry.name not in _NOT_ENTERED and entry.is_dir(follow_symlinks=False):
+                folders.append(entry.path)
+    gits = [f"{path}/.git"] if ".git" in names else []
+    if _OF_BARE.issubset(names):
+        gits.append(path)
+    return _Folder(stamp, len(names), tuple(sorted(folders)), Nested(tuple(gits), tuple(_later(path, names))))
+
+
+def _later(path: str, names: Iterable[str]) -> list[str]:
+    above = path.split("/")
+    return [
+        f"{path}/{name}"
+        for name in names
+        if any(not folders or tuple(above[-len(folders) :]) == folders for folders in _ROWS.get(name, ()))
+    ]

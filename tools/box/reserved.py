@@ -1,0 +1,65 @@
+"""Holds the name `commondir` in git's folders while commands run: it says "here", and is taken away at the end.
+
+A name that is not there cannot be held by mounts, and whatever folder a file of this name gives is the one whose
+configuration git obeys. With `.` in it git does what it does without it.
+"""
+
+import fcntl
+import os
+from collections.abc import Iterable
+from typing import Final
+
+from tools.box.git_places import HERE
+
+_HERE: Final = f"{HERE}\n".encode()
+
+
+class ReservedNames:
+    """Of one session. Several sessions hold a name together: the last takes it away."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, int] = {}
+
+    def hold(self, paths: Iterable[str]) -> None:
+        """Those that can be made."""
+        for path in paths:
+            self._hold(path)
+
+    def _hold(self, path: str) -> None:
+        for _ in range(3):
+            known = self._held.get(path)
+            if known is not None and _is_at(known, path):
+                return
+            if known is not None:
+                os.close(self._held.pop(path))
+            try:
+                opened = os.open(
+                    path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, 0o644
+                )
+            except OSError:
+                return
+            try:
+                fcntl.flock(opened, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except OSError:
+                pass  # Someone has it to themselves: it stays when this session ends.
+            self._held[path] = opened
+            if os.fstat(opened).st_size == 0:
+                os.write(opened, _HERE)
+
+    def close(self) -> None:
+        for path, opened in self._held.items():
+            try:
+                fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if _is_at(opened, path) and os.pread(opened, 16, 0) == _HERE:
+                    os.unlink(path)  # noqa: PTH108  (a text)
+            except OSError:
+                pass  # Another session holds it still, or it is gone.
+            os.close(opened)
+        self._held.clear()
+
+
+def _is_at(opened: int, path: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(opened), os.lstat(path))
+    except OSError:
+        return False

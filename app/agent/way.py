@@ -234,8 +234,10 @@ class Way:
 
     def _turned(self, reading: CallReading) -> Any:
         """The arguments with which it runs: with secrets where marks stood for them."""
+        from tools.schema import typed  # noqa: PLC0415  (with the first tools)
+
         turned = self._masks.begin(reading)
-        return reading.arguments if turned is None else _normalised(reading.tool, turned)[1]
+        return reading.arguments if turned is None else typed(reading.tool, turned)
 
     def _masked(self, reading: CallReading, result: ToolResult) -> ToolResult:
         """Closed where it fails: what could not be masked enters no session."""

@@ -1,11 +1,9 @@
 """Which files a call names in its arguments, as far as those alone tell."""
 
 import re
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
-from tools.files.paths import resolve
 from tools.patterns import late
 from tools.results import Json
 
@@ -18,23 +16,6 @@ _COMMAND = late(
     r"\s*apply_patch\s+<<-?\s*(?P<quote>['\"]?)(?P<end>\w+)(?P=quote)[ \t]*\n(?P<patch>.*)\n(?P=end)\s*",
     re.DOTALL,
 )
-_SEARCHING = frozenset({"ast_grep", "ast_edit"})
-_WITH_PATHS = frozenset({*EDITING, *_SEARCHING, "read", "write", "grep", "find", "ls"})
-
-
-def files_meant(
-    tool: str, arguments: Mapping[str, Any], cwd: Path, exists: Callable[[str], bool]
-) -> tuple[str, ...]:
-    """Absolute, as the tool reads them; the folder, where it names none; nothing, if it names no files at all."""
-    if tool not in _WITH_PATHS:
-        return ()
-    path: Json = arguments.get("path")
-    several: Json = arguments.get("paths")
-    raws = named_paths(arguments) if tool in EDITING else (path,)
-    if tool in _SEARCHING:
-        raws = tuple(several) if isinstance(several, list) else ()
-    named = [raw for raw in raws if isinstance(raw, str) and raw.strip()]
-    return tuple(dict.fromkeys(resolve(raw, cwd, exists) for raw in named)) or (str(cwd),)
 
 
 def named_paths(arguments: Mapping[str, Any]) -> tuple[str, ...]:

@@ -86,7 +86,8 @@ class BoxPlaces:
         private = self._temporary_folder(kind)
         sockets = (private, *REACHED_SOCKETS, *shown)
         if kind == "read":
-            secrets = self._whereabouts.secrets_below(workspace).paths
+            below = self._whereabouts.secrets_below(workspace).paths
+            secrets = [path for path in below if covering(path, folders) is None]
             return Box(
                 kind="read",
                 writable=(private,),
@@ -135,6 +136,11 @@ class BoxPlaces:
                 *git.missing,
                 *missing,
                 *kept.missing,
+                *(
+                    path
+                    for path in self._start_up()
+                    if covering(path, writable) and not os.path.lexists(path)
+                ),
                 *(() if self.has_mounts else (*git.guarded, *present)),
             ),
             network=self._network(leave),

@@ -248,3 +248,26 @@ async def test_no_file_is_shared_by_a_hard_link_between_a_cache_and_the_workspac
     (home / ".cache" / "module.py").write_text("cached")
     text = await boxed().text("ln ~/.cache/module.py module.py; echo own > own.py; ln own.py ~/.cache/own.py")
     assert not (project / "module.py").exists() and not (home / ".cache" / "own.py").exists(), text
+
+
+async def test_a_link_to_a_key_of_the_home_hides_that_and_stops_no_reading_command(
+    boxed: Boxed, project: Path, home: Path
+) -> None:
+    (project / "key.pem").symlink_to(home / ".ssh" / "id_ed25519")
+    (project / "deploy.key").symlink_to("real.pem")
+    (project / "real.pem").write_text("another key")
+    (project / "a.txt").write_text("a text")
+    hands = boxed()
+    hands.let_run("r", kind="read")
+    text = await hands.text("cat a.txt key.pem deploy.key real.pem", "r")
+    assert "a text" in text and "a key" not in text and "another key" not in text
+
+
+async def test_a_start_up_file_that_a_command_makes_in_the_home_is_named(boxed: Boxed, home: Path) -> None:
+    hands = boxed()
+    hands.workspace.cwd = home
+    outcome = await hands.outcome(
+        "echo evil > .bash_profile; mkdir -p .config/fish; echo x > .config/fish/a.fish"
+    )
+    assert f"{home}/.bash_profile" in outcome.planted
+    assert any(path.startswith(f"{home}/.config/fish") for path in outcome.planted)

@@ -14,10 +14,13 @@ import msgspec
 from app.mcp.manifest import cleaned
 from tools.files.artifacts import Artifacts
 from tools.limits import format_size, truncate_head
+from tools.patterns import late
 from tools.results import ImagePart, TextPart, ToolResult
 from tools.text import one_line, visible
 
 _MOST_CHARS = 20_000_000
+_DECEIVING = late("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+"""What turns the direction of writing, and letters that only a model sees."""
 _IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
@@ -43,7 +46,7 @@ class Answers:
         structured = answer.get("structuredContent")
         texts = taken.texts
         if structured is not None and not texts and not taken.images:
-            texts = (visible(msgspec.json.format(msgspec.json.encode(structured), indent=2).decode()),)
+            texts = (_told(msgspec.json.format(msgspec.json.encode(structured), indent=2).decode()),)
         text = "\n\n".join(texts)
         is_error = answer.get("isError") is True
         if is_error:
@@ -160,7 +163,7 @@ def _decoded(data: Any) -> bytes | None:
 
 
 def _text(text: Any) -> str:
-    return visible(text[:_MOST_CHARS].replace("\r\n", "\n")) if isinstance(text, str) else ""
+    return _told(text[:_MOST_CHARS].replace("\r\n", "\n")) if isinstance(text, str) else ""
 
 
 def _mime(block: Mapping[str, Any]) -> str:
@@ -169,3 +172,8 @@ def _mime(block: Mapping[str, Any]) -> str:
 
 def _uri(block: Mapping[str, Any]) -> str:
     return one_line(str(block.get("uri") or ""))[:2_000]
+
+
+def _told(text: str) -> str:
+    """With what deceives a reader shown by number."""
+    return _DECEIVING.sub(lambda found: f"<U+{ord(found[0]):04X}>", visible(text))

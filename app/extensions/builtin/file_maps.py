@@ -211,7 +211,7 @@ def _in(folder: Path, name: str) -> Path:
 
 def wanted_map(event: ToolResultPayload) -> WantedMap | None:
     """The file that a plain read could show only in part: the tool says so itself."""
-    if event.tool_name != "read" or event.is_error or not event.details:
+    if event.is_error or not event.details:
         return None
     try:
         return msgspec.convert(event.details.get("map"), WantedMap)

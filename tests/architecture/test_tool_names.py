@@ -1,0 +1,77 @@
+"""What a call does is what its tool says of it (`tools.effects`), and not what its tool is called.
+
+So a new tool is judged, masked, ordered and boxed as all others are, without a row in any table.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = ("app/permits/programs/", "app/permits/simple.py")
+"""There a call is of a program, by its name."""
+PLAYS_A_MODEL = "app/providers/offline/"
+"""It calls tools, as a model does."""
+ASKS_BY_NAME = {
+    "app/compaction/files.py": "lists of files in summaries, from calls that are stored",
+    "app/engine/active_skills.py": "skills that were read, from calls that are stored",
+    "app/engine/contents.py": "what of the window maps take, from results that are stored",
+    "app/extensions/builtin/file_maps.py": "how many reads an answer has",
+    "app/extensions/builtin/read_recovery.py": "which skipped calls were reads",
+    "app/extensions/builtin/rules.py": "rules about files that are read or changed",
+    "app/sessions/export/notebook.py": "cells",
+    "app/tui/pages/tree_entries.py": "files changed in sessions without records of changes",
+    "app/tui/prompt/approvals.py": "what is drawn of a call that is asked about",
+}
+"""None of these decides what may run, what is hidden, or in which order. The list only gets shorter."""
+
+
+def is_tools_name(node: ast.expr) -> bool:
+    match node:
+        case ast.Name(id="tool_name") | ast.Attribute(attr="tool_name"):
+            return True
+        case ast.Attribute(attr="name", value=ast.Name(id="tool" | "call" | "block")):
+            return True
+        case ast.Attribute(attr="name", value=ast.Attribute(attr="tool" | "call")):
+            return True
+    return False
+
+
+def is_fixed(node: ast.expr) -> bool:
+    """A text, several of them, or a constant of the module."""
+    match node:
+        case ast.Constant(value=str()):
+            return True
+        case ast.Tuple(elts=elts) | ast.Set(elts=elts) | ast.List(elts=elts):
+            return all(map(is_fixed, elts))
+        case ast.Name(id=name):
+            return name.isupper()
+    return False
+
+
+def compared(tree: ast.AST) -> Iterator[ast.expr]:
+    """Where the name of a tool is compared with names that are written down."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            if any(map(is_tools_name, sides)) and any(map(is_fixed, sides)):
+                yield node
+        elif isinstance(node, ast.Call) and is_tools_name(getattr(node.func, "value", node.func)):
+            if getattr(node.func, "attr", "") in ("startswith", "removeprefix"):
+                yield node
+
+
+def test_no_other_module_knows_a_tool_by_its_name() -> None:
+    found: set[str] = set()
+    for package in ("app", "tools", "widgets"):
+        for file in sorted((ROOT / package).rglob("*.py")):
+            name = file.relative_to(ROOT).as_posix()
+            if not name.startswith((*PROGRAMS, PLAYS_A_MODEL)) and any(compared(ast.parse(file.read_text()))):
+                found.add(name)
+    assert found == ASKS_BY_NAME.keys()
+
+
+def test_a_comparison_would_be_found() -> None:
+    for line in ('tool.name == "read"', "call.name in _READS", 'event.tool_name in ("a", "b")'):
+        assert any(compared(ast.parse(line))), line
+    assert not any(compared(ast.parse("tool.name == name")))

@@ -56,9 +56,9 @@ def compared(tree: ast.AST) -> Iterator[ast.expr]:
             sides = [node.left, *node.comparators]
             if any(map(is_tools_name, sides)) and any(map(is_fixed, sides)):
                 yield node
-        elif isinstance(node, ast.Call) and is_tools_name(getattr(node.func, "value", node.func)):
-            if getattr(node.func, "attr", "") in ("startswith", "removeprefix"):
-                yield node
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            asks = node.func.attr in ("startswith", "removeprefix")
+            yield from [node] if asks and is_tools_name(node.func.value) else []
 
 
 def test_no_other_module_knows_a_tool_by_its_name() -> None:

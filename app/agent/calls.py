@@ -1,7 +1,7 @@
 """The tool calls of one assistant message: prepared in call order, run side by side or one by one, all answered.
 
-The way of each is `app.agent.way`'s; here is who runs when, what stops them, and what is told of them. Whatever a tool
-does, each call ends with exactly one `ToolExecutionEnd` that carries its result message.
+`app.agent.tool_pipeline` has the steps of each; here is who runs when, what stops them, and what is told of them.
+Whatever a tool does, each call ends with exactly one `ToolExecutionEnd` that carries its result message.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from app.agent.outcomes import (
     not_run_after_length,
 )
 from app.agent.ports import Ports
-from app.agent.way import Prepared, Way
+from app.agent.tool_pipeline import Prepared, ToolPipeline
 from app.values.content import ToolCall
 from app.values.events import RunEvent, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from app.values.messages import AssistantMessage
@@ -62,7 +62,7 @@ class Batch:
         self._ports = ports
         self._was_cut = message.stop_reason == "length"
         self._works = [_Work(call=call) for call in message.tool_calls]
-        self._way = Way(
+        self._pipeline = ToolPipeline(
             tools=ports.tools,
             tool_context=ports.tool_context,
             hooks=ports.hooks,
@@ -141,7 +141,7 @@ class Batch:
 
     async def _execute(self, work: _Work) -> None:
         try:
-            outcome = await self._way.prepare(work.call, partial(self._progressed, work))
+            outcome = await self._pipeline.prepare(work.call, partial(self._progressed, work))
             if isinstance(outcome, Prepared):
                 outcome = await self._run(work, outcome)
         except asyncio.CancelledError:
@@ -160,7 +160,7 @@ class Batch:
         finally:
             if work.started is None:  # it will not run
                 prepared.place.leave()
-        return refusal or await self._way.run(prepared)
+        return refusal or await self._pipeline.run(prepared)
 
     async def _turn_of(self, work: _Work) -> None:
         self._let_begin()

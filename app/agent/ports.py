@@ -11,8 +11,8 @@ import msgspec
 from app.agent.abort import Abort
 from app.agent.hooks import LoopHooks
 from app.agent.queues import Queues
+from app.agent.tool_pipeline import Gate, Masks, NoMasks, open_gate
 from app.agent.watching import CallWatch
-from app.agent.way import Gate, Masks, NoMasks, open_gate
 from app.providers.contract import AssistantStream
 from app.values.content import ToolCall
 from app.values.messages import AssistantMessage, SystemMessage

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from app.agent.way import CallReading
+from app.agent.tool_pipeline import CallReading
 from app.engine.boxes import Boxes
 from app.engine.known_definitions import KnownDefinitions
 from app.engine.whereabouts import Whereabouts

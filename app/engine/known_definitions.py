@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.agent.way import CallReading
+from app.agent.tool_pipeline import CallReading
 from app.permits.decide import CallDecision, PartDecision, is_by_mode
 from tools.base import Tool
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from app.agent.way import CallReading
+from app.agent.tool_pipeline import CallReading
 from app.engine.json_texts import texts_of, with_texts
 from app.engine.masking import Masking
 from tools.base import ToolContext, ToolError

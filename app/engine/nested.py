@@ -1,4 +1,4 @@
-"""A tool call within a tool call: it goes the same way (`app.agent.way`), but is no message of the conversation.
+"""A tool call within a tool call: it goes the same steps (`app.agent.tool_pipeline`), but is no message.
 
 Events carry the outer call's id; the model sees only what the outer tool makes of the result.
 """
@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from app.agent.outcomes import as_outcome, checked
-from app.agent.way import Gate, Masks, Progress, Way
+from app.agent.tool_pipeline import Gate, Masks, Progress, ToolPipeline
 from app.engine.choice import ModelChoice
 from app.engine.hooks import Hooks
 from app.engine.jobs import JobTable
@@ -28,8 +28,8 @@ from tools.results import ToolResult
 class _Within:
     """The calls within one call, as long as one of them is under way."""
 
-    def __init__(self, way: Way) -> None:
-        self.way = way
+    def __init__(self, pipeline: ToolPipeline) -> None:
+        self.pipeline = pipeline
         self.turn = asyncio.Lock()
         """They begin one after the other, as they were made."""
 
@@ -82,8 +82,8 @@ class NestedCalls(msgspec.Struct, eq=False):
                 )
             )
             started = time.monotonic()
-            prepared = await within.way.prepare(call, self._progress(call, parent_id))
-        result = prepared if isinstance(prepared, ToolResult) else await within.way.run(prepared)
+            prepared = await within.pipeline.prepare(call, self._progress(call, parent_id))
+        result = prepared if isinstance(prepared, ToolResult) else await within.pipeline.run(prepared)
         await self.telling.publish(
             ToolExecutionEnd(
                 tool_call_id=call.id,
@@ -99,7 +99,7 @@ class NestedCalls(msgspec.Struct, eq=False):
     def _of(self, parent_id: str) -> _Within:
         known = self._within.get(parent_id)
         if known is None:
-            way = Way(
+            pipeline = ToolPipeline(
                 tools=self.toolbox.callable,
                 tool_context=self.tool_context,
                 hooks=self.hooks,
@@ -107,7 +107,7 @@ class NestedCalls(msgspec.Struct, eq=False):
                 masks=self.masks,
                 parent_id=parent_id,
             )
-            self._within[parent_id] = known = _Within(way)
+            self._within[parent_id] = known = _Within(pipeline)
         return known
 
     def _progress(self, call: ToolCall, parent_id: str) -> Progress:

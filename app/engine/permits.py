@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from app.agent.hooks import Verdict
-from app.agent.way import CallReading, ReadCall
+from app.agent.tool_pipeline import CallReading, ReadCall
 from app.engine.answering import Answering, ApprovalReply, RuleChanges
 from app.engine.boxes import Boxes
 from app.engine.conversation import Conversation

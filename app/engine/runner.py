@@ -14,8 +14,8 @@ from app.agent.abort import Abort
 from app.agent.outcomes import in_words
 from app.agent.ports import Ports
 from app.agent.queues import Aside, Queues
+from app.agent.tool_pipeline import Gate, Masks
 from app.agent.watching import CallWatch
-from app.agent.way import Gate, Masks
 from app.engine.compactor import Compactor
 from app.engine.conversation import Conversation
 from app.engine.diagnostics import Diagnostics

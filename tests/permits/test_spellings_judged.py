@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.agent.hooks import Verdict
-from app.agent.way import CallReading, Prepared, ReadCall, Way
+from app.agent.tool_pipeline import CallReading, Prepared, ReadCall, ToolPipeline
 from app.engine.hooks import Hooks
 from app.permits.place import CommandPlace
 from app.permits.tools import CallRequest, judge_call
@@ -89,17 +89,17 @@ async def judged(tool: Tool, arguments: dict[str, Any]) -> Judged:
     async def run(given: Any, context: ToolContext) -> Any:
         ran.append(given)
 
-    way = Way(
+    pipeline = ToolPipeline(
         tools=lambda: {tool.name: msgspec.structs.replace(tool, run=run)},
         tool_context=lambda call, progress: ToolContext(call_id=call.id, cwd=PROJECT),
         hooks=Hooks(),
         gate=gate,
     )
     call = ToolCall(id="1", name=tool.name, arguments=arguments)
-    prepared = await way.prepare(call, lambda result: None)
+    prepared = await pipeline.prepare(call, lambda result: None)
     if not isinstance(prepared, Prepared):
         return Judged(refused=True)
-    await way.run(prepared)
+    await pipeline.run(prepared)
     (reading,) = readings
     request = CallRequest(tool=tool.name, effects=reading.effects, arguments=reading.shown_arguments)
     verdict = judge_call(request, CONTEXT_PLACE)

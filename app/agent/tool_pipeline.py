@@ -1,4 +1,4 @@
-"""The way of one tool call: the same for the model's calls and for those that are made within a call.
+"""The pipeline of one tool call: the same for the model's calls and for those that are made within a call.
 
 `prepare`, one call after the other in the order in which they were made:
 
@@ -126,7 +126,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
         return self.reading.shown_arguments
 
 
-class Way:
+class ToolPipeline:
     """For calls that stand in one order: those of an answer, or those within one call."""
 
     def __init__(

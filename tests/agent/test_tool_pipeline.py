@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from app.agent.hooks import Verdict
-from app.agent.way import NoMasks, ReadCall
+from app.agent.tool_pipeline import NoMasks, ReadCall
 from app.providers.scripted import call, say
 from tests.agent.stage import Stage, plain, tool
 from tools.base import Tool, ToolContext, ToolError

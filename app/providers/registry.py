@@ -23,7 +23,7 @@ BUILT_IN = {
     "mistral-conversations": "app.providers.adapters.mistral_conversations",
     "bedrock-converse-stream": "app.providers.adapters.bedrock_converse_stream",
 }
-"""Each module offers `adapter`, and may offer `warm(model)`, which loads what its first request would."""
+"""Each module offers `adapter`, and `warm(model)` where its first request needs more than the senders."""
 
 
 class _Registration(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,6 +97,10 @@ class Registry:
         module = import_module(registrations[-1].module)
         if hasattr(module, "warm"):
             module.warm(model)
+        elif model.base_url:
+            from app.providers.senders.choice import warm  # noqa: PLC0415  (what is asked here needs no network)
+
+            warm(model)
 
     async def close(self) -> None:
         """Closes the connections that were kept for the next request."""

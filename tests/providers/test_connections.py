@@ -3,6 +3,8 @@
 import asyncio
 import socket
 import ssl
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -173,3 +175,14 @@ async def test_a_server_that_never_ends_to_encrypt_is_given_up(monkeypatch: pyte
         message = await ask(model_for(API, server.url.replace("http:", "https:")))
         assert "timed out" in (message.error_message or "") and classify(message).is_retryable
         await gone.wait()
+
+
+@pytest.mark.parametrize("api", sorted(ANSWERS))
+def test_what_the_first_request_needs_can_be_loaded_beforehand(api: str):
+    program = (
+        "import sys; from app.providers.registry import Registry; from app.values.models import Model\n"
+        f"Registry().warm(Model(id='m', name='m', api={api!r}, provider='mine', base_url='http://x.test'))\n"
+        "print('app.providers.senders.exchange' in sys.modules, 'anyio._backends._asyncio' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "True"], done.stderr

@@ -7,14 +7,12 @@ from app.providers.adapters.google_identity import access_token
 from app.providers.adapters.google_wire import GoogleReader, payload
 from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
 from app.providers.errors import ProviderError
-from app.providers.senders.choice import sender_for, warm
+from app.providers.senders.choice import sender_for
 from app.providers.transform import prepare
 from app.providers.transport import HttpRequest, converse, encode_payload, final_payload, request_headers
 from app.values.models import Model
 
 DEFAULT_URL = "https://generativelanguage.googleapis.com/v1beta"
-
-__all__ = ["adapter", "warm"]
 
 
 @speaks("google-generative-ai", "google-vertex")

@@ -10,7 +10,7 @@ from app.providers.adapters.completions_request import prompt, spell
 from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
 from app.providers.kept import Pieces
 from app.providers.projection import Sent
-from app.providers.senders.choice import sender_for, warm
+from app.providers.senders.choice import sender_for
 from app.providers.thinking import clamp_level, provider_word
 from app.providers.transform import PreparedRequest, plain_id, prepare, spelled
 from app.providers.transport import HttpRequest, converse, encode_payload, final_payload, request_headers
@@ -27,8 +27,6 @@ _SWITCHES = Switches(
     requires_assistant_after_tool_result=True,
     max_tokens_field="max_tokens",
 )
-
-__all__ = ["adapter", "warm"]
 
 
 @speaks("mistral-conversations")

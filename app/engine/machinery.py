@@ -13,11 +13,11 @@ import msgspec
 
 from app.agent.queues import Queues
 from app.engine.account import Account
-from app.engine.arriving import CallsArriving
 from app.engine.background import JobResults
 from app.engine.beside import Beside
 from app.engine.brancher import Brancher
 from app.engine.cache import PromptCache
+from app.engine.call_preview import CallPreview
 from app.engine.choice import ModelChoice
 from app.engine.compactor import Compactor
 from app.engine.conversation import Conversation
@@ -29,6 +29,7 @@ from app.engine.following import Following
 from app.engine.hooks import Hooks
 from app.engine.jobs import JobTable
 from app.engine.known_secrets import SecretPlaces
+from app.engine.live_edits import LiveEdits
 from app.engine.masked_calls import MaskedCalls
 from app.engine.masking import Masking
 from app.engine.mcp_servers import Elicit, McpServers, ServerPlaces
@@ -157,8 +158,13 @@ class Machinery:
         self.diagnostics = self._diagnostics(parts)
         self.nested = self._nested(parts)
         self.cells = self._cells(parts)
-        self.arriving = CallsArriving(
-            toolbox=parts.toolbox, permits=self.permits, masks=self._masks, hooks=hooks, options=options
+        self.preview = CallPreview(parts.toolbox, self.permits, self._masks)
+        self._live_edits = LiveEdits(
+            toolbox=parts.toolbox,
+            permits=self.permits,
+            preview=self.preview,
+            hooks=hooks,
+            options=options,
         )
         self.runner = self._runner(parts)
         self.readiness = Readiness(self.conversation, choice, self.runner, self.compactor, self.brancher)
@@ -317,7 +323,7 @@ class Machinery:
             hooks=parts.hooks,
             gate=self.permits.check,
             masks=self._masks,
-            watch=self.arriving,
+            watch=self._live_edits,
             options=parts.options,
             telling=self.telling,
             following=self.following,

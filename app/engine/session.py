@@ -13,7 +13,7 @@ What there is for faces, and nothing else of it:
 - jobs: `job_table`, `all_jobs`, `job`, `kill_job`, `pin_job`, `wait_for_job`, `send_to_background`.
 - models: `set_model`, `cycle_model`, `set_thinking`, `cycle_thinking`, `available_models`, `find_model`, `can_use`.
 - tools: `all_tools`, `active_tools`, `set_active_tools`, `choose_tools`, `add_tool`, `remove_tool`, `card`, `run_tool`,
-  `looks_at_arriving`, `look_at_arriving`.
+  `has_preview`, `preview_call`.
 - compaction: `compact`, `draft_compaction`, `compact_as`, `record_compaction`, `undo_compaction`.
 - staged changes: `pending`, `resolve_pending`, `stage`;
 - todos: `todos`, `change_todos`, `set_todos`; plan mode: `set_plan_mode`, `propose_plan`.
@@ -33,7 +33,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from app.agent.abort import Abort
 from app.agent.queues import Queued, QueueName
-from app.engine.arriving import ArrivingLook
 from app.engine.cell_verbs import CellVerbs
 from app.engine.compactor import Proposal
 from app.engine.context_usage import ContextUsage
@@ -349,13 +348,17 @@ class Session:
     def card(self, call: ToolCall, result: ToolResult | None = None) -> Card:
         return self._parts.toolbox.card(call, result)
 
-    def looks_at_arriving(self, name: str) -> bool:
-        """Calls of that tool change files, which can be told while they arrive."""
-        return self._made.arriving.kind_of(name) is not None
+    def has_preview(self, name: str) -> bool:
+        """Whether `preview_call` can show what calls of that tool change."""
+        return self._made.preview.is_for(name)
 
-    async def look_at_arriving(self, message_id: str, index: int) -> ArrivingLook | None:
-        """A call of the answer that is arriving: what it would change by what has come. None: it changes no files."""
-        return await self._made.arriving.look(message_id, index)
+    async def preview_call(
+        self, name: str, arguments: Mapping[str, Any], *, is_for_person: bool = False
+    ) -> ToolResult | None:
+        """The diffs that a call would make, as the details of a result; None: its arguments say all there is.
+
+        For a person who asks, files are read that the model may not read unasked."""
+        return await self._made.preview.of(name, arguments, is_for_person=is_for_person)
 
     async def run_tool(self, name: str, arguments: dict[str, Any], parent_id: str) -> ToolResult:
         """A call within another: gated and told like the agent's own. Faults are results."""

@@ -129,8 +129,8 @@ class EditSettings(Group, frozen=True, kw_only=True):
     streaming_abort: Annotated[
         bool,
         Meta(
-            description="An answer is stopped at the first complete edit that has no place in its file, or whose file "
-            "is not there: the agent gets the error at once, and what would have come behind it is not paid for."
+            description="An answer is stopped at the first complete edit whose old text is not in its file, or whose "
+            "file is not there: the agent gets the error at once, and what would have come behind it is not paid for."
         ),
     ] = False
 

@@ -45,7 +45,7 @@ class Pages:
             app.session.permissions,
             app.approval_bar,
             app.editor,
-            cwd=lambda: app.session.cwd,
+            preview=app.session.preview_call,
             show_screen=self._ask,
             say=self._say,
             told=app.notifications.asked,

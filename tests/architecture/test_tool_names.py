@@ -21,7 +21,6 @@ ASKS_BY_NAME = {
     "app/extensions/builtin/rules.py": "rules about files that are read or changed",
     "app/sessions/export/notebook.py": "cells",
     "app/tui/pages/tree_entries.py": "files changed in sessions without records of changes",
-    "app/tui/prompt/approvals.py": "what is drawn of a call that is asked about",
 }
 """None of these decides what may run, what is hidden, or in which order. The list only gets shorter."""
 

@@ -1,43 +1,291 @@
-"""What an edit of each dialect would make of a file, told before it runs."""
+"""The diffs of a call before it runs, and edits whose old text is not in their file."""
 
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.tools.mistakes import MISTAKES, Mistake
+from tools.base import ToolError
+from tools.builtin.edit import edit_tool_for
+from tools.builtin.write import write_tool
+from tools.diff_lines import read
+from tools.edits.anchored import AnchoredEdit, anchored
 from tools.edits.anchors import row
-from tools.edits.preview import anchored_text, edited_text, patched_files, patched_text
+from tools.edits.call import EditArguments
+from tools.edits.diffs import diff_texts
+from tools.edits.editing import editable
+from tools.edits.matching import Document
+from tools.edits.modes import EditMode
+from tools.edits.patching import patched, read_patch
+from tools.edits.preview import MAX_LINES, CallDiff, SeenFile, details_of, lost_edit
+from tools.edits.replacing import Edit, replaced
+from tools.edits.shown import ShownLines
+from tools.edits.texts import in_order, spliced
+from tools.files.snapshots import Snapshot
+from tools.schema import validate_arguments
 
-TEXT = "a = 1\nb = 2\nc = 3\n"
-
-
-def anchor(number: int, line: str) -> str:
-    return row(number, line).partition("|")[0]
-
-
-def test_an_edit_by_its_texts():
-    edits = [{"oldText": "b = 2", "newText": "b = 4"}]
-    assert edited_text({"path": "x", "edits": edits}, TEXT, "x") == "a = 1\nb = 4\nc = 3\n"
-
-
-def test_changes_by_anchors_fall_where_the_anchors_are():
-    changes = [
-        {"path": "x", "from": anchor(2, "b = 2"), "lines": ["b = 4", "b += 1"]},
-        {"path": "x", "from": anchor(3, "c = 3"), "place": "after", "lines": ["d = 4"]},
-    ]
-    assert anchored_text(changes, TEXT, "x") == "a = 1\nb = 4\nb += 1\nc = 3\nd = 4\n"
+TEXT = "".join(f"def name_{number}(a, b):\n    return a + {number} * b\n\n" for number in range(40))
 
 
-def test_anchors_that_do_not_fit_tell_nothing():
-    assert anchored_text([{"path": "x", "from": anchor(2, "other"), "lines": []}], TEXT, "x") is None
-    assert anchored_text([{"path": "x", "lines": "b"}], TEXT, "x") is None
+def seen(text: str, *, name: str = "a.py", shown: ShownLines | None = None) -> Callable[[str], SeenFile]:
+    rows = tuple(text.split("\n"))
+    version = Snapshot(lines=rows, shown=frozenset(range(1, len(rows) + 1)))
+
+    def look(path: str) -> SeenFile:
+        if path != name:
+            return SeenFile(state="missing", path=path, error=ToolError(f"{path} does not exist."))
+        target = editable(text.encode(), path)
+        return SeenFile(
+            state="text", path=path, text=target, shown=shown or ShownLines(), versions=(version,)
+        )
+
+    return look
 
 
-def test_a_patch_of_several_files():
-    patch = (
-        "*** Begin Patch\n*** Update File: x\n@@\n a = 1\n-b = 2\n+b = 5\n*** Add File: y\n+hi\n"
-        "*** Delete File: z\n*** End Patch"
-    )
-    found = patched_files(patch)
-    assert [(one.path, patched_text(one, TEXT)) for one in found] == [
-        ("x", "a = 1\nb = 5\nc = 3\n"),
-        ("y", "hi\n"),
-        ("z", ""),
-    ]
-    assert patched_text(found[0], "nothing of it\n") is None
-    assert patched_files("no patch") == ()
+def preview(mode: EditMode | None, raw: dict[str, Any], text: str = TEXT) -> tuple[CallDiff, ...]:
+    tool = write_tool() if mode is None else edit_tool_for(mode)
+    assert tool.prepare is not None and tool.preview is not None
+    return tool.preview(tool.prepare(dict(raw)), seen(text))
+
+
+def lost(mode: EditMode, raw: dict[str, Any], text: str, shown: ShownLines) -> str | None:
+    tool = edit_tool_for(mode)
+    assert tool.prepare is not None
+    found = lost_edit(tool.prepare(json.loads(json.dumps(raw))), seen(text, shown=shown))
+    return None if found is None else found.why
+
+
+def rows_of(patch: str) -> list[tuple[str, int, int, str]]:
+    plain, lines = read(patch)
+    return [(line.kind, line.old, line.new, plain[line.start : line.end]) for line in lines]
+
+
+def anchor(number: int) -> str:
+    return row(number, TEXT.split("\n")[number - 1]).partition("|")[0]
+
+
+NEW = TEXT.replace("a + 3 * b", "a - 3 * b").replace("name_9", "other").replace("    return a + 30 * b\n", "")
+CALLS: list[tuple[EditMode | None, dict[str, Any], str]] = [
+    (
+        "replace",
+        {
+            "path": "a.py",
+            "edits": [
+                {"oldText": "    return a + 3 * b\n", "newText": "    return a - 3 * b\n"},
+                {"oldText": "name_9", "newText": "other"},
+                {"oldText": "    return a + 30 * b\n", "newText": ""},
+            ],
+        },
+        NEW,
+    ),
+    (
+        "replace",
+        {"edits": [{"new_string": "a - 3 * b", "old_string": "a + 3 * b"}], "file_path": "a.py"},
+        TEXT.replace("a + 3 * b", "a - 3 * b"),
+    ),
+    (
+        "anchored",
+        {
+            "changes": [
+                {"path": "a.py", "from": anchor(11), "lines": ["    return a - 3 * b"]},
+                {"path": "a.py", "from": anchor(28), "lines": ["def other(a, b):"]},
+                {"path": "a.py", "from": anchor(92), "lines": []},
+            ]
+        },
+        NEW,
+    ),
+    (
+        "anchored",
+        {
+            "changes": [
+                {"path": "a.py", "from": anchor(2), "place": "after", "lines": ["    x = 1", "    y = 2"]}
+            ]
+        },
+        TEXT.replace("a + 0 * b\n", "a + 0 * b\n    x = 1\n    y = 2\n"),
+    ),
+    (
+        "patch",
+        {
+            "input": "*** Begin Patch\n*** Update File: a.py\n@@ def name_3(a, b):\n-    return a + 3 * b\n"
+            "+    return a - 3 * b\n@@\n-def name_9(a, b):\n+def other(a, b):\n     return a + 9 * b\n"
+            "@@\n def name_30(a, b):\n-    return a + 30 * b\n \n*** End Patch"
+        },
+        NEW,
+    ),
+    (None, {"path": "a.py", "content": NEW}, NEW),
+]
+
+
+@pytest.mark.parametrize("number", range(len(CALLS)))
+def test_the_preview_is_the_diff_of_the_result(number: int) -> None:
+    mode, arguments, after = CALLS[number]
+    (diff,) = preview(mode, arguments)
+    assert rows_of(diff.patch) == rows_of(diff_texts("a.py", TEXT, after).patch)
+
+
+def test_a_patch_previews_new_and_removed_files() -> None:
+    patch = "*** Begin Patch\n*** Add File: new.py\n+one\n+two\n*** Delete File: a.py\n*** End Patch"
+    added, removed = preview("patch", {"input": patch}, "x = 1\n")
+    assert (added.path, added.added, added.removed) == ("new.py", 2, 0)
+    assert (removed.path, removed.added, removed.removed) == ("a.py", 0, 1)
+    assert [file["path"] for file in details_of((added, removed))["files"]] == ["new.py", "a.py"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "arguments"),
+    [
+        ("replace", {"path": "a.py", "edits": [{"oldText": "nowhere", "newText": "x"}]}),
+        ("replace", {"path": "b.py", "edits": [{"oldText": "a", "newText": "x"}]}),
+        ("anchored", {"changes": [{"path": "a.py", "from": "2zz", "lines": []}]}),
+        ("patch", {"input": "*** Begin Patch\n*** Update File: a.py\n@@\n-nowhere\n+x\n*** End Patch"}),
+        ("patch", {"input": "*** Begin Patch\n*** Add File: a.py\n+x\n*** End Patch"}),
+        (None, {"path": "new.py", "content": "x"}),
+        (None, {"path": "a.py"}),
+    ],
+)
+def test_a_call_that_would_fail_or_makes_a_file_has_no_preview(
+    mode: EditMode | None, arguments: dict[str, Any]
+) -> None:
+    assert preview(mode, arguments) == ()
+
+
+def test_a_long_preview_says_how_much_it_leaves_out() -> None:
+    new = "".join(f"line {number}\n" for number in range(5_000))
+    edits = [{"oldText": "    return a + 3 * b\n", "newText": new}]
+    (diff,) = preview("replace", {"path": "a.py", "edits": edits})
+    assert diff.added == 5_000
+    assert diff.patch.count("\n") <= MAX_LINES + 10
+    assert diff.patch.count("\n+") - 1 + diff.more >= 5_000
+
+
+# Old texts that are not there
+
+
+def finished(mode: EditMode, raw: dict[str, Any], text: str, shown: ShownLines) -> str:
+    """What the engine makes of it. Raises `ToolError`."""
+    tool = edit_tool_for(mode)
+    assert tool.prepare is not None
+    arguments = validate_arguments(tool, tool.prepare(raw))
+    assert isinstance(arguments, EditArguments)
+    target = editable(text.encode(), "a.py")
+    if any(path != "a.py" for path in arguments.paths()):
+        raise ToolError("There is no such file.")
+    if arguments.input:
+        placed = patched(target, read_patch(arguments.input)[0].hunks, "a.py", shown)
+    elif arguments.changes:
+        rows = tuple(text.split("\n"))
+        version = Snapshot(lines=rows, shown=frozenset(range(1, len(rows) + 1)))
+        edits = [
+            AnchoredEdit(first=one.first, last=one.last, place=one.place or "replace", lines=one.lines)
+            for one in arguments.changes
+        ]
+        placed = anchored(target, edits, "a.py", (version,))
+    else:
+        wanted = [
+            Edit(old_text=one.old_text, new_text=one.new_text, replaces_all=bool(one.all))
+            for one in arguments.edits
+        ]
+        placed = replaced(target, wanted, "a.py", shown)
+    return spliced(text, in_order(Document(text), placed.found, "a.py"))
+
+
+def random_call(source: random.Random) -> tuple[EditMode, dict[str, Any]]:
+    mode: EditMode = source.choice(["replace", "replace", "replace", "anchored", "patch"])
+    lines = TEXT.split("\n")
+
+    def block() -> list[str]:
+        at, size = source.randrange(len(lines) - 4), source.randint(1, 4)
+        return lines[at : at + size]
+
+    def mistaken(found: list[str]) -> list[str]:
+        how = source.randrange(8)
+        if how == 0:
+            return [f"    {line}" for line in found]
+        if how == 1:
+            return [f"{line}  " for line in found]
+        if how == 2:
+            return [f"{number}: {line}" for number, line in enumerate(found, source.randrange(1, 100))]
+        if how == 3:
+            return [line.replace("return", "yield") for line in found]
+        if how == 4:
+            return [line.replace("(", "&#40;").replace("+", "−") for line in found]
+        if how == 5:
+            return ["...", *found]
+        return found
+
+    if mode == "replace":
+        edits: list[dict[str, Any]] = []
+        for _ in range(source.randint(1, 5)):
+            old = "\n".join(mistaken(block())) + source.choice(["", "\n"])
+            if edits and source.random() < 0.2:
+                old = source.choice(edits)["newText"] or old
+            new = old.replace("a", source.choice(["a", "z"]), 1) + source.choice(["", "more\n"])
+            edits.append({"oldText": old, "newText": new})
+            if source.random() < 0.2:
+                edits[-1]["all"] = True
+        path = "a.py" if source.random() < 0.9 else "b.py"
+        raw: dict[str, Any] = {"path": path, "edits": edits}
+        if source.random() < 0.2:
+            raw = {"edits": edits, "path": path}
+        if source.random() < 0.1:
+            raw["replace_all"] = True
+        return mode, raw
+    if mode == "anchored":
+        changes: list[dict[str, Any]] = []
+        for _ in range(source.randint(1, 4)):
+            number = source.randrange(1, len(lines))
+            name = anchor(number) if source.random() < 0.8 else f"{number}zy"
+            changes.append({"path": "a.py", "from": name, "lines": block()})
+        return mode, {"changes": changes}
+    body = ["*** Begin Patch", "*** Update File: a.py"]
+    for _ in range(source.randint(1, 4)):
+        body.append(source.choice(["@@", f"@@ {source.choice(lines)}"]))
+        old = mistaken(block())
+        body += [
+            f" {old[0]}",
+            *(f"-{line}" for line in old[1:]),
+            "+new",
+            *(f" {line}" for line in block()[:1]),
+        ]
+    return mode, {"input": "\n".join([*body, "*** End Patch"])}
+
+
+def test_only_what_the_engine_would_refuse_is_lost() -> None:
+    source = random.Random(7)
+    found = refused = 0
+    for _ in range(500):
+        mode, raw = random_call(source)
+        shown = ShownLines(lines=dict(enumerate(TEXT.split("\n"), 1)) if source.random() < 0.7 else {})
+        why = lost(mode, raw, TEXT, shown)
+        try:
+            finished(mode, json.loads(json.dumps(raw)), TEXT, shown)
+            assert why is None, raw
+        except ToolError:
+            refused += 1
+            found += why is not None
+    assert refused > 100
+    assert found > refused // 4
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.what)
+def test_a_mistake_that_is_understood_is_not_lost(mistake: Mistake) -> None:
+    try:
+        text = mistake.file.decode()
+    except UnicodeDecodeError:
+        return
+    if mistake.name.endswith(".ipynb"):
+        return
+    raw = {"path": "a.py", **mistake.arguments()}
+    shown = ShownLines(lines=dict(enumerate(text.split("\n"), 1)))
+    assert lost("replace", raw, text, shown) is None or mistake.after is None
+
+
+def test_a_lost_edit_is_refused_in_the_words_of_the_engine() -> None:
+    edits = [{"oldText": "name_3(a, b)", "newText": "x"}, {"oldText": "nowhere", "newText": "y"}]
+    arguments = {"path": "a.py", "edits": edits}
+    with pytest.raises(ToolError) as problem:
+        finished("replace", arguments, TEXT, ShownLines())
+    assert lost("replace", arguments, TEXT, ShownLines()) == str(problem.value)

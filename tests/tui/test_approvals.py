@@ -1,5 +1,6 @@
 """A question of the gate at the full screen: what answers it, what never does, and what is shown."""
 
+import asyncio
 import os
 import random
 from pathlib import Path
@@ -98,7 +99,7 @@ async def test_a_card_that_waits_for_a_yes_does_not_look_as_if_it_ran(tmp_path: 
         await app.settling_until(
             pilot, lambda: "● bash touch there" in app.screen_text and " 2 s" in app.screen_text
         )
-        (tmp_path / "project" / "go").write_text("there\n")
+        await asyncio.to_thread((tmp_path / "project" / "go").write_text, "there\n")
         await settled(app, pilot)
         assert "✓ bash touch there" in app.screen_text
 

@@ -6,7 +6,7 @@ Which of them a model is told of is the session's business; each carries out wha
 import json
 from collections.abc import Mapping
 from functools import cache, partial
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import msgspec
 
@@ -21,6 +21,9 @@ from tools.results import Card, Json, ToolResult
 from tools.schema import schema_of
 from tools.spellings import PATH, speller
 from tools.text import one_line, visible
+
+if TYPE_CHECKING:
+    from tools.edits.preview import CallDiff, Look
 
 
 class _Replacing(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +60,7 @@ def edit_tool() -> Tool:
         effects=EditArguments.effects,
         prepare=_for_replacing,
         run=run_edit,
+        preview=_diffs,
         show=partial(_show, "edit"),
         snippet="Make precise changes in a file",
         guidelines=(
@@ -79,6 +83,7 @@ def anchored_tool() -> Tool:
         effects=EditArguments.effects,
         prepare=_for_anchoring,
         run=run_edit,
+        preview=_diffs,
         show=partial(_show, "edit"),
         snippet="Make precise changes in a file, by the anchors of its lines",
         guidelines=("Copy anchors from what was shown last, and never compute one",),
@@ -101,6 +106,7 @@ def patch_tool() -> Tool:
         effects=EditArguments.effects,
         prepare=_for_patching,
         run=run_edit,
+        preview=_diffs,
         show=partial(_show, "apply_patch"),
         snippet="Change, add, move and remove files by a patch",
         is_active=False,
@@ -210,22 +216,40 @@ def _show(title: str, arguments: Mapping[str, Any], result: ToolResult | None) -
     return edit_card(title, path, result, lambda: _preview(path, arguments))
 
 
+def _diffs(arguments: Mapping[str, Any], look: "Look") -> "tuple[CallDiff, ...]":
+    from tools.edits.preview import preview_edits  # noqa: PLC0415  (a start needs none of the dialects)
+
+    return preview_edits(arguments, look)
+
+
+_MAX_PREVIEWED = 20_000
+"""Characters of arguments that are drawn while more of them arrive."""
+
+
 def _preview(path: str, arguments: Mapping[str, Any]) -> str:
     """What the arguments alone tell, while they stream in or wait for approval."""
     patch: Json = arguments.get("input")
     if isinstance(patch, str) and patch:
-        return "\n".join(line for line in visible(patch).split("\n") if not line.startswith("***"))
+        lines = visible(patch[:_MAX_PREVIEWED]).split("\n")
+        return "\n".join(line for line in lines if not line.startswith("***"))
     parts: list[str] = []
+    room = _MAX_PREVIEWED
     for edit in parts_of(arguments, "edits"):
         old: Json = edit.get("oldText")
         new: Json = edit.get("newText")
-        if isinstance(old, str):
-            diff = diff_texts(path, visible(old) + "\n", visible(new if isinstance(new, str) else "") + "\n")
+        if isinstance(old, str) and room > 0:
+            new = new if isinstance(new, str) else ""
+            diff = diff_texts(path, visible(old[:room]) + "\n", visible(new[:room]) + "\n")
+            room -= len(old) + len(new)
             # Where in the file it will be is not known yet.
             parts.append("\n".join(line for line in diff.patch.split("\n")[2:] if line))
     for change in parts_of(arguments, "changes"):
         lines: Json = change.get("lines")
+        if not isinstance(lines, list) or room <= 0:
+            continue
         first, last = change.get("from"), change.get("to")
         parts.append(f"@@ {one_line(str(first))}{f' to {one_line(str(last))}' if last else ''}")
-        parts += [f"+{visible(str(line))}" for line in lines] if isinstance(lines, list) else []
+        for line in lines:
+            if (room := room - len(str(line))) > 0:
+                parts.append(f"+{visible(str(line))}")
     return "\n".join(parts)

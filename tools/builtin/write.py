@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
@@ -25,7 +25,12 @@ from tools.spellings import PATH, speller
 from tools.text import visible
 from tools.workspace import Workspace, workspace_of
 
+if TYPE_CHECKING:
+    from tools.edits.preview import CallDiff, Look
+
 _SHOWN_LINES = 5
+_MAX_SHOWN = 20_000
+"""Characters of the content that are drawn."""
 
 
 class WriteArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +57,7 @@ def write_tool() -> Tool:
         effects=WriteArguments.effects,
         prepare=_spelled,
         run=run_write,
+        preview=_diffs,
         show=_show,
         snippet="Create or completely replace files",
         guidelines=("Use write for new files and complete rewrites only",),
@@ -156,10 +162,17 @@ def _result(written: _Written, shown: str, *, is_withheld: bool) -> ToolResult:
     return ToolResult(content=(TextPart(text=text),), details=details)
 
 
+def _diffs(arguments: Mapping[str, Any], look: "Look") -> "tuple[CallDiff, ...]":
+    from tools.edits.preview import preview_write  # noqa: PLC0415  (a start needs no dialect of edits)
+
+    return preview_write(arguments, look)
+
+
 def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     path = text_argument(arguments, "path")
-    content = arguments.get("content")
-    content = visible(content) if isinstance(content, str) else ""
+    given = arguments.get("content")
+    lines = count_lines(given) if isinstance(given, str) else 0
+    content = visible(given[:_MAX_SHOWN]) if isinstance(given, str) else ""
     if result is not None and result.is_error:
         return Card(title="write", subject=path, summary="failed", blocks=(TextBlock(text=result.text),))
     patch = text_detail(result.details, "patch") if result else ""
@@ -171,8 +184,6 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
         more = number_detail(result.details, "more") or 0 if result is not None else 0
         block = DiffBlock(path=path, diff=patch, added=added, removed=removed, more=more)
         return Card(title="write", subject=path, summary=changed_lines(added, removed), blocks=(block,))
-    there = count_lines(content)
-    lines = max(there, number_detail(result.details, "lines") or 0) if result is not None else there
     summary = f"{lines} line{'' if lines == 1 else 's'}" if content else ""
-    blocks = (FileBlock(path=path, text=content, more=lines - there),) if content else ()
+    blocks = (FileBlock(path=path, text=content, more=lines - count_lines(content)),) if content else ()
     return Card(title="write", subject=path, summary=summary, blocks=blocks)

@@ -14,7 +14,7 @@ def edit_card(title: str, path: str, result: ToolResult | None, preview: Callabl
     if result is not None and result.is_error:
         return Card(title=title, subject=path, summary="failed", blocks=(TextBlock(text=result.text),))
     details = result.details if result else None
-    blocks = list(_diffs(path, details))
+    blocks = list(file_diffs(details, path))
     if result and not blocks and result.details and not text_detail(details, "patch"):
         shown = text_detail(details, "diff")
         blocks = [_block(path, shown)] if shown else []
@@ -44,7 +44,8 @@ def file_told(path: str, patch: str, added: int, removed: int) -> dict[str, Any]
     return {"path": one_line(path), "patch": visible(patch), "added": added, "removed": removed}
 
 
-def _diffs(path: str, details: Mapping[str, Any] | None) -> Sequence[DiffBlock]:
+def file_diffs(details: Mapping[str, Any] | None, path: str = "") -> Sequence[DiffBlock]:
+    """The diffs in a result's details; `path` is for those that name no file."""
     files: Json = details.get("files") if details else None
     if isinstance(files, list) and files:
         told: list[Mapping[str, Any]] = [file for file in files if isinstance(file, dict)]

@@ -1,74 +1,222 @@
-"""What an edit would make of a file, asked before it runs. Nothing is written, and nothing of it is promised."""
+"""The diffs that a call would make of its files, by its whole arguments and the files as they are, before it runs.
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+Pure but for the files that it is handed.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final, Literal, TypeVar
+
+import msgspec
 
 from tools.base import ToolError
-from tools.edits.anchored import anchored, anchored_edit
+from tools.edits.anchored import AnchoredEdit, anchored
+from tools.edits.call import EditArguments
+from tools.edits.card import file_told
+from tools.edits.diffs import CONTEXT, Region, changed_regions, compared_regions, grouped
 from tools.edits.matching import Document
 from tools.edits.named import parts_of
 from tools.edits.patching import PatchedFile, patched, read_patch
-from tools.edits.replacing import Edit, Placed, replaced
-from tools.edits.shown import ShownLines
-from tools.edits.texts import FileText, in_order, spliced
-from tools.files.encoding import UTF8
+from tools.edits.replacing import Edit, NoPlace, Placed, replaced
+from tools.edits.shown import NOTHING_SHOWN, ShownLines
+from tools.edits.texts import Editable, in_order
 from tools.files.snapshots import Snapshot
-from tools.results import Json
+
+_T = TypeVar("_T")
+MAX_LINES: Final = 400
+"""Of one diff."""
+_MAX_FILES: Final = 20
+_MAX_COMPARED: Final = 4_000_000
+"""Lines of the old text times those of the new, that are compared for a preview."""
 
 
-def edits_of(arguments: Mapping[str, Any], path: str | None = None) -> tuple[Edit, ...]:
-    """Those whose texts are whole; with `path` only those of that file."""
-    found: list[Edit] = []
-    for part in parts_of(arguments, "edits"):
-        old: Json = part.get("oldText")
-        new: Json = part.get("newText")
-        own: Json = part.get("path") or arguments.get("path")
-        if isinstance(old, str) and isinstance(new, str) and path in (None, own):
-            found.append(Edit(old_text=old, new_text=new, replaces_all=bool(part.get("all"))))
-    return tuple(found)
+class SeenFile(msgspec.Struct, frozen=True, kw_only=True):
+    """What may be known of a file before a call runs."""
+
+    state: Literal["text", "missing", "hidden"]
+    """Hidden: too large, no text, or not to be shown."""
+    path: str = ""
+    """As people read it."""
+    real: str = ""
+    """Absolute, without links."""
+    text: Editable | None = None
+    shown: ShownLines = NOTHING_SHOWN
+    versions: tuple[Snapshot, ...] = ()
+    error: ToolError | None = None
+    """What a call that wants to change a missing file answers."""
 
 
-def edited_text(arguments: Mapping[str, Any], text: str, path: str) -> str | None:
-    """None: it would be refused."""
-    own = arguments.get("path")
-    edits = edits_of(arguments, own if isinstance(own, str) else None)
-    return _changed(text, path, lambda target: replaced(target, edits, path, _shown(text)))
+Look = Callable[[str], SeenFile]
+"""A file by its path as it was sent."""
 
 
-def anchored_text(changes: Sequence[Mapping[str, Any]], text: str, path: str) -> str | None:
-    """Of changes by anchors of one file, as they would fall into it as it is."""
-    read = [anchored_edit(change) for change in changes]
-    edits = [edit for edit in read if edit is not None]
-    if len(edits) < len(read):
-        return None
-    rows = tuple(text.split("\n"))
-    whole = Snapshot(lines=rows, shown=frozenset(range(1, len(rows) + 1)))
-    return _changed(text, path, lambda target: anchored(target, edits, path, (whole,)))
+class CallDiff(msgspec.Struct, frozen=True, kw_only=True):
+    """The diff of one file, up to a number of lines."""
+
+    path: str
+    real: str
+    patch: str
+    more: int
+    """Lines that it leaves out."""
+    added: int
+    removed: int
 
 
-def patched_files(text: str) -> tuple[PatchedFile, ...]:
-    """Nothing where it is no patch that can be read."""
+class LostEdit(msgspec.Struct, frozen=True, kw_only=True):
+    """An edit whose old text is not in its file."""
+
+    why: str
+    path: str
+    """As it was sent."""
+    real: str
+
+
+def preview_edits(arguments: Mapping[str, Any], look: Look) -> tuple[CallDiff, ...]:
+    """The diffs of a call of an editing tool; none where a file may not be shown or an edit has no place."""
     try:
-        return read_patch(text)
-    except ToolError:
+        call = msgspec.convert(dict(arguments), EditArguments)
+        return tuple(diff_of(seen, regions) for seen, regions in islice(_regions(call, look), _MAX_FILES))
+    except (msgspec.ValidationError, ToolError):
         return ()
 
 
-def patched_text(patch: PatchedFile, text: str) -> str | None:
+def preview_write(arguments: Mapping[str, Any], look: Look) -> tuple[CallDiff, ...]:
+    """The diff against the file that is written over; none for a new file, whose text the arguments show."""
+    path, content = arguments.get("path"), arguments.get("content")
+    if not isinstance(path, str) or not path.strip() or not isinstance(content, str):
+        return ()
+    seen = look(path)
+    if seen.text is None or seen.text.text.count("\n") * content.count("\n") > _MAX_COMPARED:
+        return ()
+    return (diff_of(seen, compared_regions(seen.text.text, content.replace("\r\n", "\n"))),)
+
+
+def lost_edit(arguments: Mapping[str, Any], look: Look) -> LostEdit | None:
+    """The first of the complete edits so far whose old text is not in its file."""
+    for path, edits in _by_path(_edits(arguments)).items():
+        seen = look(path)
+        try:
+            if seen.error is not None:
+                raise seen.error
+            if seen.text is not None:
+                replaced(seen.text, edits, seen.path, seen.shown)
+        except ToolError as problem:
+            if problem is seen.error or isinstance(problem, NoPlace):
+                return LostEdit(why=str(problem), path=path, real=seen.real)
+    return None
+
+
+def details_of(diffs: Sequence[CallDiff]) -> dict[str, Any]:
+    """The details that a result with these diffs has."""
+    files: list[dict[str, Any]] = [
+        {**file_told(diff.path, diff.patch, diff.added, diff.removed), "more": diff.more} for diff in diffs
+    ]
+    totals = {name: sum(file[name] for file in files) for name in ("added", "removed", "more")}
+    details = {"patch": "".join(file["patch"] for file in files), **totals}
+    return {**details, "files": files} if len(files) > 1 else details
+
+
+def _edits(arguments: Mapping[str, Any]) -> Iterable[tuple[str, Edit]]:
+    """Edits by old and new text, each with its path, up to the first that is not complete."""
+    for part in parts_of(arguments, "edits"):
+        path, old, new = part.get("path") or arguments.get("path"), part.get("oldText"), part.get("newText")
+        if not isinstance(path, str) or not isinstance(old, str) or not isinstance(new, str):
+            return
+        yield path, Edit(old_text=old, new_text=new, replaces_all=bool(part.get("all")))
+
+
+def _by_path(named: Iterable[tuple[str, _T]]) -> dict[str, list[_T]]:
+    found: dict[str, list[_T]] = {}
+    for path, one in named:
+        found.setdefault(path, []).append(one)
+    return found
+
+
+def _regions(call: EditArguments, look: Look) -> Iterable[tuple[SeenFile, Sequence[Region]]]:
+    """Raises `ToolError` where an edit has no place or a file may not be shown."""
+    if call.input.strip():
+        for patch in read_patch(call.input):
+            yield _patched(patch, look(patch.path))
+        return
+    changes = _by_path(
+        (change.path, AnchoredEdit(first=change.first, last=change.last, place=change.place or "replace",
+                                   lines=change.lines))
+        for change in call.changes
+    )  # fmt: skip
+    for path, of_file in changes.items():
+        seen = look(path)
+        yield seen, _placed(seen, anchored(_text(seen), of_file, seen.path, seen.versions))
+    edits = _by_path(
+        (edit.path or call.path,
+         Edit(old_text=edit.old_text, new_text=edit.new_text, replaces_all=bool(edit.all)))
+        for edit in call.edits
+    )  # fmt: skip
+    for path, of_file in edits.items():
+        seen = look(path)
+        yield seen, _placed(seen, replaced(_text(seen), of_file, seen.path, seen.shown))
+
+
+def _patched(patch: PatchedFile, seen: SeenFile) -> tuple[SeenFile, Sequence[Region]]:
     if patch.kind == "add":
-        return "".join(f"{line}\n" for line in patch.lines)
+        if seen.state != "missing":
+            raise ToolError(f"{patch.path} exists already.")
+        return seen, (_region((), [f"{line}\n" for line in patch.lines]),)
+    text = _text(seen)
     if patch.kind == "remove":
-        return ""
-    return _changed(text, patch.path, lambda target: patched(target, patch.hunks, patch.path, _shown(text)))
+        return seen, (_region(text.text.splitlines(keepends=True), ()),)
+    return seen, _placed(seen, patched(text, patch.hunks, seen.path, seen.shown))
 
 
-def _changed(text: str, path: str, place: Callable[[FileText], Placed]) -> str | None:
-    target = FileText(text=text, raw=text, encoding=UTF8, endings="lf")
-    try:
-        return spliced(text, in_order(Document(text), place(target).found, path))
-    except ToolError:
-        return None
+def _text(seen: SeenFile) -> Editable:
+    if seen.text is None:
+        raise seen.error or ToolError(f"{seen.path} is not shown.")
+    return seen.text
 
 
-def _shown(text: str) -> ShownLines:
-    return ShownLines(lines=dict(enumerate(text.split("\n"), 1)))
+def _region(old: Sequence[str], new: Sequence[str]) -> Region:
+    return Region(old_first=0, new_first=0, old=tuple(old), new=tuple(new))
+
+
+def _placed(seen: SeenFile, placed: Placed) -> Sequence[Region]:
+    text = _text(seen).text
+    spans = [
+        (span.start, span.end, span.new_text)
+        for span in in_order(Document(text), placed.found, seen.path)
+        if text[span.start : span.end] != span.new_text
+    ]
+    return changed_regions(text, spans)
+
+
+def diff_of(seen: SeenFile, regions: Sequence[Region]) -> CallDiff:
+    """A unified diff of at most `MAX_LINES` lines."""
+    lines = seen.text.text.removesuffix("\n").split("\n") if seen.text is not None else []
+    out = [f"--- a/{seen.path}", f"+++ b/{seen.path}"]
+    more = 0
+    for group in grouped(regions, CONTEXT):
+        first, last = group[0], group[-1]
+        start = max(0, first.old_first - CONTEXT)
+        end = min(len(lines), last.old_first + len(last.old) + CONTEXT)
+        count = end - start + sum(len(region.new) for region in group)
+        room = max(0, MAX_LINES + 2 - len(out))
+        if room:
+            out.append(f"@@ -{start + 1},1 +{start + 1 + first.new_first - first.old_first},1 @@")
+            out += islice(_rows(lines, group, start, end), room)
+        more += max(0, count - room)
+    return CallDiff(
+        path=seen.path,
+        real=seen.real,
+        patch="\n".join(out) + "\n",
+        more=more,
+        added=sum(len(region.new) for region in regions),
+        removed=sum(len(region.old) for region in regions),
+    )
+
+
+def _rows(lines: Sequence[str], group: Sequence[Region], start: int, end: int) -> Iterable[str]:
+    at = start
+    for region in group:
+        yield from (f" {line}" for line in lines[at : region.old_first])
+        yield from ("-" + line.removesuffix("\n") for line in region.old)
+        yield from ("+" + line.removesuffix("\n") for line in region.new)
+        at = region.old_first + len(region.old)
+    yield from (f" {line}" for line in lines[at:end])

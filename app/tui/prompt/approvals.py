@@ -4,8 +4,7 @@ import asyncio
 import json
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol
 
 import msgspec
 
@@ -16,16 +15,22 @@ from app.permits.verdicts import MEANING
 from app.tui.handed import AskPerson, KeyTold, TellPerson
 from app.values.approvals import Approval
 from app.values.events import Event, QuestionAsked
-from tools.files.paths import resolve
-from tools.results import Card, DiffBlock, TextBlock
+from tools.edits.card import file_diffs
+from tools.results import Block, Card, TextBlock, ToolResult
 from widgets.editor.prompt import PromptEditor
 from widgets.status.approval import ApprovalAsked, ApprovalBar, ApprovalKeys, ApprovalPart, ApprovalRule
 from widgets.transcript.blocks import NoteKind
 
 _ASKER = "An extension"
 _STAGED: Final = "staged"
-_MOST_BYTES = 2_000_000
-"""A larger file is shown as what would be written alone."""
+
+
+class PreviewCall(Protocol):
+    """The diffs that a call would make, as the details of a result."""
+
+    async def __call__(
+        self, name: str, arguments: Mapping[str, Any], *, is_for_person: bool = False
+    ) -> ToolResult | None: ...
 
 
 class Approvals(msgspec.Struct):
@@ -34,7 +39,7 @@ class Approvals(msgspec.Struct):
     permits: PermissionVerbs
     bar: ApprovalBar
     editor: PromptEditor
-    cwd: Callable[[], Path]
+    preview: PreviewCall
     show_screen: AskPerson
     say: TellPerson
     told: Callable[[str], None]
@@ -172,7 +177,10 @@ class Approvals(msgspec.Struct):
             title, card = _ASKER, Card(title="asks", blocks=(TextBlock(text=_told_whole(event)),))
         else:
             title = f"{event.approval.tool_name} wants to run"
-            card = await asyncio.to_thread(_whole, event.approval, self.cwd())
+            changes = await self.preview(
+                event.approval.tool_name, event.approval.arguments, is_for_person=True
+            )
+            card = _whole(event.approval, changes)
         await read_card(self.show_screen, title, card, is_asked=True)
 
     def cycle_mode(self) -> None:
@@ -250,87 +258,15 @@ def _told_whole(event: QuestionAsked) -> str:
     return "\n".join(filter(None, (event.title, event.message, "", *(event.options or ()))))
 
 
-def _whole(approval: Approval, folder: Path) -> Card:
+def _whole(approval: Approval, changes: ToolResult | None) -> Card:
     """All that would run, with what each part of it does. Of several files the search (`/`) leads to each."""
     told = "\n".join(f"{_does(part.letter)}: {part.text}\n   {part.why}" for part in approval.parts)
-    blocks: list[TextBlock | DiffBlock] = []
-    for name, value in approval.arguments.items():
-        if approval.tool_name in ("edit", "write") and name in ("edits", "content", "changes"):
-            continue
-        plain = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    blocks: list[Block] = []
+    diffs = file_diffs(changes.details) if changes is not None else ()
+    for name, value in () if diffs else approval.arguments.items():
+        plain = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
         blocks.append(TextBlock(text=f"{name}: {plain}"))
-    blocks += _changes(approval, folder)
-    return Card(title=approval.tool_name, blocks=(*blocks, TextBlock(text=told)))
-
-
-def _changes(approval: Approval, folder: Path) -> list[DiffBlock | TextBlock]:
-    """What `edit` and `write` would make of each file."""
-    # Dialects of edits come along, which few questions need.
-    from tools.edits.named import named_paths, parts_of  # noqa: PLC0415
-    from tools.edits.preview import anchored_text, edited_text, patched_files, patched_text  # noqa: PLC0415
-
-    given = approval.arguments
-    own = given.get("path")
-    if approval.tool_name == "write" and isinstance(own, str):
-        return _change(own, folder, lambda before, file: given.get("content"))
-    found: list[DiffBlock | TextBlock] = []
-    text = given.get("input")
-    for patch in patched_files(text) if isinstance(text, str) else ():
-        found += _change(patch.path, folder, lambda before, file, patch=patch: patched_text(patch, before))
-    if approval.tool_name != "edit":
-        return found
-    for path in named_paths(given):
-        mine = [edit for edit in parts_of(given, "edits") if (edit.get("path") or own) == path]
-        if mine:
-            only = {"path": path, "edits": [{**edit, "path": path} for edit in mine]}
-            found += _change(
-                path, folder, lambda before, file, only=only: edited_text(only, before, str(file))
-            ) or [TextBlock(text=f"{path}: {json.dumps(mine, indent=2, ensure_ascii=False)}")]
-    by_anchors = parts_of(given, "changes")
-    for path in dict.fromkeys(str(change.get("path")) for change in by_anchors):
-        here = [change for change in by_anchors if str(change.get("path")) == path]
-        found += _change(
-            path, folder, lambda before, file, here=here: anchored_text(here, before, str(file))
-        ) or [TextBlock(text=_anchored(change)) for change in here]
-    return found
-
-
-def _change(path: str, folder: Path, make: Callable[[str, Path], Any]) -> list[DiffBlock | TextBlock]:
-    """Nothing where it cannot be told before it runs."""
-    from difflib import unified_diff  # noqa: PLC0415  (for questions that are looked at whole)
-
-    file = Path(resolve(path, folder, lambda one: Path(one).exists()))
-    before = _text_of(file)
-    after = make(before, file)
-    if not isinstance(after, str):
-        return []
-    lines = list(unified_diff(before.splitlines(), after.splitlines(), path, path, lineterm=""))
-    diff = DiffBlock(
-        path=path,
-        diff="\n".join(lines),
-        added=sum(line.startswith("+") for line in lines[2:]),
-        removed=sum(line.startswith("-") for line in lines[2:]),
-    )
-    return [diff]
-
-
-def _anchored(change: Mapping[str, Any]) -> str:
-    """Lines by their anchors, as they are sent."""
-    first, last = change.get("from"), change.get("to")
-    where = f"{change.get('path')}: {change.get('place') or 'replace'} {first}" + (
-        f" to {last}" if last else ""
-    )
-    lines = change.get("lines")
-    return "\n".join((where, *(f"+{line}" for line in (lines if isinstance(lines, list) else ()))))
-
-
-def _text_of(file: Path) -> str:
-    try:
-        if not file.is_file() or file.stat().st_size > _MOST_BYTES:
-            return ""
-        return file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
+    return Card(title=approval.tool_name, blocks=(*blocks, *diffs, TextBlock(text=told)))
 
 
 def _does(risk: str) -> str:

@@ -1,36 +1,29 @@
-"""Calls while their arguments arrive, drawn again now and then: what changes files as the diff that it would make.
+"""Calls while their arguments arrive: drawn now and then by what has come, and by the diff that they would make once
+their arguments are complete."""
 
-The arguments are read as they come, never from their beginning again. What a look at files costs decides when the next
-one is: it is done beside the page, and takes a sixth of a processor at most.
-"""
-
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 import msgspec
 
-from app.engine.arriving import SHARE, ArrivingLook
 from app.tui.transcript.shown_call import ShownCall
+from tools.results import ToolResult
 
-SECONDS = 0.15
-"""How often a call whose arguments are arriving is drawn again, at most."""
-Look = Callable[[str, int], Awaitable[ArrivingLook | None]]
-Spawn = Callable[[Awaitable[None]], object]
+MIN_SECONDS = 0.15
+"""Between two drawings of a call whose arguments are arriving."""
 
 
 class ArrivingCalls(msgspec.Struct, frozen=True):
-    look: Look
+    has_preview: Callable[[str], bool]
+    preview: Callable[[str, Mapping[str, Any]], Awaitable[ToolResult | None]]
     draw: Callable[[ShownCall], None]
-    spawn: Spawn
+    spawn: Callable[[Awaitable[None]], object]
     clock: Callable[[], float]
 
     def extend(self, known: ShownCall, delta: str) -> None:
-        if known.is_looked_at:
-            self._follow(known)
-            return
         known.heard.append(delta)
         now = self.clock()
-        if now - known.drawn < SECONDS:
+        if now - known.drawn < MIN_SECONDS:
             return
         known.drawn = now
         heard, known.heard = known.heard, []
@@ -38,33 +31,14 @@ class ArrivingCalls(msgspec.Struct, frozen=True):
         known.call = msgspec.structs.replace(known.call, arguments=dict(known.arguments.so_far()))
         self.draw(known)
 
-    def end(self, known: ShownCall) -> bool:
-        """Its arguments are whole. False: it is to be drawn by them alone."""
-        known.is_whole = True
-        if known.is_looked_at:
-            self._follow(known)
-        return known.is_looked_at
+    def end(self, known: ShownCall) -> None:
+        """The call's arguments are complete."""
+        self.draw(known)
+        if self.has_preview(known.call.name):
+            self.spawn(self._show_preview(known))
 
-    def _follow(self, known: ShownCall) -> None:
-        known.has_news = True
-        if not known.is_followed:
-            known.is_followed = True
-            self.spawn(self._looking(known))
-
-    async def _looking(self, known: ShownCall) -> None:
-        """As long as there is news of it."""
-        try:
-            while known.has_news and not known.is_over:
-                known.has_news = False
-                look = await self.look(known.reply_id, known.index)
-                if known.is_over:
-                    return
-                if look is None:  # another answer arrives already
-                    return
-                known.has_been_seen, known.preview = True, look.result
-                if not known.is_whole:
-                    known.call = msgspec.structs.replace(known.call, arguments=dict(look.arguments))
-                self.draw(known)
-                await asyncio.sleep(max(SECONDS, SHARE * look.cost))
-        finally:
-            known.is_followed = False
+    async def _show_preview(self, known: ShownCall) -> None:
+        preview = await self.preview(known.call.name, known.call.arguments)
+        if preview is not None and not known.is_over:
+            known.preview = preview
+            self.draw(known)

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import assert_never
 
 import msgspec
@@ -11,7 +11,7 @@ from app.engine.session import Session
 from app.extensions.catalogue import Catalogue
 from app.tui.handed import KeyTold
 from app.tui.transcript import replay
-from app.tui.transcript.arriving_calls import ArrivingCalls, Spawn
+from app.tui.transcript.arriving_calls import ArrivingCalls
 from app.tui.transcript.changed_line import ChangedLine
 from app.tui.transcript.earlier import Earlier
 from app.tui.transcript.failed_answer import FailedAnswer
@@ -111,7 +111,7 @@ class Presenter:
         key_told: KeyTold,
         clock: Callable[[], float] = time.monotonic,
         next_step: Callable[[AssistantMessage], str] = lambda _: "",
-        spawn: Spawn = asyncio.ensure_future,
+        spawn: Callable[[Awaitable[None]], object] = asyncio.ensure_future,
     ) -> None:
         self._session, self._transcript = session, transcript
         self._on_other = on_other
@@ -119,7 +119,11 @@ class Presenter:
         self._calls: dict[str, ShownCall] = {}
         self._by_index: dict[int, ShownCall] = {}
         self._arriving = ArrivingCalls(
-            session.look_at_arriving, lambda known: self._draw(known, known.state), spawn, clock
+            session.has_preview,
+            session.preview_call,
+            lambda known: self._draw(known, known.state),
+            spawn,
+            clock,
         )
         self._untold: dict[str, CustomBlock] = {}
         """Results of jobs that the model has not been told of, by job."""
@@ -278,30 +282,26 @@ class Presenter:
                 self._transcript.append_thinking(self._reply_id, part.delta)
             case ToolCallStart():
                 call = ToolCall(id=part.id, name=part.tool_name, arguments={})
-                self._by_index[part.content_index] = self._new_call(call, part.content_index)
+                self._by_index[part.content_index] = self._new_call(call)
             case ToolCallDelta():
                 if (known := self._by_index.get(part.content_index)) is not None:
                     self._arriving.extend(known, part.delta)
             case ToolCallEnd():
                 known = self._by_index.get(part.content_index)
                 if known is None or known.call.id != part.tool_call.id:
-                    known = self._new_call(part.tool_call, part.content_index)
+                    known = self._new_call(part.tool_call)
                     self._by_index[part.content_index] = known
                 known.call = part.tool_call
-                if not self._arriving.end(known):
-                    self._draw(known, CardState.PENDING)
+                self._arriving.end(known)
             case TextStart() | TextEnd() | ThinkingStart() | ThinkingEnd():
                 pass
             case _:
                 assert_never(part)
 
-    def _new_call(self, call: ToolCall, index: int = -1) -> ShownCall:
+    def _new_call(self, call: ToolCall) -> ShownCall:
         known = ShownCall(
             block_id=replay.card_id(self._reply_id, call.id),
             call=call,
-            reply_id=self._reply_id,
-            index=index,
-            is_looked_at=index >= 0 and self._session.looks_at_arriving(call.name),
         )
         self._calls[call.id] = known
         self._draw(known, CardState.PENDING)

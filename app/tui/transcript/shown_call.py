@@ -15,23 +15,13 @@ class ShownCall(msgspec.Struct, kw_only=True):
 
     block_id: str
     call: ToolCall
-    reply_id: str = ""
-    index: int = -1
-    """Which block of which answer it is."""
     heard: list[str] = msgspec.field(default_factory=list)
     """Pieces of its arguments that were not read yet."""
     arguments: StreamedObject = msgspec.field(default_factory=StreamedObject)
     drawn: float = 0.0
-    is_looked_at: bool = False
-    """What it would change in files is shown while it arrives."""
-    is_followed: bool = False
-    """Somebody is looking."""
-    has_been_seen: bool = False
-    has_news: bool = False
-    is_whole: bool = False
     is_over: bool = False
     preview: ToolResult | None = None
-    """What it would make of files, by what has come of it."""
+    """The diffs that it would make, once its arguments are complete."""
     started: float | None = None
     is_asked_about: bool = False
     """A person has to say whether it may run."""
@@ -47,7 +37,4 @@ class ShownCall(msgspec.Struct, kw_only=True):
     @property
     def result(self) -> ToolResult | None:
         """What there is to be drawn of it besides its arguments."""
-        if self.outcome is None:
-            unseen = ToolResult(details={}) if self.is_looked_at else None
-            return self.preview if self.has_been_seen else unseen
-        return from_outcome(self.outcome)
+        return self.preview if self.outcome is None else from_outcome(self.outcome)

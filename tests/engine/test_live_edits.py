@@ -1,20 +1,18 @@
-"""Calls that change files, while they arrive: what is shown of files by then, and when an answer is stopped."""
+"""Edits before they run: the diffs that they would make, and when an answer is stopped at one."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.agent.hooks import Verdict
-from app.engine.arriving import ArrivingLook
 from app.engine.hooks import Hooks
 from app.engine.standing import GateStanding
 from app.providers.scripted import ScriptedAnswer, call, say
 from app.values.content import Text, ToolCall
-from app.values.events import MessageEnd, MessageStart, MessageUpdate, ToolExecutionEnd
+from app.values.events import MessageEnd, MessageUpdate, ToolExecutionEnd
 from app.values.messages import AssistantMessage
-from app.values.stream import ToolCallDelta, ToolCallEnd
+from app.values.stream import ToolCallEnd
 from tests.engine.stage import Play
 from tools.builtin.bash import bash_tool
 from tools.builtin.edit import edit_tool
@@ -41,64 +39,31 @@ def play(tmp_path: Path, *responses: Any, rules: dict[str, Any] | None = None, *
     return made
 
 
-async def looks(made: Play) -> list[ArrivingLook]:
-    """At the first call, after each piece of it."""
-    found: list[ArrivingLook] = []
-    index: set[int] = set()
-    heard = asyncio.Event()
-
-    def hear(event: object) -> None:
-        if isinstance(event, MessageUpdate) and isinstance(
-            event.assistant_message_event, ToolCallDelta | ToolCallEnd
-        ):
-            index.add(event.assistant_message_event.content_index)
-            heard.set()
-
-    leave = made.session.subscribe(hear)
-    run = asyncio.create_task(made.prompt("go"))
-    while not run.done():
-        await asyncio.wait([run, asyncio.create_task(heard.wait())], return_when=asyncio.FIRST_COMPLETED)
-        heard.clear()
-        begun = [
-            one.message.id for one in made.all(MessageStart) if isinstance(one.message, AssistantMessage)
-        ]
-        if index:
-            look = await made.session.look_at_arriving(begun[-1], min(index))
-            if look is not None:
-                found.append(look)
-    leave()
-    await run
-    return found
+async def preview(made: Play, **arguments: Any) -> str:
+    result = await made.session.preview_call("edit", arguments)
+    return result.details["patch"] if result is not None and result.details is not None else ""
 
 
-def patches(found: list[ArrivingLook]) -> list[str]:
-    return [look.result.details["patch"] for look in found if look.result and look.result.details]
-
-
-async def test_the_diff_grows_and_ends_as_the_result_has_it(tmp_path: Path) -> None:
+async def test_the_preview_of_an_edit_is_the_diff_of_its_result(tmp_path: Path) -> None:
     edits = [
         {"oldText": "line 3\nline 4\n", "newText": "line 3\nLINE 4\n"},
         {"oldText": "line 20\n", "newText": LONG},
     ]
     made = play(tmp_path, call("edit", path="a.txt", edits=edits), say("done"))
     (tmp_path / "project" / "a.txt").write_text(LINES)
-    shown = patches(await looks(made))
-    result = made.all(ToolExecutionEnd)[0].result
-    assert not made.all(ToolExecutionEnd)[0].is_error
+    shown = await preview(made, path="a.txt", edits=edits)
+    await made.prompt("go")
 
     def rows(patch: str) -> list[str]:
         return [
             line for line in patch.split("\n") if line[:1] in ("+", "-") and line[:3] not in ("+++", "---")
         ]
 
-    assert rows(shown[-1]) == rows(result.details["patch"])
-    counts = [len([line for line in rows(patch) if line.startswith("+")]) for patch in shown]
-    assert counts == sorted(counts)
-    assert len(set(counts)) > 5
+    assert rows(shown) == rows(made.all(ToolExecutionEnd)[0].result.details["patch"])
 
 
 @pytest.mark.parametrize("how", ["rule", "secret", "outside", "link", "binary", "large"])
-async def test_nothing_is_shown_of_what_may_not_be_looked_at(tmp_path: Path, how: str) -> None:
+async def test_files_that_the_model_may_not_read_have_no_preview(tmp_path: Path, how: str) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
     rules: dict[str, Any] = {}
@@ -120,31 +85,27 @@ async def test_nothing_is_shown_of_what_may_not_be_looked_at(tmp_path: Path, how
         (folder / path).write_text(data)
     made = play(
         tmp_path,
-        call("edit", path=path, edits=[{"oldText": "line\n", "newText": f"LINE\n{LONG}"}]),
         say("done"),
         rules=rules,
         standing=GateStanding(home=tmp_path / "home", agent_dir=tmp_path / "agent", asks="nobody"),
     )
-    found = await looks(made)
-    assert found
-    assert not any("HIDDEN" in str(look.result) + str(look.arguments) for look in found)
-    assert any(look.arguments.get("edits") for look in found)
+    edits = [{"oldText": "line\n", "newText": "LINE\n"}]
+    assert await preview(made, path=path, edits=edits) == ""
+    if how in ("rule", "secret", "outside", "link"):
+        seen = await made.session.preview_call("edit", {"path": path, "edits": edits}, is_for_person=True)
+        assert seen is not None and "HIDDEN above" in str(seen.details)
 
 
-async def test_secrets_are_masked_as_in_the_result(tmp_path: Path) -> None:
+async def test_secrets_in_a_preview_are_masked(tmp_path: Path) -> None:
     key = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
-    made = play(
-        tmp_path,
-        call("edit", path="a.py", edits=[{"oldText": "x = 1\n", "newText": f"x = 2\n{LONG}"}]),
-        say("done"),
-    )
+    made = play(tmp_path, say("done"))
     (tmp_path / "project" / "a.py").write_text(f'token = "{key}"\nx = 1\n')
-    found = await looks(made)
-    assert any("x = 1" in patch for patch in patches(found))
-    assert not any(key in patch for patch in patches(found))
+    patch = await preview(made, path="a.py", edits=[{"oldText": "x = 1\n", "newText": "x = 2\n"}])
+    assert "x = 1" in patch
+    assert key not in patch
 
 
-HOPELESS = [{"oldText": "not in it at all\n", "newText": "x\n"}, {"oldText": "line 3\n", "newText": LONG}]
+LOST = [{"oldText": "not in it at all\n", "newText": "x\n"}, {"oldText": "line 3\n", "newText": LONG}]
 ABORT = {"edit.streamingAbort": True}
 
 
@@ -153,9 +114,9 @@ def answer(made: Play, number: int = 0) -> AssistantMessage:
     return ends[number]
 
 
-async def test_a_hopeless_call_is_stopped_and_answered_with_its_error(tmp_path: Path) -> None:
+async def test_an_edit_whose_old_text_is_lost_stops_the_answer(tmp_path: Path) -> None:
     thinking = Text(text="I change it.")
-    first = ScriptedAnswer(blocks=(thinking,)) + call("edit", path="a.txt", edits=HOPELESS)
+    first = ScriptedAnswer(blocks=(thinking,)) + call("edit", path="a.txt", edits=LOST)
     made = play(tmp_path, first, say("done"), rules=ABORT)
     file = tmp_path / "project" / "a.txt"
     file.write_text(LINES)
@@ -163,7 +124,7 @@ async def test_a_hopeless_call_is_stopped_and_answered_with_its_error(tmp_path: 
     cut = answer(made)
     assert cut.stop_reason == "toolUse"
     assert [type(block) for block in cut.content] == [Text, ToolCall]
-    assert cut.tool_calls[0].arguments == {"path": "a.txt", "edits": HOPELESS[:1]}
+    assert cut.tool_calls[0].arguments == {"path": "a.txt", "edits": LOST[:1]}
     end = made.all(ToolExecutionEnd)[0]
     assert end.is_error
     assert "oldText was not found in a.txt" in end.result.content[0].text
@@ -186,10 +147,10 @@ async def test_a_path_that_is_not_there_stops_it_too(tmp_path: Path) -> None:
 
 
 async def test_it_is_off_until_it_is_set(tmp_path: Path) -> None:
-    made = play(tmp_path, call("edit", path="a.txt", edits=HOPELESS), say("done"))
+    made = play(tmp_path, call("edit", path="a.txt", edits=LOST), say("done"))
     (tmp_path / "project" / "a.txt").write_text(LINES)
     await made.prompt("go")
-    assert answer(made).tool_calls[0].arguments["edits"] == HOPELESS
+    assert answer(made).tool_calls[0].arguments["edits"] == LOST
 
 
 class _Listening(Hooks):
@@ -208,7 +169,7 @@ class _Listening(Hooks):
 
 @pytest.mark.parametrize("before", ["command", "write", "read", "no path", "hook", "ask", "mark"])
 async def test_what_may_still_work_is_not_stopped(tmp_path: Path, before: str) -> None:
-    edits = HOPELESS
+    edits = LOST
     first: Any = ScriptedAnswer()
     more: dict[str, Any] = {}
     rules: dict[str, Any] = dict(ABORT)
@@ -227,7 +188,7 @@ async def test_what_may_still_work_is_not_stopped(tmp_path: Path, before: str) -
         rules["permissions.ask"] = ["edit: a.txt"]
         more["standing"] = GateStanding(home=tmp_path, agent_dir=tmp_path / "agent", asks="nobody")
     else:
-        edits = [{**HOPELESS[0], "oldText": "[secret:token:0123456789]"}, HOPELESS[1]]
+        edits = [{**LOST[0], "oldText": "[secret:token:0123456789]"}, LOST[1]]
     made = play(tmp_path, first + call("edit", path="a.txt", edits=edits), say("done"), rules=rules, **more)
     (tmp_path / "project" / "a.txt").write_text(LINES)
     await made.prompt("go")
@@ -237,7 +198,7 @@ async def test_what_may_still_work_is_not_stopped(tmp_path: Path, before: str) -
 
 
 async def test_a_stop_by_the_person_is_a_stop(tmp_path: Path) -> None:
-    made = play(tmp_path, call("edit", path="a.txt", edits=HOPELESS), say("done"), rules=ABORT)
+    made = play(tmp_path, call("edit", path="a.txt", edits=LOST), say("done"), rules=ABORT)
     (tmp_path / "project" / "a.txt").write_text(LINES)
     await made.session.prompt("go")
     await made.until(lambda: any(isinstance(e, MessageUpdate) for e in made.events))

@@ -20,6 +20,7 @@ from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
+from tools.patterns import late
 from widgets import textual_inside
 from widgets.foreground import stop_group
 from widgets.graphics.terminal_images import TerminalImages
@@ -33,6 +34,10 @@ _CHUNK = 65_536
 _PATIENCE = 2.0
 """Seconds for what a key does until the next one is given on in any case."""
 _ENTER_SCREEN = "\x1b[?1049h"
+_ASK_HOW_KEYS_ARE_TOLD = "\x1b[?u"
+_KEYS_ARE_TOLD = late(r"\x1b\[\?(\d*)u")
+_CHORDS_ARE_TOLD = 1
+"""In the answer: Escape and Alt are sequences that nothing else begins with (kitty's keyboard protocol)."""
 _KEEP_TITLE = "\x1b[22;0t"
 _OWN_TITLE_AND_CURSOR = "\x1b[23;0t\x1b[0 q"
 """The shell's, which it does not set anew."""
@@ -55,6 +60,13 @@ class Ahead(Protocol):
 
     def is_text(self, key: events.Key) -> bool: ...
     async def settle(self) -> None: ...
+
+
+class DoubtfulChord(events.Key):
+    """Alt with a key, or Escape with that key right behind it: only a terminal that tells them apart would know."""
+
+
+DoubtfulChord.handler_name = events.Key.handler_name
 
 
 class TerminalDriver(LinuxDriver):
@@ -89,6 +101,7 @@ class TerminalDriver(LinuxDriver):
         self._settling: Future[None] | None = None
         self._incoming = Incoming()
         self._has_page = False
+        self._tells_chords = False
         self._wakes, self._waker = os.pipe()
         os.set_blocking(self._wakes, False)
         self.exit_event = _WakingEvent(self._waker)
@@ -106,7 +119,7 @@ class TerminalDriver(LinuxDriver):
             )
         if self._held is not None and self._held.attributes is not None:
             self.attrs_before = self._held.attributes
-        self.write(_KEEP_TITLE)
+        self.write(_KEEP_TITLE + _ASK_HOW_KEYS_ARE_TOLD)
         if self._images is not None:
             self.write(self._images.arrive())
 
@@ -141,7 +154,7 @@ class TerminalDriver(LinuxDriver):
         self._wait_for_page()
         parser, reader = KeyParser(debug=self._is_debugging), InputReader()
         if self._held is not None:
-            self._take(parser, reader.read(self._held.take_read()))
+            self._take(parser, reader.read(self._held.take_read()), is_guessed=reader.has_guessed)
         while not self.exit_event.is_set():
             ready, _, _ = select.select([self.fileno, self._wakes], [], [], _sooner(parser, self._incoming))
             if self.fileno in ready:
@@ -149,11 +162,11 @@ class TerminalDriver(LinuxDriver):
                 if not data:
                     os.kill(os.getpid(), signal.SIGHUP)  # the terminal has gone
                     return
-                self._take(parser, reader.read(data))
+                self._take(parser, reader.read(data), is_guessed=reader.has_guessed)
             for event in parser.take_alone(self._incoming.give_up()):
-                self._deliver(_as_key(event))
+                self._deliver(self._as_key(event))
             for event in parser.tick():
-                self._deliver(_as_key(event))
+                self._deliver(self._as_key(event))
         parser.close()
 
     def page_is_there(self) -> None:
@@ -167,18 +180,32 @@ class TerminalDriver(LinuxDriver):
             _empty(self._wakes)
         _empty(self._wakes)
 
-    def _take(self, parser: KeyParser, text: str) -> None:
+    def _take(self, parser: KeyParser, text: str, *, is_guessed: bool) -> None:
+        """`is_guessed`: this terminal, or what stands between, has sent Alt as an Escape in front, whatever it said."""
         if text and self._raw is not None and self._raw.is_heard:
             text = self._passed(self._raw, text)
         for part in self._incoming.take(text):
             if isinstance(part, events.Paste):
                 self._deliver(part)
             elif isinstance(part, TerminalAnswer):
-                if self._images is not None:
-                    self._events.call_soon_threadsafe(self._images.hear, str(part))
+                self._hear(part)
             else:
+                self._tells_chords &= not is_guessed
                 for event in parser.feed(part):
-                    self._deliver(_as_key(event))
+                    self._deliver(self._as_key(event))
+
+    def _hear(self, answer: TerminalAnswer) -> None:
+        if (found := _KEYS_ARE_TOLD.fullmatch(answer)) is not None:
+            self._tells_chords = bool(int(found[1] or 0) & _CHORDS_ARE_TOLD)
+        elif self._images is not None:
+            self._events.call_soon_threadsafe(self._images.hear, str(answer))
+
+    def _as_key(self, event: Message) -> Message:
+        """Alt with a letter writes nothing, though the letter may have come behind its Escape in a read of its own."""
+        if not isinstance(event, events.Key) or not event.key.startswith("alt+"):
+            return event
+        character = None if event.is_printable else event.character
+        return (events.Key if self._tells_chords else DoubtfulChord)(event.key, character)
 
     def _passed(self, raw: RawInput, text: str) -> str:
         """What the listeners leave of it. They belong to the application's thread; one that hangs loses its say."""
@@ -220,13 +247,6 @@ def _sooner(parser: KeyParser, incoming: Incoming) -> float | None:
     """Seconds until one of them takes what there is for all that comes."""
     waits = [seconds for seconds in (parser.patience, incoming.patience) if seconds is not None]
     return min(waits, default=None)
-
-
-def _as_key(event: Message) -> Message:
-    """Alt with a letter writes nothing, though the letter may have come behind its Escape in a read of its own."""
-    if isinstance(event, events.Key) and event.key.startswith("alt+") and event.is_printable:
-        return events.Key(event.key, None)
-    return event
 
 
 def _draw_anything(file: Any) -> None:

@@ -37,6 +37,8 @@ class InputReader:
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self._rest = b""
         self._is_pasting = False
+        self.has_guessed = False
+        """An Escape with a letter right behind it was taken for Alt with that letter."""
 
     def read(self, data: bytes, *, final: bool = False) -> str:
         translated = self._translated(self._rest + data)
@@ -59,6 +61,7 @@ class InputReader:
                 end = cut.start() if cut else len(piece)
                 parts += [_SEQUENCE.sub(b"", piece[:end]), piece[end:]]
                 continue
+            self.has_guessed |= not self._is_pasting and _META.search(piece) is not None
             parts += [_SEQUENCE.sub(b"", piece) if self._is_pasting else _in_sgr(piece), found]
             if found:
                 self._is_pasting = not self._is_pasting

@@ -275,6 +275,10 @@ def keymap_of(app: App[Any]) -> Mapping[str, str]:
     return app._keymap
 
 
+_WIDEST = 3000
+"""Columns or rows that are believed."""
+
+
 class KeyParser:
     """What a terminal sends as keys and other events; Textual's driver has it in a thread that cannot be woken.
 
@@ -284,8 +288,19 @@ class KeyParser:
     def __init__(self, *, debug: bool = False) -> None:
         self._parser = XTermParser(debug)
 
-    def feed(self, text: str) -> Iterable[Message]:
-        return self._parser.feed(text)
+    def feed(self, text: str) -> Iterator[Message]:
+        """Of a sequence that Textual's parser fails at (event types of keys, numbers that are no letter) nothing
+        comes; what stands behind it counts.
+        """
+        for character in text:
+            try:
+                messages = list(self._parser.feed(character))
+            except (ValueError, OverflowError, ArithmeticError, ParseError):
+                self._parser = XTermParser()
+                continue
+            yield from (
+                one for one in messages if not isinstance(one, events.Resize) or _is_a_screen(one.size)
+            )
 
     def tick(self) -> Iterable[Message]:
         """What is a key of its own because nothing has come behind it."""
@@ -294,7 +309,7 @@ class KeyParser:
     def take_alone(self, text: str) -> Iterator[Message]:
         """What has waited for more already, which would have been an Escape's to do here."""
         if text:  # nothing would be the end of all
-            yield from self._parser.feed(text)
+            yield from self.feed(text)
         if text and self._parser._timeout_time is not None:
             self._parser._timeout_time = time.monotonic()
             yield from self._parser.tick()
@@ -311,6 +326,11 @@ class KeyParser:
                 pass
         except (EOFError, ParseError):
             pass
+
+
+def _is_a_screen(size: Size) -> bool:
+    """A terminal says its size itself where it can; what else says so must not have the page drawn without end."""
+    return 0 < size.width <= _WIDEST and 0 < size.height <= _WIDEST
 
 
 # -- the application and its terminal ----------------------------------------------------------------------

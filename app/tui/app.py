@@ -300,8 +300,7 @@ class BayouApp(App[int]):
             driver.page_is_there()
 
     def exit(self, result: int | None = None, return_code: int = 0, message: Any = None) -> None:
-        """Every way out comes by here: from now on nothing is started."""
-        self._when_leaving(result or return_code)
+        self._when_leaving(result or return_code)  # every way out comes by here
         self.tasks.close()
         super().exit(result, return_code, message)
 
@@ -432,7 +431,8 @@ class BayouApp(App[int]):
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key | events.Paste | events.MouseDown) and not event.is_forwarded:
-            self.approval_bar.note_input()
+            if self.approval_bar.note_input(event):
+                self.pages.leaving.escape()
             self.status.note_input()
         if isinstance(event, events.Key) and not event.is_forwarded:
             self.garbage.note_key()

@@ -40,6 +40,7 @@ class Terminal:
         before: Callable[[], None] | None = None,
         errors: int | None = None,
         background: str = "",
+        keyboard: int | None = None,
         is_mute: bool = False,
         emulator: Callable[..., Emulator] = Emulator,
     ) -> None:
@@ -48,11 +49,12 @@ class Terminal:
         `before`: run in the new process. `errors`: where standard error goes, if not to the terminal.
 
         `background`: what the terminal says when it is asked for its colour, as `rgb:ffff/ffff/ffff`. A mute one
-        answers no question at all.
+        answers no question at all. `keyboard`: how it says that it tells keys (kitty's protocol), where it knows that.
         """
         self.sent = b""
         self._background = background
         self._is_mute = is_mute
+        self._keyboard = keyboard
         self._ours, theirs = pty.openpty()
         self.emulator = emulator(*size, reply=self._answer)
         os.set_blocking(self._ours, False)
@@ -121,6 +123,8 @@ class Terminal:
         self.sent += data
         if self._background and b"\x1b]11;?" in data:
             self.press(f"\x1b]11;{self._background}\x1b\\")
+        if self._keyboard is not None and b"\x1b[?u" in data:
+            self.press(f"\x1b[?{self._keyboard}u")
         self.emulator.feed(data)
         return True
 

@@ -1,5 +1,7 @@
 """Whatever bytes a terminal sends, reading goes on; older mouse reports mean what they say."""
 
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +10,7 @@ from textual._xterm_parser import XTermParser
 from textual.message import Message
 
 from widgets.terminal_input import InputReader
+from widgets.textual_inside import KeyParser
 
 
 def parsed(*pieces: bytes) -> list[events.Event]:
@@ -109,3 +112,36 @@ def test_what_begins_with_an_escape_and_is_no_key_stays_as_it_is() -> None:
         b"\x1b_x\x1b\\",
     ):
         assert InputReader().read(sent) == sent.decode()
+
+
+NUMBERS = (0, 1, 2, 3, 4, 13, 27, 97, 127, 201, 55296, 57358, 1114112, 99999999999, "")
+ENDS = "u~ABCDHFPQRSMmtIOcnyq$@"
+PARAMETERS = "0123456789;:<>?= !#$"
+
+
+@pytest.mark.parametrize("count", [5_000, pytest.param(100_000, marks=pytest.mark.long)])
+def test_no_sequence_ends_the_reading(count: int) -> None:
+    """What a terminal should never send means nothing, and what is typed behind it is typed."""
+    chance = random.Random(3)
+    parser = KeyParser()
+    for _ in range(count):
+        sequence = a_sequence(chance)
+        for message in parser.feed(InputReader().read(sequence.encode(), final=True)):
+            if isinstance(message, events.Resize):
+                assert message.size.width < 5000 and message.size.height < 5000, sequence
+        list(parser.take_alone("\x1b"))
+        assert [one.key for one in parser.feed("x") if isinstance(one, events.Key)] == ["x"], sequence
+
+
+def a_sequence(chance: random.Random) -> str:
+    kind = chance.random()
+    if kind < 0.6:
+        fields = (
+            ":".join(str(chance.choice(NUMBERS)) for _ in range(chance.randint(1, 3)))
+            for _ in range(chance.randint(1, 5))
+        )
+        return f"\x1b[{';'.join(fields)}{chance.choice(ENDS)}"
+    text = "".join(chance.choice(PARAMETERS) for _ in range(chance.randint(0, 12)))
+    if kind < 0.9:
+        return f"\x1b[{text}{chr(chance.randint(0x40, 0x7E))}"
+    return f"\x1b{chr(chance.randint(0x20, 0x7E))}{text}"

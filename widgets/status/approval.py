@@ -4,6 +4,7 @@ From the editor only keys with Ctrl, Alt or F answer, and only once it has stood
 into it: then single letters answer, rules are chosen, and the floor's word is typed. Clicks do nothing.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterable
 from typing import ClassVar, Literal
@@ -21,8 +22,11 @@ from widgets.keys_told import fitting_hints
 from widgets.legible import on_current
 from widgets.line import Line, cells, plain
 from widgets.status.arming import Arming
+from widgets.terminal_driver import DoubtfulChord
 from widgets.transcript.text import clean, expand_tabs, wrap
 
+AGAIN_SECONDS = 2.5
+"""How long the same chord once more counts, in a terminal that sends Alt as an Escape in front."""
 MOST_TEXT_ROWS = 4
 MOST_PARTS = 3
 _BESIDE = 6
@@ -128,6 +132,9 @@ class ApprovalBar(Widget, can_focus=False):
         self._chooses = False
         self._at = 0
         self._was_armed = False
+        self._is_doubtful = False
+        self._again_until = -math.inf
+        self._tells_again = False
         self._looks: Timer | None = None
         """Goes only while something is asked: a program that waits does nothing."""
         self._rows: list[tuple[tuple[str, str], ...]] = []
@@ -152,6 +159,7 @@ class ApprovalBar(Widget, can_focus=False):
             self.leave()
         self.asked = asked
         self._typed, self._chooses, self._at, self._was_armed = "", False, 0, False
+        self._again_until = -math.inf
         self.display = asked is not None
         self._fit()
         if self._looks is not None:
@@ -159,10 +167,20 @@ class ApprovalBar(Widget, can_focus=False):
         if asked is not None:
             self.call_after_refresh(self._has_been_painted)
 
-    def note_input(self) -> None:
-        """Any key, paste or click anywhere: told before it does what it does."""
-        if self.asked is not None:
-            self.arming.key(self._clock())
+    def note_input(self, event: events.Event) -> bool:
+        """Any key, paste or click anywhere: told before it does what it does.
+
+        True: it shows that a chord before it was an Escape, which stops, with the first letter of what is written.
+        """
+        if self.asked is None:
+            return False
+        now = self._clock()
+        self.arming.key(now)
+        self._is_doubtful = isinstance(event, DoubtfulChord)
+        was_stop = now < self._again_until and isinstance(event, events.Key) and event.is_printable
+        if not self._is_doubtful:
+            self._again_until = -math.inf
+        return was_stop
 
     # From the editor
 
@@ -176,17 +194,29 @@ class ApprovalBar(Widget, can_focus=False):
         if allows and asked.kind == "select":
             self.enter(chooses=True)
             return False
+        if allows and not self._is_meant():
+            return False
         self.post_message(self.Answered(asked.id, allows))
         return True
 
     def enter(self, *, chooses: bool = False) -> None:
         """The keyboard goes here, if the key came when it listened."""
-        if self.asked is None or not self.arming.was_armed:
+        if self.asked is None or not self.arming.was_armed or not self._is_meant():
             return
         self._chooses = (chooses and bool(self.asked.rules)) or self.asked.kind == "select"
         self.can_focus = True
         self.focus()
         self._fit()
+
+    def _is_meant(self) -> bool:
+        """A chord that may be an Escape with a letter right behind it answers nothing: the same once more does."""
+        if not self._is_doubtful:
+            return True
+        now = self._clock()
+        is_again = now < self._again_until
+        self._again_until = now + AGAIN_SECONDS
+        self._fit()
+        return is_again
 
     def leave(self) -> None:
         self._typed, self._chooses = "", False
@@ -261,7 +291,8 @@ class ApprovalBar(Widget, can_focus=False):
         now = self._clock()
         self.arming.look(now)
         is_armed = self.arming.is_armed(now)
-        if is_armed != self._was_armed:
+        was_told_again, self._tells_again = self._tells_again, now < self._again_until
+        if is_armed != self._was_armed or was_told_again != self._tells_again:
             self._was_armed = is_armed
             self._fit()  # the keys are in another ink
 
@@ -347,6 +378,8 @@ class ApprovalBar(Widget, can_focus=False):
         if asked.floor_word is not None:
             first = (keys.enter, f"and the word {asked.floor_word}: once")
             return _told((first, (keys.deny, "not"), (keys.whole, "all of it")), name, width)
+        if self._clock() < self._again_until and not self.has_focus:
+            return _told((("the same key", "again"), (keys.enter, "keys here"), ("esc", "stop")), name, width)
         if asked.kind != "call":
             return _told(self._keys_for_others(asked), name, width)
         if self._chooses:

@@ -194,3 +194,24 @@ async def test_the_kernel_runs_in_the_box_that_its_calls_are_to_be_in(hands: Han
     box[0] = None
     assert "This kernel runs in the sandbox" in (await hands("eval", code=code)).text
     assert "held" not in (await hands("eval", code=code, reset=True)).text
+
+
+WRITES_TO_SOCKETS = """
+import os, stat
+for descriptor in range(3, 64):
+    try:
+        if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+            os.write(descriptor, {data!r})
+    except OSError:
+        pass
+"""
+
+
+@pytest.mark.parametrize("data", [b"hello, are you there?", b"\0\x10\0\0begun", b"\0\0\0\2{x"])
+async def test_a_cell_that_writes_to_the_kernels_socket_ends_its_kernel(hands: Hands, data: bytes) -> None:
+    """It counted as the length of a word that never came, and the cell hung for ten minutes."""
+    code = WRITES_TO_SOCKETS.format(data=data)
+    async with asyncio.timeout(60):
+        result = await hands("eval", code=code)
+        assert "kernel" in result.text.lower()
+        assert "2" in (await hands("eval", code="1 + 1")).text

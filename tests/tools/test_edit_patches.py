@@ -195,3 +195,14 @@ async def test_a_file_of_five_megabytes_is_patched(hands: Hands, project: Path) 
         "edit", input=patch("*** Update File: big.txt", "@@", " line 399999", "-line 400000", "+mine")
     )
     assert path.read_text() == text.replace("line 400000\n", "mine\n")
+
+
+async def test_added_lines_without_a_place_are_said_to_be_at_the_end(hands: Hands, project: Path) -> None:
+    (project / "a.py").write_text("first\n")
+    patch = "*** Begin Patch\n*** Update File: a.py\n@@\n+last\n*** End Patch"
+    told = await hands.text("apply_patch", input=patch)
+    assert "only adds lines and names no place: they are at the end of a.py" in told
+    assert (project / "a.py").read_text() == "first\nlast\n"
+    named = "*** Begin Patch\n*** Update File: a.py\n@@ first\n+second\n*** End Patch"
+    assert "names no place" not in await hands.text("apply_patch", input=named)
+    assert (project / "a.py").read_text() == "first\nsecond\nlast\n"

@@ -156,6 +156,7 @@ def patched(target: Editable, hunks: Sequence[Hunk], path: str, shown: ShownLine
     """Raises `ToolError` for a hunk whose context is nowhere, or in more than one place."""
     found: list[tuple[Span, ...]] = []
     strategies: list[Strategy] = []
+    notes: list[str] = []
     behind = 0
     for number, hunk in enumerate(hunks, 1):
         which = f"Hunk {number} of {len(hunks)}: " if len(hunks) > 1 else ""
@@ -163,7 +164,12 @@ def patched(target: Editable, hunks: Sequence[Hunk], path: str, shown: ShownLine
         behind = max(behind, span.end)
         found.append((span,))
         strategies.append(span.strategy)
-    return Placed(found=tuple(found), strategies=tuple(strategies))
+        if target.text and not (hunk.before or hunk.heads or hunk.is_at_end):
+            notes.append(
+                f"{which}It only adds lines and names no place: they are at the end of {one_line(path)}. "
+                "Lines of context, or the line above behind @@, say another."
+            )
+    return Placed(found=tuple(found), strategies=tuple(strategies), notes=tuple(notes))
 
 
 def _placed(text: str, hunk: Hunk, path: str, which: str, shown: ShownLines, behind: int) -> Span:

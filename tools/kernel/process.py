@@ -41,6 +41,10 @@ AGAIN_SECONDS, GIVE_UP_SECONDS = 2.0, 1.0
 """A cell that goes on after an interrupt gets another, and then its kernel is killed."""
 _WORD_SECONDS: Final = 0.05
 _CHUNK: Final = 1 << 20
+MAX_WORD_BYTES: Final = 256 << 20
+"""More than any picture or argument of a tool: a longer one was written to the socket by a cell."""
+_WORD_TIMEOUT: Final = 10.0
+"""Seconds for the rest of a word that has begun; the kernel writes each at once."""
 _LATE: Final = 64 * 1024
 """Of what is printed while no cell runs, the end that is kept."""
 
@@ -242,7 +246,11 @@ class KernelProcess:
         try:
             is_there = True
             while is_there:
-                ready = {descriptor for descriptor, _ in waiting.poll()}
+                ready = {
+                    descriptor for descriptor, _ in waiting.poll(_WORD_TIMEOUT * 1000 if heard else None)
+                }
+                if not ready:
+                    break  # What has begun was not the kernel's.
                 if self._pipe in ready and not self._take(_CHUNK):
                     waiting.unregister(self._pipe)
                 if self._link.fileno() in ready:
@@ -262,6 +270,8 @@ class KernelProcess:
         # What was written before these words stands before them.
         self._take(_available(self._pipe))
         heard += news
+        if int.from_bytes(heard[:4], "big") > MAX_WORD_BYTES:
+            return False
         while len(heard) >= 4 and len(heard) >= (end := 4 + int.from_bytes(heard[:4], "big")):
             body = bytes(heard[4:end])
             del heard[:end]

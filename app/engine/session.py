@@ -6,8 +6,8 @@ What there is for faces, and nothing else of it:
   beside it `messages`, `entries`, `stats`, `context_usage`, `room`, `last_answer`, `cwd`, `sections`, `request_head`,
   and `log`, the record that is open, for those who are handed the whole of it to read.
 - being heard: `subscribe`, `publish`, `publish_now`, `notify`, `drain`. The end: `announce_end`, `close`.
-- talking: `prompt`, `queue`, `resume`, `retry`, `send`, `wait_for_delivery`, `abort`, `interrupt`, `wait_until_idle`,
-  `commands`, `shown_text`, `ask_beside`, `draft_handoff`.
+- talking: `prompt`, `unmask`, `queue`, `resume`, `retry`, `send`, `wait_for_delivery`, `abort`, `interrupt`,
+  `wait_until_idle`, `commands`, `shown_text`, `ask_beside`, `draft_handoff`.
 - what waits: `waiting`, `put_back`, `take_back`, `switch_queue`, `reorder`, `clear_queues`.
 - a retry that waits: `retry_now`, `give_up_retry`; the person's shell: `run_shell`, `abort_shell`, `use_terminal`.
 - jobs: `job_table`, `all_jobs`, `job`, `kill_job`, `pin_job`, `wait_for_job`, `send_to_background`.
@@ -53,7 +53,6 @@ from app.engine.planning import PlanOutcome
 from app.engine.prompts import DeliverAs, Disposition
 from app.engine.request_head import RequestHead
 from app.engine.restoring import NO_CHOICES, Asked, Choices, PutBack
-from app.engine.secret_verbs import SecretVerbs
 from app.engine.state import Room, State, room_of, state_of
 from app.engine.telling import Listener, Pace
 from app.engine.toolbox import ToolChoice
@@ -83,7 +82,7 @@ class Session:
         self._parts = parts
         self._made = Machinery(parts)
         self.permissions = PermissionVerbs(self._made.permits, parts.toolbox.workspace)
-        self.secrets = SecretVerbs(self._made.masking, self._made.prompts)
+        self.secrets = self._made.masking
         self.repository = self._made.repository
         self.mcp = McpVerbs(self._made.servers)
         self.own_shell = OwnShellVerbs(parts.toolbox.workspace)
@@ -208,6 +207,10 @@ class Session:
     def resume(self) -> None:
         """Lets the agent go on from the conversation as it stands."""
         self._made.prompts.resume()
+
+    async def unmask(self) -> Disposition:
+        """Sends the last prompt in which something was masked again, as it is. Raises `Unable`."""
+        return await self._made.prompts.unmask()
 
     async def retry(self) -> bool:
         """Asks again after a failed or stopped answer, which leaves the context. False: there is none."""

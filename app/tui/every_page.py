@@ -290,7 +290,7 @@ class Pages:
     def secrets(self):
         from app.tui.pages.secrets_page import SecretsPage
 
-        return SecretsPage(self._session.secrets, self._ask, self._say)
+        return SecretsPage(self._session.secrets, self._session.unmask, self._ask, self._say)
 
     @cached_property
     def blocks(self):

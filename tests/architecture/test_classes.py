@@ -1,7 +1,4 @@
-"""Classes hold their parts. A class is not cut into base classes to make its file shorter.
-
-Counted are methods and properties of a class together with those it inherits from classes of ours.
-"""
+"""Classes hold their parts: none is cut into base classes to make its file shorter, and none only forwards."""
 
 import ast
 from collections.abc import Iterator
@@ -10,63 +7,14 @@ from typing import NamedTuple
 
 from tests.architecture.sources import SHIPPED, classes, files, name, tree
 
-MOST_METHODS = 25
-
-REASONS: dict[str, tuple[int | None, str]] = {
-    "widgets.screens.picker.PickerScreen": (
-        34,
-        "Six are the frame's (`SheetScreen`), eight are its keys, and the rest is what every selector does in the same "
-        "way: rows, filter, count, preview. Eleven selectors stand on it; each of them counts without these.",
-    ),
-    "widgets.screens.session_tree.TreeScreen": (
-        40,
-        "A screen of its own beside the picker: two of its keys' ways (the tree's and the search's) are methods, "
-        "because Textual calls them by name.",
-    ),
-    "widgets.completion.popup.CompletionPopup": (
-        40,
-        "It is a list (25) that asks for its rows; holding the list instead would make two widgets of one overlay.",
-    ),
-    "app.engine.session.Session": (
-        140,
-        "The verbs of every face, one or a few lines each; the work is done by parts that it holds and nobody else "
-        "reaches.",
-    ),
-    "app.tui.every_page.Pages": (None, "One property for each page, made when it is first asked for."),
-    "app.extensions.ui.EventUi": (28, "What extensions can ask and show, a method each, for programs."),
-    "app.tui.extensions.screen_ui.ScreenUi": (28, "The same, on the full screen."),
-    "app.extensions.api.ExtensionApi": (
-        44,
-        "What extensions of third parties call, by the names that they were promised (`public_surface.json`): half of "
-        "them register, half act. Each is a few lines over a table or a verb of the session.",
-    ),
-    "app.extensions.contexts.CommandContext": (
-        30,
-        "The same promise: seven verbs of a command's own beside those of every context (25), three kinds of which "
-        "there are.",
-    ),
-    "app.sessions.log.SessionLog": (
-        44,
-        "A session's record by its ids: half are one-line questions to what it holds, the tree (which knows positions "
-        "and no ids) and the keeping of its file.",
-    ),
-    "app.modes.client_commands.ClientCommands": (
-        None,
-        "One method for each command, made from their table by a program.",
-    ),
-    "app.engine.hooks.Hooks": (
-        None,
-        "One method for each question that a session asks, with its default answer.",
-    ),
-    "app.extensions.session_hooks.ExtensionHooks": (
-        None,
-        "The same questions, answered; the rest is how several answers at a turn's end are carried out.",
-    ),
-}
-"""Classes that may have more, how many (None: one for each row of a table), and why."""
-
 MADE_BY_A_PROGRAM = {"app.modes.client_commands.ClientCommands"}
 """It stands apart from the class that inherits it because nobody edits it."""
+
+
+FORWARDED = 3
+"""A class with fewer methods may be the adapter of an interface."""
+ADAPTERS: dict[str, str] = {}
+"""Classes that give another form to one part, and for whom."""
 
 
 class Class(NamedTuple):
@@ -122,17 +70,6 @@ def bases(key: str) -> list[str]:
 
 
 @cache
-def methods(key: str) -> frozenset[str]:
-    """Without what a base has that was given a reason."""
-    own = {
-        node.name
-        for node in every_class()[key].node.body
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    }
-    return frozenset(own.union(*(methods(base) for base in bases(key) if base not in REASONS)))
-
-
-@cache
 def made() -> frozenset[str]:
     """Classes of which there are instances: called, or handed to somebody who does."""
     found: set[str] = set()
@@ -166,22 +103,49 @@ def test_no_class_is_only_the_base_of_one_other():
     assert only == {}, "Nobody makes it and one class inherits it: let that class hold what it needs."
 
 
-def test_no_class_has_too_many_methods():
-    many = {
-        key: count
-        for key in every_class()
-        if (most := REASONS.get(key, (MOST_METHODS,))[0]) is not None and (count := len(methods(key))) > most
-    }
-    assert many == {}, f"More than {MOST_METHODS} methods: give it parts that it holds, or the reason here."
+def _public_methods(node: ast.ClassDef) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return [
+        each
+        for each in node.body
+        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef) and not each.name.startswith("_")
+    ]
 
 
-def test_what_is_excused_is_there_and_needs_it():
-    assert REASONS.keys() - every_class().keys() == set()
-    assert {key for key in REASONS if len(methods(key)) <= MOST_METHODS} == set()
+def _forwards(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether it only calls, or reads, something of a part with the arguments that it was given itself."""
+    statements = [
+        each
+        for each in method.body
+        if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
+    ]
+    if len(statements) != 1 or not isinstance(statements[0], ast.Return | ast.Expr):
+        return False
+    value = statements[0].value
+    if isinstance(value, ast.Await):
+        value = value.value
+    if isinstance(value, ast.Call):
+        given = [*value.args, *(keyword.value for keyword in value.keywords)]
+        if not all(isinstance(each, ast.Name) for each in given):
+            return False
+        value = value.func
+    parts = 0
+    while isinstance(value, ast.Attribute):
+        value, parts = value.value, parts + 1
+    return isinstance(value, ast.Name) and value.id == "self" and parts >= 2
+
+
+def test_no_class_only_forwards_to_its_parts():
+    found = [
+        key
+        for key, each in every_class().items()
+        if key not in ADAPTERS
+        and len(own := _public_methods(each.node)) >= FORWARDED
+        and all(_forwards(method) for method in own)
+    ]
+    assert found == [], "Let callers hold the part itself."
 
 
 def test_classes_are_found_with_what_they_inherit():
     """The check itself."""
     assert "widgets.textual_inside.SheetScreen" in bases("widgets.screens.picker.PickerScreen")
-    assert "action_cancel" in methods("widgets.screens.picker.PickerScreen")
     assert "widgets.transcript.keyboard.Keyboard" in made()

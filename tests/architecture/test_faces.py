@@ -1,10 +1,9 @@
 """The full screen drives a session by its verbs and reads one view of it; its pages know nothing of the application."""
 
 import ast
-from collections import defaultdict
 from pathlib import Path
 
-from tests.architecture.sources import ROOT, SHIPPED, classes, files, name, nodes
+from tests.architecture.sources import ROOT, files, name, nodes
 
 FULL_SCREEN = files("app/tui")
 READ = {"state", "stats", "cwd"}
@@ -65,20 +64,3 @@ def test_pages_are_tested_without_the_application():
         if path.name not in NO_PAGES
     }
     assert pages - tested == set(), "A page without a test of its own."
-
-
-def test_a_class_of_the_full_screen_has_its_name_for_itself():
-    """Messages, which stand in the class that posts them, are named with it."""
-    where: dict[str, list[str]] = defaultdict(list)
-    for path in files(*SHIPPED):
-        inner = {inside for node in classes(path) for inside in node.body if isinstance(inside, ast.ClassDef)}
-        for node in classes(path):
-            if node not in inner:
-                where[node.name].append(name(path))
-    screens = ("app/tui/", "widgets/screens/")
-    double = {
-        called: paths
-        for called, paths in where.items()
-        if len(paths) > 1 and any(path.startswith(screens) for path in paths) and not called.startswith("_")
-    }
-    assert double == {}

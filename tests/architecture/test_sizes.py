@@ -1,8 +1,15 @@
-"""Nothing grows without being noticed. A module that comes near its bound has more than one subject."""
+"""Nothing grows without being noticed: modules, functions, folders, and what one module knows of others."""
 
-from tests.architecture.sources import ROOT, SHIPPED, files, functions, name
+import ast
+from collections import Counter
+from functools import cache
+from pathlib import Path
 
-MODULE_LINES = 450
+import pytest
+
+from tests.architecture.sources import ROOT, SHIPPED, files, functions, name, nodes
+
+MODULE_LINES = 600
 FUNCTION_LINES = 80
 """The house rule is 60; this is where the build stops."""
 ALL_VERBS = {"app/engine/session.py": 700}
@@ -10,6 +17,62 @@ ALL_VERBS = {"app/engine/session.py": 700}
 TEST_FOLDERS = ("tests", "bench")
 MADE_BY_A_PROGRAM = {"app/modes/client_commands.py"}
 """As long as the table that it is made from."""
+
+FOLDER_MODULES = 20
+CROWDED_FOLDERS = {
+    "app/assembly": 21,
+    "app/cli": 26,
+    "app/engine": 89,
+    "app/extensions": 32,
+    "app/mcp": 30,
+    "app/permits": 23,
+    "app/providers": 32,
+    "app/resources": 31,
+    "app/sessions": 31,
+    "app/tui/pages": 34,
+    "tools/edits": 27,
+    "tools/filemap": 24,
+    "tools/repomap": 23,
+    "tools/running": 25,
+    "widgets": 22,
+    "widgets/screens": 28,
+    "widgets/transcript": 43,
+}
+"""Folders with more modules, which may lose some and gain none."""
+
+OWN_IMPORTS = 25
+HUBS = {
+    "app/assembly/build.py": 41,
+    "app/engine/machinery.py": 54,
+    "app/engine/mcp_servers.py": 30,
+    "app/engine/navigation.py": 29,
+    "app/engine/permits.py": 31,
+    "app/engine/runner.py": 30,
+    "app/engine/session.py": 40,
+    "app/extensions/session_hooks.py": 27,
+    "app/tui/app.py": 56,
+    "app/tui/every_page.py": 46,
+    "tools/builtin/read.py": 28,
+}
+"""Modules that import more of ours than that, which may lose some and gain none."""
+
+
+@cache
+def modules_in() -> Counter[str]:
+    return Counter(name(path.parent) for path in files(*SHIPPED) if path.name != "__init__.py")
+
+
+@cache
+def own_imports(path: Path) -> int:
+    """How many modules of ours it imports, those of functions and of annotations too."""
+    known = {name(each).removesuffix(".py").replace("/", ".") for each in files(*SHIPPED)}
+    found: set[str] = set()
+    for node in nodes(path, ast.ImportFrom):
+        for alias in node.names:
+            found |= {f"{node.module}.{alias.name}", node.module or ""} & known
+    for node in nodes(path, ast.Import):
+        found |= {alias.name for alias in node.names} & known
+    return len(found)
 
 
 def test_no_module_is_too_long():
@@ -31,6 +94,34 @@ def test_no_function_is_too_long():
         if (lines := (function.end_lineno or function.lineno) - function.lineno + 1) > FUNCTION_LINES
     }
     assert long == {}, f"Longer than {FUNCTION_LINES} lines: give the steps names."
+
+
+def test_no_folder_becomes_more_crowded():
+    crowded = {
+        folder: count
+        for folder, count in modules_in().items()
+        if count > CROWDED_FOLDERS.get(folder, FOLDER_MODULES)
+    }
+    assert crowded == {}, f"More than {FOLDER_MODULES} modules: make folders by subject."
+
+
+def test_no_module_comes_to_know_more_of_the_others():
+    hubs = {
+        name(path): count
+        for path in files(*SHIPPED)
+        if (count := own_imports(path)) > HUBS.get(name(path), OWN_IMPORTS)
+    }
+    assert hubs == {}, f"More than {OWN_IMPORTS} modules of ours are imported: it has more than one subject."
+
+
+@pytest.mark.parametrize("folder", sorted(CROWDED_FOLDERS))
+def test_a_folder_on_the_list_is_still_crowded(folder: str):
+    assert modules_in()[folder] > FOLDER_MODULES, "Take it off the list."
+
+
+@pytest.mark.parametrize("module", sorted(HUBS))
+def test_a_module_on_the_list_still_imports_too_many(module: str):
+    assert (ROOT / module).is_file() and own_imports(ROOT / module) > OWN_IMPORTS, "Take it off the list."
 
 
 def test_a_folder_is_found_at_all():

@@ -262,11 +262,11 @@ async def test_what_a_prompt_holds_is_masked_and_can_be_sent_as_it_is(tmp_path: 
     assert "[secret:github-token:" in text_of(said[0].content) and TOKEN not in written(play)
     told = [event.text for event in play.all(Notice)]
     assert any("1 secret in your prompt masked" in text and "/unmask" in text for text in told)
-    await play.session.secrets.unmask()
+    await play.session.unmask()
     await play.session.wait_until_idle()
     assert text_of(play.script.contexts[-1].messages[-1].content) == f"Use {TOKEN} please"  # type: ignore[union-attr]
     with pytest.raises(Unable):
-        await play.session.secrets.unmask()
+        await play.session.unmask()
 
 
 async def test_a_prompt_that_is_to_be_sent_as_it_is_is(tmp_path: Path) -> None:

@@ -26,4 +26,4 @@ async def call_no_secret(session: Session, digest: str) -> None:
 
 @command("Send the last prompt that was masked as it is", answer="disposition")
 async def unmask(session: Session) -> Disposition:
-    return await session.secrets.unmask()
+    return await session.unmask()

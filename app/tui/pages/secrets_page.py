@@ -1,8 +1,11 @@
 """`/secrets`: what was masked in this session; choosing one says that it is none. `/unmask`: a prompt as it is."""
 
+from collections.abc import Awaitable, Callable
+
 import msgspec
 
-from app.engine.secret_verbs import SecretVerbs
+from app.engine.masking import Masking
+from app.engine.prompts import Disposition
 from app.tui.handed import AskPerson, TellPerson
 from app.tui.pages.asking import pick
 from widgets.lists.rows import ListRow
@@ -13,7 +16,8 @@ _NOTHING = "Nothing was masked in this session."
 class SecretsPage(msgspec.Struct, frozen=True):
     """Those of one session."""
 
-    secrets: SecretVerbs
+    secrets: Masking
+    send_unmasked: Callable[[], Awaitable[Disposition]]
     ask: AskPerson
     say: TellPerson
 
@@ -41,4 +45,4 @@ class SecretsPage(msgspec.Struct, frozen=True):
 
     async def unmask(self) -> None:
         """Sends the last prompt in which something was masked again, as it is."""
-        await self.secrets.unmask()
+        await self.send_unmasked()

@@ -15,7 +15,7 @@ TOKEN = SHAPED["github-token"]
 async def test_one_key_says_that_it_is_no_secret(tmp_path: Path) -> None:
     play = Play(tmp_path, say("one"), say("two"))
     async with at_the_keyboard() as person:
-        page = SecretsPage(play.session.secrets, person.ask, person.say)
+        page = SecretsPage(play.session.secrets, play.session.unmask, person.ask, person.say)
         await page.open()
         assert person.heard == ["Nothing was masked in this session."]
         await play.prompt(f"Use {TOKEN}")
@@ -31,6 +31,6 @@ async def test_a_prompt_is_sent_again_as_it_is(tmp_path: Path) -> None:
     play = Play(tmp_path, say("one"), say("two"))
     await play.prompt(f"Use {TOKEN}")
     async with at_the_keyboard() as person:
-        await SecretsPage(play.session.secrets, person.ask, person.say).unmask()
+        await SecretsPage(play.session.secrets, play.session.unmask, person.ask, person.say).unmask()
         await play.session.wait_until_idle()
     assert text_of(play.script.contexts[-1].messages[-1].content) == f"Use {TOKEN}"  # type: ignore[union-attr]

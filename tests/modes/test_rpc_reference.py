@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +31,15 @@ def test_the_published_schema_is_up_to_date() -> None:
 def test_the_published_page_is_up_to_date() -> None:
     text = (ROOT / reference.PAGE).read_text(encoding="utf-8")
     assert reference.page(text) == text, REMEDY
+
+
+def test_the_page_names_every_command_that_pi_does_not_know_and_no_other() -> None:
+    names = {command.name for command in reference.commands()}
+    assert names >= reference.COMMANDS_OF_PI
+    text = (ROOT / reference.PAGE).read_text(encoding="utf-8")
+    begin, end = (mark.format(name="beyond pi") for mark in (reference.BEGIN, reference.END))
+    told = text.partition(begin)[2].partition(end)[0]
+    assert set(re.findall(r"`(\w+)`", told)) == names - reference.COMMANDS_OF_PI
 
 
 def test_every_reference_of_the_schema_leads_somewhere() -> None:

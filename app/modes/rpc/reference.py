@@ -5,6 +5,7 @@ python -m app.modes.rpc.reference          write docs/rpc.schema.json, the table
 
 import json
 from pathlib import Path
+from textwrap import fill
 from typing import Any, get_args
 
 import msgspec
@@ -21,6 +22,44 @@ PAGE = "docs/rpc.md"
 SCHEMA = "docs/rpc.schema.json"
 BEGIN, END = "<!-- made by app.modes.rpc.reference: {name} -->", "<!-- end of {name} -->"
 _REF = "#/$defs/"
+COMMANDS_OF_PI = frozenset(
+    (
+        "prompt",
+        "steer",
+        "follow_up",
+        "abort",
+        "clear_queue",
+        "new_session",
+        "get_state",
+        "set_model",
+        "cycle_model",
+        "get_available_models",
+        "set_thinking_level",
+        "cycle_thinking_level",
+        "get_available_thinking_levels",
+        "set_steering_mode",
+        "set_follow_up_mode",
+        "compact",
+        "set_auto_compaction",
+        "set_auto_retry",
+        "abort_retry",
+        "bash",
+        "abort_bash",
+        "get_session_stats",
+        "export_html",
+        "switch_session",
+        "fork",
+        "clone",
+        "get_fork_messages",
+        "get_entries",
+        "get_tree",
+        "get_last_assistant_text",
+        "set_session_name",
+        "get_messages",
+        "get_commands",
+    )
+)
+"""What pi's own client sends."""
 
 
 def commands() -> list[Command[Any, Any]]:
@@ -164,7 +203,12 @@ def _optional(value: Any) -> Any:
 
 def page(text: str) -> str:
     """docs/rpc.md with its tables made anew; the words around them stay."""
-    for name, table in (("commands", _commands_table()), ("events", _events_table())):
+    made = (
+        ("commands", _commands_table()),
+        ("beyond pi", _beyond_pi()),
+        ("events", _events_table()),
+    )
+    for name, table in made:
         begin, end = BEGIN.format(name=name), END.format(name=name)
         before, _, rest = text.partition(begin)
         _, _, after = rest.partition(end)
@@ -179,6 +223,11 @@ def _commands_table() -> str:
         for command in commands()
     ]
     return "\n".join(lines) + "\n"
+
+
+def _beyond_pi() -> str:
+    names = ", ".join(f"`{command.name}`" for command in commands() if command.name not in COMMANDS_OF_PI)
+    return fill(names, 120, break_on_hyphens=False) + "\n"
 
 
 def _events_table() -> str:

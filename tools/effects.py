@@ -23,6 +23,10 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     """Variables that the call sets."""
     outside: str | None = None
     """It asks to run outside the sandbox, for this reason (which may be empty)."""
+    requests: tuple[str, ...] = ()
+    """What it asks of the sandbox, each in a form of `tools.box.requests`."""
+    reason: str = ""
+    """Why it asks for that."""
     named: frozenset[str] = frozenset()
     """Paths that its words name, which it may read or change. For the order of calls."""
     written: frozenset[str] = frozenset()

@@ -3,7 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -13,6 +13,8 @@ from app.engine.options import SessionOptions
 from app.engine.whereabouts import Whereabouts, temporary_folders
 from app.permits.credentials import DAEMONS, shown_to
 from tools.box.git_places import above, git_places
+from app.permits.sandbox_exceptions import AskedLeave
+from app.permits.secrets import plants
 from tools.box.places import (
     REACHED_SOCKETS,
     caches,
@@ -23,6 +25,9 @@ from tools.box.places import (
 )
 from tools.box.policy import Box, BoxKind, BoxNetwork, covering, outermost
 from tools.box.reserved import ReservedNames
+from tools.box.refusals import place_to_allow, shown
+from tools.box.requests import BoxRequest
+from tools.files.paths import absolute
 from tools.files.presence import is_dir
 from tools.protected.keys import KEY_NAMES, KEY_PLACES, SHOWN_OF_OWN
 from tools.protected.later import IN_HOME
@@ -39,6 +44,9 @@ class Leave(msgspec.Struct, frozen=True, kw_only=True):
     """It is a known network command that was let run, which sees the credentials of its program."""
     hosts: frozenset[str] = frozenset()
     """Each `host:port` that it was let run with."""
+    writable: frozenset[str] = frozenset()
+    """Places beyond those of every box that it was let write, and that it was let see."""
+    shown: frozenset[str] = frozenset()
     speaks_no_proxy: bool = False
     """Its program reaches its host by itself, as `ssh` does: it gets this machine's network."""
     programs: frozenset[str] = frozenset()
@@ -57,9 +65,11 @@ class BoxPlaces:
         home: Path,
         own: Path,
         sessions: Path | None = None,
+        allowed_places: Callable[[], tuple[str, ...]] = tuple,
     ) -> None:
         """`own`: bayou's folder of settings and credentials. `sessions`: the one of all sessions, where that is
-        elsewhere."""
+        elsewhere. `allowed_places`: what rules let commands write beyond the workspace."""
+        self._allowed_places = allowed_places
         self._options = options
         self._workspace = workspace
         self._whereabouts = whereabouts
@@ -103,14 +113,17 @@ class BoxPlaces:
         self._make_cache()
         kept = caches(self._home, os.environ)
         present, missing = guarded_in(workspace)
-        own = self._places(self._options.in_force.settings.sandbox.write)
+        own = self._places((*self._options.in_force.settings.sandbox.write, *self._allowed_places()))
+        granted = real(self._places(leave.writable))
         writable = outermost(
-            (workspace, private, *temporary_folders(), *kept.writable, *git.writable, *real(own))
+            (workspace, private, *temporary_folders(), *kept.writable, *git.writable, *real(own), *granted)
         )
         is_shared = any(_holds(workspace, place) for place in (self._home, *temporary_folders()))
         protected = real((*git.guarded, *present, *kept.guarded, *self._start_up(), self._own))
         guarded = tuple(
-            path for path in protected if covering(path, writable) and not _holds(path, workspace)
+            path
+            for path in protected
+            if covering(path, writable) and path not in granted and not _holds(path, workspace)
         )
         links = tuple(
             path for path in (*git.links, *filter(os.path.islink, present)) if covering(path, writable)
@@ -158,6 +171,35 @@ class BoxPlaces:
             box, guarded=(*box.guarded, *there), reserved=(), watched=(*box.watched, *rest)
         )
 
+    def asked_leave(self, request: BoxRequest) -> AskedLeave | None:
+        """None if every command may do that already. A place in a folder that is hidden or protected as a whole stands
+        for that folder."""
+        box = self.made("work", Leave())
+        path = os.path.realpath(absolute(request.place, self._workspace.cwd))
+
+        def found(place: str, *, danger: str = "", problem: str = "") -> AskedLeave:
+            return AskedLeave(BoxRequest(request.verb, shown(place, self._home)), danger, problem)
+
+        hidden = covering(path, box.hidden)
+        if request.verb != "write":
+            return found(hidden, danger="it is hidden from commands") if hidden is not None else None
+        if box.may_write(path):
+            return None
+        if hidden is not None:
+            return found(path, problem="it is hidden from commands")
+        guard = covering(path, box.guarded)
+        if guard is not None:
+            return found(guard, danger=plants(path, self._home, (self._own,)) or "it is protected")
+        place = place_to_allow(path, self._home, os.path.exists)
+        if place is None:
+            return found(
+                path, problem="it is not there, and no narrower folder than your home could be allowed"
+            )
+        why = plants(place, self._home, (self._own,))
+        if why is None and covering(place, (self._home,)) is None:
+            why = "it is outside your home"
+        return found(place, danger=why or "")
+
     def _make_cache(self) -> None:
         """Where all caches are that have no other place: a tool in the box could not make it by itself."""
         try:
@@ -202,6 +244,8 @@ class BoxPlaces:
         reached = tuple(path for path in found if path not in (*folders, *files))
         folders += tuple(path for path in wanted if is_dir(Path(path)))
         files += tuple(path for path in wanted if not is_dir(Path(path)) and not self._is_harmless(path))
+        let_see = {os.path.realpath(path) for path in self._places(leave.shown)}
+        folders, files = (tuple(path for path in paths if path not in let_see) for paths in (folders, files))
         outer = outermost(folders)
         kept = tuple(path for path in outer if path == self._own or not _holds(path, workspace))
         return kept, tuple(path for path in dict.fromkeys(files) if covering(path, kept) is None), reached

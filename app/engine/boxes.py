@@ -7,7 +7,7 @@ ripgrep) and the person's `!` commands are not boxed.
 import asyncio
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -18,14 +18,16 @@ from app.engine.hosts import Hosts
 from app.engine.options import SessionOptions
 from app.engine.whereabouts import Whereabouts
 from app.permits.decide import LOCAL_HOSTS, CallDecision, Mode
-from app.permits.leaving import LEAVING
 from app.permits.proxyless import speaks_no_proxy
 from app.permits.rules import reached_hosts
+from app.permits.sandbox_exceptions import LEAVING, AskedLeave
+from app.permits.verdicts import CallPart
 from app.resources.settings import Settings
 from tools.base import ToolError
 from tools.box.abilities import of_this_system
 from tools.box.plan import Abilities, Step
 from tools.box.policy import Box, BoxKind
+from tools.box.requests import parse_request
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -73,6 +75,7 @@ class Boxes:
         own: Path,
         sessions: Path | None = None,
         hosts: Hosts | None = None,
+        allowed_places: Callable[[], tuple[str, ...]] = tuple,
     ) -> None:
         """`mode`: what runs unasked now. `own`: bayou's folder of settings and credentials. `sessions`: the one of
         all sessions, where that is elsewhere."""
@@ -81,11 +84,20 @@ class Boxes:
         self._proxy: HostProxy | None = None
         self._options = options
         self._workspace = workspace
-        self._places = BoxPlaces(options, workspace, whereabouts, home=home, own=own, sessions=sessions)
+        self._places = BoxPlaces(
+            options,
+            workspace,
+            whereabouts,
+            home=home,
+            own=own,
+            sessions=sessions,
+            allowed_places=allowed_places,
+        )
+        self._allowed_places = allowed_places
         self._leaves: dict[str, Leave] = {}
         self._granted: set[str] = set()
         """Places that the person let a tool through to."""
-        self._of_files: tuple[float, tuple[str, Settings], Box] | None = None
+        self._of_files: tuple[float, tuple[str, Settings, tuple[str, ...]], Box] | None = None
         self._is_looked_at = False
         workspace.confine = self.of_call
         workspace.refused_hosts = self._refused_hosts
@@ -167,17 +179,23 @@ class Boxes:
         risk = decision.verdict.risk
         if any(answer.decided_by == LEAVING for answer in decision.answers):
             return Leave(kind="outside")
+        if decision.requests:
+            risk = "contained"
         if risk == "forbidden" or (mode == "full" and self._setting != "required"):
             return Leave(kind="outside")
-        known = [part.words for part in decision.verdict.parts]
+        parts = decision.verdict.parts[len(decision.requests) :]
+        known = [part.words for part in parts]
+        requested = decision.requests
         return Leave(
             kind="read" if risk == "safe" else "work",
             command=_short(command),
-            uses_network=not _is_all_local(decision),
+            uses_network=not _is_all_local(parts),
             hosts=frozenset(
                 host for part in decision.verdict.parts if part.network for host in reached_hosts(part)
             ),
-            speaks_no_proxy=any(map(speaks_no_proxy, decision.verdict.parts)),
+            writable=frozenset(one.place for one in requested if one.verb == "write"),
+            shown=frozenset(one.place for one in requested if one.verb in ("read", "use")),
+            speaks_no_proxy=any(map(speaks_no_proxy, parts)),
             programs=frozenset(words[0].rpartition("/")[2] for words in known if words)
             if all(known)
             else frozenset(),
@@ -206,7 +224,7 @@ class Boxes:
         """For what the tools do to files by themselves."""
         if not self.are_in_force:
             return None
-        key = (str(self._workspace.cwd), self._options.in_force.settings)
+        key = (str(self._workspace.cwd), self._options.in_force.settings, self._allowed_places())
         now = time.monotonic()
         if self._of_files is None or self._of_files[1] != key or now - self._of_files[0] > _BELIEVED_SECONDS:
             self._of_files = (now, key, self._places.made("work", Leave()))
@@ -221,6 +239,14 @@ class Boxes:
         if self._setting == "off" or not (self.are_possible and self._places.has_mounts):
             return None
         return Box(kind="read", writable=(folder,), environment=(("TMPDIR", folder),))
+
+    def asked_leave(self, text: str) -> AskedLeave | None:
+        """What a call's request comes to here: the place itself, and what speaks against it. None if every command may
+        do that already, or if it has no form that is known. For a thread."""
+        request = parse_request(text)
+        if request is None or request.verb == "reach":
+            return AskedLeave(request) if request is not None else None
+        return self._places.asked_leave(request)
 
     async def of_program(self) -> Box | None:
         """For a program that bayou starts by itself on the workspace."""
@@ -290,9 +316,9 @@ class Boxes:
             )
 
 
-def _is_all_local(decision: CallDecision) -> bool:
+def _is_all_local(parts: Iterable[CallPart]) -> bool:
     """What it reaches, if it reaches anything, is what the session itself started."""
-    hosts = [one for part in decision.verdict.parts if part.network for one in part.hosts or ("",)]
+    hosts = [one for part in parts if part.network for one in part.hosts or ("",)]
     return LOCAL_HOSTS.issuperset(host.rpartition(":")[0].strip("[]") for host in hosts)
 
 

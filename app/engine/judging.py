@@ -13,11 +13,13 @@ from app.engine.boxes import Boxes
 from app.engine.known_definitions import KnownDefinitions
 from app.engine.whereabouts import Whereabouts
 from app.permits.decide import CallDecision, Mode, Policy, decide, is_by_mode
-from app.permits.leaving import leaving
 from app.permits.place import CommandPlace
 from app.permits.rules import PermitRules
+from app.permits.sandbox_exceptions import leaving, requesting
 from tools.effects import Effects, Program
 from tools.workspace import Workspace
+
+_MOST_REQUESTS = 8
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,9 +77,19 @@ class Judging(msgspec.Struct, frozen=True):
         rules = self.rules()
         policy = self.policy(rules)
         decision = decide(judge_call(request, place), request.tool, policy, place)
-        if program is not None and program.outside is not None and self.boxes.are_in_force:
-            decision = leaving(decision, program.code, program.outside, policy.mode)
+        if program is not None and self.boxes.are_in_force:
+            decision = self._with_leave(decision, program, policy, place)
         return place, decision, rules, policy.mode
+
+    def _with_leave(
+        self, decision: CallDecision, program: Program, policy: Policy, place: CommandPlace
+    ) -> CallDecision:
+        """The same where the call asks for more than the sandbox lets it do."""
+        if program.outside is not None:
+            return leaving(decision, program.code, program.outside, policy.mode)
+        asked = [self.boxes.asked_leave(text) for text in program.requests[:_MOST_REQUESTS]]
+        found = [one for one in asked if one is not None]
+        return requesting(decision, found, program.reason, policy, place)
 
     def _place(self, program: Program | None) -> CommandPlace:
         """Where it would run; where a program does not say it, the workspace."""

@@ -19,10 +19,10 @@ from app.engine.conversation import Conversation
 from app.engine.hosts import Hosts
 from app.engine.judging import Judged, Judging
 from app.engine.known_definitions import KnownDefinitions
-from app.engine.leaving import allow_place, place_rules
 from app.engine.options import SessionOptions
 from app.engine.past_verdicts import ENTRY, Past, with_earlier
 from app.engine.plan_entries import is_planned
+from app.engine.sandbox_exceptions import allow_place, place_rules
 from app.engine.standing import GateStanding, mode_of, rules_in
 from app.engine.telling import Telling
 from app.engine.toolbox import Toolbox
@@ -30,9 +30,9 @@ from app.engine.unheld_files import Unheld, asked_about_unheld
 from app.engine.whereabouts import Whereabouts
 from app.permits.decide import MODES, CallDecision, Mode, Policy, decide, floor_word, would_answer
 from app.permits.kept_back import kept_back
-from app.permits.leaving import is_leaving, staying
 from app.permits.place import CommandPlace
 from app.permits.rules import Deed, PermitRule, PermitRules, RuleProblem, offered, parse
+from app.permits.sandbox_exceptions import is_leaving, is_request, rules_for, staying
 from app.permits.verdicts import CallPart
 from app.values.approvals import Approval, JudgedPart, OfferedRule
 from app.values.content import ToolCall
@@ -44,7 +44,8 @@ from tools.running.own_shell import own_snapshot
 from tools.running.shell import SpawnHook, SpawnPlan
 
 _WITHOUT_REASON = (
-    "outside: true needs a reason, which the user is shown: why the command has to run outside the sandbox."
+    "allow and outside: true need a reason, which the user is shown: why the command needs more than the sandbox lets "
+    "it do."
 )
 _KEPT = 200
 _MOST_TEXT = 4_000
@@ -98,6 +99,7 @@ class Permits:
                 keep=self._keep_rule,
                 note=self._note,
             ),
+            allowed_places=self._allowed_places,
         )
         self._definitions = KnownDefinitions(standing.agent_dir / "mcp-allowed.json")
         self._judging = Judging(
@@ -144,6 +146,14 @@ class Permits:
     def rules(self) -> PermitRules:
         found = rules_in(self._options.in_force, self._standing)
         return msgspec.structs.replace(found, rules=(*self._session_rules, *found.rules))
+
+    def _allowed_places(self) -> tuple[str, ...]:
+        """What rules let commands in the sandbox write beyond the workspace."""
+        return tuple(
+            rule.pattern
+            for rule in self.rules().rules
+            if rule.kind == "sandbox.write" and rule.deed == "allow"
+        )
 
     def policy(self, rules: PermitRules | None = None) -> Policy:
         rules, mode = rules or self.rules(), self.mode
@@ -204,7 +214,8 @@ class Permits:
             if decision.outcome == "refuse":
                 return self._refused(call, decision, f"This was refused by {looked_at.by}")
             program = reading.effects.runs
-            if is_leaving(decision) and not (program is not None and (program.outside or "").strip()):
+            has_reason = program is not None and (program.outside or program.reason).strip()
+            if (is_leaving(decision) or is_request(decision)) and not has_reason:
                 return Verdict(is_blocked=True, reason=_WITHOUT_REASON)
             if self._standing.asks == "nobody" or self.answering.answers_nothing:
                 return self._refused(call, decision, "Needs approval and nobody can give it")
@@ -331,6 +342,8 @@ class Permits:
         asked = [answer for answer in decision.answers if answer.outcome == "ask"]
         if len(asked) != 1:
             return ()
+        if is_request(decision):
+            return rules_for(decision)
         if is_leaving(decision):
             return place_rules(self._conversation.messages, self._standing.home)
         found: list[str] = []
@@ -362,7 +375,10 @@ class Permits:
 
     def _keep_rule(self, reply: ApprovalReply) -> None:
         assert reply.rule is not None
-        if allow_place(reply.rule, self._options.in_force, keeps=reply.keeps == "person"):
+        is_kept_here = reply.keeps == "project"
+        if not is_kept_here and allow_place(
+            reply.rule, self._options.in_force, keeps=reply.keeps == "person"
+        ):
             return
         self.allow(reply.rule)
         in_force = self._options.in_force

@@ -8,6 +8,7 @@ import msgspec
 from app.permits.place import CommandPlace
 from app.permits.rules import PermitRule, matches, parse
 from app.permits.verdicts import CallPart, Judgement, Risk
+from tools.box.requests import BoxRequest
 
 Mode = Literal["read-only", "ask", "auto-edit", "full"]
 Outcome = Literal["run", "ask", "refuse"]
@@ -55,6 +56,8 @@ class CallDecision(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome
     verdict: Judgement
     answers: tuple[PartDecision, ...]
+    requests: tuple[BoxRequest, ...] = ()
+    """What its box is to let it do beyond what is usual."""
 
     @property
     def decisive(self) -> PartDecision:

@@ -5,6 +5,7 @@
     net: *.example.org:443      a host that a part says it will reach
     net: python packages        the hosts of a group (`tools.box.host_groups`)
     tool: todo                  a tool by its name
+    sandbox.write: ~/notes      a place outside the workspace that commands in the sandbox may change
 
 A rule is never a regular expression over the text of a command.
 """
@@ -25,9 +26,9 @@ from tools.patterns import late
 Deed = Literal["allow", "ask", "deny"]
 Origin = Literal["user", "folder", "project", "session"]
 """`folder`: the person's own for one folder."""
-Kind = Literal["bash", "edit", "write", "read", "net", "tool"]
+Kind = Literal["bash", "edit", "write", "read", "net", "tool", "sandbox.write"]
 
-KINDS: tuple[Kind, ...] = ("bash", "edit", "write", "read", "net", "tool")
+KINDS: tuple[Kind, ...] = ("bash", "edit", "write", "read", "net", "tool", "sandbox.write")
 _LONGEST = 2_000
 _RUNS_ANYTHING = names(
     "python pypy node deno bun ruby perl php lua luajit julia Rscript R osascript tclsh awk gawk "
@@ -116,6 +117,8 @@ def parse(text: str, deed: Deed, origin: Origin) -> PermitRule | RuleProblem:
         return problem("would allow every command; choose the mode full for that")
     if known == "net" and pattern not in HOST_GROUPS and not re.fullmatch(r"[A-Za-z0-9.*_\[\]:-]+", pattern):
         return problem(f"is no host, no host:port and none of the groups {', '.join(HOST_GROUPS)}")
+    if known == "sandbox.write" and (deed != "allow" or not pattern.startswith(("/", "~/"))):
+        return problem("is a place, from ~ or absolute, and can only be allowed")
     return PermitRule(deed=deed, kind=known, pattern=pattern, origin=origin)
 
 
@@ -146,6 +149,8 @@ def rules_of(written: Iterable[WrittenRules]) -> PermitRules:
 
 def matches(rule: PermitRule, part: CallPart, tool: str, place: CommandPlace) -> bool:
     """Whether it speaks of this part of a call."""
+    if rule.kind == "sandbox.write":
+        return False  # it says what a box can write, and lets no call run
     if rule.kind == "tool":
         return _matches_tool(rule.pattern, tool)
     if rule.kind == "net":

@@ -46,6 +46,116 @@ async def test_a_refusal_is_told_and_a_narrow_place_is_offered(
     assert play.in_force.settings.sandbox.write == ("~/notes",)
 
 
+async def asked_for(play: Any, *replies: Any) -> list[Any]:
+    return [one.approval for one in await answered(play, *replies) if one.approval]
+
+
+async def test_the_result_says_what_to_ask_for_and_exactly_that_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = WRITES.replace("~/notes", "~/other")
+    ask = {"allow": ["write ~/notes"], "reason": "the note"}
+    play, notes = boxed_stage(
+        tmp_path,
+        monkeypatch,
+        call("bash", command=WRITES),
+        call("bash", command=f"{WRITES}; {other}", **ask),
+        call("bash", command=WRITES.replace("b.txt", "c.txt")),
+        say("ok"),
+    )
+    (notes.parent / "other").mkdir()
+    (question,) = await asked_for(play, ApprovalReply(allows=True))
+    first, second, third = results(play)
+    assert 'the same call with allow: ["write ~/notes"] and a reason' in first
+    assert not (notes / "c.txt").exists() and "was refused" in third, "it counted for its call alone"
+    assert (question.parts[0].text, question.why) == ("allow writing ~/notes", "the note")
+    assert question.floor_word is None
+    assert (notes / "b.txt").exists() and "writing ~/other/b.txt was refused" in second
+
+
+async def test_always_for_this_project_keeps_the_place_for_this_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = call("bash", command=WRITES, allow=["write ~/notes/b.txt"], reason="the note")
+    play, notes = boxed_stage(tmp_path, monkeypatch, ask, call("bash", command=WRITES), ask, say("ok"))
+    reply = ApprovalReply(allows=True, rule="sandbox.write: ~/notes", keeps="project")
+    (question,) = await asked_for(play, reply)
+    assert [rule.text for rule in question.rules] == ["sandbox.write: ~/notes"]
+    assert (notes / "b.txt").exists() and not any("refused" in text for text in results(play))
+    assert list(play.in_force.settings.permissions.allow_in.values()) == [("sandbox.write: ~/notes",)]
+    assert play.in_force.settings.sandbox.write == ()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "word"),
+    [("read ~/.ssh/id_rsa", ".ssh"), ("write ~/.bashrc", ".bashrc"), ("write .envrc", ".envrc")],
+)
+async def test_what_is_hidden_or_runs_later_wants_a_typed_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str, word: str
+) -> None:
+    play, notes = boxed_stage(
+        tmp_path, monkeypatch, call("bash", command="make x", allow=[wanted], reason="it has to"), say("ok")
+    )
+    (notes.parent / ".ssh").mkdir()
+    (notes.parent / ".ssh/id_rsa").write_text("x")
+    (notes.parent / ".bashrc").write_text("x")
+    (play.session.cwd / ".envrc").write_text("")
+    (question,) = await asked_for(play, ApprovalReply(allows=False))
+    assert question.floor_word == word and question.rules == ()
+
+
+async def test_a_typed_word_shows_what_was_hidden_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = "os.listdir(os.path.expanduser('~/{}'))"
+    read = f'python3 -c "import os; print({names.format(".ssh")}, {names.format(".aws")})"'
+    ask = call("bash", command=read, allow=["read ~/.ssh/config"], reason="it has to")
+    play, notes = boxed_stage(tmp_path, monkeypatch, ask, say("ok"))
+    for name in (".ssh", ".aws"):
+        (notes.parent / name).mkdir()
+        (notes.parent / name / "config").write_text("x")
+    await asked_for(play, ApprovalReply(allows=True))
+    assert "['config'] []" in results(play)[0]
+
+
+async def test_a_host_is_asked_for_by_name_and_rules_answer_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = call("bash", command="make x", allow=["reach one.example.invalid:443"], reason="it has to")
+    play, _ = boxed_stage(tmp_path, monkeypatch, ask, ask, say("ok"))
+    reply = ApprovalReply(allows=True, rule="net: one.example.invalid:443")
+    (question,) = await asked_for(play, reply)
+    assert question.parts[0].text == "allow reaching one.example.invalid:443"
+    assert [rule.text for rule in question.rules] == ["net: one.example.invalid:443"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told"),
+    [
+        ("write ~/not-there", "no narrower folder than your home"),
+        ("write /", "no narrower folder"),
+        ("delete ~/notes", "allow has forms such as"),
+        ("reach nowhere:x", "allow has forms such as"),
+    ],
+)
+async def test_what_cannot_be_asked_for_is_told_and_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str, told: str
+) -> None:
+    ask = call("bash", command="touch ran", allow=[wanted], reason="it has to")
+    play, _ = boxed_stage(tmp_path, monkeypatch, ask, say("ok"))
+    assert await asked_for(play) == []
+    assert told in results(play)[0] and not (play.session.cwd / "ran").exists()
+
+
+async def test_what_every_command_may_do_is_not_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = call("bash", command="touch ran", allow=["write src", "read README.md"], reason="it has to")
+    play, _ = boxed_stage(tmp_path, monkeypatch, ask, say("ok"))
+    assert await asked_for(play) == []
+    assert (play.session.cwd / "ran").exists()
+
+
 async def test_a_yes_runs_it_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asking = call("bash", command=WRITES, outside=True, reason="a note")
     play, notes = boxed_stage(
@@ -57,9 +167,15 @@ async def test_a_yes_runs_it_outside(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 async def test_without_a_reason_nobody_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    play, _ = boxed_stage(tmp_path, monkeypatch, call("bash", command="make", outside=True), say("ok"))
+    play, _ = boxed_stage(
+        tmp_path,
+        monkeypatch,
+        call("bash", command="make", outside=True),
+        call("bash", command="make", allow=["reach one.example.invalid:443"]),
+        say("ok"),
+    )
     assert await answered(play) == []
-    assert "needs a reason" in results(play)[0]
+    assert all("need a reason" in text for text in results(play))
 
 
 @pytest.mark.parametrize("mode", ["ask", "auto-edit", "full"])
@@ -70,6 +186,7 @@ async def test_where_nobody_can_be_asked_it_is_refused_by_name(
         tmp_path,
         monkeypatch,
         call("bash", command="make x", outside=True, reason="why"),
+        call("bash", command="make x", allow=["write ~/notes"], reason="why"),
         say("ok"),
         asks="nobody",
     )
@@ -78,6 +195,8 @@ async def test_where_nobody_can_be_asked_it_is_refused_by_name(
     await answered(play)
     assert "Needs approval and nobody can give it" in results(play)[0]
     assert "outside the sandbox: why" in results(play)[0]
+    assert "Needs approval and nobody can give it" in results(play)[1]
+    assert "allow writing ~/notes" in results(play)[1]
 
 
 async def test_rules_do_not_let_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,10 +2,11 @@
 
 import posixpath
 
+import msgspec
 import pytest
 
 from tools.box.policy import Box
-from tools.box.refusals import Refusal, place_to_allow, refusals, told
+from tools.box.refusals import Refusal, place_to_allow, refusals, request_for, told
 
 HOME = "/home/me"
 BOX = Box(
@@ -70,8 +71,30 @@ def test_hidden_places_network_rights_and_daemons() -> None:
 
 
 def test_it_is_told_with_the_way_to_ask() -> None:
-    words = told((Refusal("write", "/home/me/.npm"),), BOX, HOME)
-    assert words.startswith("Sandbox: writing ~/.npm was refused.") and "outside: true" in words
+    words = told((Refusal("write", "/home/me/.npm"),), BOX, HOME, lambda path: True)
+    assert words.startswith("Sandbox: writing ~/.npm was refused.")
+    assert 'allow: ["write ~/.npm"] and a reason' in words
+
+
+@pytest.mark.parametrize(
+    ("refusal", "asks"),
+    [
+        (Refusal("write", "/home/me/notes/x"), "write ~/notes"),
+        (Refusal("read", "/home/me/.ssh/id_rsa"), "read ~/.ssh"),
+        (Refusal("network", "one.example:443"), "reach one.example:443"),
+        (Refusal("daemon"), "use /run/docker.sock"),
+        (Refusal("network"), None),
+        (Refusal("rights"), None),
+        (Refusal("write", "/home/me/new"), None),
+    ],
+)
+def test_the_narrowest_leave_is_named(refusal: Refusal, asks: str | None) -> None:
+    box = msgspec.structs.replace(BOX, hidden_files=("/run/docker.sock",))
+    there = {"/home/me", "/home/me/notes"}
+    found = request_for(refusal, box, HOME, there.__contains__)
+    assert (found.text if found is not None else None) == asks
+    words = told((refusal,), box, HOME, there.__contains__)
+    assert ("outside: true" in words) is (asks is None)
 
 
 def test_the_narrow_place_is_what_is_there() -> None:

@@ -15,6 +15,7 @@ from app.resources.paths import Paths, styles_dir
 from app.tui.opening import Opening
 from app.values.content import text_of
 from app.values.messages import ToolResultMessage
+from tests.box.conftest import skip_below
 from tests.support.clock import Clock
 from tests.tui.stage import StageApp, settled, submit
 from tools.edits.anchors import row
@@ -155,6 +156,20 @@ async def test_a_rule_is_chosen_and_answers_the_next_one(tmp_path: Path) -> None
             await pilot.press(key)
         await settled(app, pilot)
     assert (tmp_path / "project" / "one").exists() and (tmp_path / "project" / "two").exists()
+
+
+async def test_a_place_the_sandbox_refused_is_asked_for_in_words(tmp_path: Path) -> None:
+    skip_below("namespaces")
+    (tmp_path / "notes").mkdir()
+    ask = {"allow": ["write ~/notes"], "reason": "the note belongs there"}
+    app = asking_app(tmp_path, call("bash", command="touch ~/notes/a", **ask), say("ok"), mode="auto-edit")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await asked(app, pilot)
+        assert "allow writing ~/notes" in app.screen_text and "the note belongs there" in app.screen_text
+        wait(app)
+        await pilot.press("alt+w")
+        await pilot.pause()
+        assert "› allow writing ~/notes for this project" in app.screen_text
 
 
 async def test_the_floor_wants_the_word_typed(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from typing import Final, Literal
 
 import msgspec
 
-from tools.box.policy import Box
+from tools.box.policy import Box, covering
+from tools.box.requests import BoxRequest
 from tools.patterns import late
 
 
@@ -141,8 +142,8 @@ def _is_worth_writing(path: str) -> bool:
     return path != "/" and not path.startswith(("/dev/", "/proc/", "/sys/"))
 
 
-def told(found: tuple[Refusal, ...], box: Box, home: str) -> str:
-    """In one line, for the model and the person; empty if nothing was refused."""
+def told(found: tuple[Refusal, ...], box: Box, home: str, exists: Callable[[str], bool]) -> str:
+    """In one line, for the model and the person, with what to ask for; empty if nothing was refused."""
     if not found:
         return ""
     said: list[str] = []
@@ -160,10 +161,30 @@ def told(found: tuple[Refusal, ...], box: Box, home: str) -> str:
     judged = " This command was judged to only read, so that it ran where nothing can be written." * (
         box.kind == "read" and any(one.kind == "write" for one in found)
     )
-    return (
-        f"Sandbox: {'; '.join(dict.fromkeys(said))}.{judged} Do without, or ask the user: the same call with "
-        "outside: true and a reason."
+    wanted = [request_for(one, box, home, exists) for one in found]
+    narrow = ", ".join(f'"{text}"' for text in dict.fromkeys(one.text for one in wanted if one is not None))
+    asking = (
+        f"ask the user for exactly that: the same call with allow: [{narrow}] and a reason."
+        if narrow
+        else "ask the user: the same call with outside: true and a reason."
     )
+    return f"Sandbox: {'; '.join(dict.fromkeys(said))}.{judged} Do without, or {asking}"
+
+
+def request_for(one: Refusal, box: Box, home: str, exists: Callable[[str], bool]) -> BoxRequest | None:
+    """The narrowest leave after which it would not be refused; None if only the way outside is left."""
+    if one.kind == "write":
+        place = one.place if box.kind == "read" else place_to_allow(one.place, home, exists)
+        return BoxRequest("write", shown(place, home)) if place is not None else None
+    if one.kind == "read":
+        return BoxRequest("read", shown(covering(one.place, box.hidden) or one.place, home))
+    if one.kind == "network":
+        return BoxRequest("reach", one.place) if one.place else None
+    if one.kind == "daemon":
+        names = ("docker.sock", "podman.sock")
+        socket = next((path for path in box.hidden_files if path.endswith(names)), None)
+        return BoxRequest("use", shown(socket, home)) if socket is not None else None
+    return None
 
 
 def shown(path: str, home: str) -> str:

@@ -12,6 +12,7 @@ import msgspec
 
 from tools.amounts import elapsed
 from tools.base import Tool, ToolContext, ToolError
+from tools.box.requests import REQUEST_FORMS, parse_request
 from tools.edits.call import EditArguments, run_edit
 from tools.edits.named import patch_in_command
 from tools.effects import Effects, Program
@@ -63,11 +64,17 @@ class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = None
 
+    allow: Annotated[
+        list[str] | None,
+        msgspec.Meta(description=f"Exactly what the sandbox refused: {REQUEST_FORMS}. The user is asked"),
+    ] = None
     outside: Annotated[
         bool | None,
-        msgspec.Meta(description="Where the sandbox refused something: run outside of it. The user is asked"),
+        msgspec.Meta(
+            description="Only where allow cannot say it: run outside the sandbox. The user is asked"
+        ),
     ] = None
-    reason: Annotated[str | None, msgspec.Meta(description="Why outside, for the user")] = None
+    reason: Annotated[str | None, msgspec.Meta(description="Why allow or outside, for the user")] = None
 
     cwd: Annotated[str | None, UNDECLARED] = None
     head: Annotated[Annotated[int, msgspec.Meta(ge=1)] | None, UNDECLARED] = None
@@ -90,6 +97,8 @@ class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
                 is_folder_known=not lasts,
                 environment=self.env or {},
                 outside=(self.reason or "") if self.outside else None,
+                requests=tuple(self.allow or ()),
+                reason=self.reason or "",
                 named=named,
                 written=written,
             ),
@@ -175,6 +184,9 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
         raise ToolError("The command is empty. Pass the command to run.")
     if "\0" in arguments.command:
         raise ToolError("The command holds a null byte, which no shell can get.")
+    unclear = [text for text in arguments.allow or () if parse_request(text) is None]
+    if unclear:
+        raise ToolError(f"allow has forms such as {REQUEST_FORMS}; this is none: {visible(unclear[0])}")
     patch = arguments.patch()
     if patch is not None and not workspace.shell().is_persistent:
         return await run_edit(EditArguments(input=patch), context)

@@ -3,7 +3,7 @@
 import os
 from typing import Any
 
-from tools.box.refusals import Refusal, refusals, shown, told
+from tools.box.refusals import Refusal, refusals, request_for, shown, told
 from tools.running.commands import CommandOutcome
 
 _NAMED = 5
@@ -26,7 +26,7 @@ def box_notes(outcome: CommandOutcome, output: str) -> list[str]:
         return []
     home = os.path.expanduser("~")  # noqa: PTH111  (a text is wanted)
     found = refused(outcome, output)
-    lines = [told(found, command.box, home)] if found else []
+    lines = [told(found, command.box, home, os.path.exists)] if found else []
     if outcome.planted:
         names = ", ".join(shown(path, home) for path in outcome.planted[:_NAMED])
         lines.append(
@@ -40,8 +40,13 @@ def box_details(outcome: CommandOutcome, output: str) -> dict[str, Any]:
     """The same for programs."""
     found = refused(outcome, output)
     details: dict[str, Any] = {}
-    if found:
-        details["refused"] = [{"kind": one.kind, "place": one.place} for one in found]
+    if found and outcome.command is not None and outcome.command.box is not None:
+        box, home = outcome.command.box, os.path.expanduser("~")  # noqa: PTH111  (a text is wanted)
+        wanted = [request_for(one, box, home, os.path.exists) for one in found]
+        details["refused"] = [
+            {"kind": one.kind, "place": one.place, **({"allow": asks.text} if asks is not None else {})}
+            for one, asks in zip(found, wanted, strict=True)
+        ]
     if outcome.planted:
         details["planted"] = list(outcome.planted)
     return {"sandbox": details} if details else {}

@@ -39,6 +39,7 @@ _KEEPS: dict[ApprovalKeeps, str] = {
     "person": "for good",
 }
 """How long a rule counts."""
+_PROJECT_FIRST: tuple[ApprovalKeeps, ...] = ("project", "session", "person")
 _LONGEST_KEEP = max(map(len, _KEEPS.values()))
 Tone = Literal["text", "muted", "accent", "warning", "error"]
 
@@ -53,6 +54,8 @@ class ApprovalPart(msgspec.Struct, frozen=True, kw_only=True):
 class ApprovalRule(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     answers: int
+    words: str = ""
+    """What it allows, in a sentence that goes on with "for this project"; empty: the rule is shown as it is written."""
 
 
 class ApprovalAsked(msgspec.Struct, frozen=True, kw_only=True):
@@ -281,7 +284,8 @@ class ApprovalBar(Widget, can_focus=False):
         if self.asked is not None and self.asked.kind == "select":
             return [(option, "session") for option in self.asked.options]
         rules = self.asked.rules if self.asked is not None else ()
-        return [(rule.text, keeps) for keeps in _KEEPS for rule in rules]
+        orders = _PROJECT_FIRST if any(rule.words for rule in rules) else tuple(_KEEPS)
+        return [(rule.text, keeps) for keeps in orders for rule in rules]
 
     # How it looks
 
@@ -351,6 +355,7 @@ class ApprovalBar(Widget, can_focus=False):
 
     def _rule_rows(self, asked: ApprovalAsked) -> list[tuple[tuple[str, str], ...]]:
         answers = {rule.text: rule.answers for rule in asked.rules}
+        words = {rule.text: rule.words for rule in asked.rules}
         longest = max((cells(plain(text)) for text in answers), default=0)
         rows: list[tuple[tuple[str, str], ...]] = []
         for place, (text, keeps) in enumerate(self._choices()):
@@ -364,6 +369,12 @@ class ApprovalBar(Widget, can_focus=False):
                 if asked.asked
                 else "the first question"
             )
+            if words[text]:
+                row = (
+                    f"{mark}{plain(words[text])} for {'all projects' if keeps == 'person' else _KEEPS[keeps]}"
+                )
+                rows.append(((name, row), ("muted", f"  {count}")))
+                continue
             kept = f"{_KEEPS[keeps]:<{_LONGEST_KEEP}}"
             rows.append(((name, f"{mark}{kept}  {plain(text):<{longest}}"), ("muted", f"  {count}")))
         return rows

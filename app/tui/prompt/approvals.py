@@ -11,6 +11,7 @@ import msgspec
 from app.engine.answering import ApprovalReply
 from app.engine.permission_verbs import PermissionVerbs
 from app.permits.decide import MODES
+from app.permits.sandbox_exceptions import REQUEST, rule_words
 from app.permits.verdicts import MEANING
 from app.tui.handed import AskPerson, KeyTold, TellPerson
 from app.values.approvals import Approval
@@ -131,10 +132,13 @@ class Approvals(msgspec.Struct):
         if approval is None:
             return _other(event)
         command = approval.arguments.get("command")
+        text = command if isinstance(command, str) else approval.parts[0].text
+        if approval.decided_by == REQUEST:
+            text = "\n".join([*(one.text for one in approval.parts if one.text.startswith("allow ")), text])
         return ApprovalAsked(
             id=event.id,
             tool=approval.tool_name,
-            text=command if isinstance(command, str) else approval.parts[0].text,
+            text=text,
             parts=tuple(
                 ApprovalPart(text=part.text, does=_does(part.letter), is_harmless=part.letter == "safe")
                 for part in approval.parts
@@ -145,7 +149,10 @@ class Approvals(msgspec.Struct):
             number=approval.number,
             of=approval.of,
             floor_word=approval.floor_word,
-            rules=tuple(ApprovalRule(text=rule.text, answers=rule.answers) for rule in approval.rules),
+            rules=tuple(
+                ApprovalRule(text=rule.text, answers=rule.answers, words=rule_words(rule.text))
+                for rule in approval.rules
+            ),
             asked=approval.asked,
         )
 

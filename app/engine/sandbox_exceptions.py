@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from app.permits.leaving import place_of, place_rule
+from app.permits.sandbox_exceptions import place_of, place_rule
 from app.resources.in_force import InForce
 from app.values.messages import Message, ToolResultMessage
 from tools.box.refusals import place_to_allow, shown

@@ -1,0 +1,128 @@
+"""Questions about more than the sandbox lets a command do: exactly one place or host, or running outside of it. Pure.
+
+Both are questions in every mode, whatever rules of `bash:` say.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from app.permits.decide import CallDecision, Mode, Outcome, PartDecision, Policy, decide
+from app.permits.place import CommandPlace
+from app.permits.verdicts import CallPart, verdict_of
+from tools.box.host_groups import HOST_GROUPS, group_of_host
+from tools.box.requests import BoxRequest
+
+LEAVING: Final = "the sandbox, which it wants to leave"
+REQUEST: Final = "the sandbox, which refused it"
+_WRITE: Final = "sandbox.write: "
+_MOST_REASON: Final = 300
+_SHOWN_HOSTS: Final = 2
+
+
+def leaving(decision: CallDecision, command: str, reason: str, mode: Mode) -> CallDecision:
+    """The decision about the same command with that wish; what is refused, or of the floor, stays so."""
+    if decision.outcome == "refuse" or decision.is_floor:
+        return decision
+    part = CallPart(text=command, risk="contained", why=f"outside the sandbox: {reason[:_MOST_REASON]}")
+    outcome = "refuse" if mode == "read-only" else "ask"
+    answer = PartDecision(part=part, outcome=outcome, decided_by=LEAVING)
+    return CallDecision(
+        outcome=outcome,
+        verdict=verdict_of([part, *decision.verdict.parts]),
+        answers=(answer, *decision.answers),
+    )
+
+
+class AskedLeave(msgspec.Struct, frozen=True):
+    """One request of a call, as it was looked at."""
+
+    request: BoxRequest
+    danger: str = ""
+    """Why only a typed word allows it; empty if a yes does."""
+    problem: str = ""
+    """Why it cannot be allowed at all."""
+
+
+def requesting(
+    decision: CallDecision, asked: Sequence[AskedLeave], reason: str, policy: Policy, place: CommandPlace
+) -> CallDecision:
+    """The decision about the same command, with these requests; what is refused, or of the floor, stays so."""
+    if decision.outcome == "refuse" or decision.is_floor or not asked:
+        return decision
+    answers = [*(_answer(one, reason[:_MOST_REASON], policy, place) for one in asked), *decision.answers]
+    outcomes = [one.outcome for one in answers]
+    outcome: Outcome = "refuse" if "refuse" in outcomes else "ask" if "ask" in outcomes else "run"
+    return CallDecision(
+        outcome=outcome,
+        verdict=verdict_of([one.part for one in answers]),
+        answers=tuple(answers),
+        requests=tuple(one.request for one in asked),
+    )
+
+
+def _answer(one: AskedLeave, reason: str, policy: Policy, place: CommandPlace) -> PartDecision:
+    request = one.request
+    if request.verb == "reach":
+        part = CallPart(
+            text=request.words, risk="contained", why=reason, hosts=(request.place,), network=True
+        )
+        by_rule = decide(verdict_of([part]), "network", policy, place).answers[0]
+        return msgspec.structs.replace(by_rule, decided_by=REQUEST) if by_rule.outcome == "ask" else by_rule
+    why = one.problem or (f"{one.danger}; {reason}" if one.danger else reason)
+    part = CallPart(text=request.words, risk="forbidden" if one.danger else "contained", why=why)
+    is_refused = one.problem or policy.mode == "read-only"
+    return PartDecision(
+        part=part, outcome="refuse" if is_refused else "ask", decided_by=REQUEST, is_floor=bool(one.danger)
+    )
+
+
+def is_request(decision: CallDecision) -> bool:
+    return any(one.decided_by == REQUEST and one.outcome == "ask" for one in decision.answers)
+
+
+def rules_for(decision: CallDecision) -> tuple[str, ...]:
+    """The rules that would answer its one request from now on."""
+    asked = [one for one in decision.answers if one.outcome == "ask"]
+    if len(asked) != 1 or asked[0].is_floor:
+        return ()
+    request = next((one for one in decision.requests if one.words == asked[0].part.text), None)
+    if request is not None and request.verb == "write":
+        return (place_rule(request.place),)
+    if request is not None and request.verb == "reach":
+        group = group_of_host(request.place.rpartition(":")[0])
+        return (f"net: {request.place}", *((f"net: {group}",) if group else ()))
+    return ()
+
+
+def is_leaving(decision: CallDecision) -> bool:
+    return decision.answers[0].decided_by == LEAVING
+
+
+def place_rule(place: str) -> str:
+    """What is offered in its stead: that commands in the sandbox may write there."""
+    return _WRITE + place
+
+
+def rule_words(rule: str) -> str:
+    """What it lets the sandbox do, for a person to choose; empty for rules of other kinds."""
+    place = place_of(rule)
+    if place is not None:
+        return f"allow writing {place}"
+    host = rule.removeprefix("net: ")
+    if host == rule:
+        return ""
+    hosts = HOST_GROUPS.get(host, ())
+    more = ", …" if len(hosts) > _SHOWN_HOSTS else ""
+    return f"allow {host} ({', '.join(hosts[:_SHOWN_HOSTS])}{more})" if hosts else f"allow reaching {host}"
+
+
+def place_of(rule: str) -> str | None:
+    return rule.removeprefix(_WRITE) if rule.startswith(_WRITE) else None
+
+
+def staying(decision: CallDecision) -> CallDecision:
+    """The same without that wish."""
+    parts = verdict_of(decision.verdict.parts[1:])
+    return CallDecision(outcome="run", verdict=parts, answers=decision.answers[1:])

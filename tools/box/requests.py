@@ -1,0 +1,45 @@
+"""Exact leave that a call can ask for where its box refused something: one place, or one host. Pure."""
+
+import re
+from typing import Final, Literal
+
+import msgspec
+
+RequestVerb = Literal["write", "read", "use", "reach"]
+REQUEST_FORMS: Final = '"write ~/notes", "read ~/x", "use /run/a.sock" or "reach example.org:443"'
+_DOING: Final[dict[RequestVerb, str]] = {
+    "write": "writing",
+    "read": "reading",
+    "use": "using",
+    "reach": "reaching",
+}
+_HOST: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*:[0-9]{1,5}")
+
+
+class BoxRequest(msgspec.Struct, frozen=True):
+    verb: RequestVerb
+    place: str
+    """A path as it was written, or `host:port`."""
+
+    @property
+    def text(self) -> str:
+        """As a call writes it."""
+        return f"{self.verb} {self.place}"
+
+    @property
+    def words(self) -> str:
+        """For the person who is asked."""
+        return f"allow {_DOING[self.verb]} {self.place}"
+
+
+def parse_request(text: str) -> BoxRequest | None:
+    """None if it has none of the forms."""
+    word, _, place = text.strip().partition(" ")
+    place = place.strip()
+    verb: RequestVerb | None = next((one for one in _DOING if one == word), None)
+    if verb is None or not place or "\n" in place or "\0" in place:
+        return None
+    if verb != "reach":
+        return BoxRequest(verb, place)
+    place = place if ":" in place else f"{place}:443"
+    return BoxRequest(verb, place.casefold()) if _HOST.fullmatch(place) else None

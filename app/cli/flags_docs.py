@@ -10,6 +10,10 @@ PAGE = Path("docs/command-line.md")
 
 _BEGINNING = """# The command line
 
+In print, JSON and RPC mode everything but dangerous commands runs unasked, as in pi; `--permissions auto-edit` contains
+commands in the [sandbox](sandbox.md), as on the full screen. A question that nobody can
+answer is a refusal.
+
     bayou [options] [@file…] [message…]
     bayou COMMAND …
 

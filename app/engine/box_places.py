@@ -12,9 +12,9 @@ import msgspec
 from app.engine.options import SessionOptions
 from app.engine.whereabouts import Whereabouts, temporary_folders
 from app.permits.credentials import DAEMONS, shown_to
-from tools.box.git_places import above, git_places
 from app.permits.sandbox_exceptions import AskedLeave
 from app.permits.secrets import plants
+from tools.box.git_places import above, git_places
 from tools.box.places import (
     REACHED_SOCKETS,
     caches,
@@ -24,9 +24,9 @@ from tools.box.places import (
     sockets,
 )
 from tools.box.policy import Box, BoxKind, BoxNetwork, covering, outermost
-from tools.box.reserved import ReservedNames
 from tools.box.refusals import place_to_allow, shown
 from tools.box.requests import BoxRequest
+from tools.box.reserved import ReservedNames
 from tools.files.paths import absolute
 from tools.files.presence import is_dir
 from tools.protected.keys import KEY_NAMES, KEY_PLACES, SHOWN_OF_OWN
@@ -175,7 +175,8 @@ class BoxPlaces:
         """None if every command may do that already. A place in a folder that is hidden or protected as a whole stands
         for that folder."""
         box = self.made("work", Leave())
-        path = os.path.realpath(absolute(request.place, self._workspace.cwd))
+        (place,) = self._places((request.place,))
+        path = os.path.realpath(absolute(place, self._workspace.cwd))
 
         def found(place: str, *, danger: str = "", problem: str = "") -> AskedLeave:
             return AskedLeave(BoxRequest(request.verb, shown(place, self._home)), danger, problem)

@@ -22,7 +22,7 @@ from app.engine.known_definitions import KnownDefinitions
 from app.engine.options import SessionOptions
 from app.engine.past_verdicts import ENTRY, Past, with_earlier
 from app.engine.plan_entries import is_planned
-from app.engine.sandbox_exceptions import allow_place, place_rules
+from app.engine.sandbox_exceptions import allow_place, allowed_places, keep_rule, place_rules
 from app.engine.standing import GateStanding, mode_of, rules_in
 from app.engine.telling import Telling
 from app.engine.toolbox import Toolbox
@@ -99,7 +99,7 @@ class Permits:
                 keep=self._keep_rule,
                 note=self._note,
             ),
-            allowed_places=self._allowed_places,
+            allowed_places=lambda: allowed_places(self.rules().rules),
         )
         self._definitions = KnownDefinitions(standing.agent_dir / "mcp-allowed.json")
         self._judging = Judging(
@@ -146,14 +146,6 @@ class Permits:
     def rules(self) -> PermitRules:
         found = rules_in(self._options.in_force, self._standing)
         return msgspec.structs.replace(found, rules=(*self._session_rules, *found.rules))
-
-    def _allowed_places(self) -> tuple[str, ...]:
-        """What rules let commands in the sandbox write beyond the workspace."""
-        return tuple(
-            rule.pattern
-            for rule in self.rules().rules
-            if rule.kind == "sandbox.write" and rule.deed == "allow"
-        )
 
     def policy(self, rules: PermitRules | None = None) -> Policy:
         rules, mode = rules or self.rules(), self.mode
@@ -381,17 +373,7 @@ class Permits:
         ):
             return
         self.allow(reply.rule)
-        in_force = self._options.in_force
-        if reply.keeps == "person":
-            mine = in_force.said("permissions.allow").get("global", ())
-            if reply.rule not in mine:
-                in_force.keep("permissions.allow", (*mine, reply.rule))
-        elif reply.keeps == "project":
-            here = str(self._standing.folder())
-            known = dict(in_force.said("permissions.allowIn").get("global", {}))
-            if reply.rule not in known.get(here, ()):
-                known[here] = (*known.get(here, ()), reply.rule)
-                in_force.keep("permissions.allowIn", known)
+        keep_rule(reply.rule, reply.keeps, self._options.in_force, str(self._standing.folder()))
 
     # What came of it
 

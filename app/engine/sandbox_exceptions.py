@@ -1,12 +1,14 @@
-"""What stands in for leaving the sandbox: the places that it has refused of late, allowed for good."""
+"""Rules that answer questions from now on, and the places that they let commands in the sandbox write."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from app.engine.answering import Keeps
+from app.permits.rules import PermitRule
 from app.permits.sandbox_exceptions import place_of, place_rule
 from app.resources.in_force import InForce
 from app.values.messages import Message, ToolResultMessage
@@ -56,3 +58,21 @@ def allow_place(rule: str, in_force: InForce, *, keeps: bool) -> bool:
     else:
         in_force.set("sandbox.write", tuple(dict.fromkeys((*said.get("session", ()), place))))
     return True
+
+
+def allowed_places(rules: Iterable[PermitRule]) -> tuple[str, ...]:
+    """What rules let commands in the sandbox write beyond the workspace."""
+    return tuple(rule.pattern for rule in rules if rule.kind == "sandbox.write" and rule.deed == "allow")
+
+
+def keep_rule(rule: str, keeps: Keeps, in_force: InForce, folder: str) -> None:
+    """In the person's own settings: for all sessions, or for those in this folder."""
+    if keeps == "person":
+        mine = in_force.said("permissions.allow").get("global", ())
+        if rule not in mine:
+            in_force.keep("permissions.allow", (*mine, rule))
+    elif keeps == "project":
+        known = dict(in_force.said("permissions.allowIn").get("global", {}))
+        if rule not in known.get(folder, ()):
+            known[folder] = (*known.get(folder, ()), rule)
+            in_force.keep("permissions.allowIn", known)

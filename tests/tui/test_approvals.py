@@ -158,11 +158,14 @@ async def test_a_rule_is_chosen_and_answers_the_next_one(tmp_path: Path) -> None
     assert (tmp_path / "project" / "one").exists() and (tmp_path / "project" / "two").exists()
 
 
-async def test_a_place_the_sandbox_refused_is_asked_for_in_words(tmp_path: Path) -> None:
+async def test_a_place_the_sandbox_refused_is_asked_for_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     skip_below("namespaces")
+    monkeypatch.setattr("app.engine.box_places.temporary_folders", lambda: ("/var/tmp",))
     (tmp_path / "notes").mkdir()
     ask = {"allow": ["write ~/notes"], "reason": "the note belongs there"}
-    app = asking_app(tmp_path, call("bash", command="touch ~/notes/a", **ask), say("ok"), mode="auto-edit")
+    app = asking_app(tmp_path, call("bash", command="make notes", **ask), say("ok"), mode="auto-edit")
     async with app.run_test(size=(100, 30)) as pilot:
         await asked(app, pilot)
         assert "allow writing ~/notes" in app.screen_text and "the note belongs there" in app.screen_text

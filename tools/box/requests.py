@@ -1,9 +1,10 @@
 """Exact leave that a call can ask for where its box refused something: one place, or one host. Pure."""
 
-import re
 from typing import Final, Literal
 
 import msgspec
+
+from tools.patterns import late
 
 RequestVerb = Literal["write", "read", "use", "reach"]
 REQUEST_FORMS: Final = '"write ~/notes", "read ~/x", "use /run/a.sock" or "reach example.org:443"'
@@ -13,7 +14,7 @@ _DOING: Final[dict[RequestVerb, str]] = {
     "use": "using",
     "reach": "reaching",
 }
-_HOST: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*:[0-9]{1,5}")
+_HOST: Final = late(r"[A-Za-z0-9_][A-Za-z0-9_.-]*:[0-9]{1,5}")
 
 
 class BoxRequest(msgspec.Struct, frozen=True):

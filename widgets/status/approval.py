@@ -55,7 +55,7 @@ class ApprovalRule(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     answers: int
     words: str = ""
-    """What it allows, in a sentence that goes on with "for this project"; empty: the rule is shown as it is written."""
+    """What it allows, before "for this project"; empty: shown as it is written."""
 
 
 class ApprovalAsked(msgspec.Struct, frozen=True, kw_only=True):
@@ -284,8 +284,8 @@ class ApprovalBar(Widget, can_focus=False):
         if self.asked is not None and self.asked.kind == "select":
             return [(option, "session") for option in self.asked.options]
         rules = self.asked.rules if self.asked is not None else ()
-        orders = _PROJECT_FIRST if any(rule.words for rule in rules) else tuple(_KEEPS)
-        return [(rule.text, keeps) for keeps in orders for rule in rules]
+        keeps_in_order = _PROJECT_FIRST if any(rule.words for rule in rules) else tuple(_KEEPS)
+        return [(rule.text, keeps) for keeps in keeps_in_order for rule in rules]
 
     # How it looks
 
@@ -354,29 +354,20 @@ class ApprovalBar(Widget, can_focus=False):
         return [*rows[:room], self._key_row(asked, width)]
 
     def _rule_rows(self, asked: ApprovalAsked) -> list[tuple[tuple[str, str], ...]]:
-        answers = {rule.text: rule.answers for rule in asked.rules}
-        words = {rule.text: rule.words for rule in asked.rules}
-        longest = max((cells(plain(text)) for text in answers), default=0)
+        known_rules = {rule.text: rule for rule in asked.rules}
+        longest = max((cells(plain(text)) for text in known_rules), default=0)
         rows: list[tuple[tuple[str, str], ...]] = []
         for place, (text, keeps) in enumerate(self._choices()):
-            name = "current" if place == self._at else "text"
-            mark = "› " if place == self._at else "  "
+            name, mark = ("current", "› ") if place == self._at else ("text", "  ")
             if asked.kind == "select":
                 rows.append(((name, f"{mark}{plain(text)}"),))
                 continue
-            count = (
-                f"would have answered {answers[text]} of {asked.asked} questions"
-                if asked.asked
-                else "the first question"
-            )
-            if words[text]:
-                row = (
-                    f"{mark}{plain(words[text])} for {'all projects' if keeps == 'person' else _KEEPS[keeps]}"
-                )
-                rows.append(((name, row), ("muted", f"  {count}")))
-                continue
-            kept = f"{_KEEPS[keeps]:<{_LONGEST_KEEP}}"
-            rows.append(((name, f"{mark}{kept}  {plain(text):<{longest}}"), ("muted", f"  {count}")))
+            answers = f"would have answered {known_rules[text].answers} of {asked.asked} questions"
+            count = answers if asked.asked else "the first question"
+            words = plain(known_rules[text].words)
+            kept = "all projects" if words and keeps == "person" else _KEEPS[keeps]
+            row = f"{words} for {kept}" if words else f"{kept:<{_LONGEST_KEEP}}  {plain(text):<{longest}}"
+            rows.append(((name, mark + row), ("muted", f"  {count}")))
         return rows
 
     def _key_row(self, asked: ApprovalAsked, width: int) -> tuple[tuple[str, str], ...]:

@@ -62,7 +62,7 @@ class Pending(msgspec.Struct, eq=False, kw_only=True):
 
     def __post_init__(self) -> None:
         self.workspace.pending.subscribe(self._changed)
-        self.toolbox.withhold(self._withholds)
+        self.toolbox.withhold(self._withholds, still_answers=True)
 
     @property
     def waiting(self) -> tuple[StagedAction, ...]:

@@ -79,6 +79,7 @@ class Toolbox:
         self._commands: Tool | None = None
         self._active: list[str] = []
         self._withheld: list[Withholding] = []
+        self._answering: list[Withholding] = []
         self._told: _Told | None = None
         """As it was worked out last; None: something has changed since."""
         self._changes = 0
@@ -141,9 +142,14 @@ class Toolbox:
             self._active.append(tool.name)
         self.changed()
 
-    def withhold(self, rule: Withholding) -> None:
-        """The model does not have what a rule withholds. Whose rule it is says when it would withhold others."""
+    def withhold(self, rule: Withholding, *, still_answers: bool = False) -> None:
+        """The model does not have what a rule withholds. Whose rule it is says when it would withhold others.
+
+        `still_answers`: called all the same, the tool says itself why it has nothing to do.
+        """
         self._withheld.append(rule)
+        if still_answers:
+            self._answering.append(rule)
         self.changed()
 
     def unregister(self, name: str) -> None:
@@ -173,7 +179,10 @@ class Toolbox:
             all_, changes = self._all, self._changes
             active = self._allowed(all_)
             self._told = told = _Told(
-                changes=changes, active=active, callable=_by_habit(active), declared=declared(active)
+                changes=changes,
+                active=active,
+                callable=_by_habit({**self._answers(all_), **active}),
+                declared=declared(active),
             )
         return told
 
@@ -186,6 +195,10 @@ class Toolbox:
             if tool is not None and there.get(tool.name) is tool:
                 there[tool.name] = self._in_its_mode(tool)
         return {tool.name: tool for tool in there.values()}
+
+    def _answers(self, all_: Mapping[str, Tool]) -> dict[str, Tool]:
+        there = {name: all_[name] for name in self._active if name in all_}
+        return {name: all_[name] for rule in self._answering for name in rule(there)}
 
     def reach(self, source: Callable[[], Mapping[str, Tool]]) -> None:
         """Tools that can be called by who knows their names, and that nobody is told of; asked for each time."""

@@ -51,6 +51,13 @@ async def test_resolve_is_declared_only_while_something_waits(tmp_path: Path) ->
     assert any(data.get("action") == "apply" and data["files"] == ["a.js"] for data in entries if data)
 
 
+async def test_resolve_with_nothing_pending_answers_in_its_own_words(tmp_path: Path) -> None:
+    play = begun(tmp_path, call("resolve", action="apply", reason="x"), say("ok"), asks="nobody", mode="full")
+    await play.prompt("go")
+    assert "resolve" not in play.session.active_tools()
+    assert results(play)[0] == "No pending action to resolve. Nothing to apply or discard."
+
+
 async def test_what_is_staged_is_judged_when_it_is_applied(tmp_path: Path) -> None:
     play = begun(
         tmp_path,

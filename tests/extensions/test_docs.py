@@ -1,5 +1,6 @@
 """The reference in docs/extensions.md says what the code says."""
 
+import re
 from pathlib import Path
 
 from app.extensions.docs import PAGE, filled
@@ -20,3 +21,9 @@ def test_every_example_is_listed():
     page = read_text(HOME / PAGE) or ""
     for path in (HOME / "docs" / "examples").glob("*.py"):
         assert f"`{path.name}`" in page
+
+
+def test_what_the_page_says_is_missing_is_missing():
+    sentence = re.search(r"there is (no `\w+`[^.]*)\.", read_text(HOME / PAGE) or "")
+    assert sentence is not None
+    assert not {*HOOKS, *SESSION_EVENTS} & set(re.findall(r"`(\w+)`", sentence[1]))

@@ -4,10 +4,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.engine.json_texts import with_texts
 from app.engine.masking import Masking
 from app.sessions.log import SessionLog
 from app.values.entries import Entry
+from app.values.json_texts import with_texts
 from app.values.wire import from_wire, to_wire
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from app.agent.outcomes import failure
 from app.agent.watching import CallWatch
 from app.engine.call_preview import CallPreview
 from app.engine.hooks import Hooks
-from app.engine.json_texts import texts_of
 from app.engine.options import SessionOptions
 from app.engine.permits import Permits
 from app.engine.toolbox import Toolbox
 from app.values.content import ToolCall
+from app.values.json_texts import texts_of
 from app.values.messages import AssistantMessage
 from app.values.stream import BlockEvent, ToolCallDelta, ToolCallEnd, ToolCallStart
 from app.values.wire import new_id

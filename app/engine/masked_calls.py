@@ -11,8 +11,8 @@ from typing import Any, Final
 import msgspec
 
 from app.agent.tool_pipeline import CallReading
-from app.engine.json_texts import texts_of, with_texts
 from app.engine.masking import Masking
+from app.values.json_texts import texts_of, with_texts
 from tools.base import ToolContext, ToolError
 from tools.files.paths import absolute, display
 from tools.masking.assigned import holds_secrets

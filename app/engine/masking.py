@@ -16,10 +16,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from app.engine.json_texts import texts_of, with_texts
 from app.engine.known_secrets import KnownSecrets, SecretPlaces
 from app.engine.options import SessionOptions
 from app.values.content import Text, UserContent
+from app.values.json_texts import texts_of, with_texts
 from app.values.messages import BashExecutionMessage, CustomMessage, UserMessage
 from app.values.unable import Unable
 from tools.files.regular import read_regular

@@ -305,6 +305,7 @@ class Machinery:
             sections=parts.sections,
             options=parts.options,
             hooks=parts.hooks,
+            masking=self.masking,
             deliveries=self.deliveries,
             telling=self.telling,
             cache=self.cache,

@@ -10,7 +10,7 @@ import os
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -62,6 +62,9 @@ class Masking:
         self._making_marker = threading.Lock()
         self._made: dict[bool, tuple[object, Mask]] = {}
         self._found: OrderedDict[str, MaskedSecret] = OrderedDict()
+        self._masked_sections: dict[str, tuple[Mask, str, str]] = {}
+        """By name: the mask, the text and what it made of it. Each request asks for all sections."""
+        self._has_looked = False
 
     # What is masked
 
@@ -73,6 +76,7 @@ class Masking:
         """At files that may have changed, and at those that the texts name; for a thread."""
         if self.mask() is not None:
             self.known.look(self._folder(), texts)
+            self._has_looked = True
             self.mask()
 
     def mask_of_bytes(self) -> Mask | None:
@@ -113,6 +117,24 @@ class Masking:
         if where and BEGINNING in done:  # marks too that were made as the text came
             for found in mask.marker.own(done):
                 self._note(found[0], where)
+        return done
+
+    def sections(self, sections: Mapping[str, str]) -> dict[str, str]:
+        """Those of the system prompt. The same texts give the same bytes until more is known: the provider's cache
+        holds."""
+        if not self._has_looked:
+            self.look()
+        mask = self.mask()
+        if mask is None:
+            return dict(sections)
+        return {name: self._section(mask, name, text) for name, text in sections.items()}
+
+    def _section(self, mask: Mask, name: str, text: str) -> str:
+        kept = self._masked_sections.get(name)
+        if kept is not None and kept[0] is mask and kept[1] == text:
+            return kept[2]
+        done = self.text(text, f"{name} of the system prompt")
+        self._masked_sections[name] = (mask, text, done)
         return done
 
     async def words(self, text: str, where: str) -> str:

@@ -17,6 +17,7 @@ from app.engine.conversation import Conversation, prompt_text
 from app.engine.delivery import Deliveries
 from app.engine.held_back import HeldBack
 from app.engine.hooks import Hooks
+from app.engine.masking import Masking
 from app.engine.opinions import RequestIds
 from app.engine.options import SessionOptions
 from app.engine.request_head import RequestHead, RequestHeads
@@ -59,6 +60,7 @@ class Requests:
         sections: Sections,
         options: SessionOptions,
         hooks: Hooks,
+        masking: Masking,
         deliveries: Deliveries,
         telling: Telling,
         cache: PromptCache,
@@ -73,6 +75,7 @@ class Requests:
         self._more: dict[str, str] = {}
         self._options = options
         self._hooks = hooks
+        self._masking = masking
         self._deliveries = deliveries
         self._telling = telling
         self._cache = cache
@@ -113,7 +116,7 @@ class Requests:
 
     def _told_with(self, tools: Mapping[str, Tool]) -> dict[str, str]:
         usual = {**self._sections(tools), **self._more}
-        return {**self._hooks.sections(usual), **self._conversation.standing}
+        return self._masking.sections({**self._hooks.sections(usual), **self._conversation.standing})
 
     # One request
 

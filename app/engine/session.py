@@ -389,7 +389,6 @@ class Session:
         import_module("app.agent.loop")
         self.sections()
         self._made.conversation.warm_up()
-        self._made.masking.look()
         choice = self._parts.choice
         if choice.model is not None:
             choice.credentials.prepare(choice.model.provider)

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from app.mcp.manifest import cleaned
+from app.values.json_texts import with_texts
 from tools.files.artifacts import Artifacts
 from tools.limits import format_size, truncate_head
 from tools.patterns import late
@@ -60,7 +61,10 @@ class Answers:
         if taken.for_person:
             details["forPerson"] = "\n\n".join(taken.for_person)[:50_000]
         return ToolResult(
-            content=tuple(parts), details=details, is_error=is_error, structured_content=structured
+            content=tuple(parts),
+            details=details,
+            is_error=is_error,
+            structured_content=with_texts(structured, _undeceiving),
         )
 
     def resource_result(self, answer: Mapping[str, Any]) -> ToolResult:
@@ -176,4 +180,8 @@ def _uri(block: Mapping[str, Any]) -> str:
 
 def _told(text: str) -> str:
     """With what deceives a reader shown by number."""
-    return _DECEIVING.sub(lambda found: f"<U+{ord(found[0]):04X}>", visible(text))
+    return _undeceiving(visible(text))
+
+
+def _undeceiving(text: str) -> str:
+    return _DECEIVING.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)

@@ -11,7 +11,8 @@ import pytest
 from app.assembly.crash import report_crash
 from app.providers.key_values import CredentialError
 from app.providers.signin.pkce import Callback, code_of
-from tests.hostile.staging import BAYOU, MODEL, model_at, run, settings, spoken
+from tests.hostile.staging import BAYOU, MODEL, called, model_at, run, settings, spoken
+from tests.masking.examples import SHAPED, random_text
 from tests.providers.loopback import Reply, loopback
 
 KEY = "planted-key-of-the-model"
@@ -57,6 +58,62 @@ async def test_an_echo_of_the_key_in_an_error_stays_masked(tmp_path: Path):
         file.read_text() for file in Path(os.environ["BAYOU_AGENT_DIR"]).glob("sessions/**/*.jsonl")
     )
     assert "Incorrect API key" in written and KEY not in written
+
+
+async def test_keys_in_files_for_the_model_are_masked_in_every_request(tmp_path: Path):
+    agent, project = Path(os.environ["BAYOU_AGENT_DIR"]), tmp_path / "project"
+    named, plain, shaped = random_text(40, 11), random_text(24, 12), SHAPED["github-token"]
+    (project / "inner").mkdir(parents=True)
+    (project / ".git").mkdir()
+    (project / "inner" / ".env").write_text(f"API_TOKEN={named}\nGREETING_WORD={plain}\nLEVEL=information\n")
+    (project / "AGENTS.md").write_text(f"Outer. Deploy with {shaped} at the level information.\n")
+    (project / "inner" / "AGENTS.md").write_text(
+        f"Inner. The service takes {named}, it greets with {plain}.\n"
+    )
+    async with loopback() as server:
+        settings(retry={"enabled": False})
+        model_at(server)
+        for folder, name, text in (
+            ("rules", "style.md", f"---\nalwaysApply: true\n---\nA rule with {shaped}.\n"),
+            (
+                "skills/greet",
+                "SKILL.md",
+                f"---\nname: greet\ndescription: Greets with {named}\n---\nA skill.\n",
+            ),
+            ("prompts", "hello.md", f"A template with {named}.\n"),
+            (".", "APPEND_SYSTEM.md", f"An addendum with {named}.\n"),
+        ):
+            (agent / folder).mkdir(parents=True, exist_ok=True)
+            (agent / folder / name).write_text(text)
+        server.reply(Reply(body=called("read", path="AGENTS.md")), Reply(body=spoken("an answer")))
+        code, _, err = await run(*BAYOU, *MODEL, "-p", "/hello", cwd=project / "inner")
+    assert code == 0, err
+    bodies = [request.body.decode() for request in server.requests]
+    assert len(bodies) == 2
+    for key in (named, plain, shaped):
+        assert not any(key in body for body in bodies)
+    for words in ("Outer.", "Inner.", "A rule with", "Greets with", "A template with", "An addendum with"):
+        assert words in bodies[0]
+    assert "level information" in bodies[0]
+    prompts = [json.loads(body)["messages"][0] for body in bodies]
+    assert prompts[0] == prompts[1] and "[secret:API_TOKEN:" in str(prompts[0])
+    written = "".join(file.read_text() for file in agent.glob("sessions/**/*.jsonl"))
+    assert "Outer." in written and not any(key in written for key in (named, plain, shaped))
+
+
+async def test_what_is_called_no_secret_goes_through_from_files_for_the_model(tmp_path: Path):
+    shaped = SHAPED["github-token"]
+    (tmp_path / "AGENTS.md").write_text(f"Deploy with {shaped}.\n")
+    async with loopback() as server:
+        settings(retry={"enabled": False})
+        model_at(server)
+        server.reply(Reply(body=spoken("an answer")))
+        await run(*BAYOU, *MODEL, "-p", "one", cwd=tmp_path)
+        digest = server.requests[0].body.decode().partition("[secret:github-token:")[2].partition("]")[0]
+        settings(retry={"enabled": False}, secrets={"ignore": [digest]})
+        await run(*BAYOU, *MODEL, "-p", "two", cwd=tmp_path)
+    assert shaped not in server.requests[0].body.decode()
+    assert shaped in server.requests[1].body.decode()
 
 
 async def visit(port: int, target: str) -> bytes:

@@ -14,6 +14,9 @@ def test_an_answer_turns_no_direction_and_hides_no_letters(character: str) -> No
     assert text == f"a{shown}b"
     text = answers.tool_result({"content": [], "structuredContent": {"a": f"x{character}"}}).text
     assert shown in text and character not in text
+    data = {f"n{character}": ["a", {"b": f"x{character}y"}], "count": 3}
+    taken = answers.tool_result({"content": [{"type": "text", "text": "see"}], "structuredContent": data})
+    assert taken.structured_content == {f"n{shown}": ["a", {"b": f"x{shown}y"}], "count": 3}
 
 
 def test_joined_emoji_and_other_scripts_stay() -> None:

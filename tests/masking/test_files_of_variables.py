@@ -1,0 +1,53 @@
+"""Which values of `.env` and its like are secrets, by their name or by what they are."""
+
+import pytest
+
+from tools.masking.assigned import variables
+
+
+def secrets_in(text: str) -> list[str]:
+    return [one.value for one in variables(text)]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "hunter2hunter2hunter2",
+        "aB3-xY9_kLm2QpZ7aa1Q",
+        "3f7a9c2e81d04b6f9a2c",
+        "q8Zt4Lw0Vb2Nn7Rx",
+        "dGhpc2lzYXNlY3JldA==",
+        "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+        "xkcdAbQzRtPlMnVsWwQq",
+        "n7!fK2#vQ9$wL4^x",
+    ],
+)
+def test_a_random_value_is_a_secret_under_any_name(value: str):
+    assert secrets_in(f"GREETING_WORD={value}\nexport greeting='{value}'\n") == [value, value]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("true", "DENY", "@daily", "10000000000000000", "0.0.0.0:8080", "1920x1080x24", "2024-01-01T00:00:00.000Z"),
+        *("claude-sonnet-4-20250514", "gpt-4o-2024-08-06", "Llama-3.2-11B-Vision-Instruct", "bge-small-en-v1.5"),
+        *("us-east-1", "ap-southeast-2a", "America/Argentina/Buenos_Aires", "en-US,en;q=0.9", "HS256", "argon2id"),
+        *("/usr/local/share/a1b2c3d4e5f6", "./data/a1b2c3d4e5f6", "~/a1b2c3d4e5f6g7", "sqlite+aiosqlite:///./db3.sqlite3"),
+        *("https://api.example.com/v1/a1b2c3d4e5f6a1", "redis://localhost:6379/0", "localhost:3000,localhost:3001"),
+        *("smtp1.mailgun2.org", "no-reply@mail1.example2.com", "postgres:16.2-alpine3.19", "x86_64-unknown-linux-gnu"),
+        *("arn:aws:iam::123456789012:role/MyRole1", "550e8400-e29b-41d4-a716-446655440000", "info,tower_http=debug"),
+        *("my_app_session_cookie_v2", "mycompanyproductionbucket2", "application/vnd.api+json", "node20-bookworm-slim"),
+        "correct horse battery staple",
+        "0x1F98431c8aD98523631AE4a59f267346ea31F984",
+    ],
+)  # fmt: skip
+def test_words_numbers_places_and_identifiers_are_none(value: str):
+    assert secrets_in(f"GREETING_WORD={value}\n") == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["GIT_COMMIT", "IMAGE_DIGEST", "GOOGLE_CLIENT_ID", "STRIPE_PUBLISHABLE_KEY", "SENTRY_DSN", "APP_VERSION"],
+)
+def test_what_identifies_may_look_random(name: str):
+    assert secrets_in(f"{name}=3f7a9c2e81d04b6f9a2c\n") == []

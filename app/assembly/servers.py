@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from app.assembly.options import Options, UsageError
 from app.assembly.tool_names import tool_choice
 from app.assembly.trusting import TrustInProject
-from app.engine.mcp_servers import ServerPlaces
+from app.engine.mcp.servers import ServerPlaces
 from app.resources.in_force import InForce
 from app.resources.paths import Paths
 from tools.files.presence import is_file

@@ -1,7 +1,7 @@
 """Settings while a session runs: those that are set here hold at once, and files that changed are read again. Files in
 which MCP servers may come to be written are looked at with them."""
 
-from app.engine.mcp_servers import McpServers
+from app.engine.mcp.servers import McpServers
 from app.engine.telling import Telling
 from app.resources.in_force import InForce
 from app.resources.settings import SettingRefused

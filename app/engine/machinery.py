@@ -32,7 +32,7 @@ from app.engine.known_secrets import SecretPlaces
 from app.engine.live_edits import LiveEdits
 from app.engine.masked_calls import MaskedCalls
 from app.engine.masking import Masking
-from app.engine.mcp_servers import Elicit, McpServers, ServerPlaces
+from app.engine.mcp.servers import Elicit, McpServers, ServerPlaces
 from app.engine.models import Models
 from app.engine.navigation import Navigation
 from app.engine.nested import NestedCalls
@@ -66,7 +66,7 @@ from app.values.models import Model
 from tools.base import FileChange
 
 if TYPE_CHECKING:
-    from app.engine.server_questions import ServerQuestions
+    from app.engine.mcp.elicitation import ServerQuestions
 
 LAST_WORDS_SECONDS = 3.0
 """How long the end of a session waits for listeners that are behind."""
@@ -211,7 +211,7 @@ class Machinery:
         @cache
         def questions() -> "ServerQuestions":
             # Few servers ask anything.
-            from app.engine.server_questions import ServerQuestions  # noqa: PLC0415
+            from app.engine.mcp.elicitation import ServerQuestions  # noqa: PLC0415
 
             return ServerQuestions(standing, self.telling)
 

@@ -21,7 +21,7 @@ from app.engine.files import Files
 from app.engine.hooks import Hooks
 from app.engine.intake import Refused, Stayed
 from app.engine.jobs import JobTable
-from app.engine.mcp_servers import McpServers
+from app.engine.mcp.servers import McpServers
 from app.engine.opinions import Wish
 from app.engine.pending import Pending
 from app.engine.places import Places

@@ -13,7 +13,7 @@ from app.engine.following import Following
 from app.engine.hooks import Hooks
 from app.engine.intake import Refused, Words
 from app.engine.masking import Masking
-from app.engine.mcp_servers import McpServers
+from app.engine.mcp.servers import McpServers
 from app.engine.models import Models
 from app.engine.options import SessionOptions
 from app.engine.readiness import Readiness
@@ -97,10 +97,9 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
 
     async def _said_of_servers(self, text: str) -> str:
         """Where no page opens: in print mode, over RPC."""
-        from app.engine.mcp_verbs import McpVerbs  # noqa: PLC0415  (few say that)
-        from app.engine.server_words import said_of_servers  # noqa: PLC0415  (as above)
+        from app.engine.mcp.command import said_of_servers  # noqa: PLC0415  (few say that)
 
-        return await said_of_servers(McpVerbs(self.servers), text)
+        return await said_of_servers(self.servers, text)
 
     def _queue(self, words: Words, messages: Sequence[Message]) -> Disposition:
         for message in messages:

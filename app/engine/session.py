@@ -42,7 +42,6 @@ from app.engine.files import Compared
 from app.engine.intake import Source, WhileRunning, Words
 from app.engine.jobs import Job, JobTable
 from app.engine.machinery import Machinery, Parts
-from app.engine.mcp_verbs import McpVerbs
 from app.engine.models import ModelSource
 from app.engine.navigation import Arrival, SwitchReason
 from app.engine.opinions import Wish
@@ -84,7 +83,7 @@ class Session:
         self.permissions = PermissionVerbs(self._made.permits, parts.toolbox.workspace)
         self.secrets = self._made.masking
         self.repository = self._made.repository
-        self.mcp = McpVerbs(self._made.servers)
+        self.mcp = self._made.servers
         self.own_shell = OwnShellVerbs(parts.toolbox.workspace)
         self.cells = CellVerbs(
             self._made.cells, parts.toolbox.workspace, self._made.shell, lambda: self.is_running

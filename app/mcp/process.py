@@ -1,7 +1,8 @@
 """A server that is a program of this machine: its lines, what it says beside them, its end.
 
 It runs under the keeper (`tools.running.keeper`), which ends it with all that it started, whatever becomes of bayou.
-Nothing of the protocol is known here.
+Nothing of the protocol is known here. The SDK's own transport starts programs by itself, so outside of the sandbox; it
+ends what a server left behind only when the server did not end either, and joins a line without a bound.
 """
 
 import asyncio

@@ -5,6 +5,7 @@ whoever asks next; one that fails again and again is left alone for a while. Wha
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,14 +14,13 @@ from app.mcp.entries import ServerConfig
 from app.mcp.faults import CallRefused, CallTimedOut, ConnectionLost, ServerFault, SessionEnded, SignInNeeded
 from app.mcp.ground import LEAVE_SECONDS, ServerGround
 from app.mcp.manifest import Manifest, manifest_key
-from app.mcp.pauses import Pauses
 from app.mcp.server_log import ServerLog
 from app.values.servers import ServerState
 from app.values.unable import Unable
 
 if TYPE_CHECKING:
-    from app.mcp.contact import Contact
-    from app.mcp.link import Kind, Listeners, ServerLink
+    from app.mcp.link import Contact, Kind, Listeners, ServerLink
+
 
 _LIST_SECONDS = 30.0
 _JOIN_SECONDS = 0.3
@@ -162,7 +162,7 @@ class ServerLife:
         return await self._met(config, None)  # It may be another one by now, which has to be asked who it is.
 
     async def _met(self, config: ServerConfig, known: Manifest | None) -> "tuple[ServerLink, Manifest]":
-        from app.mcp.contact import Contact  # noqa: PLC0415  (as above)
+        from app.mcp.link import Contact  # noqa: PLC0415  (as above)
 
         self._contact = Contact(config, self._ground, self.log)
         return await self._contact.meet(self._listeners(), known)
@@ -206,7 +206,7 @@ class ServerLife:
             self._listing = asyncio.ensure_future(self._list_again())
 
     async def _list_again(self) -> None:
-        from app.mcp.contact import offers_of  # noqa: PLC0415  (as above)
+        from app.mcp.link import offers_of  # noqa: PLC0415  (as above)
 
         await asyncio.sleep(_JOIN_SECONDS)
         while (
@@ -326,3 +326,33 @@ def way_of(config: ServerConfig) -> Mapping[str, Any]:
         "env": config.env,
         "headers": config.headers,
     }
+
+
+_FAILURES, _WITHIN_SECONDS = 3, 60.0
+_PAUSE_SECONDS, _LONGEST_PAUSE = 30.0, 300.0
+
+
+class Pauses:
+    """How long a server is left alone that fails again and again."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._failures: deque[float] = deque(maxlen=_FAILURES)
+        self._pause = _PAUSE_SECONDS
+        self._again_at = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Until it is tried again."""
+        return max(0.0, self._again_at - self._now())
+
+    def failed(self) -> None:
+        now = self._now()
+        self._failures.append(now)
+        if len(self._failures) == _FAILURES and now - self._failures[0] <= _WITHIN_SECONDS:
+            self._again_at = now + self._pause
+            self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+
+    def forget(self) -> None:
+        self._failures.clear()
+        self._pause, self._again_at = _PAUSE_SECONDS, 0.0

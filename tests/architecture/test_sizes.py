@@ -21,10 +21,10 @@ MADE_BY_A_PROGRAM = {"app/modes/client_commands.py"}
 FOLDER_MODULES = 20
 CROWDED_FOLDERS = {
     "app/assembly": 21,
-    "app/cli": 26,
-    "app/engine": 89,
+    "app/cli": 25,
+    "app/engine": 82,
     "app/extensions": 32,
-    "app/mcp": 30,
+    "app/mcp": 27,
     "app/permits": 23,
     "app/providers": 32,
     "app/resources": 31,
@@ -44,7 +44,7 @@ OWN_IMPORTS = 25
 HUBS = {
     "app/assembly/build.py": 41,
     "app/engine/machinery.py": 54,
-    "app/engine/mcp_servers.py": 30,
+    "app/engine/mcp/servers.py": 29,
     "app/engine/navigation.py": 29,
     "app/engine/permits.py": 31,
     "app/engine/runner.py": 30,

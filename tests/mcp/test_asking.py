@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.engine.server_questions import ServerQuestions
+from app.engine.mcp.elicitation import ServerQuestions
 from app.engine.standing import GateStanding
 from app.mcp.asking import checked_field, content_of, defaults_of, form_of
 from app.values.events import Notice, QuestionAsked

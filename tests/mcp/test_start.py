@@ -20,8 +20,7 @@ assembled = assemble(Options(), Paths.from_env(os.environ, Path.cwd()), os.envir
 """
 PROMPT = "from app.cli.main import main; main(['-p', 'help'])"
 CONTACT = tuple(
-    f"app.mcp.{name}"
-    for name in ("contact", "link", "process", "streams", "results", "search", "server_values")
+    f"app.mcp.{name}" for name in ("link", "process", "streams", "results", "search", "server_values")
 )
 SDK = ("mcp", "mcp_types", "pydantic", "anyio", "httpx2")
 
@@ -51,7 +50,7 @@ async def test_known_servers_cost_a_start_nothing_and_a_prompt_no_sdk(paths: Pat
     await desk.known()
     assert len(list((paths.cache_dir / "mcp").iterdir())) == 5
     begun = loaded_in(paths, ASSEMBLE)
-    assert "app.engine.mcp_servers" in begun
+    assert "app.engine.mcp.servers" in begun
     assert sorted(name for name in begun if name.startswith("app.mcp") or name in SDK) == []
     asked = loaded_in(paths, PROMPT)
     assert "app.mcp.hub" in asked

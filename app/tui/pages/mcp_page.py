@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from app.engine.mcp_verbs import McpVerbs
-from app.engine.server_words import offers, said_of_servers, tested
+from app.engine.mcp.command import offers, said_of_servers, tested
+from app.engine.mcp.servers import McpServers
 from app.tui.handed import AskPerson, TellPerson
 from app.tui.pages.asking import ask_live, pick
 from app.tui.pages.login_page import LoginUi
@@ -35,7 +35,7 @@ _SHOWN_LINES = 20
 
 
 class McpPage(msgspec.Struct, frozen=True):
-    verbs: McpVerbs
+    verbs: McpServers
     ask: AskPerson
     say: TellPerson
     told: Callable[[str], object]

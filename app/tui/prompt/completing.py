@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from app.engine.cell_verbs import CellVerbs
 from app.engine.choice import ModelChoice
-from app.engine.mcp_verbs import McpVerbs
+from app.engine.mcp.servers import McpServers
 from app.engine.repository_maps import RepositoryMaps
 from app.engine.session import Session
 from app.tui.handed import OwnProgram
@@ -46,7 +46,7 @@ def popup_for(
     own_program: OwnProgram,
     maps: RepositoryMaps,
     cells: CellVerbs,
-    servers: McpVerbs,
+    servers: McpServers,
     most_rows: int,
 ) -> CompletionPopup:
     """The completion list of an editor. `arguments`: what may stand behind bayou's own commands, by their name."""

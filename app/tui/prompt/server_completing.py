@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 
-from app.engine.mcp_verbs import McpVerbs
+from app.engine.mcp.servers import McpServers
 from app.values.servers import PromptView
 from app.values.unable import Unable
 from tools.patterns import late
@@ -18,7 +18,7 @@ _MOST = 100
 class ResourceCompletions:
     """Of servers that are known; nobody is asked while somebody types."""
 
-    def __init__(self, verbs: McpVerbs) -> None:
+    def __init__(self, verbs: McpServers) -> None:
         self._verbs = verbs
 
     def accepts(self, request: CompletionRequest) -> bool:
@@ -39,12 +39,12 @@ class ResourceCompletions:
         yield Completions(start=request.column - len(found[0]), end=request.column, items=items, query=typed)
 
 
-def prompt_arguments(verbs: McpVerbs) -> dict[str, Arguments]:
+def prompt_arguments(verbs: McpServers) -> dict[str, Arguments]:
     """By the command that a prompt is; the server says what fits the word that is being typed."""
     return {f"{each.server}:{each.name}": _of(verbs, each) for each in verbs.prompts() if each.arguments}
 
 
-def prompt_hints(verbs: McpVerbs) -> dict[str, str]:
+def prompt_hints(verbs: McpServers) -> dict[str, str]:
     return {f"{each.server}:{each.name}": hint_of(each) for each in verbs.prompts()}
 
 
@@ -53,7 +53,7 @@ def hint_of(prompt: PromptView) -> str:
     return " ".join(map(one_line, shown))
 
 
-def _of(verbs: McpVerbs, prompt: PromptView) -> Arguments:
+def _of(verbs: McpServers, prompt: PromptView) -> Arguments:
     async def suggest(typed: str) -> Sequence[Suggestion]:
         before, _, word = typed.rpartition(" ")
         said = before.split()

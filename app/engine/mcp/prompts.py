@@ -12,7 +12,7 @@ from typing import Any, cast
 import msgspec
 
 from app.engine.intake import Refused, Words
-from app.engine.mcp_servers import McpServers
+from app.engine.mcp.servers import McpServers
 from app.mcp.entries import server_key
 from app.values.content import Image
 from app.values.servers import PromptView

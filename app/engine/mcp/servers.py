@@ -1,7 +1,7 @@
-"""A session's MCP servers: read when they are first needed, given to the model as tools, told of when they change.
+"""The MCP servers of a session, for faces and extensions: their state, contact with them, what they offer a person.
 
-Nothing of `app.mcp` is imported before: a session without servers does not pay for them, and one with servers not
-before the first paint. What a server is, and how it is reached, is `app.mcp`'s business.
+The configuration is read when it is first needed. Nothing of `app.mcp` is imported before: a session without servers
+does not pay for them, and one with servers not before the first paint. What the model is told of them is `exposure`'s.
 """
 
 import asyncio
@@ -15,32 +15,31 @@ import msgspec
 from app.engine.boxes import Boxes
 from app.engine.conversation import Conversation
 from app.engine.intake import Words
-from app.engine.kept_reach import keep_reach, reach_kept
 from app.engine.masking import Masking
 from app.engine.options import SessionOptions
 from app.engine.requests import Requests
 from app.engine.telling import Telling
 from app.engine.toolbox import Toolbox, ToolChoice
 from app.resources.paths import Paths
-from app.values.events import EntryAppended
-from app.values.servers import McpServersChange, McpServerState
+from app.values.servers import McpServersChange, McpServerState, PromptView, ServerView
 from app.values.unable import Unable
 from tools.files.watched import WatchedFiles
+from tools.text import one_line
 
 if TYPE_CHECKING:
+    from app.engine.mcp.command import ServerChanges
+    from app.engine.mcp.exposure import McpExposure
     from app.mcp.config import ConfiguredServers
     from app.mcp.entries import Exposure, ServerConfig
     from app.mcp.hub import Hub
+    from app.mcp.server import ServerLife
     from app.mcp.server_log import ServerLog
     from app.mcp.streams import Transport
-    from app.mcp.tools import McpTools
     from tools.box.policy import Box
     from tools.running.process import LocalProcesses
 
-FIRST_PROMPT_SECONDS = 10.0
-"""A first prompt waits so long for servers whose tools are declared and that nobody has asked yet."""
 _JOIN_SECONDS = 0.05
-OWNER = "mcp"
+"""Changes within that time are published as one."""
 
 Remote = Callable[["ServerConfig", "ServerLog"], Callable[[], "Transport"]]
 Elicit = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
@@ -62,7 +61,7 @@ class ServerPlaces(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class McpServers:
-    """Those of one session."""
+    """The servers of one session. What asks something of a server raises `Unable` when that cannot be done."""
 
     def __init__(
         self,
@@ -87,18 +86,13 @@ class McpServers:
         self._options = options
         self._elicit = elicit
         self._hub: Hub | None = None
-        self._tools: McpTools | None = None
-        self._section: Mapping[str, str] = {}
-        self._declared: set[str] = set()
+        self._exposure: McpExposure | None = None
         self._brought: dict[str, Mapping[str, Any]] = {}
         self._said: dict[str, dict[str, Any]] = {}
         """What a person said of servers in this session."""
-        self._is_wished_anew = False
-        """A person wants it otherwise than it was decided in this session."""
         self._is_stale = False
         """Extensions brought or took away some since: looked at when they are needed, so that a reload ends none."""
-        self.problems: tuple[str, ...] = ()
-        """What is wrong with the files as they were read last."""
+        self._problems: tuple[str, ...] = ()
         self._processes: LocalProcesses | None = None
         self._telling_soon: asyncio.TimerHandle | None = None
         self.files = _watched(places)
@@ -138,23 +132,16 @@ class McpServers:
 
     async def before_prompt(self) -> None:
         """How servers are reached is decided with the first prompt, and stays so."""
-        hub = self.hub()
-        if hub is None:
-            self._declare()
-            return
-        hub.meet_new()
-        if not hub.is_decided:
-            from app.mcp.exposure import wish  # noqa: PLC0415  (see above)
-
-            await hub.met(FIRST_PROMPT_SECONDS, lambda life: wish(life.config, self._wishes()) == "direct")
-            self._decide(hub)
-        self._declare()
+        if self.hub() is not None and self._exposure is not None:
+            await self._exposure.before_prompt()
+        elif self._exposure is not None:
+            self._exposure.declare()
 
     async def meant(self, words: Words) -> Words:
         """With the prompts and resources of servers that they name. Raises `Unable`."""
         if self._elicit is None or self.hub() is None:
             return words
-        from app.engine.server_prompts import ServerPrompts  # noqa: PLC0415  (most words name none)
+        from app.engine.mcp.prompts import ServerPrompts  # noqa: PLC0415  (most words name none)
 
         return await ServerPrompts(self, self._elicit).meant(words)
 
@@ -169,22 +156,29 @@ class McpServers:
         self.may_be_there = self.may_be_there or _are_written(self._places)
         self.hub()
 
-    def _make(self, places: ServerPlaces) -> None:
-        from app.mcp.hub import Hub  # noqa: PLC0415  (most sessions have no servers)
-        from app.mcp.tools import SEARCH, McpTools  # noqa: PLC0415  (as above)
+    def resume(self) -> None:
+        """Another session is open, in which something else may have been decided."""
+        if self._hub is not None and self._hub.is_decided:
+            self._hub.decide_anew()
 
-        hub = Hub(self._ground(places), self._wishes, self._changed)
+    def _make(self, places: ServerPlaces) -> None:
+        from app.engine.mcp.exposure import McpExposure, wishes_of  # noqa: PLC0415  (most sessions have no servers)
+        from app.mcp.hub import Hub  # noqa: PLC0415  (as above)
+
+        hub = self._hub = Hub(self._ground(places), lambda: wishes_of(self._options), self._changed)
         self.may_be_there, self.files = True, WatchedFiles()
-        self._hub, self._tools = hub, McpTools(hub)
-        for tool in self._tools.own():
-            self._toolbox.register(tool, owner=OWNER)
-        own = {tool.name for tool in self._tools.own()}
-        self._toolbox.withhold(lambda tools: () if self._section and self.is_on else own)
-        self._options.in_force.subscribe(lambda before: self._tell_model(self._section))
-        self._toolbox.reach(lambda: self._reachable(SEARCH))
-        self._toolbox.choose(places.choice())
+        self._exposure = McpExposure(
+            hub,
+            is_on=lambda: self.is_on,
+            choice=places.choice,
+            conversation=self._conversation,
+            toolbox=self._toolbox,
+            requests=self._requests,
+            telling=self._telling,
+            options=self._options,
+        )
         self._use(hub)
-        self._draft(hub)
+        self._exposure.draft()
 
     def _ground(self, places: ServerPlaces) -> Any:
         from app.mcp.ground import ServerGround  # noqa: PLC0415  (as above)
@@ -218,12 +212,6 @@ class McpServers:
             mask=lambda text: self._masking.text(text, ""),
         )
 
-    def _wishes(self) -> Any:
-        from app.mcp.exposure import Wishes  # noqa: PLC0415  (as above)
-
-        said = self._options.in_force.settings.mcp
-        return Wishes(exposure=said.exposure, direct_tokens=said.direct_tokens)
-
     async def box(self, config: "ServerConfig") -> "Box | None":
         """The sandbox that this server runs in."""
         if self._options.in_force.settings.mcp.sandbox == "off":
@@ -247,86 +235,113 @@ class McpServers:
         found = self._places.find(self._brought)
         told = tuple(str(problem) for problem in found.problems)
         for text in told:
-            if text not in self.problems:
+            if text not in self._problems:
                 self._telling.warn(text)
-        self.problems = told
+        self._problems = told
         servers = [
             msgspec.structs.replace(config, **self._said.get(config.name, {})) for config in found.servers
         ]
         hub.use(servers, found.untrusted)
 
-    # For the model
-
-    def _tell_model(self, section: Mapping[str, str]) -> None:
-        """What of them is in the prompt; the tools for them go with it."""
-        for name in self._section:
-            self._requests.add_section(name, None)
-        self._section = section
-        for name, text in section.items() if self.is_on else ():
-            self._requests.add_section(name, text)
-        self._toolbox.changed()
-
-    def _draft(self, hub: "Hub") -> None:
-        from app.mcp.section import section  # noqa: PLC0415  (as above)
-
-        if not hub.is_decided:
-            self._tell_model(section(hub))
-
-    def _decide(self, hub: "Hub") -> None:
-        from app.mcp.section import section  # noqa: PLC0415  (as above)
-
-        kept = reach_kept(self._conversation)
-        decided = hub.decide(None if self._is_wished_anew else kept)
-        self._is_wished_anew = False
-        self._tell_model(section(hub))
-        if decided != kept and (entry := keep_reach(self._conversation, decided)) is not None:
-            self._telling.publish_now(EntryAppended(entry=entry))
-        self._declare()
-
-    def resume(self) -> None:
-        """Another session is open, in which something else may have been decided."""
-        if self._hub is not None and self._hub.is_decided:
-            self._hub.decide_anew()
-
-    def _declare(self) -> None:
-        """The tools that are declared one by one: as they are now."""
-        if self._tools is None or self._places is None:
-            return
-        wanted = {tool.name: tool for tool in self._tools.direct()} if self.is_on else {}
-        known = {tool.name: tool for tool in self._toolbox.all() if tool.name in self._declared}
-        for name in self._declared - wanted.keys():
-            self._toolbox.unregister(name)
-        for name, tool in wanted.items():
-            if known.get(name) != tool:
-                if name in self._declared:
-                    self._toolbox.unregister(name)
-                self._toolbox.register(tool, owner=OWNER)
-        if self._declared != wanted.keys():
-            self._toolbox.choose(self._places.choice())
-        self._declared = set(wanted)
-
-    def _reachable(self, search: str) -> Mapping[str, Any]:
-        if self._tools is None or not self.is_on:
-            return {}
-        return self._tools.reachable() if search in self._toolbox.active() else self._tools.readers()
-
     # For people
 
-    def say(self, name: str, *, enabled: bool | None = None, exposure: "Exposure | None" = None) -> None:
-        """For this session. Raises `Unable`."""
-        hub = self.hub_with(name)
-        name = hub.server(name).config.name
-        said = self._said.setdefault(name, {})
-        if enabled is not None:
-            said["enabled"] = enabled
-        if exposure is not None:
-            said["exposure"] = exposure
-        self._use(hub)
-        if exposure is not None:
-            self._is_wished_anew = True
-            hub.decide_anew()
-        if enabled:
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with the configuration as it was read last."""
+        self.hub()
+        return self._problems
+
+    def servers(self) -> tuple[ServerView, ...]:
+        hub = self.hub()
+        return tuple(map(hub.view, hub.servers)) if hub is not None else ()
+
+    def server(self, name: str) -> ServerView:
+        return self.hub_with(name).view(self._life(name))
+
+    async def test(self, name: str) -> ServerView:
+        """Connects anew and asks for everything."""
+        return await self.hub_with(name).test(name)
+
+    async def restart(self, name: str) -> ServerView:
+        """Disconnects it and forgets its failures; it is connected again when it is needed."""
+        await self._life(name).restart()
+        return self.server(name)
+
+    def set_enabled(self, name: str, is_on: bool) -> None:
+        """For this session."""
+        hub = self._say(name, enabled=is_on)
+        if is_on:
             hub.meet_new()
+
+    def set_exposure(self, name: str, exposure: "Exposure") -> None:
+        """For this session; what the model is told changes with the next prompt."""
+        self._say(name, exposure=exposure)
+        if self._exposure is not None:
+            self._exposure.decide_anew()
+
+    def _say(self, name: str, **said: Any) -> "Hub":
+        hub = self.hub_with(name)
+        self._said.setdefault(hub.server(name).config.name, {}).update(said)
+        self._use(hub)
+        return hub
+
+    @property
+    def changes(self) -> "ServerChanges":
+        """What a person changes for good, and signing in."""
+        from app.engine.mcp.command import ServerChanges  # noqa: PLC0415  (few change servers)
+
+        return ServerChanges(self)
+
+    def prompts(self) -> tuple[PromptView, ...]:
+        """As far as they are known; no server is contacted."""
+        hub = self.hub()
+        return hub.prompts() if hub is not None else ()
+
+    def commands(self) -> list[dict[str, Any]]:
+        """Prompts as `/server:name` calls them, in the form of `get_commands`."""
+        return [
+            {
+                "name": f"{prompt.server}:{prompt.name}",
+                "description": one_line(prompt.description or prompt.title),
+                "source": "prompt",
+                "sourceInfo": {
+                    "path": f"mcp:{prompt.server}",
+                    "source": "mcp",
+                    "scope": "temporary",
+                    "origin": "top-level",
+                },
+            }
+            for prompt in self.prompts()
+        ]
+
+    def resources(self) -> tuple[tuple[str, str, str], ...]:
+        """Server, URI and name of each, as far as they are known."""
+        hub = self.hub()
+        if hub is None:
+            return ()
+        return tuple(
+            (life.config.name, one.uri, one.name)
+            for life in hub.usable
+            if life.manifest is not None
+            for one in life.manifest.resources
+        )
+
+    async def get_prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> dict[str, Any]:
+        """The answer as it is on the wire."""
+        return await self._life(server).prompt(name, arguments)
+
+    async def read_resource(self, server: str, uri: str) -> dict[str, Any]:
+        """The answer as it is on the wire."""
+        return await self._life(server).read(uri)
+
+    async def complete(
+        self, server: str, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """The answer as it is on the wire."""
+        return await self._life(server).complete(ref, argument, value, context)
+
+    def _life(self, name: str) -> "ServerLife":
+        return self.hub_with(name).server(name)
 
     def bring(self, name: str, entry: Mapping[str, Any] | None) -> None:
         """An extension's server; None: it takes it away again."""
@@ -338,10 +353,9 @@ class McpServers:
         self._is_stale = True
 
     def _changed(self) -> None:
-        hub = self._hub
-        if hub is None:
+        if self._exposure is None:
             return
-        self._draft(hub)
+        self._exposure.draft()
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:

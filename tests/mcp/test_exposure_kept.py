@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.engine.kept_reach import ENTRY
+from app.engine.mcp.exposure import ENTRY
 from app.providers.scripted import say
 from app.resources.paths import Paths
 from app.sessions.log import SessionLog

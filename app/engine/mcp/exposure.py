@@ -1,0 +1,172 @@
+"""How the model reaches a session's MCP servers: their tools in the toolbox, their section in the prompt, and the
+decision which of them are declared, persisted so that resumed and forked sessions declare the same ones.
+
+Loaded with the first server of a session. Whether a tool is declared or found by a search is decided in `app.mcp`.
+"""
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from app.engine.conversation import Conversation
+from app.engine.options import SessionOptions
+from app.engine.requests import Requests
+from app.engine.telling import Telling
+from app.engine.toolbox import Toolbox, ToolChoice
+from app.mcp.exposure import Wishes, wish
+from app.mcp.hub import Hub, line_of
+from app.mcp.tools import SEARCH, McpTools
+from app.values.entries import CustomEntry, Entry
+from app.values.events import EntryAppended
+from app.values.servers import KeptReach
+from tools.base import Tool
+
+ENTRY = "bayou.mcp"
+"""The type of the entry that keeps the decision. pi keeps it and shows it to nobody."""
+FIRST_PROMPT_SECONDS = 10.0
+"""A first prompt waits so long for servers whose tools are declared and that were never contacted."""
+OWNER = "mcp"
+
+
+def wishes_of(options: SessionOptions) -> Wishes:
+    """What the settings say of exposure."""
+    settings = options.in_force.settings.mcp
+    return Wishes(exposure=settings.exposure, direct_tokens=settings.direct_tokens)
+
+
+class McpExposure:
+    """Declares the tools of one session's servers to its model."""
+
+    def __init__(
+        self,
+        hub: Hub,
+        *,
+        is_on: Callable[[], bool],
+        choice: Callable[[], ToolChoice],
+        conversation: Conversation,
+        toolbox: Toolbox,
+        requests: Requests,
+        telling: Telling,
+        options: SessionOptions,
+    ) -> None:
+        """`is_on`: whether servers are used at all. `choice`: what command line and settings say of tools."""
+        self._hub = hub
+        self._is_on = is_on
+        self._choice = choice
+        self._conversation = conversation
+        self._toolbox = toolbox
+        self._requests = requests
+        self._telling = telling
+        self._options = options
+        self._tools = McpTools(hub)
+        self._section: Mapping[str, str] = {}
+        self._declared: set[str] = set()
+        self._ignores_kept = False
+        """A person chose another exposure since the decision was kept."""
+        for tool in self._tools.own():
+            toolbox.register(tool, owner=OWNER)
+        own = {tool.name for tool in self._tools.own()}
+        toolbox.withhold(lambda tools: () if self._section and is_on() else own)
+        options.in_force.subscribe(lambda before: self._set_section(self._section))
+        toolbox.reach(self._reachable)
+        toolbox.choose(choice())
+
+    def draft(self) -> None:
+        """Until the exposure is decided the prompt's section follows what is known of the servers."""
+        if not self._hub.is_decided:
+            self._set_section(section(self._hub))
+
+    async def before_prompt(self) -> None:
+        """The exposure is decided with the first prompt, and stays so."""
+        hub = self._hub
+        hub.meet_new()
+        if not hub.is_decided:
+            wishes = wishes_of(self._options)
+            await hub.met(FIRST_PROMPT_SECONDS, lambda life: wish(life.config, wishes) == "direct")
+            self._decide()
+        self.declare()
+
+    def decide_anew(self) -> None:
+        """With the next prompt, and not as it was kept: a person chose another exposure."""
+        self._ignores_kept = True
+        self._hub.decide_anew()
+
+    def declare(self) -> None:
+        """Puts the tools that are declared one by one into the toolbox as they are now, and takes others out."""
+        wanted = {tool.name: tool for tool in self._tools.direct()} if self._is_on() else {}
+        known = {tool.name: tool for tool in self._toolbox.all() if tool.name in self._declared}
+        for name in self._declared - wanted.keys():
+            self._toolbox.unregister(name)
+        for name, tool in wanted.items():
+            if known.get(name) != tool:
+                if name in self._declared:
+                    self._toolbox.unregister(name)
+                self._toolbox.register(tool, owner=OWNER)
+        if self._declared != wanted.keys():
+            self._toolbox.choose(self._choice())
+        self._declared = set(wanted)
+
+    def _decide(self) -> None:
+        kept = kept_exposure(self._conversation)
+        decided = self._hub.decide(None if self._ignores_kept else kept)
+        self._ignores_kept = False
+        self._set_section(section(self._hub))
+        if decided != kept and (entry := keep_exposure(self._conversation, decided)) is not None:
+            self._telling.publish_now(EntryAppended(entry=entry))
+        self.declare()
+
+    def _set_section(self, section: Mapping[str, str]) -> None:
+        """The tools for the servers go with their section in the prompt."""
+        for name in self._section:
+            self._requests.add_section(name, None)
+        self._section = section
+        for name, text in section.items() if self._is_on() else ():
+            self._requests.add_section(name, text)
+        self._toolbox.changed()
+
+    def _reachable(self) -> Mapping[str, Tool]:
+        if not self._is_on():
+            return {}
+        return self._tools.reachable() if SEARCH in self._toolbox.active() else self._tools.readers()
+
+
+def kept_exposure(conversation: Conversation) -> KeptReach | None:
+    """The last decision in the session's file, on whichever branch; None where it cannot be understood."""
+    for entry in reversed(conversation.log.entries):
+        if isinstance(entry, CustomEntry) and entry.custom_type == ENTRY:
+            try:
+                return msgspec.convert(entry.data, KeptReach)
+            except msgspec.ValidationError:
+                return None
+    return None
+
+
+def keep_exposure(conversation: Conversation, decided: KeptReach) -> Entry | None:
+    """None where the session's file is read only."""
+    if conversation.log.is_read_only:
+        return None
+    return conversation.note(ENTRY, msgspec.to_builtins(decided))
+
+
+SECTION = "mcp_servers"
+_HEAD = "MCP servers with tools that are found by mcp_search and called by mcp_call:"
+
+
+def section(hub: Hub) -> dict[str, str]:
+    """What the system prompt says of servers: a line each, the same for a whole session."""
+    lines = [
+        f"- {life.config.name}{f': {line}' if (line := line_of(life)) else ''}"
+        for life in hub.usable
+        if hub.reach(life) != "hidden" and is_searched(hub, life.config.name)
+    ]
+    return {SECTION: "\n".join((_HEAD, *lines))} if lines else {}
+
+
+def is_searched(hub: Hub, name: str) -> bool:
+    """Something of it is only found by a search: tools, resources, or what nobody knows yet."""
+    life = hub.server(name)
+    if life.manifest is None:
+        return True
+    if life.manifest.resources or life.manifest.templates:
+        return True
+    return any(entry.reach == "search" for entry in hub.entries().values() if entry.life is life)

@@ -288,3 +288,36 @@ async def test_how_a_file_is_encoded_stays(anchoring: Anchoring, project: Path, 
     change = {"path": "a.txt", "from": f"1{tag_of(1, 'één')}", "lines": ["drie", "vïer"]}
     await anchoring("edit", changes=[change])
     assert path.read_bytes() == "drie\r\nvïer\r\ntwee\r\n".encode(encoding)
+
+
+BLOCK = "def load(path):\n    text = path.read_text()\n    return text\n\n\n"
+
+
+@pytest.mark.parametrize("line", [1, 2, 3])
+@pytest.mark.parametrize("copied", [BLOCK * 2, BLOCK + "x = 1\n" + BLOCK], ids=["right behind", "further on"])
+async def test_a_line_of_a_block_that_was_copied_since_is_refused_with_the_rows(
+    anchoring: Anchoring, project: Path, line: int, copied: str
+) -> None:
+    text = f"import os\n\n\n{BLOCK}print(os)\n"
+    path = put(project, text)
+    await anchoring("read", path="a.txt")
+    now = text.replace(BLOCK, copied)
+    path.write_text(now)
+    change = {"path": "a.txt", "from": at(3 + line, text), "lines": ["other"]}
+    words = await anchoring.error("edit", changes=[change])
+    number = 3 + line
+    assert "Nothing was changed." in words and row(number, now.split("\n")[number - 1]) in words
+    assert path.read_text() == now
+    await anchoring("edit", changes=[change])
+    assert path.read_text().split("\n")[number - 1] == "other", "the rows of the refusal are shown lines"
+
+
+async def test_an_unrelated_copy_elsewhere_does_not_refuse_an_anchor(
+    anchoring: Anchoring, project: Path
+) -> None:
+    text = f"import os\n\n\n{BLOCK}print(os)\n"
+    path = put(project, text)
+    await anchoring("read", path="a.txt")
+    path.write_text(text + BLOCK)
+    await anchoring("edit", changes=[{"path": "a.txt", "from": at(1, text), "lines": ["import re"]}])
+    assert path.read_text().startswith("import re\n")

@@ -102,7 +102,10 @@ def _joined(found: Sequence[KeptRun]) -> list[KeptRun]:
 
 
 def moved(old: Sequence[str], new: Sequence[str], first: int, last: int) -> int | None:
-    """Where lines `first` to `last` (from 0) stand now, if they and one line around them are in one run."""
+    """Where lines `first` to `last` (from 0) are now, if they and one line around them are in one run.
+
+    None as well where they were copied since: which of the copies was meant is not known.
+    """
     before, behind = max(0, first - 1), min(len(old) - 1, last + 1)
     for run in runs(old, new):
         if not (run.old <= before and behind < run.old + run.length):
@@ -110,5 +113,26 @@ def moved(old: Sequence[str], new: Sequence[str], first: int, last: int) -> int 
         place = first - run.old + run.new
         is_first_still = first > 0 or place == 0
         is_last_still = last < len(old) - 1 or place + last - first == len(new) - 1
-        return place if is_first_still and is_last_still else None
+        if not is_first_still or not is_last_still or _is_copied(old, new, first, last):
+            return None
+        return place
     return None
+
+
+def _is_copied(old: Sequence[str], new: Sequence[str], first: int, last: int) -> bool:
+    """The lines with what is around them are in `new` more often than in `old`; one neighbour with a word is enough."""
+    before, behind = max(0, first - 1), min(len(old) - 1, last + 1)
+    parts = {(before, behind)}
+    if any(map(str.isalnum, old[before])):
+        parts.add((before, last))
+    if any(map(str.isalnum, old[behind])):
+        parts.add((first, behind))
+    return any(_count(new, old[start : end + 1]) > _count(old, old[start : end + 1]) for start, end in parts)
+
+
+def _count(lines: Sequence[str], part: Sequence[str]) -> int:
+    wanted, head = list(part), part[0]
+    return sum(
+        line == head and list(lines[index : index + len(wanted)]) == wanted
+        for index, line in enumerate(lines)
+    )

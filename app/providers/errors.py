@@ -5,12 +5,13 @@ What a failure means for the next step (retry, compact, give up) is decided by `
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from app.values.wire import now_ms
+from tools.masking.known import spellings
 from tools.patterns import late
 
 _TAG = late(r"<[^>]*>")
@@ -37,16 +38,13 @@ class ProviderError(Exception):
         self.kind = kind
         """The server's own word for it (`rate_limit_error`), or one of ours (`timeout`, `connection`)."""
 
-    def without(self, secret: str) -> "ProviderError":
-        """The same, should the server have repeated the key in its answer."""
-        if len(secret) < 8 or secret not in str(self):
+    def without(self, secrets: Iterable[str]) -> "ProviderError":
+        """The same, should the server have repeated a key in its answer, in whatever spelling."""
+        written = sorted({text for secret in secrets for text in spellings(secret)}, key=len, reverse=True)
+        text, kind = _without(str(self), written), _without(self.kind or "", written)
+        if text == str(self) and kind == (self.kind or ""):
             return self
-        return ProviderError(
-            str(self).replace(secret, "•" * 8),
-            status=self.status,
-            retry_after_ms=self.retry_after_ms,
-            kind=self.kind,
-        )
+        return ProviderError(text, status=self.status, retry_after_ms=self.retry_after_ms, kind=kind or None)
 
     @property
     def diagnostics(self) -> list[dict[str, Any]]:
@@ -54,6 +52,12 @@ class ProviderError(Exception):
         facts = {"status": self.status, "retryAfterMs": self.retry_after_ms, "kind": self.kind}
         details = {name: value for name, value in facts.items() if value is not None}
         return [{"type": "provider_error", "timestamp": now_ms(), "details": details}] if details else []
+
+
+def _without(text: str, secrets: Iterable[str]) -> str:
+    for secret in secrets:
+        text = text.replace(secret, "•" * 8)
+    return text
 
 
 def error_from_response(status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:

@@ -2,14 +2,16 @@
 
 import asyncio
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 
 import msgspec
 
-from app.providers.contract import Adapter, AssistantStream, Context, StreamOptions
+from app.providers.contract import Adapter, AssistantStream, Context, Credential, StreamOptions
 from app.providers.errors import ProviderError
 from app.values.models import Model
 from app.values.wire import new_id, now_ms
+from tools.running.withheld import looks_secret
 
 BUILT_IN = {
     "offline": "app.providers.offline.guide",
@@ -84,8 +86,15 @@ class Registry:
                 told = msgspec.structs.replace(context, messages=tuple(context.messages))
             try:
                 await adapter(model, told, options, stream)
-            except ProviderError as problem:
-                raise problem.without(options.credential.key) from problem
+            except MemoryError:
+                raise
+            except Exception as problem:
+                error = (
+                    problem
+                    if isinstance(problem, ProviderError)
+                    else ProviderError(str(problem) or type(problem).__name__)
+                )
+                raise error.without(_secrets(model, options.credential)) from problem
 
         return stream.run(produce)
 
@@ -123,3 +132,14 @@ class Registry:
 
     def _add(self, api: str, registration: _Registration) -> None:
         self._by_api.setdefault(api, []).append(registration)
+
+
+def _secrets(model: Model, credential: Credential) -> Iterator[str]:
+    """What was sent that a server could repeat in an error."""
+    yield credential.key
+    for name, value in ({**(model.headers or {}), **credential.headers}).items():
+        if name.lower() == "authorization" or looks_secret(name.replace("-", "_"), value):
+            yield value.rpartition(" ")[2]
+    for name, value in credential.env.items():
+        if looks_secret(name, value):
+            yield value

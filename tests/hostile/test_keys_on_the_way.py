@@ -1,10 +1,13 @@
 """Keys on their way and at rest: redirects, sign-ins, files that others can read, echoes of a server."""
 
 import asyncio
+import base64
+import html
 import json
 import os
 import stat
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -43,21 +46,40 @@ async def test_a_redirect_to_another_server_takes_no_key_along(api: str, status:
             assert KEY not in f"{request.target} {request.headers} {request.body!r}"
 
 
-async def test_an_echo_of_the_key_in_an_error_stays_masked(tmp_path: Path):
+def refusal(content: str, body: str) -> Reply:
+    return Reply(status=400, headers={"Content-Type": content}, body=body.encode())
+
+
+ECHOED = "planted+key/of=the-model&9"
+HEADER = "planted-value-of-a-header"
+ECHOES = {
+    "plain": refusal(
+        "application/json", json.dumps({"error": {"message": f"Wrong: {ECHOED}. Or {HEADER}."}})
+    ),
+    "quoted": refusal(
+        "text/plain", f"Wrong: {json.dumps(ECHOED)} {quote(ECHOED, safe='')} {html.escape(ECHOED)}"
+    ),
+    "in base64": refusal("text/plain", f"Wrong: {base64.b64encode(ECHOED.encode()).decode()}"),
+    "as its kind": refusal("application/json", json.dumps({"error": {"message": "Wrong:", "type": ECHOED}})),
+    "in place of a stream": Reply(headers={"Content-Type": "text/plain"}, body=f"Wrong: {ECHOED}".encode()),
+}
+
+
+@pytest.mark.parametrize("echo", ECHOES)
+async def test_an_echo_of_the_key_in_an_error_stays_masked(echo: str, tmp_path: Path):
     async with loopback() as server:
         settings(retry={"enabled": False})
-        model_at(server)
-        told = {"error": {"message": f"Incorrect API key provided: {KEY}. Find yours at the console."}}
-        server.reply(
-            Reply(status=401, headers={"Content-Type": "application/json"}, body=json.dumps(told).encode())
-        )
-        code, out, err = await run(*BAYOU, *MODEL, "-p", "Say it", cwd=tmp_path)
-    assert code == 1 and "Incorrect API key" in err
-    assert KEY not in out + err
+        model_at(server, apiKey=ECHOED, headers={"X-Api-Key": HEADER})
+        server.reply(ECHOES[echo])
+        code, out, err = await run(*BAYOU, *MODEL, "--mode", "json", "-p", "Say it", cwd=tmp_path)
+    assert code == 1 and "Wrong:" in out + err
     written = "".join(
         file.read_text() for file in Path(os.environ["BAYOU_AGENT_DIR"]).glob("sessions/**/*.jsonl")
     )
-    assert "Incorrect API key" in written and KEY not in written
+    assert "Wrong:" in written
+    encoded = base64.b64encode(ECHOED.encode()).decode()[:24]
+    for text in (ECHOED, quote(ECHOED, safe=""), html.escape(ECHOED), encoded, HEADER):
+        assert text not in out + err + written
 
 
 async def test_keys_in_files_for_the_model_are_masked_in_every_request(tmp_path: Path):

@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import msgspec
 import pytest
@@ -291,6 +291,20 @@ async def test_a_refresh_that_fails_says_how_to_sign_in_again(server: Loopback, 
         await credentials.resolve("test")
     assert json.loads((tmp_path / "auth.json").read_text())["test"]["refresh"] == "r-1"
     assert (await check("test", credentials)).state == "invalid"
+
+
+@pytest.mark.parametrize("status", [400, 500])
+async def test_a_refusal_that_repeats_the_refresh_token_is_told_without_it(
+    status: int, server: Loopback, tmp_path: Path
+):
+    token = "refresh+token/of=an-account"
+    write_expired(tmp_path, refresh=token)
+    words = f"Unknown token {token}, {quote(token, safe='')}"
+    answer = {"error": "invalid_grant", "error_description": words} if status == 400 else {"detail": words}
+    server.reply(json_reply(answer, status))
+    state = await check("test", Credentials(tmp_path, {}, sign_ins={"test": pkce(server)}))
+    assert state.state == "invalid" and "Unknown token" in state.detail
+    assert token not in state.detail and quote(token, safe="") not in state.detail
 
 
 RACE = """

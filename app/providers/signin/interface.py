@@ -8,9 +8,21 @@ import msgspec
 
 from app.providers.contract import Credential
 from app.providers.key_values import CredentialError
+from app.values.json_texts import with_texts
 
 Entry = dict[str, Any]
 """As it is stored: `{"type": "oauth", "access", "refresh", "expires" (Unix ms), …}`."""
+
+_SECRET_FIELDS = (
+    "refresh_token",
+    "code",
+    "code_verifier",
+    "client_secret",
+    "assertion",
+    "device_code",
+    "subject_token",
+)
+"""Of what is sent: a server that refuses may repeat it."""
 
 
 class SignInUi(Protocol):
@@ -64,11 +76,23 @@ def post(
     url: str, data: Mapping[str, Any], *, is_json: bool = False, headers: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """One request of a sign-in and its JSON answer. OAuth errors are answers too: see the `error` field."""
-    from urllib.parse import urlencode  # noqa: PLC0415  (only a sign-in needs it)
+    # Only a sign-in needs these.
+    from urllib.parse import urlencode  # noqa: PLC0415
+
+    from app.providers.errors import ProviderError  # noqa: PLC0415
 
     kind = "application/json" if is_json else "application/x-www-form-urlencoded"
     body = msgspec.json.encode(data) if is_json else urlencode(data).encode()
-    return fetched(url, headers={"Content-Type": kind, **(headers or {})}, body=body)
+    sent = [*(str(data[name]) for name in _SECRET_FIELDS if data.get(name)), *(headers or {}).values()]
+
+    def without(text: str) -> str:
+        return str(ProviderError(text).without(one.rpartition(" ")[2] for one in sent))
+
+    try:
+        answer = fetched(url, headers={"Content-Type": kind, **(headers or {})}, body=body)
+    except CredentialError as problem:
+        raise CredentialError(without(str(problem))) from None
+    return with_texts(answer, without) if "error" in answer else answer
 
 
 async def post_soon(url: str, data: Mapping[str, Any], *, is_json: bool = False) -> dict[str, Any]:

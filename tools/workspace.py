@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -22,7 +22,6 @@ from tools.files.mutations import MutationQueue
 from tools.files.readcache import ReadCache
 from tools.masking.mask import MaskNow
 from tools.operations import FileOperations, LocalFiles, ProcessOperations, RunningProcess
-from tools.running.confining import Confine
 from tools.running.process import BoxedNetwork, BoxFailed, LocalProcesses
 from tools.running.ptyhost import PtyHost
 from tools.running.shell import ShellSettings, SpawnHook
@@ -33,6 +32,15 @@ if TYPE_CHECKING:
     from tools.kernel.kept import SessionKernel
     from tools.kernel.settings import KernelSettings
     from tools.repomap.repository import MappedRepository
+
+
+class Confine(Protocol):
+    """Says which box a process of a call runs in."""
+
+    async def __call__(self, call_id: str, *, lasts: bool = False) -> Box | None:
+        """Asked before a process starts: the call that it belongs to, and whether it serves later ones, too. None: it
+        runs as the person's own would. Raises `ToolError` if it must not run at all."""
+        ...
 
 
 class ReadSettings(msgspec.Struct, frozen=True, kw_only=True):

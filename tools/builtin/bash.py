@@ -19,27 +19,29 @@ from tools.effects import Effects, Program
 from tools.files.paths import absolute
 from tools.limits import format_size
 from tools.operations import FileOperations
+from tools.patterns import late
 from tools.results import Json, TextPart, ToolResult, text_result
 from tools.running.box_notes import box_details, box_notes
 from tools.running.card import command_card, so_far
 from tools.running.commands import CommandOutcome, RunningCommand, start_command
 from tools.running.interceptor import better_tool
-from tools.running.named import written_and_named
 from tools.running.pace import Pace
-from tools.running.portions import portion
 from tools.running.ptyrun import run_in_terminal
 from tools.running.rolling import OutputSnapshot
 from tools.running.shell import SpawnPlan, check_names, child_environment, split_leading_cd
 from tools.running.withheld import missed, told, withheld
 from tools.schema import UNDECLARED, schema_of
 from tools.spellings import speller
-from tools.text import visible
+from tools.text import on_screen, visible
 from tools.workspace import Workspace, workspace_of
 
 _MIN_TIMEOUT: Final = 1
 _MAX_TIMEOUT: Final = 3600
 _SAID_SO_FAR: Final = 2_000
 """Bytes of its end that are told of a command that goes on in the background."""
+_WORD: Final = late(r"""(?P<into>>>?\s*)?(?:"([^"\n]{1,500})"|'([^'\n]{1,500})'|([^\s"'`;|&()<>=]{1,500}))""")
+_MOST_WORDS: Final = 500
+_MOST_OF_A_BEGINNING: Final = 1 << 20
 
 
 class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +89,7 @@ class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
             return EditArguments(input=patch).effects(context)
         stands_in = absolute(self.cwd, context.cwd) if self.cwd else str(context.cwd)
         folder = workspace_of(context).files.real_path(stands_in)
-        written, named = written_and_named(self.command, Path(folder))
+        written, named = _written_and_named(self.command, Path(folder))
         lasts = shell.is_persistent and not (self.background or self.pty)
         return Effects(
             runs=Program(
@@ -362,7 +364,7 @@ def _clamped(timeout: float | None) -> tuple[float | None, tuple[str, ...]]:
 def _result(outcome: CommandOutcome, asked: _Asked) -> ToolResult:
     whole = outcome.output.text.rstrip("\n")
     lines = [*asked.notices]
-    text, cut = portion(outcome.output, head=asked.head, tail=asked.tail) or (
+    text, cut = _portion(outcome.output, head=asked.head, tail=asked.tail) or (
         whole,
         cut_notice(outcome.output),
     )
@@ -446,3 +448,49 @@ def _details(outcome: CommandOutcome, *, has_colours: bool) -> dict[str, Any]:
     if outcome.files is not None:
         details["files"] = msgspec.to_builtins(outcome.files)
     return details
+
+
+def _written_and_named(command: str, cwd: Path) -> tuple[frozenset[str], frozenset[str]]:
+    """What its output is redirected into, and each other word that can be a path: enough to order calls."""
+    folder, rest = split_leading_cd(command)
+    inside = Path(absolute(folder, cwd)) if folder else cwd
+    written: set[str] = set()
+    named: set[str] = set()
+    for match in _WORD.finditer(rest):
+        word = match[2] or match[3] or match[4]
+        if word.startswith("-") or "\0" in word or len(named) >= _MOST_WORDS:
+            continue
+        path = absolute(word, inside)
+        if not _holds(path, cwd):
+            (written if match["into"] else named).add(path)
+    return frozenset(written), frozenset(named)
+
+
+def _holds(path: str, cwd: Path) -> bool:
+    """A folder that everything lies in tells nothing."""
+    return os.path.commonpath((path, cwd)) == path
+
+
+def _portion(output: OutputSnapshot, *, head: int | None, tail: int | None) -> tuple[str, str] | None:
+    """These lines, and which of how many they are; None where everything that is shown is meant."""
+    wanted = head or tail
+    total = output.truncation.total_lines
+    if wanted is None or wanted >= total:
+        return None
+    lines = (_beginning(output) if head else output.text).rstrip("\n").split("\n")
+    chosen = lines[:head] if head else lines[-wanted:]
+    if len(chosen) < wanted:
+        return None
+    rest = f". Full output: {output.artifact.path} (read {output.artifact.uri})" if output.artifact else ""
+    return "\n".join(chosen), f"Showing the {'first' if head else 'last'} {wanted} of {total} lines{rest}"
+
+
+def _beginning(output: OutputSnapshot) -> str:
+    """What is shown of a long output is its end; its beginning is in the file."""
+    if not output.truncation.truncated or output.artifact is None:
+        return output.text
+    try:
+        with output.artifact.path.open("rb") as file:
+            return on_screen(file.read(_MOST_OF_A_BEGINNING).decode("utf-8", "replace"))
+    except OSError:
+        return ""

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -16,7 +16,6 @@ from tools.filemap.outlines import SymbolLines, outline_result, symbol_lines
 from tools.files.artifacts import SCHEME
 from tools.files.encoding import SAMPLE_BYTES, detect
 from tools.files.failures import file_error
-from tools.files.filekinds import binary_kind
 from tools.files.images import identify, prepare
 from tools.files.lines import FileShrank
 from tools.files.listing import list_directory
@@ -38,6 +37,35 @@ _RANGE = late(r"(?P<path>.+):(?P<first>[1-9]\d*)(?:-(?P<last>[1-9]\d*))?", re.DO
 _MAX_IMAGE_BYTES = 100_000_000
 _CONTEXT = 3
 """Lines around a range that is shown with anchors: many edits are just beside it."""
+_KINDS: Final[tuple[tuple[int, bytes, str], ...]] = (
+    (0, b"\x7fELF", "ELF executable or library"),
+    (0, b"MZ", "Windows executable"),
+    (0, b"\xcf\xfa\xed\xfe", "Mach-O executable"),
+    (0, b"\xca\xfe\xba\xbe", "Java class or universal binary"),
+    (0, b"\0asm", "WebAssembly module"),
+    (0, b"%PDF-", "PDF document"),
+    (0, b"PK\x03\x04", "zip archive (or a document made as one)"),
+    (0, b"\x1f\x8b", "gzip data"),
+    (0, b"BZh", "bzip2 data"),
+    (0, b"\xfd7zXZ\0", "xz data"),
+    (0, b"\x28\xb5\x2f\xfd", "zstd data"),
+    (0, b"7z\xbc\xaf\x27\x1c", "7-zip archive"),
+    (0, b"Rar!", "rar archive"),
+    (257, b"ustar", "tar archive"),
+    (0, b"SQLite format 3\0", "SQLite database"),
+    (0, b"\xd0\xcf\x11\xe0", "old Office document"),
+    (0, b"OggS", "Ogg audio or video"),
+    (0, b"ID3", "MP3 audio"),
+    (0, b"fLaC", "FLAC audio"),
+    (4, b"ftyp", "MP4 or QuickTime video"),
+    (0, b"\x1aE\xdf\xa3", "Matroska or WebM video"),
+    (0, b"II*\0", "TIFF image"),
+    (0, b"MM\0*", "TIFF image"),
+    (0, b"\0\0\x01\0", "icon"),
+    (0, b"\0\x01\0\0", "font"),
+    (0, b"OTTO", "font"),
+    (0, b"wOF", "web font"),
+)
 
 
 class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -274,7 +302,7 @@ def _with_inside(result: ToolResult, symbol: SymbolLines | None) -> ToolResult:
 
 
 def _refusal(head: bytes, target: _Target) -> ToolError:
-    kind, size = binary_kind(head), format_size(target.stat.size)
+    kind, size = _binary_kind(head), format_size(target.stat.size)
     return ToolError(
         f"{target.shown} is a binary file ({kind}, {size}) and cannot be shown as text. "
         "Use bash with file, strings, xxd or a tool for its kind."
@@ -435,3 +463,11 @@ def _split_note(text: str) -> tuple[str, str]:
     if start >= 0 and text.endswith("]") and "\n" not in text[start + 2 :]:
         return text[:start], text[start + 3 : -1]
     return text, ""
+
+
+def _binary_kind(head: bytes) -> str:
+    """What a file that is no text is, so that a refusal can name it."""
+    for offset, magic, name in _KINDS:
+        if head[offset : offset + len(magic)] == magic:
+            return name
+    return "binary data"

@@ -1,7 +1,7 @@
 """The tools `ast_grep` and `ast_edit`: code found and rewritten by its structure; what is rewritten is only staged."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -24,13 +24,15 @@ from tools.files.places import locate, located
 from tools.limits import clip_line, truncate_head
 from tools.results import Card, Json, ToolResult, text_result
 from tools.schema import schema_of
+from tools.searching.kept_back import kept_back_below
+from tools.searching.ripgrep import ALWAYS, find_ripgrep, run_ripgrep
 from tools.structure.child import search
-from tools.structure.files import files_to_search
-from tools.structure.languages import named
+from tools.structure.languages import named, of_file
 from tools.structure.messages import (
     Answer,
     Rewrite,
     SearchDone,
+    SearchedFile,
     SearchedResult,
     SearchProblem,
     StructureRequest,
@@ -153,7 +155,7 @@ async def _search(
         raise ToolError(f"{one_line(language)} is not among the languages that are searched by structure.")
     folders = [await asyncio.to_thread(locate, workspace, path, context) for path in _plain_paths(paths)]
     globs = [path for path in paths or () if path not in _plain_paths(paths)]
-    files = await files_to_search(workspace, folders, globs, context.cwd, wanted)
+    files = await _files_to_search(workspace, folders, globs, context.cwd, wanted)
     if not files:
         raise ToolError("There are no files here in a language that is searched by structure.")
     found = _Searched()
@@ -335,3 +337,45 @@ def _show_edit(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     if result is None or not result.details or "pending" not in result.details:
         return card
     return msgspec.structs.replace(card, subject=_pattern_of(arguments), summary=f"{card.summary}, staged")
+
+
+async def _files_to_search(
+    workspace: Workspace, places: Sequence[str], globs: Sequence[str], cwd: Path, language: str | None
+) -> list[SearchedFile]:
+    """Those that ripgrep lists, in a language that can be searched, sorted. `places`: absolute; by default `cwd`."""
+    single = [place for place in places if workspace.files.stat(place).kind == "file"]
+    folders = [place for place in places if place not in single] or ([] if single else [str(cwd)])
+    names = set(single)
+    rg = await find_ripgrep(workspace)
+    for folder in folders:
+        found: list[bytes] = []
+
+        def take(lines: list[bytes], found: list[bytes] = found) -> bool:
+            found.extend(lines)
+            return True
+
+        wanted = tuple(f"--glob={glob.removeprefix('./')}" for glob in globs)
+        await run_ripgrep(workspace, (rg, "--files", "--null", *ALWAYS, *wanted, "./"), folder, b"\0", take)
+        names |= await asyncio.to_thread(_shown, folder, found, kept_back_below(workspace, folder))
+    return await asyncio.to_thread(_known, sorted(names), language)
+
+
+def _shown(folder: str, found: Sequence[bytes], is_kept_back: Callable[[str], bool]) -> set[str]:
+    """In a thread: a repository may have a hundred thousand, each of which is judged."""
+    below = folder.rstrip("/")
+    names = (name.decode(errors="surrogateescape").removeprefix("./") for name in found if name)
+    return {f"{below}/{name}" for name in names if not is_kept_back(name)}
+
+
+def _known(names: Sequence[str], language: str | None) -> list[SearchedFile]:
+    out: list[SearchedFile] = []
+    for name in names:
+        found = of_file(name) if _is_text(name) else None
+        if found is not None and language in (None, found, "typescript" if found == "tsx" else None):
+            out.append(SearchedFile(path=name, language=found))
+    return out
+
+
+def _is_text(path: str) -> bool:
+    """Names that are no text cannot be told."""
+    return path.encode("utf-8", "replace").decode() == path

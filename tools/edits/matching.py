@@ -5,6 +5,7 @@ written are the business of `tools.edits.texts`, words for a failure that of `to
 """
 
 import difflib
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Final, Literal
@@ -12,7 +13,7 @@ from typing import Final, Literal
 import msgspec
 
 from tools.edits.aligning import equal_ends
-from tools.edits.lookalikes import normalized, normalized_lines, original_column
+from tools.text import visible
 
 Strategy = Literal[
     "exact",
@@ -30,6 +31,17 @@ Strategy = Literal[
 _TAB_WIDTHS: Final = (4, 2, 8, 3)
 _MAX_COUNTED: Final = 100
 _MAX_ALIGNED_CELLS: Final = 1_000_000
+_QUOTES: Final = dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc", "'") | dict.fromkeys(
+    "\u201c\u201d\u201e\u201f", '"'
+)
+_DASHES: Final = dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d", "-")
+_SPACES: Final = dict.fromkeys(
+    "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "
+)
+_INVISIBLE: Final = dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff\ufe0e\ufe0f", "")
+_MAX_MAPPED: Final = 50_000
+_TABLE: Final = str.maketrans(_QUOTES | _DASHES | _SPACES | _INVISIBLE)
+"""Characters that look the same to a reader; none that means something else to a program (a backtick)."""
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
@@ -362,3 +374,38 @@ def _opcodes(old: list[str], new: list[str]) -> Sequence[tuple[str, int, int, in
         ("replace", head, len(old) - tail, head, len(new) - tail),
         ("equal", len(old) - tail, len(old), len(new) - tail, len(new)),
     ]
+
+
+def normalized(line: str) -> str:
+    """The one spelling of a line."""
+    if line.isascii():
+        return visible(line)
+    return unicodedata.normalize("NFC", visible(line).translate(_TABLE))
+
+
+def normalized_lines(text: str) -> list[str]:
+    """Every line of `text` normalized; plain ones, which are most, all at once."""
+    lines = visible(text).split("\n")
+    if text.isascii():
+        return lines
+    return [line if line.isascii() else normalized(line) for line in lines]
+
+
+def original_column(line: str, column: int) -> int | None:
+    """Where in `line` the character begins that is at `column` of its normalized spelling.
+
+    None if it begins inside one, or if the line is too long to find out.
+    """
+    if len(line) > _MAX_MAPPED:
+        return None
+    position = 0
+    index = 0
+    while index < len(line):
+        if position >= column:
+            return index if position == column else None
+        end = index + 1
+        while end < len(line) and unicodedata.combining(line[end]):
+            end += 1
+        position += len(normalized(line[index:end]))
+        index = end
+    return index if position == column else None

@@ -1,6 +1,7 @@
 """Haskell, OCaml, Elixir, Erlang, Clojure and Elm."""
 
 import re
+from collections.abc import Callable
 from itertools import pairwise
 
 from tree_sitter import Node
@@ -19,8 +20,14 @@ from tools.filemap.language import (
     last_child,
     words,
 )
-from tools.filemap.languages import clauses
 from tools.filemap.languages.docs import elixir_docs
+
+_TOKEN_TEXT = rb'"(?:[^"\\]|\\.)*"' + rb"|'(?:[^'\\\n]|\\.)*'"
+_TOKEN_MARKS = rb"<<|>>|[()\[\]{},]|[\w@]+|[^\s\w]"
+_ERLANG_TOKENS = re.compile(_TOKEN_TEXT + rb"|\$\\?.|(?P<remark>%[^\n]*)|" + _TOKEN_MARKS, re.S)
+_ELIXIR_TOKENS = re.compile(_TOKEN_TEXT + rb"|\?\\?.|(?P<remark>#[^\n]*)|" + _TOKEN_MARKS, re.S)
+_OPEN, _CLOSED = frozenset((b"(", b"[", b"{", b"<<")), frozenset((b")", b"]", b"}", b">>"))
+_LONGEST_HEAD = 4000
 
 
 def _same_function(before: FoundSymbol, after: FoundSymbol) -> bool:
@@ -218,7 +225,7 @@ def _elixir_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol
         word = source[draft.start : draft.start + 10].split(b" ", 1)[0]
         if draft.kind in ("function", "macro") and not word.endswith(b"p"):
             draft.modifiers = ("exported",)
-    return elixir_docs(merged(drafts, clauses.same_function(source, clauses.ELIXIR)), source)
+    return elixir_docs(merged(drafts, _clauses_of_one(source, _ELIXIR_TOKENS)), source)
 
 
 ELIXIR = Language(
@@ -252,7 +259,7 @@ def _erlang_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol
         if spec.kind == "spec" and draft.kind == "function" and spec.name == draft.name:
             draft.lead_row, draft.doc = spec.start_row, draft.doc or spec.doc
             specs.append(index)
-    joined = merged(without(drafts, specs), clauses.same_function(source, clauses.ERLANG))
+    joined = merged(without(drafts, specs), _clauses_of_one(source, _ERLANG_TOKENS))
     exported = _erlang_exports(source)
     for draft in joined:
         if draft.kind != "macro":
@@ -395,3 +402,41 @@ LANGUAGES = (
     CLOJURE,
     ELM,
 )
+
+
+def _clauses_of_one(source: bytes, tokens: re.Pattern[bytes]) -> Callable[[FoundSymbol, FoundSymbol], bool]:
+    """Whether two neighbours are clauses of one function: asked of the source, for a signature is cut short."""
+
+    def is_same(before: FoundSymbol, after: FoundSymbol) -> bool:
+        if before.kind not in ("function", "macro") or before.kind != after.kind or before.name != after.name:
+            return False
+        return arity(before) == arity(after)
+
+    def arity(draft: FoundSymbol) -> int:
+        if "(" not in draft.signature:
+            return 0
+        start = source.find(b"(", draft.start)
+        return _arguments(source[start : start + _LONGEST_HEAD], tokens) if start >= 0 else 0
+
+    return is_same
+
+
+def _arguments(head: bytes, tokens: re.Pattern[bytes]) -> int:
+    depth = commas = 0
+    is_empty = True
+    for match in tokens.finditer(head):
+        token = match[0]
+        if match["remark"] is not None:
+            continue
+        if token in _OPEN:
+            is_empty = is_empty and depth == 0
+            depth += 1
+        elif token in _CLOSED:
+            depth -= 1
+            if depth == 0:
+                break
+        elif token == b",":
+            commas += depth == 1
+        else:
+            is_empty = False
+    return 0 if is_empty else commas + 1

@@ -23,7 +23,10 @@ def harm_of(rows: list, *, has_control: bool) -> None:
         one["id"] for one in told if has_control and not (one["is_proved"] and one["is_harmless_before"])
     ]
     assert not blind, "probes that do not see the harm of the command outside of a session"
-    assert [one["id"] for one in told if one["is_harmed"]] == []
+    # A file in the project that should be protected and is not there yet cannot be held by mounts: it is told.
+    is_told = {row["id"] for row in rows if row.get("told")}
+    assert [one["id"] for one in told if one["is_harmed"] and one["id"] not in is_told] == []
+    assert all("made or changed" in one["read"] for one in told if one["is_harmed"])
 
 
 def asked_in(rows: list) -> list:

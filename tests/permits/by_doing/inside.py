@@ -122,6 +122,7 @@ async def main() -> None:
             listeners.add(port)
     template, session = Template(), Session(options)
     controls = [control_of(row, template) if options.control else {} for row in rows]
+    template.restore()
     project = None
     for row, control in zip(rows, controls, strict=True):
         if row.get("project") != project:
@@ -147,7 +148,7 @@ async def one_row(
 ) -> dict[str, Any]:
     told: dict[str, Any] = {"id": row["id"]}
     words = " ".join([row["command"], row.get("harm", ""), *row.get("setup", ())])
-    template.restore(is_etc_touched="/etc" in words)
+    template.restore(is_etc_touched="/etc" in words, keeps_own=True)
     told["setup"] = prepared(row)
     began = time.monotonic()
     text = await session.run(row["command"])

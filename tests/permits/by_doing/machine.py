@@ -191,11 +191,13 @@ class Template:
         self._home = _packed(str(HOME))
         self._etc = _packed("/etc")
 
-    def restore(self, *, is_etc_touched: bool = True) -> None:
+    def restore(self, *, is_etc_touched: bool = True, keeps_own: bool = False) -> None:
+        """`keeps_own`: a session runs, and works with what is in bayou's own folder."""
+        own = HOME / ".bayou"
         etc = (Path("/etc"),) if is_etc_touched else ()
         for folder in (HOME, PROJECT, *map(Path, FRESH[1:]), *etc):
             for one in folder.iterdir() if folder.is_dir() else ():
-                if one in (PROJECT, HOME / ".bayou", LISTENED.parent) or os.path.ismount(one):
+                if one in (PROJECT, LISTENED.parent) or os.path.ismount(one) or (keeps_own and one == own):
                     continue
                 shutil.rmtree(
                     one, ignore_errors=True

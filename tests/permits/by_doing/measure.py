@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.permits.by_doing.machine import COMMAND
+from tests.permits.lists import commands
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
@@ -24,6 +25,14 @@ def evasions() -> list[Row]:
     return [
         {"id": f"evasion-{number}", "command": line.replace("¶", "\n")}
         for number, line in enumerate(lines, 1)
+    ]
+
+
+def day() -> list[Row]:
+    """Each command of `day.txt`, an ordinary day of many kinds of projects, as a row in one bare project."""
+    return [
+        {"id": f"day-{number}", "project": "day", "command": command}
+        for number, command in enumerate(commands("day.txt"), 1)
     ]
 
 
@@ -56,7 +65,7 @@ def main() -> None:
             print(f"  asked about: {sum(1 for one in told if one['asked'])}")
             print(f"  probes that are wrong: {[one['id'] for one in told if one not in proved]}")
         elif name == "everyday":
-            told = ran(listed("everyday.jsonl"), "--answer", "yes")
+            told = ran([*listed("everyday.jsonl"), *day()], "--answer", "yes")
             asked = [one for one in told if one["asked"]]
             print(
                 f"everyday: {len(told)}, of which {len(asked)} asked ({100 * len(asked) / len(told):.1f} %)"

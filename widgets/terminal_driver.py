@@ -22,7 +22,6 @@ from textual.message import Message
 
 from tools.patterns import late
 from widgets import textual_inside
-from widgets.foreground import stop_group
 from widgets.graphics.terminal_images import TerminalImages
 from widgets.held_terminal import HeldTerminal
 from widgets.pastes import Incoming, TerminalAnswer
@@ -139,7 +138,7 @@ class TerminalDriver(LinuxDriver):
         """Leaves the terminal to the shell until that brings us back. False: there is no shell that could."""
         self.suspend_application_mode()
         with self.no_automatic_restart():
-            was_away = stop_group()
+            was_away = _stop_group()
         self.resume_application_mode()
         return was_away
 
@@ -268,3 +267,27 @@ def _empty(descriptor: int) -> None:
             pass
     except BlockingIOError:
         pass
+
+
+def _stop_group() -> bool:
+    """Stops all processes in the foreground, as the terminal's own Ctrl+Z does, and returns when they go on.
+
+    Those that wait for us (`make`, `time`, a script) have to stop too: the shell waits for them, not for us. False: we
+    were not stopped, because nobody is there who could let us go on.
+    """
+    has_stopped = False
+
+    def note(number: int, frame: object) -> None:
+        nonlocal has_stopped
+        has_stopped = True
+
+    stopping = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+    going_on = signal.signal(signal.SIGCONT, note)
+    try:
+        # One call for all: a shell that goes on with us before we have stopped takes that back with it. Where there is
+        # no shell the system passes it over.
+        os.killpg(0, signal.SIGTSTP)
+    finally:
+        signal.signal(signal.SIGTSTP, stopping)
+        signal.signal(signal.SIGCONT, going_on)
+    return has_stopped

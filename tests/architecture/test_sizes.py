@@ -34,7 +34,7 @@ CROWDED_FOLDERS = {
     "tools/filemap": 24,
     "tools/repomap": 23,
     "tools/running": 25,
-    "widgets": 22,
+    "widgets": 21,
     "widgets/screens": 28,
     "widgets/transcript": 43,
 }

@@ -11,7 +11,6 @@ from typing import Literal, NamedTuple
 
 from widgets.editor.chips import Chips, UnsentPrompt
 from widgets.editor.graphemes import boundary_after, snap
-from widgets.editor.killring import KillRing
 from widgets.editor.marks import Marks
 from widgets.editor.registers import Registers
 
@@ -19,6 +18,34 @@ Position = tuple[int, int]
 MarkKind = Literal["char", "inclusive", "line"]
 """Whether a selection ends before the cursor, takes its character too, or is whole lines."""
 UNDO_LIMIT = 1000
+KILLS_KEPT = 60
+
+
+class KillRing:
+    """What was killed, newest first, to be yanked again."""
+
+    def __init__(self) -> None:
+        self.entries: list[str] = []
+
+    def kill(self, text: str, *, is_forward: bool, joins: bool) -> None:
+        """Keep a killed text. Kills in a row join: forward ones append, backward ones prepend."""
+        if not text:
+            return
+        if joins and self.entries:
+            self.entries[0] = self.entries[0] + text if is_forward else text + self.entries[0]
+        else:
+            self.entries.insert(0, text)
+            del self.entries[KILLS_KEPT:]
+
+    @property
+    def newest(self) -> str:
+        return self.entries[0] if self.entries else ""
+
+    def rotate(self) -> str:
+        """Bring the next older entry to the front."""
+        if self.entries:
+            self.entries.append(self.entries.pop(0))
+        return self.newest
 
 
 class _Edit(NamedTuple):

@@ -15,7 +15,6 @@ from textual.widget import Widget
 
 from widgets.editor.line_input import LineInput
 from widgets.line import cells
-from widgets.lists.few_rows import FewRows, numbered
 from widgets.lists.filtering import Filter, Order, Shown
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow, spaced
@@ -30,6 +29,7 @@ WIDE = 100
 """From this width on a preview has room beside the list."""
 LONGEST_TITLE = 40
 """Cells up to which titles push what stands behind them to the right."""
+_MOST_NUMBERED = 9
 
 
 class PickerAction(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,7 +130,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         self._filters = filters
         self._filter = Filter(self._rows, order)
         self._order: Order = order
-        self._few = FewRows(may_be=self.IS_SEARCHED and filters and not query and not is_full_height)
+        self._few = _FewRows(may_be=self.IS_SEARCHED and filters and not query and not is_full_height)
 
     # -- verbs ---------------------------------------------------------------------------------------------
 
@@ -259,7 +259,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         query, is_brief = self.typed, self._few.are(self._rows)
         shown = self.told(self._filter.apply(query if self._filters else ""))
         self.query_one("#filter", LineInput).display = self.IS_SEARCHED and not is_brief
-        self.query_one(RowList).show(numbered(shown) if is_brief else shown, query=query, keep=keep)
+        self.query_one(RowList).show(_numbered(shown) if is_brief else shown, query=query, keep=keep)
         self._fit()
         self._tell_count()
         needing = {action.id for action in self.ACTIONS if action.needs_row} | {"tui.select.confirm"}
@@ -319,3 +319,33 @@ class PickerScreen(SheetScreen[Picked | None]):
 
     def action_edge(self, is_end: bool) -> None:
         self.query_one(RowList).action_edge(is_end)
+
+
+class _FewRows:
+    """Lists so short that each row has a number, which chooses it: they need no line to filter them."""
+
+    def __init__(self, *, may_be: bool) -> None:
+        self.may_be = may_be
+        """Whether a list shows numbers when it is short; not once something was typed to filter it."""
+
+    def are(self, rows: Sequence[ListRow]) -> bool:
+        return self.may_be and 0 < sum(not row.is_heading for row in rows) <= _MOST_NUMBERED
+
+    @staticmethod
+    def called(number: str, rows: Sequence[ListRow]) -> ListRow | None:
+        """The row with a number, if it can be chosen."""
+        choices = [row for row in rows if not row.is_heading]
+        at = int(number) - 1
+        return choices[at] if 0 <= at < len(choices) and not choices[at].is_disabled else None
+
+
+def _numbered(shown: Sequence[Shown]) -> list[Shown]:
+    out: list[Shown] = []
+    number = 0
+    for item in shown:
+        if not item.row.is_heading:
+            number += 1
+            prefix = f"{number} {item.row.prefix}"
+            item = item._replace(row=msgspec.structs.replace(item.row, prefix=prefix))
+        out.append(item)
+    return out

@@ -77,7 +77,7 @@ def _measure(app: Stage, blocks: list[Any], source: str, note: Callable[[str, fl
     chance = random.Random(1)
 
     def jump() -> None:
-        transcript.viewport.scroll_to(0, chance.randrange(max(1, transcript.column.total)))
+        transcript.viewport.scroll_to(0, chance.randrange(max(1, transcript.column.heights.total)))
         app.paint()
 
     note("jump", statistics.median(cpu(jump) for _ in range(20)))

@@ -329,7 +329,9 @@ class BayouApp(App[int]):
         elif isinstance(event, SessionReplaced):
             self.key_texts.tell_of_session()
             if (left := self.unsent.session_replaced()) is not None:
-                self.editor.restore(left if self.editor.is_blank else joined([self.editor.draft, left]))
+                self.editor.restore(
+                    left if self.editor.model.is_blank else joined([self.editor.model.draft(), left])
+                )
         self.status.note(event)
 
     @on(Passed)

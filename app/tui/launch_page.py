@@ -30,7 +30,7 @@ def _frame_of(app: App[Any], editor: PromptEditor, theme: str) -> Frame | None:
     """Only the editor is drawn; of all other rows no more than their ground, whatever they say."""
     caret, area = app.cursor_position, editor.content_region
     if (
-        not (editor.is_blank and editor.has_focus and area.contains_point(caret))
+        not (editor.model.is_blank and editor.has_focus and area.contains_point(caret))
         or len(app.screen_stack) != 1
     ):
         return None

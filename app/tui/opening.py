@@ -135,7 +135,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         app.editor.history.replace([*prompts, *abandoned, *app.editor.history.entries])
         app.remembered.take_files(await asyncio.to_thread(app.remembered.read_files))
         if abandoned:
-            key_told, is_behind = app.action_table.key_told, not app.editor.is_blank
+            key_told, is_behind = app.action_table.key_told, not app.editor.model.is_blank
             app.presenter.note(_found_again(len(abandoned), key_told, is_behind=is_behind))
 
 
@@ -185,7 +185,7 @@ def extensions_for(assembled: Assembled, options: Options, paths: Paths) -> Exte
             app.presenter.note,
             asked=app.notifications.asked,
             beside=app.pages.approvals.ask,
-            is_busy=lambda: app.session.state.is_busy or not app.editor.is_blank,
+            is_busy=lambda: app.session.state.is_busy or not app.editor.model.is_blank,
             header=app.header,
             transcript=app.transcript,
             prompt_editor=app.editor,

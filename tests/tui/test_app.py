@@ -45,7 +45,7 @@ async def test_a_prompt_is_sent_streamed_and_shown(home: Path) -> None:
         text = app.screen_text
         assert "hi" in text
         assert "Hello there." in text
-        assert app.editor.is_blank
+        assert app.editor.model.is_blank
 
 
 async def test_a_tool_call_is_a_card_with_its_result(home: Path) -> None:
@@ -99,7 +99,7 @@ async def test_ctrl_d_quits_only_an_empty_editor(home: Path) -> None:
     app = make_app(home, say("x"))
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.press("a", "left", "ctrl+d")
-        assert app.editor.is_blank
+        assert app.editor.model.is_blank
         assert app.is_running
         await pilot.press("ctrl+d")
     assert app.return_code == 0
@@ -111,7 +111,7 @@ async def test_ctrl_c_clears_the_draft_and_undo_brings_it_back(home: Path) -> No
     async with app.run_test(size=(100, 30)) as pilot:
         app.editor.set_text("precious")
         await pilot.press("ctrl+c")
-        assert app.editor.is_blank
+        assert app.editor.model.is_blank
         await pilot.press("ctrl+underscore")
         assert app.editor.text == "precious"
 

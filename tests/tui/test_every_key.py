@@ -170,7 +170,7 @@ async def test_the_editors_that_take_more_than_one_key(tmp_path: Path) -> None:
         editor.reset(UnsentPrompt(text=""))
         for key in keys("the editor", "tui.editor.expandPaste"):
             editor.post_message(Paste("line\n" * 300))
-            await app.settling_until(pilot, lambda: not editor.is_blank)
+            await app.settling_until(pilot, lambda: not editor.model.is_blank)
             assert editor.model.text.count("\n") < 5
             await pilot.press(key)
             await app.settling_until(pilot, lambda: editor.model.text.count("line\n") > 200)
@@ -208,8 +208,8 @@ PAGE = (
     Step("app.palette", opens("Actions")),
     Step("app.model.select", opens("Model")),
     Step("app.context.show", opens("Context")),
-    Step("app.thinking.toggle", lambda app: app.transcript.expansion.thinking),
-    Step("app.tools.expand", lambda app: bool(app.transcript.expansion.tools)),
+    Step("app.thinking.toggle", lambda app: app.transcript.column.expansion.thinking),
+    Step("app.tools.expand", lambda app: bool(app.transcript.column.expansion.tools)),
     Step("app.tools.background", tells("No tool is running.")),
     Step("app.files.undo", tells("No files to take back")),
     Step("app.diff.show", opens("Changed by the last prompt")),
@@ -225,7 +225,7 @@ PAGE = (
         "tui.altScreen.previousPrompt", lambda app: not app.transcript.is_vertical_scroll_end, ("ctrl+end",)
     ),
     Step("tui.altScreen.nextPrompt", lambda app: app.transcript.scroll_offset.y > 0, ("ctrl+home",)),
-    Step("app.clear", lambda app: app.editor.is_blank, ("x",)),
+    Step("app.clear", lambda app: app.editor.model.is_blank, ("x",)),
     Step("app.retry", tells("nothing to try again")),
     Step("app.compaction.undo", tells("compact")),
     Step("app.interrupt", opens("Session tree"), ("escape",)),

@@ -106,7 +106,7 @@ async def test_a_chord_is_two_keys_and_says_how_it_goes_on(home: Path) -> None:
         await pilot.press("escape", "ctrl+x", "escape")
         await pilot.pause()
         assert "ctrl+x …" not in app.screen_text
-        assert app.editor.is_blank
+        assert app.editor.model.is_blank
 
 
 async def test_a_broken_file_is_named_and_the_defaults_stay(home: Path) -> None:
@@ -185,7 +185,7 @@ async def test_waiting_messages_are_reached_with_a_key(home: Path) -> None:
         assert len(waiting_texts(app.session, "follow_up")) == 1
         await pilot.press("enter")
         await pilot.pause()
-        assert not app.editor.is_blank and app.editor.has_focus
+        assert not app.editor.model.is_blank and app.editor.has_focus
         await pilot.press("ctrl+u", "escape")
         await settled(app, pilot)
 

@@ -35,7 +35,7 @@ async def test_prompts_of_earlier_sessions_are_one_up_away(home: Path) -> None:
         await pilot.press("up")
         assert second.editor.text == "what is in the harbour?"
         await pilot.press("down")
-        assert second.editor.is_blank
+        assert second.editor.model.is_blank
 
 
 def test_a_file_that_is_mentioned_while_the_older_ones_are_read_counts(home: Path) -> None:
@@ -58,7 +58,7 @@ async def test_prompts_of_another_project_are_not(home: Path) -> None:
     async with second.run_test(size=(100, 30)) as pilot:
         await second.is_ready.wait()
         await pilot.press("up")
-        assert second.editor.is_blank
+        assert second.editor.model.is_blank
 
 
 async def test_a_draft_of_a_session_that_never_began_is_in_the_history(home: Path) -> None:
@@ -73,7 +73,7 @@ async def test_a_draft_of_a_session_that_never_began_is_in_the_history(home: Pat
         await pilot.press("up")
         assert second.editor.text == "half a thought"
         second.editor.set_text("")
-        second.unsent.editor_changed(second.editor.draft)
+        second.unsent.editor_changed(second.editor.model.draft())
     third = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
     async with third.run_test(size=(100, 30)) as pilot:
         await third.is_ready.wait()

@@ -77,16 +77,8 @@ class PromptEditor(Widget, can_focus=True):
         return self.model.chips.expand(self.model.text)
 
     @property
-    def draft(self) -> UnsentPrompt:
-        return self.model.draft()
-
-    @property
     def attachments(self) -> tuple[Attachment, ...]:
         return self.model.chips.images(self.model.text)
-
-    @property
-    def is_blank(self) -> bool:
-        return self.model.is_blank
 
     def set_text(self, text: str) -> None:
         """Show another text; undo brings the old one back."""

@@ -61,7 +61,7 @@ class DiffKeyboard(WholeKeyboard):
 
     def page(self, direction: int) -> None:
         viewport = self.viewport
-        is_at_end = viewport.top >= self.column.total - viewport.height
+        is_at_end = viewport.top >= self.column.heights.total - viewport.height
         screen = self.widget.screen
         if direction > 0 and is_at_end and isinstance(screen, DiffScreen):
             screen.step(1)

@@ -163,7 +163,7 @@ class Arriving:
         height = item.measure(column.width, column.expansion)
         column.heights.set(index, height)
         y = viewport.top
-        end = max(0, column.total - viewport.height)
+        end = max(0, column.heights.total - viewport.height)
         if viewport.is_following and end != y:
             viewport.commit(end)
             return

@@ -49,6 +49,7 @@ class Column:
         self.heights = Heights()
         self.width = -1
         self.expansion = Expansion()
+        """What is open unless it was closed by hand."""
         self.changes = 0
         """Counts blocks that came and went: while it is the same, so are their places in the list."""
         self._index: dict[str, int] = {}
@@ -61,10 +62,6 @@ class Column:
 
     def __len__(self) -> int:
         return len(self.items)
-
-    @property
-    def total(self) -> int:
-        return self.heights.total
 
     def index_of(self, block_id: str) -> int | None:
         index = self._index.get(block_id)
@@ -220,7 +217,7 @@ class Column:
             index -= 1
             shown += self._measure_end(index, height - shown)
         self.trim()
-        return max(0, self.total - height)
+        return max(0, self.heights.total - height)
 
     def _measure_end(self, index: int, rows: int) -> int:
         """Make a block's height exact, as far as so many rows at its end decide about it."""

@@ -41,7 +41,7 @@ class Keyboard:
 
     def go_home(self) -> None:
         viewport = self.viewport
-        if self.column.total > viewport.height:
+        if self.column.heights.total > viewport.height:
             viewport.set_following(False)
             viewport.commit(self.column.settle(0, viewport.height))
         if self.cursor and (rows := viewport.rows):

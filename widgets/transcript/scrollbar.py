@@ -86,10 +86,10 @@ class Thumb:
 
     def _mark(self, bar: MarkedScrollBar, height: int) -> None:
         column = self._column
-        if column.total <= height:  # all of it is seen: there is no way to mark
+        if column.heights.total <= height:  # all of it is seen: there is no way to mark
             bar.mark(())
             return
-        total, tops = max(1, column.total), column.heights.tops()
+        total, tops = max(1, column.heights.total), column.heights.tops()
         prompts = {min(height - 1, tops[index] * height // total) for index in self._places_of_prompts()}
         search = self._search
         found = (

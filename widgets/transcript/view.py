@@ -23,7 +23,7 @@ from widgets.transcript.arriving import Arriving
 from widgets.transcript.blocks import Block, CardBlock, CustomBlock, ReplyBlock, ReplyState, ShownFailure
 from widgets.transcript.column import Column
 from widgets.transcript.diagram import Diagrams
-from widgets.transcript.extent import Expansion, Extent, OpensCards, extent_of
+from widgets.transcript.extent import Extent, OpensCards, extent_of
 from widgets.transcript.finder import Finder
 from widgets.transcript.keyboard import KEYS, Keyboard
 from widgets.transcript.look import COMPONENTS, CurrentLook
@@ -137,11 +137,6 @@ class Transcript(ScrollView, can_focus=True):
     @property
     def last_block(self) -> Block | None:
         return self.column.items[-1].block if self.column.items else None
-
-    @property
-    def expansion(self) -> Expansion:
-        """What is open unless it was closed by hand."""
-        return self.column.expansion
 
     def open_all(self, *, tools: Extent | bool | None = None, thinking: bool | None = None) -> None:
         """Open or close all of a kind, those too that were opened or closed by hand. Behind closed tools others still

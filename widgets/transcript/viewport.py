@@ -127,7 +127,7 @@ class Viewport:
             self.restore(anchor)
         else:
             self.commit(self._column.settle(max(0, first_row(self._column, index) - row), self.height))
-        self.set_following(self.top >= self._column.total - self.height)
+        self.set_following(self.top >= self._column.heights.total - self.height)
 
     def take_in(self, item: Item) -> None:
         """A block has come at the end."""
@@ -158,7 +158,7 @@ class Viewport:
     def commit(self, y: int) -> None:
         """Set size and place without a layout of the screen."""
         widget = self._widget
-        y = max(0, min(y, self._column.total - self.height))
+        y = max(0, min(y, self._column.heights.total - self.height))
         self._overlay.hovered = None
         self._is_setting = True
         self._set_total()
@@ -178,7 +178,7 @@ class Viewport:
         self._thumb.sync()
 
     def _set_total(self) -> None:
-        size = Size(self._column.width, self._column.total)
+        size = Size(self._column.width, self._column.heights.total)
         if size != self._widget.virtual_size:
             textual_inside.set_virtual_size(self._widget, size)
 
@@ -190,7 +190,7 @@ class Viewport:
     def scroll_to(self, old: int, y: int) -> None:
         """By a little from where it was, which is exact, or to some place, which is as good as the guesses."""
         height = self.height
-        if y >= max(0, self._column.total - height):
+        if y >= max(0, self._column.heights.total - height):
             self.follow()
             return
         self.set_following(False)
@@ -210,7 +210,7 @@ class Viewport:
 
     def stand_at(self, y: int) -> None:
         """A row, which is exact, comes to stand at the top; at the end that is followed."""
-        self.set_following(y >= self._column.total - self.height)
+        self.set_following(y >= self._column.heights.total - self.height)
         self.commit(y)
 
     # -- painting ------------------------------------------------------------------------------------------

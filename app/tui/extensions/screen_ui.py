@@ -218,7 +218,7 @@ class ScreenUi(msgspec.Struct):
         self.transcript.open_all(tools=expanded)
 
     def tools_expanded(self) -> bool:
-        return bool(self.transcript.expansion.tools)
+        return bool(self.transcript.column.expansion.tools)
 
     def themes(self) -> Sequence[str]:
         return self.look.names()

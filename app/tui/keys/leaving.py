@@ -44,7 +44,7 @@ class StopOrLeave(msgspec.Struct):
             self.spawn(session.abort())
         elif self.editor.text.startswith("!"):
             self.editor.clear()
-        elif self.editor.is_blank:
+        elif self.editor.model.is_blank:
             now = self.clock()
             if now - self._last_escape < DOUBLE_PRESS_SECONDS:
                 self.on_second_escape()
@@ -63,7 +63,7 @@ class StopOrLeave(msgspec.Struct):
         now = self.clock()
         if now < self._leaves_until:
             self.end()
-        elif self.editor.is_blank:
+        elif self.editor.model.is_blank:
             self._leaves_until = now + LAST_WARNING_SECONDS
             self.tell(f"{key} again leaves", LAST_WARNING_SECONDS)
         else:
@@ -71,5 +71,5 @@ class StopOrLeave(msgspec.Struct):
             self.editor.clear()
 
     def leave(self) -> None:
-        if self.editor.is_blank:
+        if self.editor.model.is_blank:
             self.end()

@@ -55,9 +55,9 @@ class RunKeys(msgspec.Struct, frozen=True):
         if transcript.has_focus and transcript.keyboard.cursor:
             transcript.toggle(transcript.keyboard.cursor)
         else:
-            now = extent_of(transcript.expansion.tools or Extent.CLOSED)
+            now = extent_of(transcript.column.expansion.tools or Extent.CLOSED)
             transcript.open_all(tools=_NEXT[now])
 
     def show_thinking(self) -> None:
         """Or hide it."""
-        self.transcript.open_all(thinking=not self.transcript.expansion.thinking)
+        self.transcript.open_all(thinking=not self.transcript.column.expansion.thinking)

@@ -62,7 +62,7 @@ class QueuedMessages(msgspec.Struct, frozen=True):
             draft_with(text_of(message.content), [attachment_of(one) for one in images_in(message.content)])
             for message in messages
         ]
-        own = self.editor.draft
+        own = self.editor.model.draft()
         self.editor.restore(joined([*drafts, own] if not own.is_empty else drafts))
 
     def remove(self, message_id: str) -> None:

@@ -149,5 +149,5 @@ class Sending(msgspec.Struct, frozen=True):
 
     def _give_back(self, draft: UnsentPrompt) -> None:
         """What could not be sent returns to an empty editor; it is in the history in any case."""
-        if self.editor.is_blank:
+        if self.editor.model.is_blank:
             self.editor.restore(draft)

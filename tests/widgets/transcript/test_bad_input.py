@@ -121,9 +121,9 @@ def test_its_height_is_guessed_and_then_known(name: str) -> None:
     column = Column()
     column.width = 80
     column.replace([Item(BAD[name]())])
-    assert column.total >= 0
+    assert column.heights.total >= 0
     column.measure(0)
-    assert len(column.rows(0, 50)) == min(50, column.total)
+    assert len(column.rows(0, 50)) == min(50, column.heights.total)
 
 
 async def test_a_hundred_thousand_deltas_of_one_character() -> None:

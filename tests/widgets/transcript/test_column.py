@@ -90,9 +90,9 @@ def test_heights_are_sums_whatever_is_changed(values: list[int], data: st.DataOb
 def test_rows_are_as_many_as_the_heights_say(values: list[Block], width: int) -> None:
     column = column_of(values, width)
     measure_all(column)
-    rows = column.rows(0, column.total + 5)
-    assert len(rows) == column.total
-    assert sum(item.height for item in column.items) == column.total
+    rows = column.rows(0, column.heights.total + 5)
+    assert len(rows) == column.heights.total
+    assert sum(item.height for item in column.items) == column.heights.total
 
 
 @settings(max_examples=60)
@@ -120,8 +120,8 @@ def test_the_top_row_stays_when_others_change(values: list[Block], data: st.Data
     column = column_of(values)
     measure_all(column)
     room = 8
-    y = data.draw(st.integers(0, max(0, column.total - 1)))
-    if not column.total:
+    y = data.draw(st.integers(0, max(0, column.heights.total - 1)))
+    if not column.heights.total:
         return
     top = column.rows(y, 1)[0]
     anchor = column.anchor(y)
@@ -146,7 +146,7 @@ def test_the_text_under_the_eye_stays_when_the_width_changes(
 ) -> None:
     column = column_of(values)
     measure_all(column)
-    y = data.draw(st.integers(0, max(0, column.total - 1)))
+    y = data.draw(st.integers(0, max(0, column.heights.total - 1)))
     shown = column.rows(y, 1)
     if not shown or shown[0].leaf is None:
         return
@@ -217,7 +217,7 @@ def test_replies_that_only_called_tools_do_not_part_the_cards() -> None:
 
 def test_only_some_blocks_keep_what_was_drawn() -> None:
     column = column_of([NoteBlock(id=f"n{number}", text="text") for number in range(500)])
-    for y in range(0, column.total, 10):
+    for y in range(0, column.heights.total, 10):
         column.rows(column.settle(y, 10), 10)
     assert sum(item.leaves is not None for item in column.items) <= 80
 
@@ -225,10 +225,10 @@ def test_only_some_blocks_keep_what_was_drawn() -> None:
 def test_opening_everything_guesses_heights_without_drawing() -> None:
     card = Card(title="bash", blocks=(TextBlock(text="line\n" * 30),))
     column = column_of([CardBlock(id=f"c{number}", card=card) for number in range(50)])
-    closed = column.total
+    closed = column.heights.total
     column.expansion = Expansion(tools=True)
     column.estimate()
-    assert column.total > closed + 50 * 25
+    assert column.heights.total > closed + 50 * 25
     assert all(item.leaves is None for item in column.items)
 
 
@@ -256,7 +256,7 @@ class Reader(RuleBasedStateMachine):
         assert anchor is not None
         change()
         self.y = self.column.settle(self.column.place_of(anchor), self.ROOM)
-        if self.y >= self.column.total - self.ROOM:
+        if self.y >= self.column.heights.total - self.ROOM:
             return  # the end came up: there is nothing left to scroll over
         now_item, now_leaf, now_offset = self.top()
         assert now_item is item

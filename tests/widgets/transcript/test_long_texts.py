@@ -78,7 +78,7 @@ def test_whoever_scrolls_down_from_a_jump_misses_nothing():
     block = reply(numbered(12_000))
     column = column_of(block)
     expected = all_rows(block, 80)
-    y = column.settle(column.total // 2, HEIGHT)
+    y = column.settle(column.heights.total // 2, HEIGHT)
     first = shown(column, y)
     at = next(index for index in range(len(expected)) if expected[index : index + HEIGHT] == first)
     for _ in range(200):
@@ -90,7 +90,7 @@ def test_whoever_scrolls_down_from_a_jump_misses_nothing():
 @pytest.mark.parametrize("width", [60, 79, 120])
 def test_another_width_lays_out_what_is_in_sight_and_keeps_the_place(width: int):
     column = column_of(reply(numbered(60_000)), NoteBlock(id="n", text="below"))
-    y = column.settle(column.total // 3, HEIGHT)
+    y = column.settle(column.heights.total // 3, HEIGHT)
     number = shown(column, y)[0]
     place = column.anchor(y)
     assert place is not None
@@ -105,7 +105,7 @@ def test_another_width_lays_out_what_is_in_sight_and_keeps_the_place(width: int)
 def test_a_guess_is_near_what_it_is_then():
     block = reply(numbered(30_000))
     column = column_of(block)
-    assert column.total == pytest.approx(len(all_rows(block, 80)), rel=0.25)
+    assert column.heights.total == pytest.approx(len(all_rows(block, 80)), rel=0.25)
 
 
 def test_a_reply_that_arrives_is_shown_at_its_end():

@@ -110,10 +110,10 @@ async def test_a_picture_appears_where_its_place_was_kept() -> None:
     async with page.run_test(size=(60, 40)):
         transcript = page.transcript
         transcript.open_all(tools=True)
-        before = transcript.column.total
+        before = transcript.column.heights.total
         transcript.painter.as_text()
         await asyncio.gather(*transcript.painter.thumbnails.tasks.values())
-        assert transcript.column.total == before
+        assert transcript.column.heights.total == before
         assert transcript.painter.as_text().count("▀" * 20) == 24
 
 

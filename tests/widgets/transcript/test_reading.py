@@ -67,9 +67,9 @@ async def test_keys_open_and_close_the_focused_block() -> None:
         await pilot.pause()
         await pilot.press("o")
         assert "plain [bold]text" in transcript.painter.as_text()
-        preview = transcript.column.total
+        preview = transcript.column.heights.total
         await pilot.press("o")
-        assert transcript.column.total > preview, "all of it"
+        assert transcript.column.heights.total > preview, "all of it"
         await pilot.press("o")
         assert "plain [bold]text" not in transcript.painter.as_text()
         await pilot.press("enter")

@@ -44,12 +44,12 @@ from app.engine.places import Places
 from app.engine.planning import Planning
 from app.engine.prompts import Prompts
 from app.engine.readiness import Readiness
-from app.engine.record import Record
 from app.engine.repository_maps import RepositoryMaps
 from app.engine.requests import Requests, Sections
 from app.engine.restoring import Restoring
 from app.engine.runner import Runner
 from app.engine.runs import NextRun
+from app.engine.session_notes import SessionNotes
 from app.engine.shell import UserShell
 from app.engine.standing import GateStanding
 from app.engine.summariser import Summariser
@@ -168,7 +168,7 @@ class Machinery:
         )
         self.runner = self._runner(parts)
         self.readiness = Readiness(self.conversation, choice, self.runner, self.compactor, self.brancher)
-        self.record = Record(self.conversation, self.telling, self.cache, self.readiness)
+        self.record = SessionNotes(self.conversation, self.telling, self.cache, self.readiness)
         self.prompts = self._prompts(parts)
         self.repository = RepositoryMaps(parts.toolbox.workspace)
         self.restoring = Restoring(self.conversation, self.files, self.prompts, self.readiness)

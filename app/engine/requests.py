@@ -15,7 +15,6 @@ from app.engine.cache import PromptCache
 from app.engine.choice import ModelChoice
 from app.engine.conversation import Conversation, prompt_text
 from app.engine.delivery import Deliveries
-from app.engine.held_back import HeldBack
 from app.engine.hooks import Hooks
 from app.engine.masking import Masking
 from app.engine.opinions import RequestIds
@@ -28,6 +27,7 @@ from app.providers.credentials import CredentialError
 from app.providers.kept import Kept
 from app.providers.registry import Registry
 from app.values.beginning import Beginning
+from app.values.content import Image, Text
 from app.values.events import (
     MessageEnd,
     MessageStart,
@@ -38,7 +38,14 @@ from app.values.events import (
     ProviderWaiting,
     RunEvent,
 )
-from app.values.messages import AssistantMessage, Message, SystemMessage
+from app.values.messages import (
+    AssistantMessage,
+    CustomMessage,
+    Message,
+    SystemMessage,
+    ToolResultMessage,
+    UserMessage,
+)
 from app.values.models import Model
 from app.values.wire import new_id, now_ms
 from tools.base import Tool
@@ -81,7 +88,7 @@ class Requests:
         self._cache = cache
         self._request_of_message: dict[str, str] = {}
         self._kept = Kept(conversation.stretch)
-        self._held_back = HeldBack()
+        self._image_blocker = ImageBlocker()
         self._heads = RequestHeads()
         self._current: str | None = None
         """The request whose answer is arriving and has not been seen as delivered."""
@@ -196,7 +203,7 @@ class Requests:
         """Without images, where none are sent."""
         if self._options.sends_images:
             return context
-        without = tuple(map(self._held_back.without_images, context.messages))
+        without = tuple(map(self._image_blocker.strip, context.messages))
         return msgspec.structs.replace(context, messages=without)
 
     async def beside(self, messages: Sequence[Message]) -> AssistantStream:
@@ -296,3 +303,33 @@ def failed_stream(
         stream.draft.error_message = text
 
     return AssistantStream(model, message_id=message_id or new_id(), timestamp=now_ms()).run(produce)
+
+
+_IMAGE_BLOCKED = "[An image stood here. It is not sent: the user's setting images.blockImages is on.]"
+
+
+class ImageBlocker:
+    """Puts a word for the model where an image stood, while `images.blockImages` is on.
+
+    The same message becomes the same one each time, so that a request begins like the one before it.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[str, tuple[Message, Message]] = {}
+
+    def strip(self, message: Message) -> Message:
+        if not isinstance(message, UserMessage | ToolResultMessage | CustomMessage) or not _has_image(
+            message
+        ):
+            return message
+        known = self._made.get(message.id)
+        if known is None or known[0] is not message:
+            content = tuple(
+                Text(text=_IMAGE_BLOCKED) if isinstance(block, Image) else block for block in message.content
+            )
+            known = self._made[message.id] = message, msgspec.structs.replace(message, content=content)
+        return known[1]
+
+
+def _has_image(message: UserMessage | ToolResultMessage | CustomMessage) -> bool:
+    return not isinstance(message.content, str) and any(isinstance(block, Image) for block in message.content)

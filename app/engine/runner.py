@@ -22,7 +22,6 @@ from app.engine.diagnostics import Diagnostics
 from app.engine.files import Files
 from app.engine.following import Following
 from app.engine.hooks import Hooks
-from app.engine.interruption import Interruption
 from app.engine.options import SessionOptions
 from app.engine.pending import Pending
 from app.engine.requests import Requests
@@ -39,6 +38,7 @@ from app.values.events import (
     AgentEnd,
     AgentSettled,
     AgentStart,
+    AnswerInterrupted,
     AutoRetryEnd,
     AutoRetryStart,
     EntryAppended,
@@ -393,3 +393,41 @@ class Runner:
         stored = self._conversation.record(message)
         await self._telling.publish(MessageStart(message=stored))
         await self._telling.publish(MessageEnd(message=stored))
+
+
+class Interruption(msgspec.Struct, eq=False):
+    """Stops an answer for what it says: it leaves the context, and the run goes on behind a message that says why."""
+
+    requests: Requests
+    conversation: Conversation
+    telling: Telling
+    next_run: NextRun
+    is_answering: Callable[[], bool]
+    _why: CustomMessage | None = None
+
+    @property
+    def is_wished(self) -> bool:
+        return self._why is not None
+
+    def wish(self, why: CustomMessage) -> bool:
+        """False: no answer is arriving, or it is stopped already."""
+        if self.is_wished or not self.is_answering():
+            return False
+        self._why = why
+        self.next_run.calls(self._forget)
+        if self.requests.stream is not None:
+            self.requests.stream.cancel()
+        return True
+
+    def _forget(self) -> None:
+        self._why = None
+
+    async def leave_out(self, answer: AssistantMessage) -> CustomMessage:
+        """Returns what is to be delivered in its place."""
+        assert self._why is not None
+        why, self._why = self._why, None
+        await self.telling.publish(
+            AnswerInterrupted(message_id=answer.id, custom_type=why.custom_type, details=why.details)
+        )
+        await self.telling.publish(EntryAppended(entry=self.conversation.omit(answer.id)))
+        return why

@@ -1,7 +1,7 @@
 """Reads a session file: header, entries, and what could not be read. Changes nothing on disk.
 
 Lines end at `\n` only: other separators of Unicode are part of the text. Versions 1 and 2 are brought to the
-present form in memory (`migrate`); writing that back is the business of `log`.
+present form in memory; writing that back is the business of `log`.
 """
 
 import os
@@ -13,7 +13,6 @@ from typing import Any, BinaryIO
 import msgspec
 
 from app.sessions.errors import NotASession, SessionNotFound, SessionTooNew, SessionUnreadable, reason
-from app.sessions.migrate import migrate_lines
 from app.values.codec import decode, decode_json
 from app.values.entries import (
     SESSION_VERSION,
@@ -23,7 +22,7 @@ from app.values.entries import (
     SessionHeader,
     UnknownEntry,
 )
-from app.values.wire import from_wire
+from app.values.wire import from_wire, now_iso, unused_id
 from tools.memory import without_collector
 from tools.patterns import late
 
@@ -291,3 +290,53 @@ def _read_old(file: BinaryIO, reading: Reading, header: dict[str, Any]) -> None:
     reading.ends_with_feed = raw.endswith(b"\n") if raw else reading.ends_with_feed
     found = (settled(from_wire(data, Entry)) for data in migrate_lines(lines, header, reading.version))
     reading.entries.extend(entry for entry in found if entry is not None)
+
+
+def migrate_lines(lines: list[dict[str, Any]], header: dict[str, Any], version: int) -> list[dict[str, Any]]:
+    """`lines` without the header, in file order; returns them in today's form, `header` set right in place."""
+    if version < 2:
+        lines = _to_version_2(lines, header)
+    if version < 3:
+        lines = [_to_version_3(line) for line in lines]
+    return lines
+
+
+def _to_version_2(lines: list[dict[str, Any]], header: dict[str, Any]) -> list[dict[str, Any]]:
+    """A list becomes a chain: every line gets an id and its predecessor as parent."""
+    taken: set[str] = set()
+    chained: list[dict[str, Any]] = []
+    previous: str | None = None
+    for line in lines:
+        entry_id = unused_id(taken)
+        taken.add(entry_id)
+        rest = {
+            key: value for key, value in line.items() if key not in ("type", "id", "parentId", "timestamp")
+        }
+        chained.append(
+            {
+                "type": line.get("type"),
+                "id": entry_id,
+                "parentId": previous,
+                "timestamp": line.get("timestamp") or header.get("timestamp") or now_iso(),
+                **rest,
+            }
+        )
+        previous = entry_id
+    for line in chained:
+        if line["type"] == "compaction" and "firstKeptEntryIndex" in line:
+            line["firstKeptEntryId"] = _id_at(chained, line.pop("firstKeptEntryIndex"), line["id"])
+    return chained
+
+
+def _id_at(chained: list[dict[str, Any]], index: Any, default: str) -> str:
+    """The old index counted lines including the header."""
+    if isinstance(index, int) and 1 <= index <= len(chained):
+        return chained[index - 1]["id"]
+    return default
+
+
+def _to_version_3(line: dict[str, Any]) -> dict[str, Any]:
+    message = line.get("message")
+    if isinstance(message, dict) and message.get("role") == "hookMessage":
+        return {**line, "message": {**message, "role": "custom"}}
+    return line

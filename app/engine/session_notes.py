@@ -12,7 +12,7 @@ from app.values.entries import ContextEditEntry, Entry
 from app.values.events import EntryAppended, SessionInfoChanged
 
 
-class Record(msgspec.Struct, frozen=True):
+class SessionNotes(msgspec.Struct, frozen=True):
     """Each is written first, then told."""
 
     conversation: Conversation

@@ -47,7 +47,7 @@ class _Work(msgspec.Struct, kw_only=True):
 
     @property
     def shown_arguments(self) -> dict[str, Any]:
-        return self.prepared.shown_arguments if self.prepared else self.call.arguments
+        return self.prepared.reading.shown_arguments if self.prepared else self.call.arguments
 
     @property
     def is_prepared(self) -> bool:
@@ -173,7 +173,9 @@ class Batch:
         if not all(work.is_prepared for work in self._works):
             return
         waiting = [work for work in self._works if work.result is None]
-        is_sequential = any(work.prepared and work.prepared.tool.mode == "sequential" for work in self._works)
+        is_sequential = any(
+            work.prepared and work.prepared.reading.tool.mode == "sequential" for work in self._works
+        )
         for work in waiting[:1] if is_sequential else waiting:
             work.may_begin.set()
 

@@ -117,14 +117,6 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     reading: CallReading
     place: Place
 
-    @property
-    def tool(self) -> Tool:
-        return self.reading.tool
-
-    @property
-    def shown_arguments(self) -> dict[str, Any]:
-        return self.reading.shown_arguments
-
 
 class ToolPipeline:
     """For calls that stand in one order: those of an answer, or those within one call."""
@@ -205,11 +197,11 @@ class ToolPipeline:
         """All that a thread can do, in one."""
         try:
             done = work.work(self._turned(prepared.reading), prepared.reading.context, stop)
-            result = checked(prepared.tool.name, done)
+            result = checked(prepared.reading.tool.name, done)
         except Stopped:
             raise
         except BaseException as problem:  # noqa: BLE001  (a tool can never take the loop down, not even by SystemExit)
-            result = _failed(prepared.tool.name, problem)
+            result = _failed(prepared.reading.tool.name, problem)
         return self._masked(prepared.reading, result)
 
     async def _step_by_step(self, prepared: Prepared) -> ToolResult:
@@ -227,9 +219,9 @@ class ToolPipeline:
         except asyncio.CancelledError as problem:
             if is_being_cancelled():
                 raise
-            result = _failed(prepared.tool.name, problem)
+            result = _failed(prepared.reading.tool.name, problem)
         except BaseException as problem:  # noqa: BLE001  (a tool can never take the loop down, not even by SystemExit)
-            result = _failed(prepared.tool.name, problem)
+            result = _failed(prepared.reading.tool.name, problem)
         return await asyncio.to_thread(self._masked, reading, result) if self._masks.are_needed else result
 
     def _turned(self, reading: CallReading) -> Any:
@@ -249,7 +241,9 @@ class ToolPipeline:
     async def _consulted(self, prepared: Prepared, result: ToolResult) -> ToolResult:
         call = prepared.reading.call
         try:
-            changed = await self._hooks.after_tool(call, prepared.shown_arguments, result, self._parent_id)
+            changed = await self._hooks.after_tool(
+                call, prepared.reading.shown_arguments, result, self._parent_id
+            )
             return result if changed is result else checked(call.name, changed)
         except asyncio.CancelledError:
             return result  # stopped meanwhile: the result stands as the tool made it

@@ -41,13 +41,13 @@ class RepositoryMaps:
     def building(self) -> tuple[int, int] | None:
         """While an index has been made for a while: how many files of how many."""
         repository = self._workspace.mapped
-        return repository.progress(SHOWN_AFTER) if repository is not None else None
+        return repository.upkeep.progress(SHOWN_AFTER) if repository is not None else None
 
     @property
     def is_incomplete(self) -> bool:
         """An index is being made at this moment: what is not found may come yet."""
         repository = self._workspace.mapped
-        return repository is not None and repository.is_building
+        return repository is not None and repository.upkeep.is_building
 
     async def as_it_grows(self) -> AsyncIterator[None]:
         """Once now; while an index is made again and again, and once more when it is done: then more is found."""
@@ -67,7 +67,7 @@ class RepositoryMaps:
         else is painted: one processor is left to that."""
         repository = self._workspace.mapped
         if repository is not None:
-            repository.give_way(wholly=wholly)
+            repository.upkeep.give_way(wholly=wholly)
 
     def may_show(self, path: Path) -> bool:
         """Whether names in a file are offered: not of one that rules keep from being read, or that may hold secrets."""

@@ -193,7 +193,7 @@ def _stories(
     stories: dict[str, _FileStory] = {}
     unheld: dict[tuple[str, str], Uncovered] = {}
     for entry in entries:
-        changes, uncovered, label = changes_of(entry, contents.load)
+        changes, uncovered, label = changes_of(entry, contents.store.get)
         unheld.update(((one.path, one.why), one) for one in uncovered)
         for change in changes:
             _go_on(stories, change, label)
@@ -228,7 +228,7 @@ def _side(image: FileImage | None, contents: HeldContents) -> Side | None:
     if image.kind == "folder":
         return Side(image=image, why="an empty folder")
     try:
-        return Side(image=image, data=contents.load(image.hash))
+        return Side(image=image, data=contents.store.get(image.hash))
     except Missing as problem:
         return Side(image=image, why=str(problem))
 

@@ -14,7 +14,7 @@ import msgspec
 
 from app.undo.blobs import BlobStore, Missing
 from app.undo.disk import FoundName, LeftAlone, folding, is_below, look, place_of, spelled_below
-from app.undo.history import FileHistory, HistorySegment, Load, Target, TreePath
+from app.undo.history import FileHistory, HistorySegment, Target, TreePath
 from app.undo.images import Choice, FileImage, is_same, shown, text_in
 from app.undo.patches import merge
 from app.values.unable import Unable
@@ -103,10 +103,6 @@ class HeldContents:
     @property
     def max_bytes(self) -> int:
         return self._limit()
-
-    @property
-    def load(self) -> Load:
-        return self.store.get
 
 
 def plan(

@@ -2,7 +2,6 @@
 
 import os
 import threading
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeVar
 
@@ -57,10 +56,6 @@ class Recorder(msgspec.Struct, eq=False):
         name = name or hash_of(data)
         self.needed.add((name,))
         return self.contents.store.put(data, name)
-
-    def need(self, names: Iterable[str]) -> None:
-        """Contents that are there. Raises `OSError`."""
-        self.needed.add(names)
 
     def about_to(self, intent: Intent) -> None:
         """A tool is going to write a file; from its thread. Never raises: what cannot be held is told."""

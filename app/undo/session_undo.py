@@ -86,7 +86,7 @@ class Restores:
                 "Nothing to redo: no restore stands at the end of this branch. /tree goes to any point, z there "
                 "puts its files back."
             )
-        return self._planned(taking_back(path, target.undoes, self._recorder.contents.load), target)
+        return self._planned(taking_back(path, target.undoes, self._recorder.contents.store.get), target)
 
     def to_entry(self, entry_id: str | None, *, is_move: bool = False) -> Plan:
         """The files as they were at an entry; None: before everything."""
@@ -95,7 +95,7 @@ class Restores:
 
     def to(self, target: Target, *, is_move: bool = False) -> Plan:
         back, forth = self._between(target.entry_id)
-        path = tree_path(back, forth, self._recorder.contents.load)
+        path = tree_path(back, forth, self._recorder.contents.store.get)
         return self._planned(path, target, is_move=is_move)
 
     def left_as_restored(self, entry_id: str | None) -> RestoredData | None:
@@ -108,7 +108,7 @@ class Restores:
             has_changes(entry) and restored_of(entry) is None for entry in (*back, *forth)
         ):
             return None
-        path = tree_path(back, forth, self._recorder.contents.load)
+        path = tree_path(back, forth, self._recorder.contents.store.get)
         changes = tuple(
             Change(
                 **named(one.name), before=one.wanted, after=one.expected, by="restore", folders=one.folders
@@ -179,7 +179,7 @@ class Restores:
             images = [
                 image for one in wanted for image in (one.image, one.step.now.image) if image is not None
             ]
-            self._recorder.need(image.hash for image in images if image.hash)
+            self._recorder.needed.add(image.hash for image in images if image.hash)
             announced = self._recorder.shortened(data)
             self._recorder.ledger.begin(LedgerLine(kind="restore", id=data.id, restore=announced))
         except OSError as problem:
@@ -237,7 +237,7 @@ class Restores:
             (found := restored_of(entry)) is not None and found.id == data.id for entry in self._log.entries
         ):
             return msgspec.structs.replace(data, changes=(), more=None, count=0)
-        changes = changes_in(data, self._recorder.contents.load) or ()
+        changes = changes_in(data, self._recorder.contents.store.get) or ()
         self._tidy(changes)
         done = how_far(changes, self._place, str(self._recorder.root))
         is_whole = not any(one.why == "bayou ended before it" for one in done.kept)

@@ -178,13 +178,13 @@ def test_who_waits_for_a_builder_of_another_takes_over_when_that_is_killed(
         if not builder.is_running:
             pytest.skip("it was done before anybody could be in its way")
         other.look(patience=0.0)
-        assert not other.is_building
+        assert not other.upkeep.is_building
         assert other.map_about("thing7 of many").map.files
         os.kill(builder._process.pid, signal.SIGKILL)  # pyright: ignore[reportPrivateUsage]
         assert builder.wait(60)
         other.upkeep.looked = float("-inf")  # five seconds later
         other.look(patience=120)
-        assert not other.is_building and other.state().missing == 0
+        assert not other.upkeep.is_building and other.state().missing == 0
         assert other.definitions("thing1499")[1] == 20
     finally:
         builder.close()

@@ -28,7 +28,7 @@ def test_a_small_folder_is_whole_before_its_first_answer(
     monkeypatch.setattr(upkeep, "LISTING_SECONDS", 60.0)
     repository = MappedRepository(folder, tmp_path / "cache")
     repository.look(60.0)
-    assert repository.is_whole and not repository.is_building and waited == []
+    assert repository.is_whole and not repository.upkeep.is_building and waited == []
     assert repository.state().indexed == len(FILES)
     assert repository.definitions("Oar.get")[1] == 1
 
@@ -173,13 +173,13 @@ def test_a_session_that_types_is_heard_by_its_builder(
     for number in range(300):
         write(folder, f"many/thing{number}.py", f"def thing{number}():\n    pass\n")
     repository = MappedRepository(folder, tmp_path / "cache")
-    repository.give_way(wholly=True)  # nobody builds yet
+    repository.upkeep.give_way(wholly=True)  # nobody builds yet
     try:
         repository.look()
         builder = repository.upkeep._builder  # pyright: ignore[reportPrivateUsage]
         assert builder is not None
         assert not builder._way.is_taken  # pyright: ignore[reportPrivateUsage]
-        repository.give_way(wholly=True)
+        repository.upkeep.give_way(wholly=True)
         assert builder._way.is_taken or not builder.is_running  # pyright: ignore[reportPrivateUsage]
     finally:
         repository.close()

@@ -188,20 +188,8 @@ class MappedRepository:
         forget(self.index)
         self.upkeep.make_anew("the index was damaged and is made anew")
 
-    def give_way(self, *, wholly: bool) -> None:
-        """A person types: who makes the index waits for a moment. Or something is painted: a processor is left free."""
-        self.upkeep.give_way(wholly=wholly)
-
     def close(self) -> None:
         self.upkeep.close()
-
-    @property
-    def is_building(self) -> bool:
-        return self.upkeep.is_building
-
-    def progress(self, after: float = 0.0) -> tuple[int, int] | None:
-        """While the builder has been running for so many seconds: how many files of how many."""
-        return self.upkeep.progress(after)
 
     # Asking it
 

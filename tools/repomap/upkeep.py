@@ -103,6 +103,7 @@ class IndexUpkeep:
                 self._wait_for_what_is_soon_done(patience - (time.monotonic() - began))
 
     def give_way(self, *, wholly: bool) -> None:
+        """A person types: who makes the index waits for a moment. Or something is painted: a processor is left free."""
         builder = self._builder
         if builder is not None and builder.is_running:
             builder.give_way(wholly=wholly)
@@ -119,7 +120,8 @@ class IndexUpkeep:
     def is_building(self) -> bool:
         return self._builder is not None and self._builder.is_running
 
-    def progress(self, after: float) -> tuple[int, int] | None:
+    def progress(self, after: float = 0.0) -> tuple[int, int] | None:
+        """While the builder has been running for so many seconds: how many files of how many."""
         builder = self._builder
         if builder is None or not builder.is_running or not builder.report.total:
             return None

@@ -247,7 +247,7 @@ async def test_it_is_said_that_an_index_is_being_made_and_who_watches_is_told(
         await told.wait()
         while True:
             told.clear()
-            if repository.progress() is None:
+            if repository.upkeep.progress() is None:
                 break
             await told.wait()
     assert maps.building is None

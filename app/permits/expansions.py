@@ -19,21 +19,6 @@ _USER = re.compile(r"~([A-Za-z_][A-Za-z0-9_-]*)?(?=/|$)")
 _SPLITTING = re.compile(r"[\s*?\[]")
 _COUNTS = frozenset("?#$!")
 _FORM = re.compile(
-    r""
-    r""
-    r""
-    r""
-    r""
-    r""
-    r""
-    r""
-    r""
-    r""
-    r""
-    r""
-    r""
-    r""
-    r""
     r"\$\{(?:#(?:\w+(?:\[[@*]\])?|[@*])|(?:\w+|[@*])(?:\[(?:\d+|[@*])\])?(?:\}|:?[-+?]|%|#|/|\^|,|:\s?-?\d+(?::-?\d+)?\}))"
 )
 """Expansions that only read a variable: none that assigns, goes by another's name, or calculates."""

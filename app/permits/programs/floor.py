@@ -32,21 +32,6 @@ def _unless(verbs: str, why: str) -> Judge:
 
 _OTHERS: Final = "acts for you on what others use"
 _CLOUD_READS: Final = re.compile(
-    r""
-    r""
-    r""
-    r""
-    r""
-    r""
-    r""
-    r""
-    r""
-    r""
-    r""
-    r""
-    r""
-    r""
-    r""
     r"(list|ls|get|describe|show|head|view|status|whoami|search|lookup|batch-get|scan|query|filter|tail|logs|info|version|help"
     r"|cp|sync|config|configure|sso|login)(-.*|s)?"
 )

@@ -150,6 +150,29 @@ def test_folders_of_hooks_and_included_files_are_held(user: BoxedUser) -> None:
     runs_nothing(user)
 
 
+def test_programs_that_the_configuration_names_are_held(user: BoxedUser) -> None:
+    user.run(
+        "sh",
+        "-c",
+        "mkdir tools; for n in watch edit.sh; do printf '#!/bin/sh\\n' > tools/$n; done; chmod +x tools/watch",
+    )
+    user.run("sh", "-c", "printf 'exit 0\\n' > clean.sh; echo text > notes.md")
+    commit(user)
+    user.git("config", "core.fsmonitor", "./tools/watch")
+    user.git("config", "alias.tidy", "!sh tools/edit.sh notes.md && true")
+    user.git("config", "filter.tidy.clean", "sh clean.sh %f")
+    for attack in (
+        "cp evil.sh tools/watch; cp evil.sh tools/edit.sh; cat evil.sh > clean.sh",
+        "cp evil.sh new; mv new tools/watch",
+        "mv tools away; mkdir tools; cp evil.sh tools/watch; cp evil.sh tools/edit.sh",
+    ):
+        user.tries(attack)
+    user.tries("echo more >> notes.md")
+    assert (user.project / "notes.md").read_text() == "text\nmore\n"
+    user.git("tidy")
+    runs_nothing(user)
+
+
 def test_a_git_file_that_leads_elsewhere_in_the_project_is_held(user: BoxedUser) -> None:
     commit(user)
     user.run("sh", "-c", "mv .git store && echo 'gitdir: store' > .git")
@@ -182,3 +205,18 @@ async def test_a_new_repository_that_starts_programs_is_named(
 
 async def test_a_new_repository_as_git_makes_it_is_not_named(boxed: Callable[..., BoxedHands]) -> None:
     assert (await boxed().outcome("git init -q lib; echo 1 > lib/a")).planted == ()
+
+
+async def test_commands_that_a_waiting_rebase_would_run_are_named(
+    boxed: Callable[..., BoxedHands], project: Path
+) -> None:
+    hands = boxed()
+    state = project / ".git" / "rebase-merge"
+    todo = ".git/rebase-merge/git-rebase-todo"
+    await hands.outcome(f"git init -q .; mkdir -p .git/rebase-merge; echo 'pick 1234567 one' > {todo}")
+    quiet = await hands.outcome(f"echo 'pick 2345678 two' >> {todo}")
+    assert not [path for path in quiet.planted if "rebase" in path]
+    loud = await hands.outcome(f"echo 'exec ./evil.sh' >> {todo}")
+    assert str(state / "git-rebase-todo") in loud.planted
+    ended = await hands.outcome("rm -r .git/rebase-merge")
+    assert not [path for path in ended.planted if "rebase" in path]

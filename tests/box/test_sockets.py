@@ -6,11 +6,13 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.box.conftest import skip_below
 from tests.box.hands import BoxedHands
 from tools.box.plan import Step
+from tools.box.policy import Box
 
 Boxed = Callable[..., BoxedHands]
 CONNECT = (
@@ -139,3 +141,19 @@ async def test_the_agent_for_keys_is_reached_by_a_network_command_that_was_let_r
     hands.let_run("push", uses_network=True, speaks_no_proxy=True, programs=frozenset({"git"}))
     assert "reached" in await hands.text(f"{CONNECT} {daemon}", "push")
     assert "reached" not in await hands.text(f"{CONNECT} {daemon}")
+
+
+async def test_a_socket_that_goes_while_a_command_starts_does_not_stop_it(
+    boxed: Boxed, tmp_path: Path
+) -> None:
+    hands = boxed()
+    confine = hands.workspace.confine
+    assert confine is not None
+
+    async def outdated(call_id: str, *, lasts: bool = False) -> Box | None:
+        box = await confine(call_id, lasts=lasts)
+        gone = str(tmp_path / "gone.sock")
+        return None if box is None else msgspec.structs.replace(box, hidden_files=(*box.hidden_files, gone))
+
+    hands.workspace.confine = outdated
+    assert "started" in await hands.text("echo started")

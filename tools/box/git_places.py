@@ -5,6 +5,7 @@ repository does not matter, for a command can make it one again. Everything only
 """
 
 import os
+import shlex
 from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,6 +16,8 @@ import msgspec
 from tools.box.policy import covering
 from tools.git.config import read_configuration, small_text
 from tools.git.repository import Repository, find_repository
+from tools.git.steering import starts_program
+from tools.patterns import late
 
 _CONTROL: Final = ("hooks", "config", "config.worktree", "commondir", "gitdir")
 """In each of git's folders: what decides which programs run, and which folders count."""
@@ -23,6 +26,10 @@ HERE: Final = "."
 _SMALL: Final = 64 * 1024
 MAX_FOLDERS: Final = 300
 _MAX_HOOKS: Final = 200
+_MAX_WORDS: Final = 50
+_INTERPRETERS: Final = late(
+    r"(?:[a-z]*sh|env|exec|python[\d.]*|node|deno|bun|perl|ruby|php|lua[\d.]*|awk|Rscript|source|\.)"
+)
 
 
 class GitPlaces(msgspec.Struct, frozen=True):
@@ -177,6 +184,9 @@ class _Found:
                 for name in _names(folder)[:_MAX_HOOKS]:
                     if os.path.islink(f"{folder}/{name}"):  # noqa: PTH114  (a text)
                         self._guard_target(os.path.realpath(f"{folder}/{name}"))
+            elif value and starts_program(entry):
+                for program in _programs(value, top, str(self._home)):
+                    self._guard(program)
 
     def _guard(self, path: str) -> None:
         if os.path.islink(path):  # noqa: PTH114  (a text)
@@ -185,6 +195,25 @@ class _Found:
 
     def _guard_target(self, path: str) -> None:
         (self._guarded if os.path.lexists(path) else self._missing)[path] = None
+
+
+def _programs(value: str, top: str, home: str) -> Iterable[str]:
+    """Files that a command of the configuration starts: programs, and scripts that are handed to an interpreter."""
+    try:
+        words = shlex.split(value.removeprefix("!"))
+    except ValueError:
+        words = value.removeprefix("!").split()
+    is_script = False
+    for number, word in enumerate(words[:_MAX_WORDS]):
+        name = word.strip(";&|()")
+        path = os.path.normpath(os.path.join(top, f"{home}{name[1:]}" if name.startswith("~/") else name))  # noqa: PTH118
+        if os.path.isfile(path):  # noqa: PTH113  (a text)
+            if is_script or os.access(path, os.X_OK):
+                yield path
+        elif number == 0 and "/" in name and not os.path.lexists(path):
+            yield path
+        if not name.startswith("-"):
+            is_script = _INTERPRETERS.fullmatch(name.rpartition("/")[2]) is not None
 
 
 def _is_gits(folder: str) -> bool:

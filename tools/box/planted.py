@@ -3,6 +3,7 @@ which repositories and files that run later there are below the workspace.
 """
 
 import os
+import re
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,10 +11,16 @@ from typing import Final
 
 from tools.box.nested import NestedFiles
 from tools.box.policy import Box, covering
+from tools.git.config import small_text
 from tools.git.repository import Repository, find_repository
+from tools.patterns import late
 
 Seen = dict[str, tuple[int, ...]]
 _MAX_REPOSITORIES: Final = 50
+_TODO: Final = "rebase-merge/git-rebase-todo"
+"""Of a rebase that waits: its `exec` lines run when it goes on. It is gone when that has ended."""
+_EXEC: Final = late(r"^\s*(?:exec|x)\s.*$", re.MULTILINE)
+_MAX_TODO: Final = 1 << 20
 
 
 def look(box: Box | None, nested: NestedFiles) -> Seen:
@@ -32,7 +39,11 @@ def look(box: Box | None, nested: NestedFiles) -> Seen:
 
 def changed(before: Seen, after: Seen) -> tuple[str, ...]:
     """Made, changed or removed; a folder only if nothing in it says so."""
-    found = [path for path in sorted({*before, *after}) if before.get(path) != after.get(path)]
+    found = [
+        path
+        for path in sorted({*before, *after})
+        if before.get(path) != after.get(path) and (path in after or not path.endswith(_TODO))
+    ]
     return tuple(path for path in found if not any(other.startswith(path + "/") for other in found))
 
 
@@ -72,8 +83,18 @@ def _note_repository(found: Seen, git: str) -> None:
         path = str(one.file)
         found[path] = (*found.get(path, ()), zlib.crc32(one.text.encode(errors="replace")))
     _note_all(found, _hooks(repository))
+    _note_rebase(found, repository.folder / _TODO)
     if place == repository.folder and repository.common != repository.folder:
         _note(found, str(repository.folder / "commondir"))
+
+
+def _note_rebase(found: Seen, todo: Path) -> None:
+    try:
+        commands = set(_EXEC.findall(small_text(todo, _MAX_TODO) or ""))
+    except (OSError, ValueError):
+        commands = {""}
+    if commands:
+        found[str(todo)] = tuple(sorted(zlib.crc32(one.encode(errors="replace")) for one in commands))
 
 
 def _hooks(repository: Repository) -> list[str]:

@@ -35,7 +35,7 @@ _URLS = frozenset(("remote.url", "remote.pushurl", "submodule.url"))
 def steering(configuration: Configuration) -> Iterator[Entry]:
     """Entries that make git start something, or read, write or fetch elsewhere than it seems."""
     for entry in configuration.entries:
-        if _starts(entry) or _leads_elsewhere(entry):
+        if starts_program(entry) or _leads_elsewhere(entry):
             yield entry
 
 
@@ -44,7 +44,8 @@ def filters(configuration: Configuration) -> set[str]:
     return {entry.sub for entry in configuration.entries if entry.section == "filter" and entry.sub}
 
 
-def _starts(entry: Entry) -> bool:
+def starts_program(entry: Entry) -> bool:
+    """Whether git would start something for it."""
     name, value = f"{entry.section}.{entry.key}", entry.value or ""
     if value.lstrip().startswith("!"):
         return True

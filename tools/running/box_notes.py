@@ -28,12 +28,17 @@ def box_notes(outcome: CommandOutcome, output: str) -> list[str]:
     found = refused(outcome, output)
     lines = [told(found, command.box, home, os.path.exists)] if found else []
     if outcome.planted:
-        names = ", ".join(shown(path, home) for path in outcome.planted[:_NAMED])
-        lines.append(
-            f"Sandbox: this command made or changed {names}, which runs later or decides what may run, and which could "
-            "not be prevented here. If that was not meant, remove it."
-        )
+        lines.append(planted_note("command", outcome.planted, home))
     return lines
+
+
+def planted_note(runner: str, planted: tuple[str, ...], home: str) -> str:
+    """`runner`: what made these files, "command" or "cell"."""
+    names = ", ".join(shown(path, home) for path in planted[:_NAMED])
+    return (
+        f"Sandbox: this {runner} made or changed {names}, which runs later or decides what may run, and which could "
+        "not be prevented here. If that was not meant, remove it."
+    )
 
 
 def box_details(outcome: CommandOutcome, output: str) -> dict[str, Any]:

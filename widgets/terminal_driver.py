@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from textual import events
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
+from textual.geometry import Size
 from textual.message import Message
 
 from tools.patterns import late
@@ -222,6 +223,8 @@ class TerminalDriver(LinuxDriver):
         """A key or a paste, when what the key before it has set going stands."""
         if isinstance(event, events.Key | events.Paste):
             self._wait_until_settled()
+        if isinstance(event, events.MouseEvent) and not is_within(event, self._owner.size):
+            return
         self.process_message(event)
         if self._images is not None and self._images.misses_some:
             self._events.call_soon_threadsafe(self._images.try_again)
@@ -235,6 +238,11 @@ class TerminalDriver(LinuxDriver):
             if time.monotonic() > end:
                 return
             wait([settling], 0.05)
+
+
+def is_within(event: events.MouseEvent, size: Size) -> bool:
+    """A press beside the screen hits no widget and would take the focus from the editor; letting go always counts."""
+    return isinstance(event, events.MouseUp) or (0 <= event.x < size.width and 0 <= event.y < size.height)
 
 
 def raised(error: Exception) -> None:

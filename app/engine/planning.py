@@ -60,6 +60,8 @@ class Planning(msgspec.Struct, eq=False):
     requests: Requests
     in_force: InForce
     asks: Asked
+    unanswered: PlanProposed | None = None
+    """The last plan that was proposed where no face can accept one."""
     _before: Mode | None = None
     """The mode of permissions that comes back with its end; None: it is off."""
 
@@ -129,10 +131,12 @@ class Planning(msgspec.Struct, eq=False):
         }
 
     async def propose(self, title: str, plan: str) -> PlanOutcome:
-        """Asks whoever can be asked."""
+        """Asks the person; where there is none, the plan is kept for the face to show and the run ends."""
         if self.asks == "nobody":
+            self.unanswered = PlanProposed(title=title, plan=plan)
             return PlanOutcome(
-                text="Nobody can accept a plan here. Give the whole plan as your answer, and end."
+                text="The plan is the answer: no person can accept it here. Nothing was changed.",
+                ends_run=True,
             )
         said = await answer_to(
             self.telling.publish_now,

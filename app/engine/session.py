@@ -60,7 +60,7 @@ from app.sessions.stats import Stats
 from app.todos.changes import TodoChange
 from app.values.content import Image, ToolCall
 from app.values.entries import BranchSummaryEntry, Entry
-from app.values.events import CompactionResult, Event
+from app.values.events import CompactionResult, Event, PlanProposed
 from app.values.messages import AssistantMessage, BashExecutionMessage, CustomMessage, Message
 from app.values.models import Model, ThinkingLevel
 from app.values.todos import Phases, TodoPhase
@@ -456,6 +456,11 @@ class Session:
     async def propose_plan(self, title: str, plan: str) -> PlanOutcome:
         """The agent's plan, put to whoever can be asked."""
         return await self._made.planning.propose(title, plan)
+
+    @property
+    def unanswered_plan(self) -> PlanProposed | None:
+        """The last plan that was proposed where no face can accept one."""
+        return self._made.planning.unanswered
 
     # How it is set, and the record
 

@@ -24,7 +24,7 @@ from app.modes.endings import (
 from app.modes.output import claim_stdout
 from app.sessions.errors import reason
 from app.values.entries import CustomMessageEntry, MessageEntry
-from app.values.events import AutoRetryStart, Event, ExtensionError, Notice
+from app.values.events import AutoRetryStart, Event, ExtensionError, Notice, PlanProposed
 from app.values.messages import AssistantMessage, CustomMessage
 from tools.text import visible
 
@@ -58,7 +58,7 @@ async def run_print(
                 return fail(problem)
     except Refused as problem:
         return fail(refusal(problem))
-    said = _last_said(session, before)
+    said = _with_plan(_last_said(session, before), session.unanswered_plan)
     failure = None
     if said is not None:
         failure = _write(own, said.rstrip("\n")) or _write(own, "\n")
@@ -77,6 +77,14 @@ def _last_said(session: Session, before: int) -> str | None:
                 CustomMessage(custom_type=entry.custom_type, content=entry.content, details=entry.details)
             )
     return None
+
+
+def _with_plan(said: str | None, proposed: PlanProposed | None) -> str | None:
+    """The answer, and a proposed plan that it does not hold: plan mode ends with the call that proposes it."""
+    if proposed is None or (said is not None and proposed.plan.strip() in said):
+        return said
+    plan = f"# {proposed.title}\n\n{proposed.plan.strip()}"
+    return f"{said.rstrip()}\n\n{plan}" if said and said.strip() else plan
 
 
 def _write(descriptor: int, text: str) -> str | None:

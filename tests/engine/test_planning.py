@@ -113,9 +113,11 @@ async def test_staying_ends_the_run_in_plan_mode(tmp_path: Path, answer: Any) ->
 
 
 async def test_where_nobody_can_accept_the_plan_is_the_answer(tmp_path: Path) -> None:
-    play = planning(tmp_path, proposed(), say("1. Read a.py"), asks="nobody")
+    play = planning(tmp_path, proposed(), say("never said"), asks="nobody")
     await play.prompt("four oars")
-    assert results(play) == ["Nobody can accept a plan here. Give the whole plan as your answer, and end."]
+    assert results(play) == ["The plan is the answer: no person can accept it here. Nothing was changed."]
+    assert play.script.call_count == 1
+    assert play.session.unanswered_plan is not None
     assert play.session.state.is_planning
 
 

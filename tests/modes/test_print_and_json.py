@@ -12,7 +12,7 @@ import pytest
 
 from app.values.events import AgentSettled, Event
 from app.values.wire import from_wire
-from tests.modes.processes import STAGE, write_settings
+from tests.modes.processes import CALLS, STAGE, write_settings
 from tests.modes.test_rpc_extensions import REPORT
 
 
@@ -42,6 +42,14 @@ async def test_print_answers_on_standard_output(tmp_path: Path) -> None:
     done = await bayou("--model", "offline", "-p", "read a.py", cwd=tmp_path)
     assert (done.code, done.err) == (0, "")
     assert "x = 41" in done.out
+
+
+async def test_print_shows_the_plan_that_is_proposed(tmp_path: Path) -> None:
+    plan = {"title": "Four oars", "plan": "1. Change `a.py`\n2. Run the tests"}
+    calls = json.dumps([("propose_plan", plan)])
+    done = await bayou("-e", CALLS, "-p", "--plan", calls, cwd=tmp_path)
+    assert (done.code, done.err) == (0, "")
+    assert done.out == "# Four oars\n\n1. Change `a.py`\n2. Run the tests\n"
 
 
 async def test_without_a_key_it_is_told_how_one_is_given(tmp_path: Path) -> None:

@@ -53,6 +53,32 @@ async def test_a_cell_that_does_not_end_is_stopped_and_the_rest_goes_on(tmp_path
         assert (await bayou.eval("kept"))["output"] == "Out: 1"
 
 
+async def test_names_stay_in_the_tree_in_forks_and_clones_and_go_with_another_session(tmp_path: Path) -> None:
+    """What `docs/eval.md` says of each."""
+    async with staged(tmp_path) as bayou:
+        await bayou.prompt_and_wait("one")
+        await bayou.eval("kept = 41")
+        await bayou.prompt_and_wait("two")
+        first = (await bayou.get_fork_messages())[0]["entryId"]
+        here = (await bayou.get_state()).get("sessionFile")
+        pid = (await bayou.get_kernel()).get("pid")
+        await bayou.navigate_tree(first)
+        assert (await bayou.eval("kept"))["output"] == "Out: 41", "though it was defined behind that place"
+        await bayou.clone()
+        assert (await bayou.eval("kept"))["output"] == "Out: 41"
+        await bayou.prompt_and_wait("three")
+        await bayou.fork((await bayou.get_fork_messages())[0]["entryId"])
+        assert (await bayou.eval("kept"))["output"] == "Out: 41"
+        assert (await bayou.get_kernel()).get("pid") == pid
+        await bayou.switch_session(str(here))
+        said = (await bayou.eval("kept"))["output"]
+        assert said.startswith("[Another session is open. The kernel was restarted; its state is gone.]")
+        assert "NameError" in said
+        await bayou.eval("kept = 42")
+        await bayou.new_session()
+        assert "NameError" in (await bayou.eval("kept"))["output"]
+
+
 async def test_an_extension_runs_a_cell_in_the_kernel_that_everybody_has(tmp_path: Path) -> None:
     extension = tmp_path / "computing.py"
     extension.write_text(COMPUTING)

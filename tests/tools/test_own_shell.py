@@ -232,6 +232,7 @@ def test_rules_of_one_s_own_go_first_and_broken_ones_are_named() -> None:
     assert better_tool("a" * 40 + "!", "", ("read",), (slow,)) is None
 
 
-async def test_without_terminals_a_command_is_told_so(hands: Hands, workspace: Workspace) -> None:
+async def test_without_terminals_a_command_runs_and_says_so(hands: Hands, workspace: Workspace) -> None:
     workspace.shell = lambda: ShellSettings(has_terminals=False)
-    assert "bash.pty is off" in await hands.error("bash", command="true", pty=True)
+    text = await hands.text("bash", command="echo ran", pty=True)
+    assert text == "ran\n\n[This ran without a terminal: the setting bash.pty is off.]"

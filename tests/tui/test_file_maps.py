@@ -37,6 +37,7 @@ async def test_three_maps_stand_below_three_reads_in_call_order_each_one_line(pa
     lines = [line for line in app.screen_text.split("\n") if "map " in line and "symbols" in line]
     assert [" ".join(line.split()[1:3]) for line in lines] == ["map a.py", "map b.py", "map c.py"]
     assert all("3,600 lines · 900 symbols · Python" in line for line in lines)
+    assert all(line.rstrip().endswith("ctrl+o open") for line in lines)
     assert not any("function a_1" in line for line in app.screen_text.split("\n"))
 
 

@@ -45,3 +45,14 @@ def test_a_prompt_does_not_hold_what_is_typed_behind_it(tmp_path: Path) -> None:
         shown.press("read boat.txt\rand then")
         shown.until("afloat")
         shown.until("and then")
+
+
+@pytest.mark.parametrize(
+    "report", ["\x1b[<0;99999999999;3M", "\x1b[<0;3;200M", "\x1b[<64;99999999999;99999999999M"]
+)
+def test_a_press_beside_the_screen_leaves_the_editor_its_focus(report: str, tmp_path: Path) -> None:
+    with terminal(tmp_path) as shown:
+        shown.until(PAGE)
+        shown.press(report)
+        shown.press("afloat")
+        shown.until("afloat")

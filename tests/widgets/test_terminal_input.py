@@ -135,6 +135,9 @@ def test_no_sequence_ends_the_reading(count: int) -> None:
 
 def a_sequence(chance: random.Random) -> str:
     kind = chance.random()
+    if kind < 0.2:
+        fields = ";".join(str(chance.choice((*NUMBERS, -1, 35, 64))) for _ in range(3))
+        return f"\x1b[<{fields}{chance.choice('Mm')}"
     if kind < 0.6:
         fields = (
             ":".join(str(chance.choice(NUMBERS)) for _ in range(chance.randint(1, 3)))

@@ -26,6 +26,7 @@ from tools.running.card import command_card, so_far
 from tools.running.commands import CommandOutcome, RunningCommand, start_command
 from tools.running.interceptor import better_tool
 from tools.running.pace import Pace
+from tools.running.ptyhost import PtyHost
 from tools.running.ptyrun import run_in_terminal
 from tools.running.rolling import OutputSnapshot
 from tools.running.shell import SpawnPlan, check_names, child_environment, split_leading_cd
@@ -209,28 +210,21 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
         if refusal:
             raise ToolError(refusal)
     extra = dict(arguments.env or {})
-    asked = _asked(arguments, workspace)
+    terminal, without = _terminal(workspace) if arguments.pty else (None, "")
+    asked = _asked(arguments, workspace, has_terminal=terminal is not None, notice=without)
     plan = SpawnPlan(
         command=arguments.command,
         cwd=str(stands_in),
-        environment=child_environment(workspace.shell(), extra=extra, is_interactive=bool(arguments.pty)),
+        environment=child_environment(workspace.shell(), extra=extra, is_interactive=terminal is not None),
     )
-    if arguments.pty:
-        if not workspace.shell().has_terminals:
-            raise ToolError(
-                "Commands get no terminal here (the setting bash.pty is off). Run it without pty."
-            )
-        if workspace.pty_host is None:
-            raise ToolError(
-                "There is no terminal to show this command in. Run it without pty, or ask the user to run it."
-            )
+    if terminal is not None:
         async with (
             workspace.terminal_turn
         ):  # before anything is waited for: turns are in the order of the calls
             await asyncio.to_thread(_check_folder, workspace.files, plan.cwd)
             outcome = await run_in_terminal(
                 workspace,
-                workspace.pty_host,
+                terminal,
                 plan,
                 title=arguments.command,
                 timeout=asked.timeout,
@@ -243,7 +237,7 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
         plan,
         tool="bash",
         extra=extra,
-        has_own_shell=bool(arguments.background),
+        has_own_shell=bool(arguments.background or arguments.pty),
         call_id=context.call_id,
     )
     finishing = asyncio.ensure_future(running.finish(asked.timeout))
@@ -252,10 +246,21 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
     return await _wait(asked, context, workspace, running, finishing)
 
 
-def _asked(arguments: BashArguments, workspace: Workspace) -> _Asked:
+def _terminal(workspace: Workspace) -> tuple[PtyHost | None, str]:
+    """The host of a terminal, or why the command runs without one."""
+    if not workspace.shell().has_terminals:
+        return None, "This ran without a terminal: the setting bash.pty is off."
+    if workspace.pty_host is None:
+        return None, "This ran without a terminal: only the full screen can show one."
+    return workspace.pty_host, ""
+
+
+def _asked(arguments: BashArguments, workspace: Workspace, *, has_terminal: bool, notice: str) -> _Asked:
     settings = workspace.shell()
-    is_usual = arguments.timeout is None and not (arguments.background or arguments.pty)
+    is_usual = arguments.timeout is None and not (arguments.background or has_terminal)
     timeout, notices = _clamped(settings.default_timeout if is_usual else arguments.timeout)
+    if notice:
+        notices = (*notices, notice)
     hidden = withheld(os.environ, settings.passed_names) - {*(arguments.env or {})}
     return _Asked(
         command=arguments.command,

@@ -265,7 +265,8 @@ def draw_custom(block: CustomBlock, extent: Extent, *, is_whole: bool) -> list[L
     is_told = not block.state or block.state in (CardState.DONE, CardState.RUNNING)
     word = block.label or ("" if is_told else str(block.state))
     card = block.card
-    figures = [(word, key), (card.summary, "summary"), (block.timing, "summary")]
+    opens_with = block.opens_with if extent is Extent.CLOSED else ""
+    figures = [(word, key), (card.summary, "summary"), (block.timing, "summary"), (opens_with, "summary")]
     top = headline((CUSTOM_GLYPHS[block.kind], key), card, figures, extent)
     if extent is Extent.CLOSED:
         return [top, *_peek(block)]

@@ -104,6 +104,12 @@ class Renderers(msgspec.Struct):
                 id=block_id, kind=kind, card=Card(title=name, summary=f"{key} shows it" if key else "")
             )
         view = shown.view
+        toggle = self.key_told("app.tools.expand", "Ctrl+O")
         return CustomBlock(
-            id=block_id, kind=kind, card=view.card(), peek=view.collapsed_lines, tone=_TONES.get(view.level)
+            id=block_id,
+            kind=kind,
+            card=view.card(),
+            peek=view.collapsed_lines,
+            tone=_TONES.get(view.level),
+            opens_with=f"{toggle} open" if toggle and view.body and not view.collapsed_lines else "",
         )

@@ -62,13 +62,6 @@ class RepositoryMaps:
         """Calls it, from any thread, whenever `building` may be another."""
         self._workspace.map_heard = heard
 
-    def give_way(self, *, wholly: bool) -> None:
-        """A person types: who makes an index beside it waits, so that what is typed is painted as ever. Or something
-        else is painted: one processor is left to that."""
-        repository = self._workspace.mapped
-        if repository is not None:
-            repository.upkeep.give_way(wholly=wholly)
-
     def may_show(self, path: Path) -> bool:
         """Whether names in a file are offered: not of one that rules keep from being read, or that may hold secrets."""
         return not self._workspace.kept_back()(os.path.realpath(path))

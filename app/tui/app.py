@@ -432,10 +432,9 @@ class BayouApp(App[int]):
         return super().check_action(action, parameters)
 
     async def on_event(self, event: events.Event) -> None:
-        if isinstance(event, events.Key | events.Paste | events.MouseDown) and not event.is_forwarded:
-            if self.approval_bar.note_input(event):
-                self.pages.leaving.escape()
-            self.status.note_input()
+        is_input = isinstance(event, events.Key | events.Paste | events.MouseDown)
+        if is_input and not event.is_forwarded and self.approval_bar.note_input(event):
+            self.pages.leaving.escape()
         if isinstance(event, events.Key) and not event.is_forwarded:
             self.garbage.note_key()
             if not self.programs.has_keyboard and await self.own_keys.take(event):

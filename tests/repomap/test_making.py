@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.repomap.harbour import FILES, Stopped, shown, write
-from tools.repomap import building, worker
+from tests.repomap.poisoned import dies_at_poison
+from tools.repomap import building
 from tools.repomap.building import IndexedFolder, build, survey, writing
 from tools.repomap.hidden import HiddenFiles
 from tools.repomap.repository import IndexState, MappedRepository
@@ -131,15 +132,10 @@ def test_a_file_at_which_workers_die_costs_no_other(
     for number in range(120):
         write(folder, f"many/file{number}.py", f"def thing{number}():\n    pass\n")
     write(folder, "many/poison.py", "def poison():\n    pass\n" + "x = 1\n" * 5000)
-    # A worker that ends when it meets the file, as one would whose parser crashes.
-    dying = (
-        "import os, tools.repomap.worker as worker; real = worker.indexed\n"
-        "worker.indexed = lambda root, path: os._exit(1) if 'poison' in path else real(root, path)\n"
-    )
-    start = "import sys, json; sys.path[:0] = json.loads(sys.stdin.buffer.readline())\n" + dying
-    monkeypatch.setattr(worker, "_START", start + "from tools.repomap.{module} import main; main()")
+    monkeypatch.setattr(building, "indexed_all", dies_at_poison)
     repository = MappedRepository(folder, tmp_path / "cache")
-    assert repository.bring_up_to_date(workers=1) == ""
+    with writing(repository.index) as store:
+        assert build(store, IndexedFolder(folder), workers=1)
     assert repository.state() == IndexState(len(FILES) + 121, 0)
     assert all(repository.definitions(f"thing{number}")[1] == 1 for number in range(120))
     assert repository.definitions("poison")[1] == 0

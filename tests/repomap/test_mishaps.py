@@ -189,3 +189,33 @@ def test_who_waits_for_a_builder_of_another_takes_over_when_that_is_killed(
     finally:
         builder.close()
         other.close()
+
+
+def test_a_builder_that_is_killed_leaves_no_process_of_its_pool(folder: Path, tmp_path: Path) -> None:
+    for number in range(1500):
+        write(folder, f"many/file{number}.py", f"def thing{number}(one, two):\n    return one + two\n" * 20)
+    heard = threading.Event()
+    builder = IndexBuilder(IndexedFolder(folder), tmp_path / "index.sqlite", None, heard.set)
+    pid = builder._process.pid  # pyright: ignore[reportPrivateUsage]
+    try:
+        pool: list[int] = []
+        while not pool and builder.is_running:
+            pool = children_of(pid)
+        if not builder.is_running:
+            pytest.skip("it was done before it could be killed")
+        os.kill(pid, signal.SIGKILL)
+        assert builder.wait(60)
+        while any(map(is_alive, pool)):
+            time.sleep(0.01)
+    finally:
+        builder.close()
+
+
+def children_of(pid: int) -> list[int]:
+    listed = subprocess.run(["ps", "-axo", "pid=,ppid="], capture_output=True, text=True, check=True)
+    return [int(child) for child, parent in map(str.split, listed.stdout.splitlines()) if int(parent) == pid]
+
+
+def is_alive(pid: int) -> bool:
+    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return state.stdout.strip()[:1] not in ("", "Z")

@@ -1,17 +1,15 @@
-"""What is done before an answer, what is left to a builder, and for whom that waits."""
+"""What is done before an answer, and what is left to a builder."""
 
 from pathlib import Path
 
 import pytest
 
 from tests.repomap.harbour import FILES, shown, write
-from tools.repomap import building, upkeep, way
+from tools.repomap import upkeep
 from tools.repomap.builder import IndexBuilder
 from tools.repomap.parts import distinct_parts, parts_of
 from tools.repomap.ranking import question_of, rank_paths
 from tools.repomap.repository import MappedRepository
-from tools.repomap.way import RightOfWay
-from tools.repomap.worker import MapWorker
 
 
 @pytest.fixture
@@ -108,78 +106,3 @@ _NAMES = (
     "directories", "DirectoryCache", "caching", "caches", "flies", "fly", "running", "runner", "organization",
     "organize", "creations", "HTTPServers", "boxes", "classes", "Überläufe", "status", "ΣΊΣΥΦΟΣ", "parsed",
 )  # fmt: skip
-
-
-def test_who_maps_waits_for_who_types_and_not_for_ever(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(way, "_REST_NS", 1_000_000_000)
-    typed = RightOfWay.made()
-    waits = RightOfWay.of_words(typed.words)
-    assert not waits.is_taken
-    typed.take()
-    assert waits.is_taken
-    waits.wait()
-    assert not waits.is_taken
-    monkeypatch.setattr(way, "_LONGEST_NS", 0)
-    monkeypatch.setattr(way, "_REST_NS", 3_600_000_000_000)
-    typed.take()
-    waits.wait()
-    assert waits.is_taken, "it went on all the same"
-    typed.hand_over()
-    assert typed.is_taken, "its memory is left"
-
-
-def test_without_such_memory_nobody_waits():
-    nobody = RightOfWay.of_words(())
-    nobody.take()
-    nobody.wait()
-    assert not nobody.is_taken and nobody.descriptors == ()
-
-
-def test_a_worker_answers_when_the_person_has_stopped_typing(folder: Path):
-    typed = RightOfWay.made()
-    worker = MapWorker(typed)
-    try:
-        worker.ask(folder, ["harbour/oars.py"])
-        assert len(worker.answer()) == 1
-        typed.take()
-        worker.ask(folder, ["harbour/oars.py"])
-        assert len(worker.answer()) == 1
-        assert not typed.is_taken
-    finally:
-        worker.close()
-        typed.hand_over()
-
-
-def test_where_something_is_painted_one_processor_maps(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    for number in range(120):
-        write(folder, f"many/thing{number}.py", f"def thing{number}():\n    pass\n")
-    monkeypatch.setattr(way, "_REST_NS", 3_600_000_000_000)
-    monkeypatch.setattr(building, "_mapped_here", lambda root, paths: pytest.fail("it is not free"))
-    painted = RightOfWay.made()
-    painted.share()
-    assert not painted.is_taken and not painted.is_free
-    with building.writing(tmp_path / "index.sqlite") as store:
-        assert building.build(store, building.IndexedFolder(folder), workers=1, way=painted)
-        assert store.named("thing119") != []
-    painted.hand_over()
-
-
-def test_a_session_that_types_is_heard_by_its_builder(
-    folder: Path, tmp_path: Path, waited: list[float], monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(way, "_REST_NS", 3_600_000_000_000)
-    for number in range(300):
-        write(folder, f"many/thing{number}.py", f"def thing{number}():\n    pass\n")
-    repository = MappedRepository(folder, tmp_path / "cache")
-    repository.upkeep.give_way(wholly=True)  # nobody builds yet
-    try:
-        repository.look()
-        builder = repository.upkeep._builder  # pyright: ignore[reportPrivateUsage]
-        assert builder is not None
-        assert not builder._way.is_taken  # pyright: ignore[reportPrivateUsage]
-        repository.upkeep.give_way(wholly=True)
-        assert builder._way.is_taken or not builder.is_running  # pyright: ignore[reportPrivateUsage]
-    finally:
-        repository.close()

@@ -108,15 +108,3 @@ async def test_the_footer_tells_how_far_a_long_indexing_is(page, monkeypatch) ->
     monkeypatch.setattr(type(maps), "building", property(lambda maps: None))
     maps._workspace.map_heard()
     await app.settling_until(pilot, lambda: "indexing" not in app.screen_text)
-
-
-async def test_a_key_has_those_wait_who_make_an_index(page, monkeypatch) -> None:
-    app, pilot = page
-    told: set[bool] = set()
-    monkeypatch.setattr(type(app.session.repository), "give_way", lambda maps, *, wholly: told.add(wholly))
-    await pilot.press("x")
-    await app.settling_until(pilot, lambda: told == {True})
-    told.clear()
-    await submit(app, pilot, "where is it")
-    await settled(app, pilot)
-    assert False in told, "what streams in leaves a processor free"

@@ -1,37 +1,48 @@
-"""The process that brings an index up to date beside a session: at low priority, until it is done or its input ends."""
+"""The process that brings an index up to date beside a session: at low priority, until it is done or its input ends.
+
+It is started with a path to bayou's modules and none of its own, in `/`, so that nothing of the folder that it works
+for is ever imported. Frames between it and the session are a length of four bytes and msgpack.
+"""
 
 import os
 import selectors
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import msgspec
 
 from tools.repomap.building import CannotIndex, IndexBusy, IndexedFolder, IndexProgress, build, writing
 from tools.repomap.hidden import HiddenFiles
 from tools.repomap.nearness import learn
-from tools.repomap.way import RightOfWay
-from tools.repomap.worker import end, receive, send, start
 
-_NICE = 10
+_START = (
+    "import sys, json; sys.path[:0] = json.loads(sys.stdin.buffer.readline()); "
+    "from tools.repomap.builder import main; main()"
+)
+_NICE = 15
+"""Of this process and its pool: a key of the person is painted first, on two processors too."""
 _TOLD_SECONDS = 0.25
-"""So often it is told how far one is: who is told paints it."""
+"""So often progress is reported: the session paints each report."""
+BUSY = "another bayou builds the index"
 
 
 class _Order(msgspec.Struct, frozen=True, array_like=True):
     root: bytes
     index: bytes
     home: bytes | None
-    """Where the person is at home, if git may be asked."""
+    """The person's home, if git may be asked for the history."""
     hidden: HiddenFiles = HiddenFiles()
     begins_at: bytes = b""
+    workers: int | None = None
 
 
 class BuildReport(msgspec.Struct, frozen=True, array_like=True):
-    """What the builder says: how far it is, and at last how it ended."""
+    """How far the builder is, and at last how it ended."""
 
     done: int = 0
     total: int = 0
@@ -52,14 +63,13 @@ class IndexBuilder:
         index: Path,
         home: Path | None,
         heard: Callable[[], None] = lambda: None,
+        workers: int | None = None,
     ) -> None:
-        """`heard`: there is another report; from a thread."""
+        """`heard`: there is another report; called from a thread. `workers`: of its pool."""
         self.report = BuildReport()
         self.began = time.monotonic()
         self._heard = heard
-        self._way = RightOfWay.made()
-        self._process = start("builder", self._way)
-        self._way.hand_over()
+        self._process = _started()
         self._done = threading.Event()
         assert self._process.stdin is not None
         order = _Order(
@@ -68,8 +78,9 @@ class IndexBuilder:
             os.fsencode(home) if home else None,
             folder.hidden,
             os.fsencode(folder.begins_at),
+            workers,
         )
-        send(self._process.stdin, order)
+        _send(self._process.stdin, order)
         threading.Thread(target=self._listen, name="bayou-index", daemon=True).start()
 
     @property
@@ -80,22 +91,21 @@ class IndexBuilder:
         """Whether it has ended by then."""
         return self._done.wait(seconds)
 
-    def give_way(self, *, wholly: bool) -> None:
-        """It waits for a moment, or leaves a processor free; and longer if it is told again."""
-        if wholly:
-            self._way.take()
-        else:
-            self._way.share()
-
     def close(self) -> None:
-        """Ends it; what it has committed stays."""
-        end(self._process)
+        """Ends it by the end of its input, else by a kill; what it has committed stays."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.close()
+            self._process.wait(1.0)
+        except (OSError, subprocess.TimeoutExpired):
+            self._process.kill()
+            self._process.wait()
 
     def _listen(self) -> None:
         assert self._process.stdout is not None
         try:
             while not self.report.has_ended:
-                self.report = _REPORTS.decode(receive(self._process.stdout))
+                self.report = _REPORTS.decode(_receive(self._process.stdout))
                 self._heard()
         except (EOFError, OSError, ValueError, msgspec.MsgspecError):
             self.report = msgspec.structs.replace(self.report, has_ended=True)
@@ -106,10 +116,42 @@ class IndexBuilder:
             self._heard()
 
 
+def _started() -> "subprocess.Popen[bytes]":
+    started = subprocess.Popen(
+        [sys.executable, "-I", "-c", _START],
+        cwd="/",
+        env={"PATH": os.defpath, "LANG": "C.UTF-8"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    assert started.stdin is not None
+    places = [place for place in sys.path if place and Path(place).is_absolute()]
+    started.stdin.write(msgspec.json.encode(places) + b"\n")
+    started.stdin.flush()
+    return started
+
+
+def _send(file: IO[bytes], value: object) -> None:
+    data = msgspec.msgpack.encode(value)
+    file.write(len(data).to_bytes(4, "big") + data)
+    file.flush()
+
+
+def _receive(file: IO[bytes]) -> bytes:
+    length = file.read(4)
+    if len(length) < 4:
+        raise EOFError
+    data = file.read(int.from_bytes(length, "big"))
+    if len(data) < int.from_bytes(length, "big"):
+        raise EOFError
+    return data
+
+
 def main() -> None:
     os.nice(_NICE)
-    way = RightOfWay.of_words(sys.argv[1:])
-    order = _ORDERS.decode(receive(sys.stdin.buffer))
+    order = _ORDERS.decode(_receive(sys.stdin.buffer))
     watched = sys.stdin.buffer.fileno()
 
     def is_stopped() -> bool:
@@ -126,19 +168,22 @@ def main() -> None:
         if now - told < _TOLD_SECONDS and progress.done < progress.total:
             return
         told = now
-        send(sys.stdout.buffer, BuildReport(progress.done, progress.total))
+        _send(sys.stdout.buffer, BuildReport(progress.done, progress.total))
 
     root = Path(os.fsdecode(order.root))
     folder = IndexedFolder(root, order.hidden, os.fsdecode(order.begins_at))
     problem = ""
     try:
         with writing(Path(os.fsdecode(order.index))) as store:
-            if build(store, folder, progress=tell, is_stopped=is_stopped, way=way) and order.home is not None:
+            is_whole = build(store, folder, workers=order.workers, progress=tell, is_stopped=is_stopped)
+            if is_whole and order.home is not None:
                 learn(store, root, Path(os.fsdecode(order.home)))
     except IndexBusy:
-        problem = "another bayou builds the index"
+        problem = BUSY
     except CannotIndex as failure:
         problem = str(failure)
     except BrokenPipeError:
         return
-    send(sys.stdout.buffer, BuildReport(has_ended=True, problem=problem))
+    _send(sys.stdout.buffer, BuildReport(has_ended=True, problem=problem))
+    if is_stopped():
+        os._exit(0)  # without what the pool has in hand

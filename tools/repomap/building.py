@@ -6,11 +6,15 @@ is gone on with by the next.
 
 import contextlib
 import fcntl
+import multiprocessing
 import os
-import selectors
 import sqlite3
+import threading
 import zlib
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import msgspec
@@ -28,18 +32,13 @@ from tools.repomap.store import (
     is_damage,
     keep_within,
 )
-from tools.repomap.way import RightOfWay
-from tools.repomap.worker import MapWorker
 
 _BATCH = 200
 """Files of one commit."""
 _ASKED = 25
-"""Files of one question to a worker."""
-_HELPED = 5
-"""Files that whoever waits for a worker maps at once."""
-_HELPED_BYTES = 16_000
-_REST = 0.05
+"""Files of one task of the pool."""
 _MOST_DEATHS = 100
+_INDEXED = msgspec.msgpack.Decoder(list[Indexed])
 _MOST_WORKERS = 4
 _PATHS_AT_ONCE = 2000
 _LOOKED_AT_ONCE = 50
@@ -199,9 +198,11 @@ def build(
     workers: int | None = None,
     progress: Callable[[IndexProgress], None] = lambda progress: None,
     is_stopped: Callable[[], bool] = lambda: False,
-    way: RightOfWay | None = None,
 ) -> bool:
-    """False: it was stopped before its end. `workers=0` maps in this process. `way`: whom workers wait for."""
+    """False: it was stopped before its end. `workers=0` maps in this process, and a folder of a few files always does.
+
+    A pool imports modules by this process's own path: only the builder, which has nothing else in it, starts one.
+    """
     root = folder.root
     try:
         found = found or survey(store, folder, is_stopped)
@@ -216,10 +217,10 @@ def build(
         if is_stopped():
             return False
         store.put([path_alone(path) for path in found.unknown[at : at + _PATHS_AT_ONCE]])
-    count = min(_MOST_WORKERS, max(1, (os.cpu_count() or 2) // 2)) if workers is None else workers
-    # A few files are mapped sooner than a process has started.
+    count = max(1, min(_MOST_WORKERS, (os.cpu_count() or 2) - 1)) if workers is None else workers
+    # A few files are mapped sooner than processes have started.
     is_here = count == 0 or len(found.waiting) < 2 * _ASKED
-    made = _mapped_here(root, found.waiting) if is_here else _mapped(root, found.waiting, count, way)
+    made = _mapped_here(root, found.waiting) if is_here else _mapped(root, found.waiting, count)
     pending: list[Indexed] = []
     for batch, asked in made:
         pending += batch
@@ -260,77 +261,69 @@ def _mapped_here(root: Path, paths: Sequence[str]) -> Generator[tuple[list[Index
         yield ([made] if made is not None else []), 1
 
 
-def _mapped(
-    root: Path, paths: Sequence[str], count: int, way: RightOfWay | None
-) -> Generator[tuple[list[Indexed], int]]:
-    """By workers, each with one question before it and one waiting. A file at which one dies is known by its path."""
-    questions = [paths[at : at + _ASKED] for at in range(0, len(paths), _ASKED)]
-    questions.reverse()
-    large: list[Sequence[str]] = []
-    """For workers alone."""
-    asked: dict[MapWorker, list[Sequence[str]]] = {}
+def indexed_all(root: Path, paths: Sequence[str]) -> bytes:
+    """What a process of the pool does. Pickled, so many small values take seven times as long."""
+    return msgspec.msgpack.encode([made for path in paths if (made := indexed(root, path)) is not None])
+
+
+def _mapped(root: Path, paths: Sequence[str], count: int) -> Generator[tuple[list[Indexed], int]]:
+    """By a pool of processes. A file at which one of them dies is known by its path alone."""
+    batches = deque(paths[at : at + _ASKED] for at in range(0, len(paths), _ASKED))
     deaths = 0
-    with contextlib.ExitStack() as stack, selectors.DefaultSelector() as waiting:
-
-        def begin() -> None:
-            worker = MapWorker(way)
-            stack.callback(worker.close)
-            waiting.register(worker, selectors.EVENT_READ, worker)
-            asked[worker] = []
-            _ask(worker, root, questions or large, asked[worker])
-            _ask(worker, root, questions or large, asked[worker])
-
-        for _ in range(min(count, len(questions))):
-            begin()
-        while any(asked.values()):
-            # One worker on two processors: what it has not been asked is done here meanwhile, unless a person types or
-            # sees something painted.
-            is_helping = count == 1 and bool(questions)
-            is_free = way is None or way.is_free
-            ready = waiting.select((0 if is_free else _REST) if is_helping else None)
-            if not ready and is_free:
-                yield from _mapped_here(root, _taken(root, questions, large))
-            for key, _ in ready:
-                worker: MapWorker = key.data
-                try:
-                    made = worker.answer()
-                except (EOFError, OSError, msgspec.MsgspecError):
-                    waiting.unregister(worker)
-                    deaths += 1
-                    suspects, *others = asked.pop(worker)
-                    questions += others
-                    if len(suspects) == 1 or deaths > _MOST_DEATHS:
-                        yield [one for path in suspects if (one := stamped(root, path))], len(suspects)
-                    else:
-                        questions += [[path] for path in suspects]
-                    begin()
-                    continue
-                answered = asked[worker].pop(0)
-                _ask(worker, root, questions or large, asked[worker])
-                yield made, len(answered)
+    while batches:
+        lost = yield from _until_one_dies(root, batches, count, 2 * count)
+        deaths += bool(lost)
+        alone: deque[Sequence[str]] = deque([path] for batch in lost for path in batch)
+        while alone:
+            # One at a time, which tells who it was.
+            died = (yield from _until_one_dies(root, alone, 1, 1)) if deaths <= _MOST_DEATHS else list(alone)
+            if deaths > _MOST_DEATHS:
+                alone.clear()
+            deaths += bool(died)
+            for path in (path for batch in died for path in batch):
+                yield [one for one in [stamped(root, path)] if one is not None], 1
 
 
-def _taken(root: Path, questions: list[Sequence[str]], large: list[Sequence[str]]) -> list[str]:
-    """A few small files of what nobody has been asked yet; large ones take too much memory for two at once."""
-    first, rest = questions[-1][:_HELPED], questions[-1][_HELPED:]
-    questions[-1:] = [rest] if rest else []
-    small: list[str] = []
-    for path in first:
-        try:
-            is_small = os.lstat(f"{root}/{path}").st_size <= _HELPED_BYTES
-        except (OSError, ValueError):
-            is_small = True
-        if is_small:
-            small.append(path)
-        else:
-            large.append([path])
-    return small
+def _until_one_dies(
+    root: Path, batches: deque[Sequence[str]], count: int, ahead: int
+) -> Generator[tuple[list[Indexed], int], None, list[Sequence[str]]]:
+    """Takes batches, `ahead` at once, until all are done or a process dies: gives what it may have died of."""
+    context = multiprocessing.get_context("spawn")  # the store is open here, and no other process may have it
+    pool = ProcessPoolExecutor(count, mp_context=context, initializer=_end_with_parent)
+    waiting: deque[tuple[Sequence[str], Future[bytes]]] = deque()
+    is_waited_for = True
+    try:
+        while batches or waiting:
+            while batches and len(waiting) < ahead:
+                waiting.append((batches[0], pool.submit(indexed_all, root, batches[0])))
+                batches.popleft()
+            made = _INDEXED.decode(waiting[0][1].result())
+            yield made, len(waiting.popleft()[0])
+    except BrokenProcessPool:
+        lost = [batch for batch, future in waiting if not _is_made(future)]
+        for batch, future in waiting:
+            if _is_made(future):
+                yield _INDEXED.decode(future.result()), len(batch)
+        return lost
+    except GeneratorExit:
+        is_waited_for = False
+        raise
+    finally:
+        pool.shutdown(wait=is_waited_for, cancel_futures=True)
+    return []
 
 
-def _ask(worker: MapWorker, root: Path, questions: list[Sequence[str]], waiting: list[Sequence[str]]) -> None:
-    if not questions:
-        return
-    question = questions.pop()
-    waiting.append(question)
-    with contextlib.suppress(OSError):  # it is gone; its answer will say so
-        worker.ask(root, question)
+def _is_made(future: "Future[bytes]") -> bool:
+    return future.done() and future.exception() is None
+
+
+def _end_with_parent() -> None:
+    """A process of a pool waits for work for ever, also when the one that gives it was killed."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -18,6 +18,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 import msgspec
 
 from tools.git.repository import find_repository
+from tools.repomap.builder import BUSY, IndexBuilder
 from tools.repomap.building import (
     CannotIndex,
     IndexBusy,
@@ -49,6 +50,7 @@ from tools.repomap.upkeep import LISTING_SECONDS, PATIENCE, IndexUpkeep
 
 _MOST_SHOWN = 60
 _PATHS_SECONDS = 10.0
+_POLLED_SECONDS = 0.05
 _RULES_SECONDS = 0.5
 """So long the rules that hide files are believed to be the same: they are asked about every path."""
 
@@ -154,17 +156,45 @@ class MappedRepository:
         progress: Callable[[IndexProgress], None] = lambda progress: None,
         is_stopped: Callable[[], bool] = lambda: False,
     ) -> str:
-        """Here and now, to the end. Empty, or why that could not be."""
+        """To the end, in this process (`workers=0`) or by a builder. Empty, or why that could not be."""
+        if workers != 0:
+            problem = self._built(workers, progress, is_stopped)
+        else:
+            problem = self._built_here(progress, is_stopped)
+        return (
+            "Another bayou is making the index; this is what it has so far." if problem == BUSY else problem
+        )
+
+    def _built(
+        self,
+        workers: int | None,
+        progress: Callable[[IndexProgress], None],
+        is_stopped: Callable[[], bool],
+    ) -> str:
+        def tell() -> None:
+            report = builder.report
+            if report.total and not report.has_ended:
+                progress(IndexProgress(report.done, report.total))
+
+        builder = IndexBuilder(self._folder, self.index, self._home(), workers=workers)
+        try:
+            while not builder.wait(_POLLED_SECONDS):
+                if is_stopped():
+                    break
+                tell()
+        finally:
+            builder.close()
+        return builder.report.problem
+
+    def _built_here(self, progress: Callable[[IndexProgress], None], is_stopped: Callable[[], bool]) -> str:
         home = self._home()
         try:
             with writing(self.index) as store:
-                is_whole = build(
-                    store, self._folder, workers=workers, progress=progress, is_stopped=is_stopped
-                )
+                is_whole = build(store, self._folder, workers=0, progress=progress, is_stopped=is_stopped)
                 if is_whole and home is not None:
                     learn(store, self.root, home)
         except IndexBusy:
-            return "Another bayou is making the index; this is what it has so far."
+            return BUSY
         except CannotIndex as problem:
             return str(problem)
         return ""

@@ -102,12 +102,6 @@ class IndexUpkeep:
                 self._builder = IndexBuilder(self._folder(), self._index, self._home(), self._heard)
                 self._wait_for_what_is_soon_done(patience - (time.monotonic() - began))
 
-    def give_way(self, *, wholly: bool) -> None:
-        """A person types: who makes the index waits for a moment. Or something is painted: a processor is left free."""
-        builder = self._builder
-        if builder is not None and builder.is_running:
-            builder.give_way(wholly=wholly)
-
     def make_anew(self, why: str) -> None:
         self._problem = why
         self.looked = float("-inf")

@@ -131,7 +131,6 @@ class StatusLines:
         return self._beats is not None
 
     def note(self, event: Event) -> None:
-        self._maps.give_way(wholly=False)  # it is painted, mostly
         has_changed = self._activity.note(event)
         if isinstance(event, MessageUpdate):  # there are thousands of these
             if has_changed:
@@ -215,10 +214,6 @@ class StatusLines:
                 loop.call_soon_threadsafe(self._map_is_further)
 
         self._maps.watch(heard)
-
-    def note_input(self) -> None:
-        """Who makes that map gives way to a person who types."""
-        self._maps.give_way(wholly=True)
 
     def _map_is_further(self) -> None:
         building = self._maps.building

@@ -1,0 +1,13 @@
+"""Stands in for what a process of the pool does, and dies at one file as by a parser that crashes."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from tools.repomap.building import indexed_all
+
+
+def dies_at_poison(root: Path, paths: Sequence[str]) -> bytes:
+    if any("poison" in path for path in paths):
+        os._exit(1)
+    return indexed_all(root, paths)

@@ -37,7 +37,7 @@ imported = time.process_time()
 async def main():
     extensions = Extensions()
     await extensions.load(in_folder(Path(sys.argv[1]), "user"))
-    assert len(extensions.loaded) == int(sys.argv[2]), extensions.problems
+    assert len(extensions.hooked.loaded) == int(sys.argv[2]), extensions.hooked.problems
 asyncio.run(main())
 ended = time.process_time()
 print(imported - began, ended - imported)

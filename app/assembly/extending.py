@@ -143,7 +143,7 @@ async def _load(assembled: Assembled, paths: Paths, options: Options, extensions
         return
     await extensions.load(choose(paths, assembled.settings, asked, is_trusted=False).sources)
     await _ask_extensions(assembled, paths, asked, extensions)
-    loaded = {extension.name for extension in extensions.loaded}
+    loaded = {extension.name for extension in extensions.hooked.loaded}
     await extensions.load([source for source in assembled.chosen.sources if source.name not in loaded])
 
 
@@ -164,7 +164,7 @@ async def _ask_extensions(
 ) -> bool | None:
     """Whether one of them vouches for the folder; None: none has an opinion. None of the folder's own is loaded."""
     question = assembled.trust.question
-    answer = await extensions.emit(
+    answer = await extensions.hooked.emit(
         "project_trust",
         ProjectTrust(
             cwd=paths.cwd,

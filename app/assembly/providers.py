@@ -25,7 +25,7 @@ async def bring_providers(
 
     extensions.may_read = may_read
     problems = await extensions.load(chosen.sources)
-    for extension in extensions.loaded:
+    for extension in extensions.hooked.loaded:
         for spec in extension.providers.values():
             make_known(spec, catalogue, credentials, owner=extension.owner_of(spec.name))
     return (*chosen.problems, *map(str, problems))

@@ -38,7 +38,7 @@ class Resources:
     async def discover(self, extensions: Extensions, reason: Literal["startup", "reload"]) -> None:
         """Reads the files, those included that extensions name."""
         told = ResourcesDiscover(cwd=self._paths.cwd, reason=reason)
-        named = await extensions.emit("resources_discover", told)
+        named = await extensions.hooked.emit("resources_discover", told)
         skills, prompts, themes = (), (), ()
         if named is not None:
             skills, prompts, themes = map(

@@ -15,6 +15,6 @@ def summary(assembled: Assembled, extensions: Extensions) -> str:
         "tools": list(session.active_tools()),
         "context files": [str(file.path) for file in prompt.context_files.files],
         "skills": [skill.name for skill in prompt.skills.skills],
-        "extensions": [extension.name for extension in extensions.loaded],
+        "extensions": [extension.name for extension in extensions.hooked.loaded],
     }
     return "\n".join(f"{name}: {', '.join(values) or 'none'}" for name, values in rows.items())

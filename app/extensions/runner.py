@@ -34,22 +34,11 @@ class Extensions:
         self.may_read: Callable[[Source], bool] = lambda source: True
         """Asked whenever a file of an extension is read."""
 
-    @property
-    def loaded(self) -> tuple[Extension, ...]:
-        return self.hooked.loaded
-
-    @property
-    def problems(self) -> list[Problem]:
-        return self.hooked.problems
-
-    async def emit(self, name: str, payload: Any) -> Any:
-        return await self.hooked.emit(name, payload)
-
     def bind(self, bound: Bound) -> None:
         """The session and face that extensions talk to. What they registered before is handed over."""
         self.hooked.bound = bound
         self._memory.begin(bound.session)
-        for extension in self.loaded:
+        for extension in self.hooked.loaded:
             for tool in extension.tools.values():
                 bound.brought.add_tool(tool, extension.owner)
             for name, entry in extension.servers.items():
@@ -63,8 +52,8 @@ class Extensions:
 
     async def load(self, sources: Sequence[Source]) -> tuple[Problem, ...]:
         """Loads them in order, one that fails leaving the others alone. Returns what went wrong now."""
-        before = len(self.problems)
-        known = {extension.name for extension in self.loaded}
+        before = len(self.hooked.problems)
+        known = {extension.name for extension in self.hooked.loaded}
         for source in sources:
             if source.name in known:
                 self.hooked.report(
@@ -75,7 +64,7 @@ class Extensions:
                 continue
             known.add(source.name)
             await self._load_one(source)
-        return tuple(self.problems[before:])
+        return tuple(self.hooked.problems[before:])
 
     async def _load_one(self, source: Source) -> None:
         self._epoch += 1
@@ -96,10 +85,10 @@ class Extensions:
             self._drop(extension)
             self.hooked.report(source.path, "load", in_words(problem, source.path))
         else:
-            self.hooked.loaded = (*self.loaded, extension)
+            self.hooked.loaded = (*self.hooked.loaded, extension)
 
     async def start(self, reason: Any = "startup") -> None:
-        await self.emit("session_start", SessionStart(reason=reason))
+        await self.hooked.emit("session_start", SessionStart(reason=reason))
 
     async def follow_settings(self) -> None:
         """Others are in force: bayou's own begin anew with them. All others look for themselves."""
@@ -110,18 +99,18 @@ class Extensions:
 
     async def reload(self, sources: Sequence[Source]) -> tuple[Problem, ...]:
         """Ends the old epoch, everything it registered included, and loads anew."""
-        await self.emit("session_shutdown", SessionShutdown(reason="reload"))
+        await self.hooked.emit("session_shutdown", SessionShutdown(reason="reload"))
         self._drop_all()
         problems = await self.load(sources)
         await self.start("reload")
         return problems
 
     async def close(self, reason: Any = "quit") -> None:
-        await self.emit("session_shutdown", SessionShutdown(reason=reason))
+        await self.hooked.emit("session_shutdown", SessionShutdown(reason=reason))
         self._drop_all()
 
     def _drop_all(self) -> None:
-        for extension in reversed(self.loaded):
+        for extension in reversed(self.hooked.loaded):
             self._drop(extension)
         self.hooked.loaded = ()
         self.hooked.forget_told()
@@ -139,19 +128,21 @@ class Extensions:
         """Tells an event of the session to those who listen, and what hooks follow from it."""
         name: Any = event.__struct_config__.tag
         if name in SESSION_EVENTS and name in self.hooked.waiting:
-            await self.emit(name, event)
+            await self.hooked.emit(name, event)
         if name in MEANT:
             hook = self._memory.hook_for(event, self.hooked.bound.session if self.hooked.bound else None)
             if hook is not None:
-                await self.emit(*hook)
+                await self.hooked.emit(*hook)
 
     def status(self) -> tuple[Status, ...]:
         """For the screen that lists extensions; those that could not be loaded have only problems."""
-        loaded = tuple(_status(extension, self.problems) for extension in self.loaded)
+        loaded = tuple(_status(extension, self.hooked.problems) for extension in self.hooked.loaded)
         known = {status.path for status in loaded}
-        lost = dict.fromkeys(problem.source for problem in self.problems if problem.source not in known)
+        lost = dict.fromkeys(
+            problem.source for problem in self.hooked.problems if problem.source not in known
+        )
         return loaded + tuple(
-            Status(name=path, path=path, problems=tuple(p for p in self.problems if p.source == path))
+            Status(name=path, path=path, problems=tuple(p for p in self.hooked.problems if p.source == path))
             for path in lost
         )
 

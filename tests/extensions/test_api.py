@@ -90,7 +90,7 @@ async def test_everything_an_extension_can_do(load, scene: Scene, mode: str):
 
     extensions = await load(mine)
     await extensions.start()
-    assert extensions.problems == []
+    assert extensions.hooked.problems == []
     cancelled = (False, None, False, None, None, None)
     answered = (True, "a", True, "i", "e", "c" if mode == "tui" else None)
     assert result["ui"] == (answered if mode in ("tui", "rpc") else cancelled)
@@ -134,7 +134,7 @@ async def test_commands_may_change_the_conversation(load, scene: Scene):
     extensions = await load(mine)
     await scene.play.prompt("hello")
     await Catalogue(extensions.hooked).run_command("all", "")
-    assert extensions.problems == []
+    assert extensions.hooked.problems == []
     assert done == [True, True, True, True, False]
     assert [event.reason for event in scene.play.all(SessionReplaced)] == ["tree", "fork", "new", "resume"]
     assert scene.session.state.file == other.path

@@ -40,7 +40,7 @@ def example(paths: Paths, scene: Scene):
         extensions = scene.extensions(flags=flags)
         choice = ExtensionChoice(only_named=True, named=(str(EXAMPLES / f"{name}.py"),))
         await extensions.load(find_extensions(paths, choice).sources)
-        assert extensions.problems == []
+        assert extensions.hooked.problems == []
         return extensions
 
     return loaded
@@ -49,11 +49,11 @@ def example(paths: Paths, scene: Scene):
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
 async def test_every_example_loads_and_says_what_it_is(example, path: Path):
     extensions = await example(path.stem)
-    assert len(extensions.loaded) == 1
+    assert len(extensions.hooked.loaded) == 1
     assert path.read_text().startswith('"""')
     await extensions.start()
     await extensions.close()
-    assert extensions.problems == []
+    assert extensions.hooked.problems == []
 
 
 def shell(command: str) -> ToolCall:
@@ -106,7 +106,7 @@ async def test_git_checkpoint(example, scene: Scene):
     extensions = await example("git_checkpoint")
     catalogue = Catalogue(extensions.hooked)
     start = BeforeAgentStart(prompt="change it")
-    await extensions.emit("before_agent_start", start)
+    await extensions.hooked.emit("before_agent_start", start)
     await catalogue.run_command("undo-run", "")
     assert scene.ui.notes == [("warning", "There is no checkpoint in this session.")]
     file = scene.cwd / "a.txt"
@@ -117,12 +117,12 @@ async def test_git_checkpoint(example, scene: Scene):
     git("config", "user.name", "t")
     git("config", "user.email", "t@t")
     file.write_text("by hand, not committed")
-    await extensions.emit("before_agent_start", start)
+    await extensions.hooked.emit("before_agent_start", start)
     file.write_text("by the agent")
     scene.ui.answers = [True]
     await catalogue.run_command("undo-run", "")
     assert file.read_text() == "by hand, not committed"
-    assert extensions.problems == []
+    assert extensions.hooked.problems == []
 
 
 async def test_todo(example, scene: Scene):
@@ -139,12 +139,12 @@ async def test_todo(example, scene: Scene):
     done = msgspec.convert({"items": [{"text": "read", "state": "done"}]}, tool.arguments)
     await tool.run(done, ToolContext(call_id="c", cwd=scene.cwd))
     assert scene.ui.widgets["todo"] is None
-    assert extensions.problems == []
+    assert extensions.hooked.problems == []
 
 
 async def test_custom_provider(example, scene: Scene):
     extensions = await example("custom_provider")
-    spec = extensions.loaded[0].providers["echo"]
+    spec = extensions.hooked.loaded[0].providers["echo"]
     registry = Registry()
     registry.register("echo", spec.adapter, owner="test")
     context = Context(messages=(user_message("polly wants a cracker"),))
@@ -160,12 +160,12 @@ async def test_custom_compaction(example):
     call = ToolCall(id="c", name="edit", arguments={"path": "a.py"})
     messages = (user_message("fix it"), AssistantMessage(content=(call,)), user_message("and test"))
     event = SessionBeforeCompact(reason="manual", messages=messages, previous_summary="Before.")
-    answer = await extensions.emit("session_before_compact", event)
+    answer = await extensions.hooked.emit("session_before_compact", event)
     assert answer.compaction.summary == (
         "Before.\nThe person said, in this order:\n- fix it\n- and test\n\nFiles that were changed: a.py"
     )
     full = SessionBeforeCompact(reason="manual", messages=messages, custom_instructions="full")
-    assert await extensions.emit("session_before_compact", full) is None
+    assert await extensions.hooked.emit("session_before_compact", full) is None
 
 
 async def test_status_line(example, scene: Scene):

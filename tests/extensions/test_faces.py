@@ -95,7 +95,10 @@ async def test_renderers_are_found_by_type_and_fail_alone(load):
     found = shown("widget")
     assert found and found.widget is widget
     assert shown("broken") is shown("async") is shown("nobody's") is None
-    assert {problem.event for problem in extensions.problems} == {"renderer of broken", "renderer of async"}
+    assert {problem.event for problem in extensions.hooked.problems} == {
+        "renderer of broken",
+        "renderer of async",
+    }
     entry = catalogue.render_entry("entry", 3, expanded=False)
     assert entry and entry.view and entry.view.body == (TextBlock(text="data 3"),)
     tool = catalogue.render_tool("read", {"path": "a.py"}, None, Card(title="read"))
@@ -140,7 +143,7 @@ async def test_commands_shortcuts_and_completions(load, scene: Scene):
     assert scene.ui.notes == [("info", "hi ann"), ("info", "hi all")]
     assert [item.value for item in await catalogue.complete_argument("greet", "a")] == ["ann"]
     assert [item.value for item in await catalogue.complete("x", 1)] == ["#x"]
-    assert extensions.problems[0].event == "command /bad"
+    assert extensions.hooked.problems[0].event == "command /bad"
 
 
 async def test_nobody_to_ask_gives_the_cancelled_value_and_says_so_once():

@@ -171,7 +171,7 @@ async def test_a_file_that_is_gone_meanwhile_has_no_map_and_nothing_is_reported(
     await theatre.load(vanish, file_maps.extension)
     await theatre.prompt("look")
     assert maps_of(theatre) == []
-    assert theatre.extensions.problems == []
+    assert theatre.extensions.hooked.problems == []
 
 
 async def test_a_file_that_is_kept_back_is_not_outlined_for_the_model(tmp_path: Path):

@@ -142,7 +142,7 @@ async def test_a_message_keeps_its_role_and_id(load):
     sealed = await ExtensionHooks(extensions).seal(message)
     assert sealed.text == "new"
     assert sealed.id == message.id
-    assert "same role" in extensions.problems[0].text
+    assert "same role" in extensions.hooked.problems[0].text
 
 
 async def test_a_turns_end_adds_entries_and_may_end_the_run(load, scene: Scene):
@@ -180,11 +180,11 @@ async def test_compaction_and_moving_can_be_cancelled_or_supplied(load):
         api.on("session_before_fork", lambda event, context: asked.append(event))
 
     extensions = await load(supplies, cancels, third)
-    answer = await extensions.emit(
+    answer = await extensions.hooked.emit(
         "session_before_compact", SessionBeforeCompact(reason="manual", messages=(user_message("x"),))
     )
     assert answer.compaction == CompactionText(summary="mine")
-    answer = await extensions.emit("session_before_fork", SessionBeforeFork(entry_id="e"))
+    answer = await extensions.hooked.emit("session_before_fork", SessionBeforeFork(entry_id="e"))
     assert answer == CancelAnswer(cancel=True)
     assert asked == []
 
@@ -202,10 +202,12 @@ async def test_trust_is_decided_by_the_first_yes_or_no_and_resources_add_up(load
         api.on("project_trust", lambda event, context: {"trusted": "yes"})
 
     extensions = await load(one, two, three)
-    assert await extensions.emit("project_trust", ProjectTrust(cwd=scene.cwd)) == TrustAnswer(
+    assert await extensions.hooked.emit("project_trust", ProjectTrust(cwd=scene.cwd)) == TrustAnswer(
         trusted="no", remember=True
     )
-    found = await extensions.emit("resources_discover", ResourcesDiscover(cwd=scene.cwd, reason="startup"))
+    found = await extensions.hooked.emit(
+        "resources_discover", ResourcesDiscover(cwd=scene.cwd, reason="startup")
+    )
     assert (found.skill_paths, found.theme_paths) == (("a", "b"), ("t",))
 
 

@@ -67,7 +67,7 @@ async def test_who_comes_later_has_its_place_in_the_order_of_loading(load):
 async def test_nobody_listening_costs_a_look_up(load):
     extensions = await load()
     assert "context" not in extensions.hooked.waiting
-    assert await extensions.emit("context", None) is None
+    assert await extensions.hooked.emit("context", None) is None
 
 
 async def test_session_events_are_told_by_their_type(load):
@@ -224,8 +224,8 @@ async def test_raising_in_every_hook_leaves_everything_as_it_was(load):
     assert listener is not None and await listener({"a": 1}, offline_model()) == {"a": 1}
     assert await hooks.change_words(Words(text="x")) == Words(text="x")
     for name, event in SESSION_EVENTS.items():
-        await extensions.emit(name, event)
-    assert {problem.event for problem in extensions.problems} >= {
+        await extensions.hooked.emit(name, event)
+    assert {problem.event for problem in extensions.hooked.problems} >= {
         "tool_result",
         "message_end",
         "context",
@@ -248,7 +248,7 @@ async def test_one_that_cleans_up_when_it_is_stopped_has_the_time_for_it(load):
     extensions = await load(mine)
     await extensions.start()
     assert steps == ["cleaned up"]
-    assert "did not answer" in extensions.problems[0].text
+    assert "did not answer" in extensions.hooked.problems[0].text
 
 
 async def test_cancelling_the_run_cancels_the_handler(load):
@@ -266,7 +266,7 @@ async def test_cancelling_the_run_cancels_the_handler(load):
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert extensions.problems == []
+    assert extensions.hooked.problems == []
 
 
 async def test_a_handler_that_is_stopped_before_its_first_step_leaves_nothing_that_python_complains_of(load):
@@ -312,7 +312,7 @@ async def test_waiting_for_a_person_does_not_count_against_the_limit(load, scene
     verdict = await ExtensionHooks(extensions).before_tool(CALL, {})
     assert not verdict.is_blocked
     assert told == [("ui_prompt_start", "confirm", "Really?"), ("ui_prompt_end", "confirm", "Really?")]
-    assert extensions.problems == []
+    assert extensions.hooked.problems == []
 
 
 # Taking back
@@ -339,7 +339,7 @@ async def test_a_handler_can_be_taken_back_while_it_is_running(load):
 
 async def test_an_unknown_hook_is_refused_by_name(load):
     extensions = await load(lambda_with_unknown_hook)
-    assert "There is no hook 'tool_cal'" in extensions.problems[0].text
+    assert "There is no hook 'tool_cal'" in extensions.hooked.problems[0].text
 
 
 def lambda_with_unknown_hook(api: ExtensionApi):
@@ -353,5 +353,5 @@ async def test_session_start_says_why(load):
         api.on("session_start", lambda event, context: reasons.append(event))
 
     extensions = await load(mine)
-    await extensions.emit("session_start", SessionStart(reason="fork"))
+    await extensions.hooked.emit("session_start", SessionStart(reason="fork"))
     assert reasons[0].reason == "fork"

@@ -28,7 +28,9 @@ HELLO = """
 
 
 def names(extensions: Extensions) -> list[str]:
-    return [extension.name for extension in extensions.loaded if not extension.name.startswith("builtin:")]
+    return [
+        extension.name for extension in extensions.hooked.loaded if not extension.name.startswith("builtin:")
+    ]
 
 
 async def test_files_folders_and_manifests_are_found(load_files, write, paths: Paths):
@@ -43,7 +45,7 @@ async def test_files_folders_and_manifests_are_found(load_files, write, paths: P
     write("notes.txt", "")
     extensions = await load_files()
     assert names(extensions) == ["one", "three/a", "three/b", "two"]
-    assert extensions.problems == []
+    assert extensions.hooked.problems == []
 
 
 async def test_bayous_own_can_be_switched_off(paths: Paths):
@@ -105,8 +107,8 @@ async def test_one_that_cannot_be_loaded_is_named_with_its_file(
     extensions = await load_files()
     await settled()
     assert names(extensions) == ["good"]
-    assert [problem.source for problem in extensions.problems] == [str(path)]
-    assert words in extensions.problems[0].text
+    assert [problem.source for problem in extensions.hooked.problems] == [str(path)]
+    assert words in extensions.hooked.problems[0].text
     assert scene.errors()[0].extension_path == str(path)
 
 
@@ -129,7 +131,7 @@ async def test_what_a_failed_one_had_registered_is_taken_back(load_files, write,
 async def test_a_broken_manifest_is_named(load_files, write, manifest: str):
     path = write("pack/bayou.json", manifest)
     extensions = await load_files()
-    assert extensions.problems[0].source == str(path)
+    assert extensions.hooked.problems[0].source == str(path)
 
 
 async def test_modules_have_private_names_and_leave_no_bytecode(load_files, write, paths: Paths):
@@ -233,11 +235,11 @@ async def test_a_reload_in_the_middle_of_a_hook(load, scene: Scene):
         api.on("agent_start", lambda event, context: heard.append(event))
 
     extensions = await load(first, second)
-    await extensions.emit("agent_start", "old")
+    await extensions.hooked.emit("agent_start", "old")
     assert heard == []
-    await extensions.emit("agent_start", "new")
+    await extensions.hooked.emit("agent_start", "new")
     assert heard == ["new"]
-    assert extensions.problems == []
+    assert extensions.hooked.problems == []
 
 
 async def test_a_reload_while_a_tool_runs_lets_it_end(load, scene: Scene):
@@ -276,7 +278,7 @@ async def test_registering_twice(load, scene: Scene):
     assert set(Catalogue(extensions.hooked).commands(taken=("quit",))) == {"go"}
     await Catalogue(extensions.hooked).run_command("go", "")
     assert scene.done == ["second"]
-    assert [str(problem) for problem in extensions.problems] == [
+    assert [str(problem) for problem in extensions.hooked.problems] == [
         "/x/one.py: register: the command go is registered twice; the second counts",
         "/x/two.py: register: the command go belongs to one already; this one is left out",
         "/x/two.py: register: the command quit belongs to bayou itself already; this one is left out",
@@ -286,7 +288,7 @@ async def test_registering_twice(load, scene: Scene):
 async def test_the_same_name_is_loaded_once(scene: Scene):
     extensions = scene.extensions(limits=lambda: QUICK)
     problems = await extensions.load([source(lambda api: None), source(lambda api: None)])
-    assert len(extensions.loaded) == 1
+    assert len(extensions.hooked.loaded) == 1
     assert "is loaded already" in problems[0].text
 
 
@@ -304,7 +306,7 @@ async def test_a_tool_from_a_function(load, scene: Scene):
 
     extensions = await load(mine)
     tool = scene.tools["add"]
-    assert extensions.loaded[0].owner.startswith("extension:mine#")
+    assert extensions.hooked.loaded[0].owner.startswith("extension:mine#")
     assert tool.schema["required"] == ["left"]
     assert (tool.snippet, tool.is_read_only) == ("Add numbers", True)
     result = await tool.run(Add(left=1), ToolContext(call_id="c", cwd=scene.cwd))
@@ -365,7 +367,7 @@ async def test_the_bus_between_extensions(load):
 
     extensions = await load(one, two)
     assert heard == [{"from": "two"}]
-    assert [(problem.source, problem.event) for problem in extensions.problems] == [
+    assert [(problem.source, problem.event) for problem in extensions.hooked.problems] == [
         ("/x/one.py", "events hi")
     ]
 

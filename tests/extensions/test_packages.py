@@ -68,7 +68,7 @@ async def test_its_parts_are_found_where_parts_are_found(paths: Paths, notes: Pa
     found = resource_paths(paths)
     extensions = scene.extensions()
     await extensions.load(find_extensions(paths, ExtensionChoice(packages=found.extensions)).sources)
-    assert "ext" in [extension.name for extension in extensions.loaded]
+    assert "ext" in [extension.name for extension in extensions.hooked.loaded]
     assert find_skills(paths, is_trusted=False, more=found.skills).named("pdf")
     assert find_prompts(paths, is_trusted=False, more=found.prompts).named("fix")
 
@@ -187,7 +187,7 @@ async def test_a_python_distribution(paths: Paths, tmp_path: Path, scene, monkey
     found = find_extensions(paths, ExtensionChoice(sites=resource_paths(paths).sites))
     extensions = scene.extensions()
     await extensions.load([source for source in found.sources if source.name == "thing"])
-    assert extensions.loaded[0].commands.keys() == {"thing"}
+    assert extensions.hooked.loaded[0].commands.keys() == {"thing"}
 
 
 @pytest.mark.parametrize(

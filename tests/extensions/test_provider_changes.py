@@ -60,7 +60,7 @@ async def opened(home: Path, code: str, **options: Any) -> Assembled:
         ui=SilentUi(assembled.session.publish_now),
         shutdown=lambda: None,
     )
-    assert extended.extensions.problems == []
+    assert extended.extensions.hooked.problems == []
     return assembled
 
 

@@ -57,7 +57,7 @@ async def run(home: Path, server: Loopback, code: str) -> list[str]:
     extended = await extend(
         assembled, options, paths, mode="print", ui=SilentUi(session.publish_now), shutdown=lambda: None
     )
-    assert extended.extensions.problems == []
+    assert extended.extensions.hooked.problems == []
     await session.prompt("Hello")
     await session.wait_until_idle()
     await session.prompt("/told")

@@ -81,7 +81,7 @@ async def test_a_dictionary_may_say_so_too(tmp_path: Path) -> None:
     await theatre.prompt("one")
     await theatre.prompt("two")
     assert (await theatre.play.session.compact()).tokens_before == 7
-    assert theatre.extensions.problems == []
+    assert theatre.extensions.hooked.problems == []
 
 
 async def test_a_response_says_to_which_request_with_which_messages(tmp_path: Path) -> None:

@@ -296,7 +296,7 @@ async def test_a_call_within_a_call_is_gated_told_and_changed_like_any_other(tmp
     await theatre.prompt("go")
     result = next(m for m in theatre.play.session.messages if isinstance(m, ToolResultMessage))
     assert text_of(result.content) == "HELLO | not that one | Tool nobody not found | True"
-    assert theatre.extensions.problems == []
+    assert theatre.extensions.hooked.problems == []
     assert [(kind, call_id) for kind, call_id, parent in told if parent == "1"] == [
         ("ToolExecutionStart", "1/1"),
         ("ToolExecutionEnd", "1/1"),

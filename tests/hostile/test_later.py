@@ -141,13 +141,13 @@ async def test_a_part_that_an_extension_imports_late_is_what_was_said_yes_to(
     here = session(paths)
     ui = SilentUi(here.session.publish_now, "print")
     extended = await extend(here, Options(), paths, mode="rpc", ui=ui, shutdown=lambda: None)
-    assert "one" in {extension.name for extension in extended.extensions.loaded}
+    assert "one" in {extension.name for extension in extended.extensions.hooked.loaded}
     put(place / "late.py", code(mark))
     await here.session.prompt("hello")
     await here.session.wait_until_idle()
     assert not mark.exists()
     assert "changed since it was trusted" in " ".join(
-        problem.text for problem in extended.extensions.problems
+        problem.text for problem in extended.extensions.hooked.problems
     )
 
 

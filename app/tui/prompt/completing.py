@@ -155,7 +155,9 @@ class _ExtensionCompletions:
 
     def accepts(self, request: CompletionRequest) -> bool:
         extended = self._extended()
-        return extended is not None and any(extension.completers for extension in extended.extensions.loaded)
+        return extended is not None and any(
+            extension.completers for extension in extended.extensions.hooked.loaded
+        )
 
     async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
         extended = self._extended()

@@ -3,6 +3,7 @@
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -10,9 +11,9 @@ from app.assembly.options import UsageError
 from app.cli.folder import current_folder
 from app.resources.paths import Paths
 from tools.filemap.cache import shared_cache
-from tools.filemap.cli import map_json_line
 from tools.filemap.map import map_file
 from tools.filemap.render import LEVELS, render_map
+from tools.filemap.symbols import FileMap, Symbol
 
 _USAGE = f"""\
 bayou map FILE… [--json] [--level LEVEL]
@@ -115,3 +116,34 @@ def _number(value: str) -> int:
     if not value.isascii() or not value.isdigit() or not 50 <= int(value) <= 100_000:
         raise UsageError("--tokens takes a number from 50 to 100000.")
     return int(value)
+
+
+def map_json_line(file_map: FileMap) -> str:
+    """One object without a line break: path, language, parser, totalLines, totalBytes, elapsedMs, symbols, and more."""
+    line: dict[str, Any] = {
+        "path": file_map.path,
+        "language": file_map.language,
+        "parser": file_map.parser,
+        "totalLines": file_map.total_lines,
+        "totalBytes": file_map.total_bytes,
+        "elapsedMs": file_map.elapsed_ms,
+        "symbols": [_symbol_json(symbol) for symbol in file_map.symbols],
+        "imports": list(file_map.imports),
+        "notes": list(file_map.notes),
+    }
+    return msgspec.json.encode(line).decode("utf-8")
+
+
+def _symbol_json(symbol: Symbol) -> dict[str, Any]:
+    return {
+        "name": symbol.name,
+        "kind": symbol.kind,
+        "startLine": symbol.start_line,
+        "endLine": symbol.end_line,
+        "parent": symbol.parent,
+        "signature": symbol.signature,
+        "modifiers": list(symbol.modifiers),
+        "exported": symbol.is_exported,
+        "doc": symbol.doc,
+        "leadLine": symbol.lead_line,
+    }

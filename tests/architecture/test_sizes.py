@@ -31,7 +31,7 @@ CROWDED_FOLDERS = {
     "app/sessions": 30,
     "app/tui/pages": 34,
     "tools/edits": 26,
-    "tools/filemap": 24,
+    "tools/filemap": 23,
     "tools/repomap": 21,
     "tools/running": 22,
     "widgets": 21,

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from app.cli.map_command import map_json_line
 from tools.filemap import map as mapping
-from tools.filemap.cli import map_json_line
 from tools.filemap.languages.registry import language_names
 from tools.filemap.map import map_file, map_file_async, map_text
 from tools.filemap.reading import CannotMap

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.extensions.events import EventBus
 from app.extensions.guard import HookLimits, HookTooSlow, call
-from app.extensions.hooks import HOOKS, Hook, as_answer, hook_named
+from app.extensions.hooks import HOOKS, Hook, UnreadAnswer, as_answer, hook_named
 from app.extensions.registrations import Extension, ExtensionFlag, Problem
 from app.values.events import Event, ExtensionError
 
@@ -125,6 +125,7 @@ class Hooked:
 
     async def _ask(self, hook: Hook, handler: Registered, payload: Any, so_far: Any) -> Any:
         limits = self._limits()
+        in_place = hook.closed
         seconds = limits.slow_answer if hook.is_slow else limits.answer
         try:
             value = await call(
@@ -138,12 +139,15 @@ class Hooked:
             if is_cancelled():
                 raise
             words = "it cancelled itself"
+        except UnreadAnswer as problem:
+            words, in_place = str(problem), hook.unread or in_place
         except (Exception, SystemExit) as problem:  # noqa: BLE001  (foreign code: reported with its source)
             words = in_words(problem, handler.extension.source.path)
         self.report(handler.extension.source.path, hook.name, words)
-        if hook.closed is None:
+        if in_place is None:
             return so_far
-        return hook.closed(f"The extension {handler.extension.name} could not check this: {words}")
+        what = "gave an answer that cannot be read" if in_place is hook.unread else "could not check this"
+        return in_place(f"The extension {handler.extension.name} {what}: {words}")
 
     # What went wrong
 

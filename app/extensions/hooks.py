@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
+from app.engine.intake import Refused
 from app.extensions import answers as fold
 from app.extensions import payloads as p
 from app.values.events import Event
@@ -33,6 +34,16 @@ class Hook(msgspec.Struct, frozen=True, kw_only=True):
     """May ask a model: the time limit is many times longer."""
     closed: Callable[[str], Any] | None = None
     """A gate's answer when a handler failed."""
+    unread: Callable[[str], Any] | None = None
+    """What counts in place of an answer that cannot be read, or raises `Unable`: without it nothing is changed."""
+
+
+class UnreadAnswer(TypeError):
+    """A handler returned something that is no answer to its hook."""
+
+
+def _not_sent(reason: str) -> Any:
+    raise Refused(f"{reason} Nothing was sent.")
 
 
 def _notify(name: str, payload: Any, help: str) -> Hook:
@@ -76,6 +87,7 @@ HOOKS: dict[str, Hook] = {
             fold.last_answers,
             "May cancel /new and /resume.",
             stops=_is_cancelled,
+            unread=lambda reason: p.CancelAnswer(cancel=True),
         ),
         _change(
             "session_before_fork",
@@ -84,6 +96,7 @@ HOOKS: dict[str, Hook] = {
             fold.last_answers,
             "May cancel a fork.",
             stops=_is_cancelled,
+            unread=lambda reason: p.CancelAnswer(cancel=True),
         ),
         _change(
             "session_before_compact",
@@ -93,6 +106,7 @@ HOOKS: dict[str, Hook] = {
             "May cancel a compaction, write its summary, or change its instructions.",
             stops=_is_cancelled,
             is_slow=True,
+            unread=lambda reason: p.CompactAnswer(cancel=True),
         ),
         _notify("session_compact", p.SessionCompact, "A compaction is in force."),
         _notify("session_compact_failed", p.SessionCompactFailed, "A compaction failed or was aborted."),
@@ -104,6 +118,7 @@ HOOKS: dict[str, Hook] = {
             "May cancel going to another point, or summarise the branch that is left.",
             stops=_is_cancelled,
             is_slow=True,
+            unread=lambda reason: p.TreeAnswer(cancel=True),
         ),
         _notify("session_tree", p.SessionTree, "The conversation continues at another point of the tree."),
         _change(
@@ -113,6 +128,7 @@ HOOKS: dict[str, Hook] = {
             fold.input_answers,
             "May change a prompt, or handle it so that it goes no further.",
             stops=lambda answer: answer is not None and answer.action == "handled",
+            unread=_not_sent,
         ),
         _change(
             "before_agent_start",
@@ -127,6 +143,7 @@ HOOKS: dict[str, Hook] = {
             p.ContextAnswer,
             fold.context_answers,
             "May change what the model reads, without system messages.",
+            unread=_not_sent,
         ),
         _change(
             "context_with_system",
@@ -134,6 +151,7 @@ HOOKS: dict[str, Hook] = {
             p.ContextAnswer,
             fold.context_answers,
             "As `context`, with a system message in front: the prompt (`content`) and the tools (`tools_added`).",
+            unread=_not_sent,
         ),
         _change(
             "before_provider_request",
@@ -141,6 +159,7 @@ HOOKS: dict[str, Hook] = {
             p.PayloadAnswer,
             fold.payload_answers,
             "May replace the request's payload.",
+            unread=_not_sent,
         ),
         _notify(
             "before_provider_headers", p.BeforeProviderHeaders, "May change the request's headers in place."
@@ -240,14 +259,14 @@ def hook_named(name: str) -> Hook | None:
 
 def as_answer(hook: Hook, value: Any) -> Any:
     """What a handler returned, as the hook's answer. A dict may spell its keys as Python or as JSON does, and write a
-    path as a text. Raises `TypeError` in words when it cannot be one."""
+    path as a text. Raises `UnreadAnswer` in words when it cannot be one."""
     if value is None or hook.answer is None:
         return None
     if isinstance(value, hook.answer):
         return value
     if isinstance(value, dict):
         return _from_dict(hook, value)
-    raise TypeError(
+    raise UnreadAnswer(
         f"{hook.name} must return {hook.answer.__name__}, a dict or None, not {type(value).__name__}"
     )
 
@@ -261,11 +280,11 @@ def _from_dict(hook: Hook, value: dict[str, Any]) -> Any:
         name = names.get(_spelled(str(key)))
         if name is None:
             known = ", ".join(kind.__struct_encode_fields__)
-            raise TypeError(f"{hook.name} was answered with the unknown key {key!r}. Known: {known}")
+            raise UnreadAnswer(f"{hook.name} was answered with the unknown key {key!r}. Known: {known}")
         try:
             given[name] = _value(fields[name].type, item)
         except (msgspec.ValidationError, TypeError) as problem:
-            raise TypeError(f"{kind.__name__} does not fit: {problem}") from None
+            raise UnreadAnswer(f"{kind.__name__} does not fit: {problem}") from None
     return kind(**given)
 
 

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
-from app.modes.client import RpcClient
+from app.modes.client import RpcClient, RpcError
 from app.values.content import text_of
 from app.values.messages import CustomMessage
+from tests.hostile.staging import MODEL, model_at, settings, spoken
 from tests.modes.processes import CALLS, RPC, results_of, start
+from tests.providers.loopback import Reply, loopback
 
 ENDS = """
 def extension(api):
@@ -121,3 +123,49 @@ async def test_a_message_in_pythons_spelling_is_a_message(tmp_path: Path) -> Non
         messages = await client.get_messages()
     (noted,) = [one for one in messages if isinstance(one, CustomMessage)]
     assert noted.custom_type == "note" and noted.details == {"my_key": 1}
+
+
+UNREAD = """
+def extension(api):
+    @api.on({hook!r})
+    async def answer(event, context):
+        return {answer}
+"""
+
+
+@pytest.mark.parametrize("answer", ["'redacted'", "{'txt': 'redacted'}", "{'text': 7, 'action': 'transform'}"])
+async def test_a_prompt_whose_change_cannot_be_read_is_not_sent(tmp_path: Path, answer: str) -> None:
+    flags = ["-e", CALLS, "-e", extension(tmp_path, UNREAD.format(hook="input", answer=answer)), "--no-session"]
+    async with RpcClient(cwd=tmp_path, arguments=flags) as client:
+        with pytest.raises(RpcError, match="own gave an answer that cannot be read: .* Nothing was sent."):
+            await client.prompt(json.dumps([["ls", {}]]))
+        assert await client.get_messages() == []
+
+
+@pytest.mark.parametrize("hook", ["context", "context_with_system", "before_provider_request"])
+async def test_a_request_whose_change_cannot_be_read_is_not_sent(tmp_path: Path, hook: str) -> None:
+    flags = (*MODEL, "-e", extension(tmp_path, UNREAD.format(hook=hook, answer="'redacted'")), "--no-session")
+    settings(retry={"enabled": False})
+    async with loopback() as server:
+        model_at(server)
+        server.reply(Reply(body=spoken("never said")))
+        code, out, said = await ran(tmp_path, "-p", "a secret", *flags)
+    assert (code, out) == (1, "") and "gave an answer that cannot be read" in said
+    assert "Nothing was sent." in said
+    assert not server.requests
+
+
+async def test_what_cannot_be_read_as_yes_or_no_cancels(tmp_path: Path) -> None:
+    text = "".join(
+        f"    @api.on({hook!r})\n    async def on_{hook}(event, context):\n        return 'no'\n"
+        for hook in ("session_before_switch", "session_before_fork", "session_before_tree")
+    )
+    flags = ["-e", CALLS, "-e", extension(tmp_path, f"def extension(api):\n{text}"), "--permissions", "full"]
+    async with RpcClient(cwd=tmp_path, arguments=flags) as client:
+        await results_of(client, ("ls", {}))
+        before = (await client.get_state())["sessionFile"]
+        (first,) = await client.get_fork_messages()
+        assert (await client.new_session())["cancelled"]
+        assert (await client.fork(first["entryId"]))["cancelled"]
+        assert (await client.navigate_tree(first["entryId"]))["cancelled"]
+        assert (await client.get_state())["sessionFile"] == before

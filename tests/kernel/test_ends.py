@@ -207,7 +207,9 @@ for descriptor in range(3, 64):
 """
 
 
-@pytest.mark.parametrize("data", [b"hello, are you there?", b"\0\x10\0\0begun", b"\0\0\0\2{x"])
+@pytest.mark.parametrize(
+    "data", [b"hello, are you there?", b"\0\x10\0\0begun", b"\0\0\0\2{x", b'\0\0\0\3"\xff"']
+)
 async def test_a_cell_that_writes_to_the_kernels_socket_ends_its_kernel(hands: Hands, data: bytes) -> None:
     """It counted as the length of a word that never came, and the cell hung for ten minutes."""
     code = WRITES_TO_SOCKETS.format(data=data)

@@ -133,9 +133,17 @@ def extension(api):
 """
 
 
-@pytest.mark.parametrize("answer", ["'redacted'", "{'txt': 'redacted'}", "{'text': 7, 'action': 'transform'}"])
+@pytest.mark.parametrize(
+    "answer", ["'redacted'", "{'txt': 'redacted'}", "{'text': 7, 'action': 'transform'}"]
+)
 async def test_a_prompt_whose_change_cannot_be_read_is_not_sent(tmp_path: Path, answer: str) -> None:
-    flags = ["-e", CALLS, "-e", extension(tmp_path, UNREAD.format(hook="input", answer=answer)), "--no-session"]
+    flags = [
+        "-e",
+        CALLS,
+        "-e",
+        extension(tmp_path, UNREAD.format(hook="input", answer=answer)),
+        "--no-session",
+    ]
     async with RpcClient(cwd=tmp_path, arguments=flags) as client:
         with pytest.raises(RpcError, match="own gave an answer that cannot be read: .* Nothing was sent."):
             await client.prompt(json.dumps([["ls", {}]]))
@@ -163,9 +171,9 @@ async def test_what_cannot_be_read_as_yes_or_no_cancels(tmp_path: Path) -> None:
     flags = ["-e", CALLS, "-e", extension(tmp_path, f"def extension(api):\n{text}"), "--permissions", "full"]
     async with RpcClient(cwd=tmp_path, arguments=flags) as client:
         await results_of(client, ("ls", {}))
-        before = (await client.get_state())["sessionFile"]
+        before = (await client.get_state()).get("sessionFile")
         (first,) = await client.get_fork_messages()
         assert (await client.new_session())["cancelled"]
         assert (await client.fork(first["entryId"]))["cancelled"]
         assert (await client.navigate_tree(first["entryId"]))["cancelled"]
-        assert (await client.get_state())["sessionFile"] == before
+        assert (await client.get_state()).get("sessionFile") == before

@@ -123,7 +123,7 @@ def _decoded(output: str, kind: Any) -> Any:
         raise Unreadable(clean(text[:MOST_READ], MOST_KEPT))
     try:
         return msgspec.json.decode(text[start:], type=kind)
-    except msgspec.DecodeError as problem:
+    except (ValueError, RecursionError) as problem:
         raise Unreadable(f"its JSON cannot be read: {problem}") from None
 
 

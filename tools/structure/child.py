@@ -38,7 +38,7 @@ async def search(request: StructureRequest, take: Callable[[list[Answer]], None]
             return await asyncio.wait_for(_taken(program.stdout, take), _SECONDS)
         except TimeoutError:
             raise ToolError(f"The search took longer than {_SECONDS} seconds. Narrow paths.") from None
-        except (EOFError, OSError, ValueError, msgspec.DecodeError):
+        except (EOFError, OSError, ValueError, RecursionError):
             raise ToolError("The search ended early. Try a narrower pattern, or fewer paths.") from None
 
 

@@ -1,7 +1,6 @@
 """`openai-codex-responses`: the responses format on a ChatGPT account. Needs an account sign-in, no key."""
 
 import base64
-import binascii
 
 import msgspec
 
@@ -49,7 +48,7 @@ def account_of(token: str) -> str:
         part = token.split(".")[1]
         claims = msgspec.json.decode(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
         return claims[_CLAIM]["chatgpt_account_id"]
-    except (IndexError, KeyError, TypeError, ValueError, binascii.Error, msgspec.DecodeError):
+    except (IndexError, KeyError, TypeError, ValueError, RecursionError):
         raise ProviderError(
             "401 The sign-in for this account is not complete: no account id in its token. Use /login again.",
             status=401,

@@ -12,13 +12,15 @@ from statistics import median
 
 from bench.edit_corpus import CorpusFile, corpus, harmless, languages, lost_closers
 from bench.table import Row
-from tools.base import ToolContext
+from tools.base import ToolContext, ToolError
 from tools.builtin.structure import ast_edit_tool
 from tools.edits.anchors import rows as anchored_rows
+from tools.edits.boundaries import linted
 from tools.edits.editing import apply_edits
+from tools.edits.matching import Document, Span
 from tools.edits.replacing import Edit
 from tools.edits.shown import NOTHING_SHOWN
-from tools.edits.syntax import SyntaxChecks, SyntaxOf
+from tools.edits.syntax import NewFlaw, SyntaxChecks, SyntaxOf
 from tools.schema import validate_arguments
 from tools.workspace import Workspace
 
@@ -76,8 +78,49 @@ def _sureness_of_the_check() -> Iterable[Row]:
         unit="%",
         limit="0.5 %",
     )
+    yield _doubted(files, luck)
     for name in _CLOSED:
         yield _found(name, [file for file in files if file.grammar == name], luck)
+
+
+def _doubted(files: Sequence[CorpusFile], luck: random.Random) -> Row:
+    """Lines of real files that are put in where they are from: none is framing of a result or a wrong escape."""
+    told = count = 0
+    for file in files:
+        lines = file.text.split("\n")
+        for _ in range(34):
+            first = luck.randrange(len(lines))
+            size = luck.randint(1, 12)
+            rest = "\n".join(lines[:first] + lines[first + size :])
+            start = sum(map(len, lines[:first])) + first
+            made = "\n".join(lines[first : first + size]) + "\n"
+            span = Span(
+                start=min(start, len(rest)), end=min(start, len(rest)), new_text=made, strategy="exact"
+            )
+            count += 1
+            try:
+                told += any(
+                    "was meant" in note
+                    for note in linted(Document(rest), (span,), Unchecked(), file.name).notes
+                )
+            except ToolError as problem:
+                told += "result" in str(problem) or "their numbers" in str(problem)
+    return Row(
+        name=f"lines of real files taken for framing or wrong escapes, {count:,} insertions",
+        figure=told / count * 100,
+        unit="%",
+        limit="0.5 %",
+    )
+
+
+class Unchecked:
+    """No syntax is looked at."""
+
+    is_known = True
+    reads_fences = False
+
+    def new_problems(self, text: str, spans: Sequence[Span]) -> tuple[NewFlaw, ...]:
+        return ()
 
 
 def _found(name: str, files: Sequence[CorpusFile], luck: random.Random) -> Row:

@@ -43,6 +43,7 @@ def swap(file: str, old: str, new: str) -> str:
 GET = "        value = load(self.root + name)\n        return value\n"
 IF = "    if not os.path.exists(path):\n        return default\n"
 NUMBERED = "7:    if not os.path.exists(path):\n8:        return default\n"
+SHELL = 'f() {\n  y=1\n  printf "old"\n}\n'
 LOOP = "    if (line) {\n      handle(line);\n    }\n"
 
 MISTAKES = [
@@ -378,5 +379,55 @@ MISTAKES = [
         },
         after=swap(PYTHON, "return default\n", "return None\n"),
         says="read as a diff",
+    ),
+    Mistake(
+        43,
+        "line numbers in the new text alone",
+        PROSE,
+        [("The end.", "2: The end.\n3: Truly.")],
+        refused="begins its lines with their numbers",
+        name="a.md",
+    ),
+    Mistake(
+        43,
+        "anchors in the new text alone",
+        PROSE,
+        [("The end.", "2ab|The very end.\n3cd|Truly.")],
+        refused="begins its lines with their numbers",
+        name="a.md",
+    ),
+    Mistake(
+        44,
+        "the note below a result",
+        PROSE,
+        [("The end.", "The end.\n[Showing lines 1-2 of 900. Use offset=3 to continue.]")],
+        refused="which is a note of a result",
+        name="a.md",
+    ),
+    Mistake(
+        45,
+        "a line feed within a string",
+        SHELL,
+        [('  printf "old"', '  printf "a\nb"')],
+        after=SHELL.replace('"old"', '"a\nb"'),
+        says='goes on in the next: if "\\n" was meant',
+        name="a.sh",
+    ),
+    Mistake(
+        45,
+        "a backslash and an n for a line feed",
+        SHELL,
+        [("  y=1", "  y=1\\n  z=2")],
+        after=SHELL.replace("y=1", "y=1\\n  z=2"),
+        says="if a line feed was meant",
+        name="a.sh",
+    ),
+    Mistake(
+        45,
+        "escaped once more, with a line feed in a string",
+        SHELL,
+        [("f() {\\n  y=1", 'f() {\\n  y="a\\nb"')],
+        refused="Send both texts as they are in the file.",
+        name="a.sh",
     ),
 ]

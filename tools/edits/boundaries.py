@@ -6,6 +6,7 @@ with what is left out, and none without.
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Final, Protocol
 
 import msgspec
@@ -53,6 +54,8 @@ class Linted(msgspec.Struct, frozen=True, kw_only=True):
 def linted(document: Document, spans: Sequence[Span], syntax: SyntaxCheck, path: str) -> Linted:
     """Raises `ToolError` for a new text that stands for lines it does not give, or a reading that does not hold."""
     text, given = document.text, tuple(spans)
+    for span in given:
+        _refuse_framing(document, span, path)
     problems = syntax.new_problems(text, given)
     _refuse_left_out(text, given, syntax, path, is_broken=bool(problems))
     if problems == () and syntax.reads_fences:
@@ -60,7 +63,10 @@ def linted(document: Document, spans: Sequence[Span], syntax: SyntaxCheck, path:
         if _WITHOUT_FENCE in notes and syntax.new_problems(text, tried) == ():
             return Linted(spans=tried, notes=notes, is_checked=True)
     if not problems:
-        return Linted(spans=given, is_checked=problems is not None)
+        doubts = tuple(doubt for span in given if (doubt := _doubtful_escape(document, span, syntax)))
+        if doubts and any(span.strategy == "escapes" for span in given):
+            raise ToolError(f"{doubts[0]} Send both texts as they are in the file. Nothing was changed.")
+        return Linted(spans=given, notes=doubts, is_checked=problems is not None)
     for repair in (_without_mantle, _without_echo):
         tried, notes = repair(document, given)
         if notes and syntax.new_problems(text, tried) == ():
@@ -118,6 +124,80 @@ def _unwrapped(text: str, span: Span) -> tuple[Span, str]:
         made = msgspec.structs.replace(span, new_text="\n".join(bare + tail))
         return made, 'Left out the "+" before the new lines.'
     return span, ""
+
+
+# What a result shows around the lines of a file
+
+
+def _refuse_framing(document: Document, span: Span, path: str) -> None:
+    """Line numbers, anchors and notices of a result are no part of the file."""
+    had = document.text[span.start : span.end].split("\n")
+    lines = [line for line in span.new_text.split("\n") if line.strip() and line not in had]
+    notice = next((line for line in lines if _NOTICE.fullmatch(line)), None)
+    if notice is not None:
+        raise ToolError(
+            f'The new text for {one_line(path)} has "{one_line(notice)[:80]}" in it, which is a note of a result and '
+            "no line of the file. Leave it out. Nothing was changed."
+        )
+    first = document.line_of(span.start)
+    found = [(int(match[1]), match[2]) for line in lines if (match := _NUMBERED.match(line))]
+    numbers = [number for number, _ in found]
+    is_certain = len(found) > 1 or any(sign in "→\t" for _, sign in found)
+    if (
+        found
+        and len(found) == len(lines)
+        and is_certain
+        and numbers[0] == first
+        and numbers == sorted(set(numbers))
+        and numbers[-1] - first <= span.new_text.count("\n")
+        and not any(_NUMBERED.match(line) for line in had)
+    ):
+        raise ToolError(
+            f'The new text for {one_line(path)} begins its lines with their numbers ("{one_line(lines[0])[:60]}"). '
+            "Leave them out. Nothing was changed."
+        )
+
+
+_NUMBERED: Final = late(r"[ \t]*(\d{1,7})(?:[a-z]{2}(?=\|))?([:|→\t])")
+_NOTICE: Final = late(
+    r"\[(?:Showing lines \d+-\d+ of \d|\d+ more lines in |Line \d+ (?:is|exceeds) |Lines? \d+(?:-\d+)? \(already read\)"
+    r"|Whole output: |Output cut)[^\n]*\]"
+)
+
+
+# Escapes that were read once too often, or not at all
+
+
+def _doubtful_escape(document: Document, span: Span, syntax: SyntaxCheck) -> str:
+    """A line that ends within a string, where the lines before the edit did not; or an escape outside of strings."""
+    had = document.text[span.start : span.end]
+    lines = span.new_text.split("\n")
+    if syntax.is_known and not any(map(_is_open, had.split("\n"))):
+        for number, (one, next_one) in enumerate(pairwise(lines)):
+            if _is_open(one) and _is_open(next_one) and _CLOSES.match(next_one):
+                line = document.line_of(span.start) + number
+                return (
+                    f'A string begins in line {line} and goes on in the next: if "\\n" was meant in '
+                    "it, send the backslash twice."
+                )
+    if len(lines) == 1 and "\\" not in had:
+        for match in _LITERAL_BREAK.finditer(span.new_text):
+            if not _is_open(span.new_text[: match.start()]):
+                return (
+                    'The new text has a backslash and an "n" where a line seems to end: if a line feed was meant, '
+                    "send it as one."
+                )
+    return ""
+
+
+def _is_open(line: str) -> bool:
+    """An odd number of double quotes, without those that are escaped, tripled or a character of their own."""
+    return _NO_QUOTE.sub("", line).count('"') % 2 == 1
+
+
+_NO_QUOTE: Final = late(r"""\\.|'"'|"{3}""")
+_CLOSES: Final = late(r"""[^"\n]{0,60}"[ \t]*(?:[)\]},;:.+]|$)""")
+_LITERAL_BREAK: Final = late(r"\\n(?=[ \t]{2,}|\\n|$)")
 
 
 # Lines given twice

@@ -145,7 +145,7 @@ async def test_a_prompt_whose_change_cannot_be_read_is_not_sent(tmp_path: Path, 
         "--no-session",
     ]
     async with RpcClient(cwd=tmp_path, arguments=flags) as client:
-        with pytest.raises(RpcError, match="own gave an answer that cannot be read: .* Nothing was sent."):
+        with pytest.raises(RpcError, match=r"own gave an answer that cannot be read: .* Nothing was sent\."):
             await client.prompt(json.dumps([["ls", {}]]))
         assert await client.get_messages() == []
 

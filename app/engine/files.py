@@ -263,8 +263,9 @@ class Files:
         return tuple(change.path for change in unpacked(opened.store.get(data.more)))
 
     async def record_restore(self, data: RestoredData) -> str | None:
-        """The entry's id; None when nothing was changed, and nothing is recorded."""
-        assert self._opened is not None
+        """The entry's id; None when nothing was changed, and nothing is recorded. Raises `Unable`."""
+        if self._opened is None:  # the ledger has the restore: opening the session again records it
+            raise Unable("The session was closed while files were put back. Opening it again records that.")
         told = self._record(RESTORED, data) if data.total else None
         self._opened.recorder.told(data.id)
         if told is None:

@@ -2,20 +2,21 @@
 
 import os
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from app.assembly.build import Assembled, asked_of, themes_of
 from app.assembly.options import Options
-from app.engine.commands.results import CommandInfo
 from app.extensions.choosing import choose
-from app.extensions.listing import file_commands
 from app.extensions.payloads import ResourcesDiscover
 from app.extensions.runner import Extensions
 from app.resources.paths import Paths
 from app.resources.prompts import PromptTemplates, find_prompts
 from app.values.unable import FileFault
+
+if TYPE_CHECKING:
+    from app.engine.commands.results import CommandInfo
 
 
 class Resources:
@@ -88,7 +89,10 @@ class Resources:
         is_theirs = any(skill.path.is_relative_to(place) for place in (self._paths.top, *named))
         return not is_theirs or here.project.counts()
 
-    def commands(self) -> list[CommandInfo]:
+    def commands(self) -> "list[CommandInfo]":
+        # The values of RPC's answers: only who asks for the list needs them.
+        from app.extensions.listing import file_commands  # noqa: PLC0415
+
         here = self._assembled
         skills = here.prompt.skills.skills if here.settings.resources.enable_skill_commands else ()
         return file_commands(self.prompts.templates, skills, self._paths)

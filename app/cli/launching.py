@@ -4,13 +4,12 @@ import os
 import signal
 import sys
 
-from app.resources import launch_frame
-from widgets.held_terminal import HeldTerminal, TypingPlace
-
 TYPE_CHECKING = False
 """As in `typing`, which is not imported: it takes as long as all of this."""
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from widgets.held_terminal import HeldTerminal
 
 _ALONE = frozenset(("-c", "--continue", "-r", "--resume", "--no-session", "--offline"))
 _WITH_VALUE = frozenset(
@@ -19,9 +18,15 @@ _WITH_VALUE = frozenset(
 """Words that surely open the full screen. With others it opens without a launch frame."""
 
 
-def launch(words: "Sequence[str]") -> HeldTerminal | None:
+def launch(words: "Sequence[str]") -> "HeldTerminal | None":
     """Shows the frame that fits, if there is one. Whoever called this has to end what it returns."""
-    if sys.platform == "win32" or not (_opens_the_screen(words) and launch_frame.is_capable(os.environ)):
+    if sys.platform == "win32" or not _opens_the_screen(words):
+        return None
+    # Other faces draw no frame.
+    from app.resources import launch_frame  # noqa: PLC0415
+    from widgets.held_terminal import HeldTerminal, TypingPlace  # noqa: PLC0415
+
+    if not launch_frame.is_capable(os.environ):
         return None
     try:
         if not (os.isatty(0) and os.isatty(1)):

@@ -4,19 +4,21 @@ import asyncio
 import gc
 import os
 import sys
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from app.assembly.options import Options, UsageError, said_in
 from app.cli.folder import current_folder, enter
 from app.cli.launching import end_on_signals
 from app.resources.paths import Paths
 from app.resources.private_folders import keep_private
-from widgets.held_terminal import HeldTerminal
+
+if TYPE_CHECKING:
+    from widgets.held_terminal import HeldTerminal
 
 Face = Literal["tui", "print", "json", "rpc"]
 
 
-def start(options: Options, held: HeldTerminal | None = None) -> int:
+def start(options: Options, held: "HeldTerminal | None" = None) -> int:
     """`held`: the terminal, when its launch frame is on it. Nothing has been collected so far (`gc`)."""
     if options.safe and options.extension_flags:
         raise UsageError(f"Unknown option: --{next(iter(options.extension_flags))}. See bayou --help.")
@@ -45,6 +47,8 @@ def start(options: Options, held: HeldTerminal | None = None) -> int:
         # The terminal is asked for its size; the environment's word would come first, and follows no resize.
         for name in ("COLUMNS", "LINES"):
             os.environ.pop(name, None)
+        from widgets.held_terminal import HeldTerminal  # noqa: PLC0415  (the other faces draw nothing)
+
         held = held or HeldTerminal()
         end_on_signals()
         try:

@@ -1,7 +1,6 @@
 """Asks before a command removes files that undo could not put back."""
 
 import asyncio
-import glob
 import os
 from collections.abc import Awaitable, Callable, Iterable
 from itertools import islice
@@ -45,6 +44,8 @@ async def asked_about_unheld(decision: CallDecision, unheld: Unheld, workspace: 
 
 def _paths(removals: list[Removal], workspace: str) -> tuple[str, ...]:
     """What is there of them in the workspace; temporary files are not brought back."""
+    import glob  # noqa: PLC0415  (with the first command that removes files)
+
     found: list[str] = []
     for removal in removals:
         each: Iterable[str] = (removal.path,)

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from app.engine.choice import ModelChoice
-from app.engine.commands.results import CommandInfo
 from app.engine.places import Places
 from app.engine.session import Session
 from app.extensions.ports import Mode, ProviderSpec, Ui
@@ -20,6 +19,9 @@ from app.values.messages import Message
 from app.values.wire import to_wire
 from tools.base import Tool
 from tools.operations import FileOperations, ProcessOperations
+
+if TYPE_CHECKING:
+    from app.engine.commands.results import CommandInfo
 
 
 class Bound(msgspec.Struct, kw_only=True):
@@ -42,7 +44,7 @@ class Bound(msgspec.Struct, kw_only=True):
     reload: Callable[[], Any] = lambda: None
     expand: Callable[[str], str] = str
     """What `/skill:name` or `/template` stands for."""
-    file_commands: Callable[[], Sequence[CommandInfo]] = lambda: ()
+    file_commands: Callable[[], "Sequence[CommandInfo]"] = lambda: ()
     """What else `/name` can stand for in a prompt."""
 
 

@@ -52,6 +52,17 @@ ENTRIES: dict[str, tuple[str, ...]] = {
 }
 """Module, and what importing it may not bring along."""
 
+NOT_PRINTED = (
+    "app.engine.commands.results",
+    "app.extensions.listing",
+    "app.resources.launch_frame",
+    "app.tui.run",
+    "textual",
+    "tools.running.ptyrun",
+    "widgets.held_terminal",
+)
+"""What an answer that is printed can do without."""
+
 DEFERRED = {
     "anthropic": "the first request of a model whose transport is its SDK",
     "openai": "the first request of a model whose transport is its SDK",
@@ -106,6 +117,16 @@ def test_answers_without_a_session_load_no_session(words: list[str], tmp_path: P
 def test_a_flag_that_only_an_extension_could_know_costs_no_face(tmp_path: Path):
     loaded = loaded_after("from app.cli.main import main; main(['--no-such-flag', '-p', ''])", tmp_path)
     assert sorted(loaded & {*HEAVY, *PARSERS, "app.tui.run"}) == []
+
+
+def test_a_printed_answer_loads_nothing_of_screens_terminals_and_listings(tmp_path: Path):
+    loaded = loaded_after(
+        f"import os; os.environ['BAYOU_AGENT_DIR'] = {str(tmp_path / 'agent')!r}\n"
+        "from app.cli.main import main; main(['--no-session', '--offline', '-p', 'list'])",
+        tmp_path,
+    )
+    assert "app.modes.printing" in loaded, "it has answered"
+    assert sorted(loaded & set(NOT_PRINTED)) == []
 
 
 def test_the_version_needs_nothing_but_itself(tmp_path: Path):

@@ -27,7 +27,6 @@ from tools.running.commands import CommandOutcome, RunningCommand, start_command
 from tools.running.interceptor import better_tool
 from tools.running.pace import Pace
 from tools.running.ptyhost import PtyHost
-from tools.running.ptyrun import run_in_terminal
 from tools.running.rolling import OutputSnapshot
 from tools.running.shell import SpawnPlan, check_names, child_environment, split_leading_cd
 from tools.running.withheld import missed, told, withheld
@@ -218,6 +217,8 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
         environment=child_environment(workspace.shell(), extra=extra, is_interactive=terminal is not None),
     )
     if terminal is not None:
+        from tools.running.ptyrun import run_in_terminal  # noqa: PLC0415  (few commands have a terminal)
+
         async with (
             workspace.terminal_turn
         ):  # before anything is waited for: turns are in the order of the calls

@@ -56,6 +56,8 @@ class HeldTerminal:
         self.asked_at = 0.0
         self.is_drawn = False
         """A launch frame is on the alternate screen, which nobody else has taken yet."""
+        self.is_given_back = False
+        """The page's driver has put every mode back: done twice, it would take those of the program around it."""
         self._handle = -1
         self._read = b""
         self._lock = threading.Lock()
@@ -64,6 +66,12 @@ class HeldTerminal:
         self._size = (0, 0)
         self._wakes = self._waker = -1
         self._reader: threading.Thread | None = None
+
+    def page_came(self) -> None:
+        self.is_given_back = False
+
+    def page_went(self) -> None:
+        self.is_given_back = True
 
     @property
     def is_held(self) -> bool:

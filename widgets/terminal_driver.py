@@ -107,6 +107,8 @@ class TerminalDriver(LinuxDriver):
         self.exit_event = _WakingEvent(self._waker)
 
     def start_application_mode(self) -> None:
+        if self._held is not None:
+            self._held.page_came()
         super().start_application_mode()
         # Between any two steps of Python a second signal would overtake the first, and an old size come last; while
         # many keys wait, asyncio's own way would lose it.
@@ -134,6 +136,8 @@ class TerminalDriver(LinuxDriver):
             self.write(self._images.leave())
         self.write(_OWN_TITLE_AND_CURSOR)
         super().stop_application_mode()
+        if self._held is not None:
+            self._held.page_went()
 
     def step_aside(self) -> bool:
         """Leaves the terminal to the shell until that brings us back. False: there is no shell that could."""

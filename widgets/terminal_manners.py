@@ -31,7 +31,7 @@ _SCREEN_TAKES = 250
 RESTORE = (
     "\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l"  # picture, mouse
     "\x1b[?2004l\x1b[?1004l\x1b[?2048l\x1b[<u\x1b[?1049l"  # paste, focus, resize, keys, screen
-    "\x1b[0m\x1b[0 q\x1b[?25h\x1b[23;0t"  # colours, cursor, title
+    "\x1b[?7h\x1b[0m\x1b[0 q\x1b[?25h\x1b[23;0t"  # wrapping, colours, cursor, title
 )
 """Every mode that a full-screen program may have set, back as it was: for ways out that nobody foresaw."""
 

@@ -98,7 +98,7 @@ class Leaving:
 
     def __init__(self, assembled: Assembled, held: HeldTerminal) -> None:
         self._assembled = assembled
-        self._line_discipline = held.attributes
+        self._held = held
         self._code: int | None = None
         self._call_off: Callable[[], None] = lambda: None
         self._goodbye = threading.Lock()
@@ -125,7 +125,8 @@ class Leaving:
         """What would have come behind the part that hangs."""
         if not self._goodbye.acquire(blocking=False):
             return
-        restore_terminal(self._line_discipline)
+        if not self._held.is_given_back:
+            restore_terminal(self._held.attributes)
         os.write(1, resume_hint(self._assembled).encode())
 
 

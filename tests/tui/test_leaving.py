@@ -294,3 +294,48 @@ def sleepers() -> list[str]:
     )
     rows = (line.split(None, 1) for line in listed.stdout.splitlines())
     return [row[1] for row in rows if row[0][0] != "Z" and row[1].startswith(SLEEPS)]
+
+
+HANGS = {
+    "on the event loop": "time.sleep(74231)",
+    "in a wait": "await asyncio.sleep(74231)",
+    "in a wait that cannot be cancelled": """
+        while True:
+            try:
+                await asyncio.sleep(74231)
+            except asyncio.CancelledError:
+                pass""",
+    "in a thread that is waited for": "await asyncio.to_thread(time.sleep, 74231)",
+}
+
+
+@pytest.mark.parametrize("way", ["keys", "SIGTERM"])
+@pytest.mark.parametrize("hang", HANGS)
+def test_an_extension_that_never_ends_does_not_keep_the_page(
+    hang: str, way: str, project: Path, model: Model, tmp_path: Path
+) -> None:
+    """The process is gone within its bound, with the terminal given back and the hint how to come back."""
+    extension = tmp_path / "hangs.py"
+    extension.write_text(
+        "import asyncio, pathlib, time\n\ndef extension(api):\n    @api.on('session_shutdown')\n"
+        "    async def end(payload, context):\n"
+        f"        pathlib.Path({str(tmp_path / 'begun')!r}).touch()\n        {HANGS[hang].lstrip()}\n"
+    )
+    model.server.reply(Reply(body=spoken("All done.")))
+    leave, code = WAYS[way]
+    with terminal(project, *MODEL, "-e", str(extension)) as shown:
+        shown.until(PAGE)
+        shown.press("go\r")
+        shown.until("All done.")
+        began = time.monotonic()
+        leave(shown)
+        while shown.process.poll() is None:
+            assert time.monotonic() - began < LIMIT, f"it hangs. The screen:\n{shown.screen}"
+            shown.read()
+        print(f"{hang}, {way}: {time.monotonic() - began:.2f} s")
+        while shown.read():
+            pass
+        assert (tmp_path / "begun").exists(), "the handler was never asked: nothing hung"
+        assert shown.left_behind() == []
+        assert re.search(rb"To resume this session: bayou --session \S+", shown.sent)
+        assert shown.process.returncode == code

@@ -193,8 +193,22 @@ def say_goodbye(assembled: Assembled) -> None:
         from widgets.transcript.printed import printed  # noqa: PLC0415  (only for this way out)
 
         width = min(_WIDEST, shutil.get_terminal_size().columns)
-        sys.stdout.write(printed(message.text, width).rstrip("\n") + "\n\n")
+        sys.stdout.write(printed(_end_of(message.text), width).rstrip("\n") + "\n\n")
     sys.stdout.write(resume_hint(assembled))
+
+
+def _end_of(text: str) -> str:
+    """Of a very large answer the last paragraphs: to lay out all of it would keep the person waiting for seconds."""
+    if len(text) <= _MOST_LEFT:
+        return text
+    start = text.find("\n\n", len(text) - _MOST_LEFT)
+    start = len(text) - _MOST_LEFT if start < 0 else start + 2
+    fence = "```\n" if text.count("\n```", 0, start) % 2 else ""
+    return f"(The beginning of this answer is in the session.)\n\n{fence}{text[start:]}"
+
+
+_MOST_LEFT = 50_000
+"""Characters of an answer."""
 
 
 def resume_hint(assembled: Assembled) -> str:

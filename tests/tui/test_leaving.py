@@ -296,6 +296,24 @@ def sleepers() -> list[str]:
     return [row[1] for row in rows if row[0][0] != "Z" and row[1].startswith(SLEEPS)]
 
 
+def test_a_very_large_answer_is_left_by_its_end(project: Path, model: Model) -> None:
+    """To lay out all of it took seconds in which the terminal seemed to hang."""
+    model.server.reply(Reply(body=spoken("**bold** words.\n\n" * 30_000 + "afloat at last")))
+    with terminal(project, *MODEL) as shown:
+        shown.until(PAGE)
+        shown.press("go\r")
+        shown.until("afloat at last")
+        before = len(shown.sent)
+        by(signal.SIGTERM)(shown)
+        while shown.process.poll() is None:
+            shown.read()
+        while shown.read():
+            pass
+        left = shown.sent[before:]
+        assert b"The beginning of this answer is in the session." in left and b"afloat at last" in left
+        assert len(left) < 200_000
+
+
 HANGS = {
     "on the event loop": "time.sleep(74231)",
     "in a wait": "await asyncio.sleep(74231)",

@@ -15,6 +15,7 @@ import msgspec
 from app.permits.place import CommandPlace
 from app.permits.secrets import plants, secrecy
 from app.permits.words import UNKNOWN
+from tools.git.repository import find_repository
 from tools.protected.later import IN_HOME, IN_PROJECTS
 from tools.running.withheld import withheld
 
@@ -66,9 +67,17 @@ class Whereabouts:
             secret_variables=bool(withheld(os.environ) - withheld(os.environ, passed)),
             resolve=links.resolve,
             exists=os.path.lexists,
+            git_runs_programs=self._git_runs_programs,
             other_names=self._other_names(workspace),
             holds_secrets=self._holds_secrets,
         )
+
+    def _git_runs_programs(self, folder: str) -> bool:
+        try:
+            repository = find_repository(Path(folder))
+            return repository is not None and repository.may_start_programs(Path(self._home))
+        except (OSError, ValueError):
+            return True
 
     def _holds_secrets(self, folder: str) -> bool:
         found = self.secrets_below(folder)

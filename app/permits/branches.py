@@ -30,23 +30,25 @@ class Branches:
         self._statements = statements
 
     def branch(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
+        """Each condition runs behind those before it, each branch from where its condition has led."""
         has_else = False
         ends: list[ShellScope] = []
-        at_then = False
-        branch = scope
-        for child in node.children:
+        current = scope
+        waiting = list(node.children)
+        while waiting:
+            child = waiting.pop(0)
             kind = child.type
-            if kind == "then":
-                at_then, branch = True, scope.copy()
-                ends.append(branch)
-            elif kind in ("elif_clause", "else_clause"):
-                has_else = has_else or kind == "else_clause"
-                other = scope.copy()
-                ends.append(other)
-                self._statements.sequence(child.children, other, feed)
+            if kind in ("elif_clause", "else_clause"):
+                waiting[:0] = child.children
+            elif kind in ("then", "else"):
+                has_else = has_else or kind == "else"
+                current = scope.copy()
+                ends.append(current)
+            elif kind == "elif":
+                current = scope
             elif kind not in SKIPPED:
-                self._statements.statement(child, branch if at_then else scope, feed)
-                (branch if at_then else scope).settle()
+                self._statements.statement(child, current, feed)
+                current.settle()
         if ends:
             first = ends[0]
             for other in ends[1:] if has_else else [*ends[1:], scope.copy()]:
@@ -62,6 +64,8 @@ class Branches:
         for child in node.children:
             if child.type != "case_item":
                 continue
+            if any(one.type in (";&", ";;&") for one in child.children):
+                self._statements.doubt(node, "one case goes on in the next")
             own = scope.copy()
             patterns = set(child.children_by_field_name("value"))
             for pattern in patterns:
@@ -118,6 +122,5 @@ class Branches:
             if not is_known or own.folders != end.folders:
                 self._statements.statement(body, own, feed)
             end.join(own)
-            end.variables[name] = value
         scope.take_over(end)
         return said

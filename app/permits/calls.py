@@ -88,9 +88,11 @@ class ReadingProgram(msgspec.Struct, frozen=True, kw_only=True):
     deep: str = ""
     """Options with which folders are read with all that is below."""
     max_operands: int = 10_000
+    has_bundles: bool = True
+    """It reads several letters behind one dash as getopt does."""
 
     def __call__(self, call: Call) -> list[Finding]:
-        taken = take(call.words, row(self.options))
+        taken = take(call.words, row(self.options), has_bundles=self.has_bundles)
         found = [SAFE, *read_options(call, taken)]
         operands = taken.operands
         if self.first and operands and not taken.has(*self.unless.split()):

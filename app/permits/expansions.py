@@ -16,12 +16,8 @@ _NOT_A_WORD = re.compile(r"(?<!\\)[$`;|&<>\n()]")
 _QUOTED = {"$", "`", '"', "\\"}
 _BRACKETS = re.compile(f"{BRACKET}[!^]?\\]?[^/\\]]*\\]")
 _USER = re.compile(r"~([A-Za-z_][A-Za-z0-9_-]*)?(?=/|$)")
-_SPLITTING = re.compile(r"[\s*?\[]")
+_SPLITTING = re.compile(rf"[\s*?\[{UNKNOWN}]")
 _COUNTS = frozenset("?#$!")
-_FORM = re.compile(
-    r"\$\{(?:#(?:\w+(?:\[[@*]\])?|[@*])|(?:\w+|[@*])(?:\[(?:\d+|[@*])\])?(?:\}|:?[-+?]|%|#|/|\^|,|:\s?-?\d+(?::-?\d+)?\}))"
-)
-"""Expansions that only read a variable: none that assigns, goes by another's name, or calculates."""
 _CALCULATES = names("$(( )) ( ) + - * / % ** < > <= >= == != && || ! ~ ^ & | << >> ? : number")
 
 Inner = Callable[[Node], Feed]
@@ -51,10 +47,6 @@ class Expansions(msgspec.Struct, frozen=True):
         if node.type == "process_substitution":
             self.inner(node)
             return [Word("/dev/fd/63", source=source, is_pipe=True)]
-        if node.type == "command_substitution":
-            feed = self.inner(node)
-            value = feed.text if feed.text is not None else UNKNOWN
-            return [Word(value, UNKNOWN in value or bool(_SPLITTING.search(value)), source)]
         text, splits = self._piece(node, scope)
         found: list[Word] = []
         for one in spread(text):
@@ -109,7 +101,8 @@ class Expansions(msgspec.Struct, frozen=True):
         if kind == "raw_string":
             return "\ue014" + self.text(node)[1:-1], False
         if kind == "string":
-            return "\ue014" + self._quoted(node, scope), False
+            text, splits = self._quoted(node, scope)
+            return "\ue014" + text, splits
         if kind == "ansi_c_string":
             return "\ue014" + _ansi(self.text(node)[2:-1]), False
         if kind == "concatenation":
@@ -122,7 +115,7 @@ class Expansions(msgspec.Struct, frozen=True):
             return UNKNOWN, True  # Of `$A:$B` the parser takes the second name for a word of its own.
         if kind == "command_substitution":
             value = self._substituted(node, scope)
-            return value, UNKNOWN in value or bool(_SPLITTING.search(value))
+            return (UNKNOWN, True) if not value or _SPLITTING.search(value) else (value, False)
         if kind == "arithmetic_expansion":
             self._calculate(node, scope)
             return STAR, False
@@ -170,8 +163,9 @@ class Expansions(msgspec.Struct, frozen=True):
                 out.append(special.get(char, char))
         return "".join(out)
 
-    def _quoted(self, node: Node, scope: ShellScope) -> str:
+    def _quoted(self, node: Node, scope: ShellScope) -> tuple[str, bool]:
         texts: list[str] = []
+        splits = False
         at, end = node.start_byte + 1, node.end_byte - 1
         for child in node.children:
             if child.type in ("string_content", '"') or child.start_byte < at:
@@ -179,7 +173,9 @@ class Expansions(msgspec.Struct, frozen=True):
             texts.append(_unescaped(self.source[at : child.start_byte].decode()))
             at = child.end_byte
             if child.type in ("simple_expansion", "expansion"):
-                texts.append(self._variable(child, scope, is_quoted=True)[0])
+                text, may_split = self._variable(child, scope, is_quoted=True)
+                texts.append(text)
+                splits = splits or may_split
             elif child.type == "command_substitution":
                 texts.append(self._substituted(child, scope))
             elif child.type == "arithmetic_expansion":
@@ -188,37 +184,34 @@ class Expansions(msgspec.Struct, frozen=True):
             else:
                 texts.append(self.text(child))
         texts.append(_unescaped(self.source[at:end].decode()))
-        return "".join(texts)
+        return "".join(texts), splits
 
     def _variable(self, node: Node, scope: ShellScope, *, is_quoted: bool) -> tuple[str, bool]:
         text = self.text(node)
         name = text[2:-1] if node.type == "expansion" else text[1:]
         if not re.fullmatch(r"\w+|[@*?#$!-]", name):
             self._read_form(node, scope)
-            return UNKNOWN, not is_quoted
+            return UNKNOWN, not is_quoted or "@" in name
         if name in _COUNTS:
             return STAR, False
         value = self._known(name, scope)
         if value is None:
-            return UNKNOWN, not is_quoted
+            return UNKNOWN, not is_quoted or name == "@"
         if is_quoted:
             return value, False
-        if UNKNOWN in value or _SPLITTING.search(value) or not value:
+        if _SPLITTING.search(value) or not value:
             return UNKNOWN, True
         return value, False
 
     def _read_form(self, node: Node, scope: ShellScope) -> None:
-        """`${name…}`: judges what is in it, and doubts what is no plain reading."""
-        text = self.text(node)
+        """`${name…}`: judges what is in it."""
         self.judge_all(node, scope)
-        if _FORM.match(text) is None:
-            self.doubt("an expansion assigns, calculates or runs something")
-        assigned = re.match(r"\$\{(\w+):?=", text)
+        assigned = re.match(r"\$\{(\w+):?=", self.text(node))
         if assigned:
-            scope.variables[assigned[1]] = UNKNOWN
+            scope.assign(assigned[1], UNKNOWN)
 
     def _calculate(self, node: Node, scope: ShellScope) -> None:
-        """`$(( … ))`: a variable that is no number is read as a formula, and runs as code."""
+        """`$(( … ))`: a variable is read as a formula, which may run as code."""
         self.judge_within(node)
         waiting = [node]
         while waiting:
@@ -226,8 +219,7 @@ class Expansions(msgspec.Struct, frozen=True):
             if (one.type == "number" and one.child_count == 0) or one.type in _CALCULATES:
                 continue
             if one.type in ("variable_name", "simple_expansion"):
-                name = self.text(one).removeprefix("$")
-                if name in _COUNTS or scope.variables.get(name, "").isdecimal():
+                if self.text(one).removeprefix("$") in _COUNTS:
                     continue
             elif one.child_count:
                 waiting += one.children

@@ -5,6 +5,7 @@ read. One letter is a short option, more are a long one; short ones stand in bun
 is harmless too.
 """
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -49,7 +50,9 @@ def row(text: str) -> OptionRow:
     return OptionRow(short, long, "*" in short)
 
 
-def take(words: Sequence[Word], known: OptionRow, *, stops_early: bool = False) -> Taken:
+def take(
+    words: Sequence[Word], known: OptionRow, *, stops_early: bool = False, has_bundles: bool = True
+) -> Taken:
     """`stops_early`: options end at the first operand (wrappers)."""
     options: list[Option] = []
     operands: list[Word] = []
@@ -61,7 +64,7 @@ def take(words: Sequence[Word], known: OptionRow, *, stops_early: bool = False) 
         if text == "--":
             operands += words[index:]
             break
-        if word.may_be_option:
+        if word.may_be_option or (not has_bundles and re.match("-[^-].", text)):
             is_sure = False
         if len(text) < 2 or text[0] != "-":
             operands.append(word)
@@ -73,8 +76,9 @@ def take(words: Sequence[Word], known: OptionRow, *, stops_early: bool = False) 
             used, is_known = _take_long(word, text.lstrip("-"), known, words[index : index + 1], options)
         else:
             used, is_known = _take_bundle(word, known, words[index : index + 1], options)
+        # A value that looks like an option may be one: of some options the value may be left out.
+        is_sure = is_sure and is_known and not (used and re.match("-.", words[index].text))
         index += used
-        is_sure = is_sure and is_known
     values = (option.value for option in options if option.value is not None)
     is_sure = is_sure and not any(value.may_be_several for value in values)
     return Taken(options, operands, is_sure or known.is_open)

@@ -33,6 +33,8 @@ class CommandPlace(msgspec.Struct, frozen=True, kw_only=True):
     resolve: Callable[[str], str] = posixpath.normpath
     """An absolute path with its links followed, as far as it exists."""
     exists: Callable[[str], bool] = lambda path: False
+    git_runs_programs: Callable[[str], bool] = lambda folder: False
+    """Whether git, asked only to read in this folder, may start programs that a repository names."""
     other_names: Callable[[str], tuple[str, ...]] = lambda path: ()
     """Protected files that are the same file under another name."""
     holds_secrets: Callable[[str], bool] = lambda path: True

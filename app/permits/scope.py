@@ -1,20 +1,13 @@
-"""What one command leaves for the next: variables, the folder, functions.
+"""What one command leaves for the next: variables, the folder, aliases.
 
 A command may fail, so that there can be several folders in which the next one runs. What is not known is not guessed.
 """
 
 import msgspec
-from tree_sitter import Node
 
 from app.permits.words import UNKNOWN
 
 _MAX_FOLDERS = 6
-
-
-class Function(msgspec.Struct, frozen=True):
-    name: str
-    node: Node
-    source: bytes
 
 
 class ShellScope(msgspec.Struct, kw_only=True):
@@ -24,17 +17,15 @@ class ShellScope(msgspec.Struct, kw_only=True):
     variables: dict[str, str] = msgspec.field(default_factory=dict)
     arguments: tuple[str, ...] | None = None
     """`$1` and the others; None if not known."""
-    functions: dict[str, Function] = msgspec.field(default_factory=dict)
     aliases: dict[str, str] = msgspec.field(default_factory=dict)
     pending: tuple["ShellScope", ...] = ()
     """What also may be, if a command before failed."""
     has_left: bool = False
-    """`exit` or `return` came: nothing follows here."""
+    """`exit` came: nothing follows here."""
 
     def copy(self) -> "ShellScope":
         twin = msgspec.structs.replace(self)
         twin.variables = dict(self.variables)
-        twin.functions = dict(self.functions)
         twin.aliases = dict(self.aliases)
         return twin
 
@@ -43,6 +34,11 @@ class ShellScope(msgspec.Struct, kw_only=True):
         twin = self.copy()
         twin.pending = ()
         return twin
+
+    def assign(self, name: str, value: str) -> None:
+        """A name that gets two different values is not known any more, whichever of them ran last."""
+        if self.variables.setdefault(name, value) != value:
+            self.variables[name] = UNKNOWN
 
     def move(self, folders: tuple[str, ...]) -> None:
         """A change of folder, which may fail."""
@@ -72,7 +68,6 @@ class ShellScope(msgspec.Struct, kw_only=True):
                     self.variables[name] = UNKNOWN
         if self.arguments != other.arguments:
             self.arguments = None
-        self.functions = {**other.functions, **self.functions}
         self.aliases = {**other.aliases, **self.aliases}
 
     def take_over(self, other: "ShellScope") -> None:

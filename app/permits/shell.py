@@ -64,15 +64,23 @@ def _is_nested_deeply(text: str) -> bool:
 
 
 _PLAIN_TEXT = frozenset({"raw_string", "ansi_c_string", "heredoc_start"})
+_READS = re.compile(
+    rb"\$\{(?:#(?:\w+(?:\[[@*]\])?|[@*])|(?:\w+|[@*])(?:\[(?:\d+|[@*])\])?"
+    rb"(?:(?::?[-+?]|%|#|/|\^|,)(?:[\w ./:@%+,=*?#^-]|\$\w+)*|:\s?-?\d+(?::-?\d+)?)?)\}"
+)
 _HIDDEN = re.compile(rb"(?<!\\)(?:\\\\)*(?:`|\$\(|\$\[)")
 
 
 def _is_read_as_bash_does(root: Node, source: bytes) -> bool:
-    """Whether each comment stands where a word could begin, and no command is left in what was taken for plain text."""
+    """Whether each comment stands where a word could begin, no command is left in what was taken for plain text, and
+    each `${…}` only reads a variable: none assigns, calculates, goes by another's name, or holds quotes, which mean
+    something else within double quotes."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
         children = node.children
+        if node.type == "expansion" and not _READS.fullmatch(source[node.start_byte : node.end_byte]):
+            return False
         if children:
             if node.type != "heredoc_redirect" or not _is_quoted(node, source):
                 waiting += children
@@ -103,16 +111,10 @@ class ShellReading:
         self.steps = MAX_STEPS
         self.unwrapped = 0
         self.depth = 0
-        self.uncalled: dict[int, tuple[ShellScope, Statements, Node]] = {}
-        self.running: set[int] = set()
         self._measured: list[Risk] = ["safe"]
 
     def whole(self, text: str) -> Judgement:
-        scope = ShellScope(folders=(self.place.folder,), aliases=dict(self.place.aliases))
-        self.read(text, scope)
-        for before, statements, body in list(self.uncalled.values()):
-            before.arguments = None
-            statements.function_body(body, before, None)
+        self.read(text, ShellScope(folders=(self.place.folder,), aliases=dict(self.place.aliases)))
         return verdict_of(self.parts.values())
 
     def read(self, text: str, scope: ShellScope, feed: Feed | None = None) -> None:
@@ -129,7 +131,10 @@ class ShellReading:
         root = _parser().parse(source).root_node
         if root.has_error:
             self.doubt(text, "it is not written as bash reads it")
-        if any(one in source for one in (b"#", b"`", b"$(", b"$[")) and not _is_read_as_bash_does(
+        # Within backticks a backslash has a meaning of its own.
+        if b"`" in source and b"\\" in source:
+            self.doubt(text, "it is not read as bash reads it")
+        if any(one in source for one in (b"#", b"`", b"$(", b"$[", b"${")) and not _is_read_as_bash_does(
             root, source
         ):
             self.doubt(text, "it is not read as bash reads it")

@@ -53,7 +53,7 @@ def judge_words(reading: "ShellReading", simple: Simple) -> Feed | None:
         is_split = name == "IFS" and not is_kept and simple.words[0].text == "read"
         findings += [] if is_split else judge_variable(name)
         if is_kept:
-            simple.scope.variables[name] = value
+            simple.scope.assign(name, value)
     if not simple.words:
         if findings or simple.assigned:
             reading.add(simple.text, [*findings, safe("only sets a variable")], [])
@@ -63,7 +63,8 @@ def judge_words(reading: "ShellReading", simple: Simple) -> Feed | None:
 
 
 def _covered(reading: "ShellReading", simple: Simple, findings: list[Finding]) -> Feed | None:
-    """A function or an alias stands for the name; the program of that name is judged too where it may run."""
+    """An alias or function of the person's shell stands for the name; the program of that name is judged too where it
+    may run."""
     name, *rest = simple.words
     scope = simple.scope
     if name.text in scope.aliases and name.is_literal:
@@ -73,20 +74,6 @@ def _covered(reading: "ShellReading", simple: Simple, findings: list[Finding]) -
         if findings:
             reading.add(simple.text, findings, None)
         reading.script(body, own, simple.feed)
-    elif name.is_literal and name.text in scope.functions:
-        function = scope.functions[name.text]
-        if findings:
-            reading.add(simple.text, findings, None)
-        own = scope.copy()
-        is_known = not any(word.may_split or word.is_unknown for word in rest)
-        own.arguments = (name.text, *(word.text for word in rest)) if is_known else None
-        from app.permits.statements import Statements  # noqa: PLC0415  (a function's body is statements again)
-
-        Statements(reading, function.source).function_body(function.node, own, simple.feed)
-        scope.folders = tuple(dict.fromkeys(scope.folders + own.folders))
-        scope.variables.update(
-            {key: UNKNOWN for key, value in own.variables.items() if scope.variables.get(key) != value}
-        )
     elif name.is_literal and name.text in reading.place.functions:
         reading.add(simple.text, [*findings, contained(f"runs {name.text}, a function of your shell")], None)
     else:
@@ -102,7 +89,13 @@ def _program(reading: "ShellReading", simple: Simple, findings: list[Finding]) -
         reading.add(simple.text, [contained(why), *findings], None)
         return Feed()
     short = _short_name(name.text)
-    is_plain = all(one.risk == "safe" for one in findings)
+    # A rule for `./run` means the one in the workspace's own folder; no rule is meant for other folders.
+    place, folders = reading.place, simple.scope.folders
+    is_relative = "/" in name.text and not name.text.startswith("/")
+    is_inside = all(f"{folder}/".startswith(f"{place.workspace}/") for folder in folders)
+    is_plain = all(one.risk == "safe" for one in findings) and (
+        folders == (place.workspace,) if is_relative else is_inside
+    )
     call = _call(reading, simple, short or name.text, rest)
     findings += _judged(call, short)
     if (
@@ -166,7 +159,7 @@ def _call(reading: "ShellReading", simple: Simple, name: str, rest: Sequence[Wor
         # A shell of its own leaves nothing but files; `eval` leaves everything.
         own = simple.scope if stays else simple.scope.apart()
         if not stays:
-            own.arguments, own.aliases, own.functions = arguments, {}, {}
+            own.arguments, own.aliases = arguments, {}
         with reading.measured() as risk:
             reading.script(text, own, simple.feed)
         return risk()

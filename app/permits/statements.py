@@ -11,7 +11,7 @@ from app.permits.branches import SKIPPED, STATEMENTS, Branches
 from app.permits.calls import Feed
 from app.permits.findings import Finding, safe
 from app.permits.redirections import Redirections
-from app.permits.scope import Function, ShellScope
+from app.permits.scope import ShellScope
 from app.permits.simple import Simple, judge_words
 from app.permits.words import UNKNOWN, Word, literal
 
@@ -117,6 +117,8 @@ class Statements:
         assigned: list[tuple[str, str]] = []
         for child in node.children:
             if child.type == "variable_assignment":
+                if assigned and re.search("[$`]", self.text(child)):
+                    self._reading.doubt(text, "a value goes by the assignment before it")
                 assigned.append(self._assigned(child, scope))
             elif child.type == "command_name":
                 if child.children and child.children[0].type == "arithmetic_expansion":
@@ -134,7 +136,9 @@ class Statements:
             else:
                 words += self.expansions.word(child, scope)
         simple = Simple(text, words, scope, feed, redirected, tuple(assigned))
-        return judge_words(self._reading, simple)
+        said = judge_words(self._reading, simple)
+        scope.has_left = re.fullmatch(r"exit(?: \d+)?", text) is not None
+        return said
 
     def _redirected(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
         body = node.child_by_field_name("body")
@@ -202,6 +206,7 @@ class Statements:
     # Definitions and variables
 
     def _function(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
+        """Makes the line contained; its body is judged once, as if it ran here, for what is forbidden."""
         name_node, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name_node is None or body is None:
             return None
@@ -210,27 +215,15 @@ class Statements:
         if "&" in self.text(body).replace("&&", "") and calls > 1:
             said = Finding("forbidden", f"{name} starts itself in the background without end")
             self._reading.add(self.text(node), [said], None)
-        scope.functions[name] = Function(name, node, self._source)
-        self._reading.uncalled[node.id] = (scope.copy(), self, node)
+        self._reading.doubt(f"{name}()", "what a name means is changed by a function")
+        own = scope.copy()
+        own.arguments = None
+        found, _ = self.redirections.judge(node.children_by_field_name("redirect"), own, feed)
+        if found:
+            self._reading.add(self.text(node), found, None)
+        self.statement(body, own, Feed())
+        scope.join(own)
         return None
-
-    def function_body(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
-        reading = self._reading
-        reading.uncalled.pop(node.id, None)
-        if node.id in reading.running:
-            return None
-        reading.running.add(node.id)
-        before, self._current = self._current, scope
-        try:
-            for redirect in node.children_by_field_name("redirect"):
-                found, _ = self.redirections.judge([redirect], scope, feed)
-                if found:
-                    reading.add(self.text(redirect), found, None)
-            body = node.child_by_field_name("body")
-            return self.statement(body, scope, feed) if body is not None else None
-        finally:
-            self._current = before
-            reading.running.discard(node.id)
 
     def _assigned(self, node: Node, scope: ShellScope) -> tuple[str, str]:
         """Name and value of an assignment, which is not yet made."""
@@ -275,7 +268,10 @@ class Statements:
         return None
 
     def _test(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
-        """`[ … ]` and `[[ … ]]`; the latter calculates what it compares as numbers, which may run as code."""
+        """`[ … ]` is `test …`; `[[ … ]]` calculates what it compares as numbers, which may run as code."""
+        if node.children[0].type == "[":
+            self._reading.read("test " + self.text(node)[1:-1], scope)
+            return None
         self.expansions.judge_all(node, scope)
         is_plain = True
         for one in _flat(node):
@@ -283,22 +279,16 @@ class Statements:
             if kind in ("unary_expression", "binary_expression"):
                 operators = {self.text(child) for child in one.children if child.type == "test_operator"}
                 is_plain = is_plain and not operators & _BY_NAME
-                if operators & _COMPARES and node.children[0].type == "[[":
+                if operators & _COMPARES:
                     sides = [child for child in one.children if child.type != "test_operator"]
-                    is_plain = is_plain and all(_is_number(self.text(side), scope) for side in sides)
-            elif kind in ("<", ">") and node.children[0].type == "[":
-                is_plain = False  # a redirection
-        if node.children[0].type not in ("[[", "[") or not is_plain:
+                    is_plain = is_plain and all(
+                        _NUMBER.fullmatch(self.text(side).strip('"')) for side in sides
+                    )
+        if node.children[0].type != "[[" or not is_plain:
             self._reading.doubt(self.text(node), "what it compares may run as code")
         else:
             self._reading.add(self.text(node), [safe("only looks")], None)
         return None
-
-
-def _is_number(text: str, scope: ShellScope) -> bool:
-    text = text.strip('"')
-    known = scope.variables.get(text[1:], "") if text.startswith("$") else ""
-    return _NUMBER.fullmatch(text) is not None or known.isdecimal()
 
 
 _DEEDS: dict[str, Callable[[Statements, Node, ShellScope, Feed | None], Feed | None]] = {

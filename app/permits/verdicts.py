@@ -50,7 +50,7 @@ class CallPart(msgspec.Struct, frozen=True, kw_only=True):
     """It is a known network command, or another tool that acts where no sandbox of bayou's reaches."""
     removals: tuple[Removal, ...] = ()
     is_plain: bool = True
-    """No assignment changes what it does and no redirection writes: an allow rule can answer it."""
+    """It runs in the workspace, no assignment changes what it does, no redirection writes: a rule can allow it."""
     kind: Literal["command", "file", "code", "tool", "host"] = "command"
     """What it is about: a command of the shell, a file, code in another language, a whole call, or a host."""
     path: str | None = None

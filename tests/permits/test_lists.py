@@ -27,24 +27,26 @@ def test_no_evasion_is_safe() -> None:
 
 
 def test_no_attack_is_safe_and_each_does_what_it_is_there_for(tmp_path: Path) -> None:
-    """Each makes the file `canary` when bash runs it: by code that it hides, or by a way of writing."""
-    lines = commands("attacks.txt")
+    """Each makes the file `canary` when bash runs it: by code that it hides, or by a way of writing. What stands before
+    `¦` prepares the folder, and is not judged."""
+    lines = [line.rpartition("¦")[::2] for line in commands("attacks.txt")]
     idle = []
-    for number, line in enumerate(lines):
+    for number, (preparation, line) in enumerate(lines):
         folder = tmp_path / str(number)
         folder.mkdir()
-        subprocess.run(
-            ["bash", "-c", line],
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=20,
-            check=False,
-        )
+        for text in (preparation, line):
+            subprocess.run(
+                ["bash", "-c", text],
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=20,
+                check=False,
+            )
         if not list(folder.rglob("canary")):
             idle.append(line)
     assert idle == []
-    assert [line for line in lines if judge_command(line, PLACE).risk == "safe"] == []
+    assert [line for _, line in lines if judge_command(line, PLACE).risk == "safe"] == []
 
 
 def test_nothing_that_is_safe_on_an_ordinary_day_writes_a_file(tmp_path: Path) -> None:

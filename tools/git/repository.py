@@ -14,6 +14,13 @@ from tools.patterns import late
 _SMALL = 64 * 1024
 _COMMIT = late(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
 _BRANCH = "refs/heads/"
+_GITLINK = (0o160000).to_bytes(4, "big")
+"""The mode of an entry of the index that stands for another repository."""
+_MAX_INDEX = 16 * 1024 * 1024
+_READS_FURTHER = frozenset(
+    ("diff.submodule", "status.submodulesummary", "extensions.partialclone", "log.showsignature")
+)
+"""Keys by which git reads in other repositories, asks another machine or checks signatures."""
 
 
 class Oddity(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +70,23 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
             lines = [str(problem)]
         for line in lines:
             yield Oddity(file=alternates, text=f"takes objects from {line}")
+
+    def may_start_programs(self, home: Path) -> bool:
+        """Whether git, asked only to read, may start a program that a repository names: by an oddity, in a repository
+        that the index links to, by the hook behind a refreshed index, or to fetch what is missing."""
+        if self.oddities(home) or any(
+            entry.name in _READS_FURTHER or (entry.section, entry.key) == ("remote", "promisor")
+            for entry in self.configuration(home).entries
+        ):
+            return True
+        if exists(self.common / "hooks" / "post-index-change"):
+            return True
+        index = self.folder / "index"
+        if not exists(index):
+            return False
+        if index.stat().st_size > _MAX_INDEX or any(self.folder.glob("sharedindex.*")):
+            return True
+        return _GITLINK in index.read_bytes()
 
     def is_at_home(self) -> bool:
         """Git's folder is `.git` here, or one elsewhere that names this one: a linked work tree's, a submodule's."""

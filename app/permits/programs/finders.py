@@ -44,12 +44,15 @@ def _find(call: Call) -> list[Finding]:
             value = words.pop(0) if words else Word("")
             if word.text in _NAMES:
                 patterns.append(as_glob(value.text.rsplit("/", 1)[-1]))
-            found += [NOT_SURE] if value.may_split else []
+            found += [] if value.is_literal and not value.may_split else [NOT_SURE]
         elif word.text in _RUNS:
             end = next((at for at, one in enumerate(words) if one.text in (";", "+")), len(words))
-            actions.append(words[:end])
+            action = words[:end]
+            is_ended = action and words[end:] and (words[end].text == ";" or action[-1].text == "{}")
+            is_plain = all(one.is_literal and not one.may_split for one in action)
+            found += [] if word.text == "-exec" and is_ended and is_plain else [NOT_SURE]
+            actions.append(action)
             words = words[end + 1 :]
-            found += [NOT_SURE] if word.text != "-exec" else []
         elif word.text == "-delete":
             actions.append([literal("rm"), literal("-r"), literal("{}")])
             found.append(contained("removes what it finds"))
@@ -92,9 +95,9 @@ _XARGS: Final = "0 r t n= L= P= d= I= null no-run-if-empty verbose max-args= max
 
 
 def _xargs(call: Call) -> list[Finding]:
-    """What it is fed with becomes words of a command, and may be options of it."""
+    """What it is fed with becomes words of a command, and may be options of it; with a slot, nothing is sure."""
     taken = take(call.words, row(_XARGS), stops_early=True)
-    slot = next(iter(taken.values("I")), None)
+    slot = next(reversed(taken.values("I")), None)
     fed = Word(UNKNOWN, may_split=slot is None, source="…")
     inner: list[Word] = []
     for word in taken.operands or [literal("echo")]:
@@ -104,7 +107,9 @@ def _xargs(call: Call) -> list[Finding]:
             inner.append(word)
     call.run(inner if slot is not None else [*inner, fed])
     named = call.feed.words if call.feed is not None else ()
-    is_plain = taken.is_sure and all(call.ground.secret(word).risk == "safe" for word in named)
+    is_plain = (
+        taken.is_sure and slot is None and all(call.ground.secret(word).risk == "safe" for word in named)
+    )
     return [] if is_plain else [NOT_SURE]
 
 

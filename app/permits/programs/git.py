@@ -26,7 +26,7 @@ _DIFF: Final = (
     "pickaxe-all pickaxe-regex a text b w ignore-space-at-eol ignore-space-change ignore-all-space ignore-blank-lines "
     "function-context W exit-code quiet q check full-index binary abbrev inter-hunk-context= "
     "patience histogram minimal "
-    "diff-algorithm= submodule z no-prefix relative src-prefix= dst-prefix= no-ext-diff no-textconv cached staged "
+    "diff-algorithm= z no-prefix relative src-prefix= dst-prefix= no-ext-diff no-textconv cached staged "
     "merge-base stat-width= compact-summary ignore-submodules t r m root no-commit-id pretty= format= v "
 )
 _LOG: Final = (
@@ -46,7 +46,7 @@ _LIST: Final = (
 _READS: Final[dict[str, OptionRow]] = {
     verb: row(options)
     for verbs, options in (
-        ("log whatchanged show", _LOG),
+        ("log show", _LOG),
         ("rev-list", _LOG),
         ("diff", _DIFF + "no-index"),
         ("diff-tree diff-index diff-files", _DIFF),
@@ -56,7 +56,7 @@ _READS: Final[dict[str, OptionRow]] = {
             "no-renames show-stash ignore-submodules",
         ),
         (
-            "blame annotate",
+            "blame",
             "L= w M C s e f n p l t c porcelain line-porcelain root date= since= abbrev= show-email",
         ),
         (
@@ -76,8 +76,6 @@ _READS: Final[dict[str, OptionRow]] = {
             "word-regexp ignore-case cached untracked max-depth= and or not heading break function-context "
             "show-function color text f=:read threads= fixed-strings extended-regexp perl-regexp",
         ),
-        ("var version", ""),
-        ("apply", "check v p="),
     )
     for verb in verbs.split()
 }
@@ -135,6 +133,8 @@ def _git(call: Call) -> list[Finding]:
         found = [*git.findings, *_judged(git)]
         if not git.is_own_repository:
             found.append(contained("works in another repository"))
+        elif not call.place.hides_secrets and call.place.git_runs_programs(call.place.workspace):
+            found.append(contained("this repository, or one in it, names programs that git may start"))
     finally:
         call.scope.folders = before
     return found

@@ -70,10 +70,7 @@ _JQ: Final = (
 
 
 def _jq(call: Call) -> list[Finding]:
-    words = list(call.words)
-    for at in [at for at, word in enumerate(words) if word.text in ("--arg", "--argjson")][::-1]:
-        del words[at : at + 3]
-    taken = take(words, row(_JQ))
+    taken = take(call.words, row(_JQ))
     found = [SAFE, *([] if taken.is_sure else [NOT_SURE])]
     program, *files = taken.operands or [literal(".")]
     if not program.is_literal or re.search(

@@ -1,0 +1,81 @@
+"""git, asked only to read where no sandbox holds it: safe only if no repository there names programs it may start."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.engine.whereabouts import Whereabouts
+from app.permits.shell import judge_command
+
+ATTACKS: dict[str, tuple[str, str]] = {
+    "a monitor of its own": ("git config core.fsmonitor {evil}", "git status"),
+    "a monitor of an embedded repository": (
+        "git init -q sub; cd sub; git config core.fsmonitor {evil}; touch f; git add f; "
+        "git -c user.name=a -c user.email=a commit -qm a; cd ..; git -c advice.addEmbeddedRepo=false add sub",
+        "git status",
+    ),
+    "the hook behind a refreshed index": (
+        "cp {evil} .git/hooks/post-index-change; touch -d yesterday f",
+        "git status",
+    ),
+    "an external diff": ("git config diff.external {evil}; echo b >> f", "git diff"),
+    "a filter": ("git config filter.x.clean {evil}; echo 'f filter=x' > .gitattributes; touch f", "git diff"),
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    home, folder = tmp_path / "home", tmp_path / "project"
+    for each in (home, folder):
+        each.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    evil = tmp_path / "evil"
+    evil.write_text(f"#!/bin/sh\ntouch {tmp_path}/canary\ncat\n")
+    evil.chmod(0o755)
+
+    def prepared(preparation: str) -> Path:
+        start = "git init -q; echo a > f; git add f; git -c user.name=a -c user.email=a commit -qm a"
+        _run(f"{start}; {preparation.format(evil=evil)}", folder)
+        (tmp_path / "canary").unlink(missing_ok=True)
+        return folder
+
+    return prepared
+
+
+def _run(text: str, folder: Path) -> None:
+    subprocess.run(
+        ["bash", "-c", text],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=20,
+        check=False,
+    )
+
+
+def _risk(command: str, folder: Path) -> str:
+    home = folder.parent / "home"
+    return judge_command(command, Whereabouts(home, home / ".bayou" / "agent").place(folder)).risk
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_git_that_starts_a_named_program_is_not_safe(attack: str, project: Callable[[str], Path]) -> None:
+    preparation, command = ATTACKS[attack]
+    folder = project(preparation)
+    _run(command, folder)
+    assert (folder.parent / "canary").exists()
+    assert _risk(command, folder) == "contained"
+
+
+def test_git_in_a_repository_as_git_makes_it_is_safe(project: Callable[[str], Path]) -> None:
+    folder = project("git config user.name me; git branch topic")
+    for command in (
+        "git status -s",
+        "git diff --stat",
+        "git log --oneline -3",
+        "git show HEAD",
+        "git branch -v",
+    ):
+        assert _risk(command, folder) == "safe", command

@@ -2,16 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
 from tools.effects import NOTHING, OPAQUE, Effects
 from tools.results import Card, TextBlock, ToolResult
 from tools.text import one_line, visible
-
-if TYPE_CHECKING:
-    from tools.edits.preview import CallDiff, Look
 
 
 class ToolError(Exception):
@@ -91,8 +88,8 @@ class ToolContext(msgspec.Struct, kw_only=True):
     """Tokens that the model can take; None: not known."""
 
 
-PreviewCall = Callable[[Mapping[str, Any], "Look"], "tuple[CallDiff, ...]"]
-"""The diffs of a call by its whole arguments; gets a way to look at the files that they name."""
+PreviewCall = Callable[[Mapping[str, Any], Callable[[str], Any]], tuple[Any, ...]]
+"""The diffs of a call by its whole arguments (`tools.edits.preview.CallDiff`); gets a way to look at a file."""
 ShowCall = Callable[[Mapping[str, Any], ToolResult | None], Card]
 """Draws a call from its (possibly partial) arguments and its result, or its result so far, or None."""
 
@@ -107,7 +104,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     run: Callable[[Any, ToolContext], Awaitable[ToolResult]]
     """Gets validated arguments: of type `arguments` where that is given, else a dict."""
     show: ShowCall | None = None
-    preview: "PreviewCall | None" = None
+    preview: PreviewCall | None = None
     """The diffs that a call would make of its files, for tools that change files by what their arguments say."""
     arguments: type[msgspec.Struct] | None = None
     prepare: Callable[[dict[str, Any]], dict[str, Any]] | None = None

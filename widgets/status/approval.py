@@ -36,7 +36,7 @@ ApprovalKeeps = Literal["session", "project", "person"]
 _KEEPS: dict[ApprovalKeeps, str] = {
     "session": "this session",
     "project": "this project",
-    "person": "for good",
+    "person": "always",
 }
 """How long a rule counts."""
 _PROJECT_FIRST: tuple[ApprovalKeeps, ...] = ("project", "session", "person")
@@ -319,7 +319,10 @@ class ApprovalBar(Widget, can_focus=False):
 
     def _made(self, asked: ApprovalAsked, width: int) -> list[tuple[tuple[str, str], ...]]:
         number = f"{asked.number} of {asked.of} · " if asked.of > 1 else ""
-        head = (("title", f"{asked.tool} wants to run  "), ("muted", f"{number}{asked.mode} · {asked.does}"))
+        head = (
+            ("title", f"{asked.tool} wants to run  "),
+            ("muted", f"{number}{asked.does} · mode: {asked.mode}"),
+        )
         if asked.kind == "staged":
             head = (("title", f"{asked.tool} staged this  "), ("muted", f"{number}nothing is written yet"))
         elif asked.kind != "call":
@@ -362,8 +365,8 @@ class ApprovalBar(Widget, can_focus=False):
             if asked.kind == "select":
                 rows.append(((name, f"{mark}{plain(text)}"),))
                 continue
-            answers = f"would have answered {known_rules[text].answers} of {asked.asked} questions"
-            count = answers if asked.asked else "the first question"
+            answers = f"matches {known_rules[text].answers} of {asked.asked} earlier questions"
+            count = answers if asked.asked else "first question"
             words = plain(known_rules[text].words)
             kept = "all projects" if words and keeps == "person" else _KEEPS[keeps]
             row = f"{words} for {kept}" if words else f"{kept:<{_LONGEST_KEEP}}  {plain(text):<{longest}}"
@@ -373,45 +376,45 @@ class ApprovalBar(Widget, can_focus=False):
     def _key_row(self, asked: ApprovalAsked, width: int) -> tuple[tuple[str, str], ...]:
         """What answers: the keys are in accent from when they are heard."""
         keys, name = self.keys, "key" if self._was_armed or self.has_focus else "muted"
-        inside = (("x", "not"), ("v", "all of it"), ("e", "edit"), ("esc", "back"))
+        inside = (("x", "deny"), ("v", "details"), ("e", "edit"), ("esc", "back"))
         if asked.floor_word is not None and self.has_focus:
             typed = ((name, f"type {asked.floor_word}: "), ("text", self._typed), ("muted", "   "))
             return (*typed, *_told(inside, name, width - len(asked.floor_word) - len(self._typed) - 9))
         if asked.floor_word is not None:
-            first = (keys.enter, f"and the word {asked.floor_word}: once")
-            return _told((first, (keys.deny, "not"), (keys.whole, "all of it")), name, width)
+            first = (keys.enter, f'type "{asked.floor_word}" to allow it once')
+            return _told((first, (keys.deny, "deny"), (keys.whole, "details")), name, width)
         if self._clock() < self._again_until and not self.has_focus:
-            return _told((("the same key", "again"), (keys.enter, "keys here"), ("esc", "stop")), name, width)
+            return _told((("the same key", "again"), (keys.enter, "focus"), ("esc", "stop")), name, width)
         if asked.kind != "call":
             return _told(self._keys_for_others(asked), name, width)
         if self._chooses:
-            return _told((("↑/↓", "choose"), ("enter", "take it"), ("esc", "back")), name, width)
+            return _told((("↑/↓", "choose"), ("enter", "save"), ("esc", "back")), name, width)
         if self.has_focus:
-            always = ("w" if asked.rules else "", "always…")
-            return _told((("a", "once"), always, *inside), name, width)
-        always = (keys.always if asked.rules else "", "always…")
-        whole, here = (keys.whole, "all of it"), (keys.enter, "keys here")
-        return _told(((keys.once, "once"), (keys.deny, "not"), always, whole, here), name, width)
+            always = ("w" if asked.rules else "", "always allow…")
+            return _told((("a", "allow"), always, *inside), name, width)
+        always = (keys.always if asked.rules else "", "always allow…")
+        whole, here = (keys.whole, "details"), (keys.enter, "focus")
+        return _told(((keys.once, "allow"), (keys.deny, "deny"), always, whole, here), name, width)
 
     def _keys_for_others(self, asked: ApprovalAsked) -> tuple[tuple[str, str], ...]:
         keys = self.keys
         if asked.kind == "select":
             if self.has_focus:
-                return ("↑/↓", "choose"), ("enter", "take it"), ("x", "none"), ("esc", "back")
-            return (keys.once, "choose…"), (keys.deny, "none"), (keys.whole, "all of it")
+                return ("↑/↓", "move"), ("enter", "choose"), ("x", "none"), ("esc", "back")
+            return (keys.once, "choose…"), (keys.deny, "none"), (keys.whole, "details")
         if asked.kind == "staged":
             if self.has_focus:
-                return ("a", "apply"), ("x", "discard"), ("v", "all of it"), ("esc", "back")
+                return ("a", "apply"), ("x", "discard"), ("v", "details"), ("esc", "back")
             return (
                 (keys.once, "apply"),
                 (keys.deny, "discard"),
-                (keys.whole, "all of it"),
-                (keys.enter, "keys here"),
+                (keys.whole, "details"),
+                (keys.enter, "focus"),
             )
         yes = "yes" if asked.kind == "confirm" else "answer…"
         if self.has_focus:
             return ("y" if asked.kind == "confirm" else "a", yes), ("x", "no"), ("esc", "back")
-        return (keys.once, yes), (keys.deny, "no"), (keys.whole, "all of it"), (keys.enter, "keys here")
+        return (keys.once, yes), (keys.deny, "no"), (keys.whole, "details"), (keys.enter, "focus")
 
     def render_line(self, y: int) -> Strip:
         line = Line(self.size.width, self.rich_style, edge=1)

@@ -144,7 +144,7 @@ class Approvals(msgspec.Struct):
                 for part in approval.parts
             ),
             does=_does(approval.letter),
-            why=f"{approval.why} (asked by {approval.decided_by})",
+            why=_why(approval),
             mode=approval.mode,
             number=approval.number,
             of=approval.of,
@@ -274,6 +274,11 @@ def _whole(approval: Approval, changes: ToolResult | None) -> Card:
         plain = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
         blocks.append(TextBlock(text=f"{name}: {plain}"))
     return Card(title=approval.tool_name, blocks=(*blocks, *diffs, TextBlock(text=told)))
+
+
+def _why(approval: Approval) -> str:
+    is_by_mode = approval.decided_by.startswith("mode ")
+    return approval.why if is_by_mode else f"{approval.why} · asked by {approval.decided_by}"
 
 
 def _does(risk: str) -> str:

@@ -11,8 +11,7 @@ from typing import Literal, NamedTuple
 
 from widgets.editor.chips import Chips, UnsentPrompt
 from widgets.editor.graphemes import boundary_after, snap
-from widgets.editor.marks import Marks
-from widgets.editor.registers import Registers
+from widgets.editor.register import Register
 
 Position = tuple[int, int]
 MarkKind = Literal["char", "inclusive", "line"]
@@ -84,8 +83,7 @@ class EditorModel:
         self.cursor: Position = (len(self.lines) - 1, len(self.lines[-1]))
         self.chips = Chips()
         self.kills = KillRing()
-        self.registers = Registers()
-        self.marks = Marks()
+        self.register = Register()
         self.mark: Position | None = None
         """The other end of the selection, if there is one."""
         self.mark_kind: MarkKind = "char"
@@ -156,13 +154,12 @@ class EditorModel:
     def reset(self, draft: UnsentPrompt | None = None) -> None:
         """Begin anew, without a past: after sending, or with a draft that was saved."""
         draft = draft or UnsentPrompt()
-        self.chips.keep_only("".join((*self.kills.entries, *self.registers.texts)))
+        self.chips.keep_only("".join((*self.kills.entries, *self.register.text)))
         self.lines = self.chips.adopt(draft.text, draft.chips).split("\n")
         row = min(max(0, draft.row), len(self.lines) - 1)
         self.cursor = (row, snap(self.lines[row], draft.column))
         self._undo.clear()
         self._redo.clear()
-        self.marks.clear()
         self.settle()
         self.mark = self._group = None
         self.version += 1
@@ -268,7 +265,6 @@ class EditorModel:
         head = self.lines[start[0]][: start[1]]
         tail = self.lines[end[0]][end[1] :]
         self.lines[start[0] : end[0] + 1] = (head + text + tail).split("\n")
-        self.marks.follow(start, end, text)
         self.version += 1
 
 

@@ -4,7 +4,7 @@ import re
 
 from widgets.editor.graphemes import boundary_after
 from widgets.editor.model import EditorModel, Position, between, end_of
-from widgets.editor.registers import Register
+from widgets.editor.register import Register
 from widgets.editor.vi.objects import Stretch
 from widgets.editor.vi.places import first_word, last_column
 
@@ -13,16 +13,16 @@ _MOST = 1_000_000
 """Characters that a count may make of what is put."""
 
 
-def operate(model: EditorModel, verb: str, on: Stretch, register: str) -> None:
+def operate(model: EditorModel, verb: str, on: Stretch) -> None:
     """The cursor stands where vi leaves it; for `c` where one writes."""
     match verb:
         case "y":
-            _keep(model, on, register, is_delete=False)
+            _keep(model, on)
         case "d":
-            _keep(model, on, register, is_delete=True)
+            _keep(model, on)
             _delete(model, on)
         case "c":
-            _keep(model, on, register, is_delete=True)
+            _keep(model, on)
             model.replace(on.start, on.end, "")
             model.move_to(on.start)
         case ">" | "<":
@@ -31,17 +31,12 @@ def operate(model: EditorModel, verb: str, on: Stretch, register: str) -> None:
             _change_case(model, on, verb)
 
 
-def _keep(model: EditorModel, on: Stretch, register: str, *, is_delete: bool) -> None:
+def _keep(model: EditorModel, on: Stretch) -> None:
     text = between(model.lines, on.start, on.end)
     if not text and not on.is_linewise:
         return
-    kept = Register(text, on.is_linewise)
-    if is_delete:
-        model.registers.delete(register, kept)
-    else:
-        model.registers.yank(register, kept)
-    if register != "_":
-        model.kills.kill(text, is_forward=True, joins=False)
+    model.register = Register(text, on.is_linewise)
+    model.kills.kill(text, is_forward=True, joins=False)
 
 
 def _delete(model: EditorModel, on: Stretch) -> None:
@@ -109,7 +104,7 @@ def put(model: EditorModel, kept: Register, count: int, *, is_after: bool) -> No
 
 def put_over(model: EditorModel, kept: Register, on: Stretch, count: int) -> None:
     """In place of what is selected, which is kept as if it were deleted."""
-    _keep(model, on, '"', is_delete=True)
+    _keep(model, on)
     text = "\n".join([kept.text] * count) if kept.is_lines else kept.text * count
     if kept.is_lines and not on.is_linewise:
         text = f"\n{text}\n"

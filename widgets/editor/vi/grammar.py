@@ -1,4 +1,4 @@
-"""vi's commands as they are typed: a register, a count, an operator, a motion. Pure: keys in, one command out."""
+"""vi's commands as they are typed: a count, an operator, a motion. Pure: keys in, one command out."""
 
 from typing import Literal
 
@@ -12,12 +12,10 @@ MOTIONS = frozenset((*"hjklwWbBeE0^$G{}%|;,+-_nN*#", "gg", "ge", "gE", "g_", "gj
 FINDS = frozenset("fFtT")
 SEARCHES = frozenset("/?")
 """Enter ends what is looked for."""
-TO_MARKS = frozenset("`'")
-_WITH_CHAR = frozenset("rmq@")
+_WITH_CHAR = frozenset("r")
 """Deeds that a character belongs to."""
 DEEDS = frozenset((*"xXsSDCYpPJ~uiaIAoOvV.", "\x12", "gJ", "gi", "gv"))
 """Commands that are whole by themselves."""
-REGISTERS = frozenset('abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"-_')
 SHORT = {"x": "dl", "X": "dh", "s": "cl", "D": "d$", "C": "c$", "S": "cc", "Y": "yy"}
 """What is another way to write an operator and its motion."""
 
@@ -30,10 +28,9 @@ class Spoken(msgspec.Struct, frozen=True, kw_only=True):
     motion: str = ""
     """A motion, an object (`iw`), or the operator once more: whole lines."""
     char: str = ""
-    """What `f` and `/` look for, what `r` puts, the name of a mark or a register."""
+    """What `f` and `/` look for, what `r` puts."""
     count: int = 0
     """0: none was given."""
-    register: str = '"'
 
     @property
     def times(self) -> int:
@@ -51,71 +48,57 @@ _MOST = 9_999
 
 def parse(keys: str, *, is_visual: bool = False) -> Spoken | State:
     """In visual mode an operator is whole by itself, and `i` and `a` begin an object."""
-    register, rest = '"', keys
-    if rest.startswith('"'):
-        if len(rest) < 2:
-            return "literal"
-        if rest[1] not in REGISTERS:
-            return "wrong"
-        register, rest = rest[1], rest[2:]
-    count, rest = _count(rest)
-    if rest.startswith('"') and register == '"':  # a count may come first
-        if len(rest) < 2:
-            return "literal"
-        if rest[1] not in REGISTERS:
-            return "wrong"
-        register, (more, rest) = rest[1], _count(rest[2:])
-        count = _both(count, more)
+    count, rest = _count(keys)
     if not rest:
         return "open"
     word, behind = _word(rest)
     if word is None:
         return "open"
     if word in OPERATORS and not is_visual:
-        return _operated(word, behind, count, register)
-    if word in SEARCHES or word in FINDS or word in TO_MARKS or word in _WITH_CHAR:
-        return _with_char(word, behind, count, register)
+        return _operated(word, behind, count)
+    if word in SEARCHES or word in FINDS or word in _WITH_CHAR:
+        return _with_char(word, behind, count)
     if is_visual and word in ("i", "a"):
         return _object(word, behind, count)
     if behind:
         return "wrong"
     if word in MOTIONS:
-        return Spoken(motion=word, count=count, register=register)
+        return Spoken(motion=word, count=count)
     if word in DEEDS or (is_visual and (word in OPERATORS or word in ("U", "u"))):
-        return Spoken(verb=word, count=count, register=register)
+        return Spoken(verb=word, count=count)
     return "wrong"
 
 
-def _operated(verb: str, rest: str, count: int, register: str) -> Spoken | State:
+def _operated(verb: str, rest: str, count: int) -> Spoken | State:
     more, rest = _count(rest)
     count = _both(count, more)
     if not rest:
         return "open"
     if rest == verb or rest in _DOUBLED.get(verb, ()):
-        return Spoken(verb=verb, motion=verb, count=count, register=register)
+        return Spoken(verb=verb, motion=verb, count=count)
     word, behind = _word(rest)
     if word is None:
         return "open"
     found: Spoken | State
     if word in ("i", "a"):
         found = _object(word, behind, count)
-    elif word in SEARCHES or word in FINDS or word in TO_MARKS:
-        found = _with_char(word, behind, count, register)
+    elif word in SEARCHES or word in FINDS:
+        found = _with_char(word, behind, count)
     else:
         found = Spoken(motion=word, count=count) if word in MOTIONS and not behind else "wrong"
     if isinstance(found, Spoken):
-        return msgspec.structs.replace(found, verb=verb, register=register)
+        return msgspec.structs.replace(found, verb=verb)
     return found
 
 
-def _with_char(word: str, behind: str, count: int, register: str) -> Spoken | State:
+def _with_char(word: str, behind: str, count: int) -> Spoken | State:
     if not behind or (word in SEARCHES and not behind.endswith("\n")):
         return "literal"
     if word in SEARCHES:
         behind = behind[:-1]
     if word in _WITH_CHAR:
-        return Spoken(verb=word, char=behind, count=count, register=register)
-    return Spoken(motion=word, char=behind, count=count, register=register)
+        return Spoken(verb=word, char=behind, count=count)
+    return Spoken(motion=word, char=behind, count=count)
 
 
 def _object(word: str, behind: str, count: int) -> Spoken | State:

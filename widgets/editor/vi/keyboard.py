@@ -11,7 +11,6 @@ from widgets.textual_inside import keymap_of
 
 if TYPE_CHECKING:
     from widgets.editor.prompt import PromptEditor
-    from widgets.editor.vi.macros import Macros
     from widgets.editor.vi.mode import Fed, ViMode
 
 
@@ -21,7 +20,6 @@ class ViKeyboard:
     def __init__(self, editor: PromptEditor) -> None:
         self._editor = editor
         self._mode: ViMode | None = None
-        self._macros: Macros | None = None
 
     def use(self, is_wanted: bool) -> None:
         if is_wanted == (self._mode is not None):
@@ -29,13 +27,11 @@ class ViKeyboard:
         model = self._editor.model
         model.group(False)
         model.mark = None
-        self._mode = self._macros = None
+        self._mode = None
         if is_wanted:
-            from widgets.editor.vi.macros import Macros  # noqa: PLC0415  (most write without)
-            from widgets.editor.vi.mode import ViMode  # noqa: PLC0415  (as above)
+            from widgets.editor.vi.mode import ViMode  # noqa: PLC0415  (most write without)
 
             self._mode = ViMode(model)
-            self._macros = Macros(model, self._mode)
         self.begin()
 
     @property
@@ -49,11 +45,8 @@ class ViKeyboard:
 
     @property
     def told(self) -> str:
-        """The mode, the beginning of a command, and what is recorded."""
-        if self._mode is None or self._macros is None:
-            return ""
-        name = self._macros.recording
-        return f"{self._mode.told} · recording {name}" if name else self._mode.told
+        """The mode and the beginning of a command."""
+        return "" if self._mode is None else self._mode.told
 
     def begin(self) -> None:
         """With a new prompt one writes."""
@@ -72,17 +65,15 @@ class ViKeyboard:
 
     def hears(self, event: events.Key) -> bool:
         """False: the key is none of vi's."""
-        mode, macros = self._mode, self._macros
-        if mode is None or macros is None:
+        mode = self._mode
+        if mode is None:
             return False
         if event.key == "escape":
             return self._escape(mode)
         if mode.mode == "insert":
-            macros.heard(_written(event))
             return False
         if mode.wants_literal and event.key in ("backspace", "ctrl+h"):
             mode.rub()
-            macros.unhear()
             self.show()
             return True
         if mode.wants_literal:
@@ -94,7 +85,7 @@ class ViKeyboard:
     def _feed(self, mode: ViMode, token: str) -> bool:
         version = self._editor.model.version
         if token:
-            self._go_beyond(self._macros.feed(token) if self._macros is not None else "done")
+            self._go_beyond(mode.feed(token))
         if self._editor.model.version != version:
             self._editor.history.leave()
         self.show()
@@ -120,16 +111,7 @@ class ViKeyboard:
         stops = self._editor.follows_up() and self._editor.model.is_blank
         if (popup := self._editor.keyboard.open_popup) is not None:
             popup.close()
-        is_done = self._macros is not None and self._macros.escape() and not stops
+        is_done = mode.escape() and not stops
         self.show()
         self._editor.changed()
         return is_done
-
-
-def _written(event: events.Key) -> str:
-    """What a macro keeps of a key of insert mode; nothing of one that only moves."""
-    if event.key in ("shift+enter", "ctrl+j", "ctrl+enter"):
-        return "\n"
-    if event.is_printable and event.character:
-        return event.character
-    return {"backspace": "\x08", "ctrl+h": "\x08", "ctrl+w": "\x17", "ctrl+u": "\x15"}.get(event.key, "")

@@ -16,9 +16,8 @@ from widgets.editor.vi.objects import Stretch
 from widgets.editor.vi.places import first_word, last_column
 
 Mode = Literal["insert", "normal", "visual", "visual line"]
-Fed = Literal["done", "open", "older", "newer", "record", "play"]
-"""`older`, `newer`: up from the first line or down from the last: to another prompt. What is recorded and played is the
-business of whoever feeds the keys."""
+Fed = Literal["done", "open", "older", "newer"]
+"""`older`, `newer`: up from the first line or down from the last: to another prompt."""
 _SEARCHES = frozenset("/?nN*#")
 _INTO_INSERT = frozenset("iaIAoOCSs") | {"gi"}
 _ON_SELECTION = {**{short: long[0] for short, long in SHORT.items()}, "u": "gu", "U": "gU", "~": "g~"}
@@ -49,7 +48,7 @@ class ViMode:
         self.said = Spoken()
         """The last command."""
         self.has_failed = False
-        """It came to nothing, which ends a macro."""
+        """It came to nothing."""
         self._last: _Change | None = None
         self._now: _Change | None = None
         """The change whose words are being written."""
@@ -77,11 +76,6 @@ class ViMode:
         if not isinstance(said, Spoken):
             return "done"
         self.said = said
-        if said.verb in ("q", "@"):
-            return "record" if said.verb == "q" else "play"
-        if said.verb == "m":
-            self._model.marks.set(said.char, self._model.cursor)
-            return "done"
         if not self.is_visual and not said.verb and (end := self._beyond(said)) is not None:
             return end
         if self.is_visual:
@@ -180,7 +174,7 @@ class ViMode:
         row = model.cursor[0]
         match said.verb:
             case "p" | "P":
-                changes.put(model, model.registers.get(said.register), said.times, is_after=said.verb == "p")
+                changes.put(model, model.register, said.times, is_after=said.verb == "p")
             case "r":
                 return changes.replace_chars(model, said.char, said.times)
             case "~":
@@ -213,7 +207,7 @@ class ViMode:
         if on is None:
             return False
         at = self._model.cursor
-        changes.operate(self._model, said.verb, on, said.register)
+        changes.operate(self._model, said.verb, on)
         if said.verb in ("gu", "gU", "g~") and on.is_linewise and said.motion in ("j", "k", "gj", "gk", "G"):
             self._model.move_to((on.start[0], at[1]))
         if said.verb == "y":
@@ -282,9 +276,6 @@ class ViMode:
     def _leave_visual(self) -> None:
         if self.is_visual and self._model.mark is not None:
             self._begun_visual = (self._model.mark, self._model.cursor, self.mode)
-            first, last = sorted((self._model.mark, self._model.cursor))
-            self._model.marks.set("<", first)
-            self._model.marks.set(">", last)
         self.mode, self._model.mark = "normal", None
         self.settle()
 
@@ -352,7 +343,7 @@ class ViMode:
         match said.verb:
             case "d" | "c" | "y" | ">" | "<" | "gu" | "gU" | "g~":
                 for _ in range(said.times if said.verb in "<>" else 1):
-                    changes.operate(model, said.verb, on, said.register)
+                    changes.operate(model, said.verb, on)
                 if said.verb == "y":
                     model.move_to(on.start)
             case "r":
@@ -362,7 +353,7 @@ class ViMode:
                     model, on.start[0], max(on.end[0], on.start[0] + 1), has_blank=said.verb == "J"
                 )
             case "p" | "P":
-                changes.put_over(model, model.registers.get(said.register), on, said.times)
+                changes.put_over(model, model.register, on, said.times)
             case _:
                 return False
         return True

@@ -3,7 +3,7 @@
 from widgets.editor.graphemes import boundary_after
 from widgets.editor.model import EditorModel, Position
 from widgets.editor.vi import places
-from widgets.editor.vi.grammar import FINDS, SEARCHES, TO_MARKS, Spoken
+from widgets.editor.vi.grammar import FINDS, SEARCHES, Spoken
 from widgets.editor.vi.objects import Stretch, text_object
 from widgets.editor.vi.places import BLANK, EMPTY, Find, Landing, first_word, kind_at, last_column
 from widgets.editor.vi.searching import ViSearch, found, word_at
@@ -13,8 +13,6 @@ _FAR = 1 << 30
 
 _STEPS = frozenset("hlwWbBeE")
 """What leads nowhere at the end of the text or the line."""
-_JUMPS = frozenset(("G", "gg", "{", "}", "%", "n", "N", "*", "#", "/", "?", "`", "'"))
-"""Behind these ` `` ` and `''` lead back."""
 _WORDS = {
     **{"w": places.next_word, "W": places.next_word, "b": places.word_before, "B": places.word_before},
     **{"e": places.word_end, "E": places.word_end, "ge": places.end_before, "gE": places.end_before},
@@ -46,8 +44,6 @@ class Walker:
         target = self._target(said)
         if target is not None:
             self._model.move_to(target.place)
-            if said.motion in _JUMPS:
-                self._model.marks.set("`", at)
         self._goal = _FAR if said.motion == "$" else None
         if said.motion in ("j", "k", "gj", "gk"):
             self._goal = self._from if goal is None else goal
@@ -143,8 +139,6 @@ class Walker:
             return self._by_words(motion, said.times)
         if motion in SEARCHES or motion in ("n", "N", "*", "#"):
             return self._by_search(said)
-        if motion in TO_MARKS:
-            return self._to_mark(said)
         return self._in_line(motion, said.times) or self._over_lines(said)
 
     def _by_search(self, said: Spoken) -> Landing | None:
@@ -165,16 +159,6 @@ class Walker:
             wanted = wanted._replace(is_forward=not wanted.is_forward)
         place = found(lines, at, wanted, said.times)
         return Landing(place) if place is not None else None
-
-    def _to_mark(self, said: Spoken) -> Landing | None:
-        """With `'` its line; its name may be the sign itself: where the last jump began."""
-        lines = self._model.lines
-        place = self._model.marks.get("`" if said.char in TO_MARKS else said.char)
-        if place is None or place[0] >= len(lines):
-            return None
-        if said.motion == "'":
-            return self._first_of(place[0])
-        return Landing((place[0], min(place[1], last_column(lines[place[0]]))))
 
     def _by_words(self, motion: str, count: int) -> Landing:
         lines, at = self._model.lines, self._model.cursor

@@ -141,6 +141,7 @@ class BoxPlaces:
             links=links,
             reserved=tuple(path for path in git.reserved if covering(path, writable)),
             searched=workspace,
+            allowed=self._allowed_below(workspace, leave),
             hidden_folders=folders,
             hidden_files=files,
             shown=self._shown(folders, workspace),
@@ -159,6 +160,13 @@ class BoxPlaces:
             network=self._network(leave),
             environment=(*kept.variables, ("TMPDIR", private)),
         )
+
+    def _allowed_below(self, workspace: str, leave: Leave) -> tuple[str, ...]:
+        """Whether they are there or not."""
+        settings = self._options.in_force.settings
+        places = self._places((*settings.sandbox.write, *self._allowed_places(), *leave.writable))
+        found = (os.path.realpath(absolute(place, self._workspace.cwd)) for place in places)
+        return tuple(path for path in found if path != workspace and _holds(workspace, path))
 
     def held(self, kind: BoxKind, leave: Leave) -> Box:
         """The same for a process that is about to start: the names that no command may take are held."""
@@ -185,7 +193,11 @@ class BoxPlaces:
         if request.verb != "write":
             return found(hidden, danger="it is hidden from commands") if hidden is not None else None
         if box.may_write(path):
-            return None
+            if covering(path, box.allowed) is not None:
+                return None
+            # It can be made, and is taken away again: see `tools.box.set_aside`.
+            later = plants(path, self._home, (self._own,))
+            return found(path, danger=later) if later is not None else None
         if hidden is not None:
             return found(path, problem="it is hidden from commands")
         guard = covering(path, box.guarded)

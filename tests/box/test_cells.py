@@ -1,4 +1,4 @@
-"""What a sandbox cannot keep a cell from making is named behind it, as behind a command."""
+"""Files that run later which a cell makes are moved away, as behind a command."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +8,7 @@ from tools.kernel.calls import Evaluation, EvalWish
 from tools.kernel.telling import told
 
 
-async def test_files_that_run_later_are_named_behind_the_cell_that_made_them(
+async def test_files_that_run_later_are_moved_away_behind_the_cell_that_made_them(
     boxed: Callable[..., BoxedHands], project: Path
 ) -> None:
     workspace = boxed().workspace
@@ -22,7 +22,7 @@ async def test_files_that_run_later_are_named_behind_the_cell_that_made_them(
         text = await result(
             "import os; os.makedirs('a/.vscode'); open('a/.vscode/tasks.json', 'w').write('{}')"
         )
-        assert "this cell made or changed" in text and "a/.vscode" in text
+        assert "it was moved to" in text and "a/.vscode" in text
         assert "decides what may run" not in await result("1 + 1")
     finally:
         workspace.end_kernel()

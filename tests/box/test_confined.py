@@ -213,12 +213,15 @@ async def test_a_workspace_that_a_command_replaces_by_a_link_leads_nowhere(
         hands.close()
 
 
-async def test_what_a_command_plants_in_a_cache_is_told(home: Path, project: Path, boxed: Boxed) -> None:
+async def test_what_a_command_plants_in_a_cache_is_moved_away(
+    home: Path, project: Path, boxed: Boxed
+) -> None:
     (home / ".cargo" / "bin").mkdir(parents=True)
     writes = (f"echo evil > ~/.cargo/{name}" for name in ("config.toml", "bin/cargo", "x"))
     outcome = await boxed().outcome("; ".join(writes))
     assert not (home / ".cargo" / "bin" / "cargo").exists() and (home / ".cargo" / "x").exists()
-    assert outcome.planted == (str(home / ".cargo" / "config.toml"),)
+    assert [one.path for one in outcome.set_aside] == [str(home / ".cargo" / "config.toml")]
+    assert not (home / ".cargo" / "config.toml").exists() and outcome.planted == ()
 
 
 async def test_what_one_call_was_let_through_to_is_not_for_a_shell_that_lasts(boxed: Boxed) -> None:
@@ -263,11 +266,14 @@ async def test_a_link_to_a_key_of_the_home_hides_that_and_stops_no_reading_comma
     assert "a text" in text and "a key" not in text and "another key" not in text
 
 
-async def test_a_start_up_file_that_a_command_makes_in_the_home_is_named(boxed: Boxed, home: Path) -> None:
+async def test_a_start_up_file_that_a_command_makes_in_the_home_is_moved_away(
+    boxed: Boxed, home: Path
+) -> None:
     hands = boxed()
     hands.workspace.cwd = home
     outcome = await hands.outcome(
         "echo evil > .bash_profile; mkdir -p .config/fish; echo x > .config/fish/a.fish"
     )
-    assert f"{home}/.bash_profile" in outcome.planted
-    assert any(path.startswith(f"{home}/.config/fish") for path in outcome.planted)
+    moved = [one.path for one in outcome.set_aside]
+    assert f"{home}/.bash_profile" in moved and any(path.startswith(f"{home}/.config/fish") for path in moved)
+    assert not (home / ".bash_profile").exists()

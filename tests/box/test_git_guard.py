@@ -191,7 +191,6 @@ def test_a_git_file_that_leads_elsewhere_in_the_project_is_held(user: BoxedUser)
         (f"git init -q lib; printf '{EVIL}' >> lib/.git/config", "lib/.git/config"),
         ("git init -q lib; cp evil.sh lib/.git/hooks/pre-commit", "lib/.git/hooks/pre-commit"),
         ("mkdir bare; cd bare; mkdir objects refs; echo 'ref: refs/heads/x' > HEAD", "bare/HEAD"),
-        ("mkdir -p packages/one/.vscode; echo {} > packages/one/.vscode/tasks.json", "packages/one/.vscode"),
     ],
 )
 async def test_a_new_repository_that_starts_programs_is_named(

@@ -208,7 +208,7 @@ async def test_rules_do_not_let_out(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert len(asked) == 1
 
 
-async def test_hooks_that_were_not_there_are_told_when_they_are_made(
+async def test_a_folder_that_runs_later_is_moved_away_and_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     play, _ = boxed_stage(
@@ -218,4 +218,4 @@ async def test_hooks_that_were_not_there_are_told_when_they_are_made(
         say("ok"),
     )
     await answered(play)
-    assert "made or changed" in results(play)[0] and ".vscode" in results(play)[0]
+    assert "it was moved to" in results(play)[0] and ".vscode" in results(play)[0]

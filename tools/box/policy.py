@@ -42,6 +42,8 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
     watched: tuple[str, ...] = ()
     """What should be guarded and cannot be: looked at before and after."""
     network: BoxNetwork = "off"
+    allowed: tuple[str, ...] = ()
+    """Places in the workspace that a person let commands write, though what is there runs later."""
     granted: tuple[str, ...] = ()
     """Files that a person let bayou's own tools read and write all the same."""
     caller: str = ""

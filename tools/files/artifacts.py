@@ -116,6 +116,11 @@ class Artifacts:
         """Those that outputs can be found in."""
         return tuple(filter(None, (self._folder, self._above)))
 
+    @property
+    def set_aside(self) -> Path:
+        """Where files are kept that were taken out of the workspace."""
+        return self._make_folder() / "set-aside"
+
     def close(self) -> None:
         """Removes what belongs to no session file."""
         if self._is_temporary and self._folder is not None:

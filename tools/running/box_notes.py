@@ -4,6 +4,7 @@ import os
 from typing import Any
 
 from tools.box.refusals import Refusal, refusals, request_for, shown, told
+from tools.box.set_aside import SetAside
 from tools.running.commands import CommandOutcome
 
 _NAMED = 5
@@ -27,9 +28,19 @@ def box_notes(outcome: CommandOutcome, output: str) -> list[str]:
     home = os.path.expanduser("~")  # noqa: PTH111  (a text is wanted)
     found = refused(outcome, output)
     lines = [told(found, command.box, home, os.path.exists)] if found else []
+    lines += (set_aside_note("the same call", one, home) for one in outcome.set_aside[:_NAMED])
     if outcome.planted:
         lines.append(planted_note("command", outcome.planted, home))
     return lines
+
+
+def set_aside_note(call: str, one: SetAside, home: str) -> str:
+    """`call`: what asks for the place, "the same call" or "a command"."""
+    place = shown(one.path, home)
+    return (
+        f"Sandbox: {place} runs later outside of the sandbox, so it was moved to {shown(one.kept, home)}. "
+        f'Do without, or ask the user to keep it: {call} with allow: ["write {place}"] and a reason.'
+    )
 
 
 def planted_note(runner: str, planted: tuple[str, ...], home: str) -> str:
@@ -52,6 +63,8 @@ def box_details(outcome: CommandOutcome, output: str) -> dict[str, Any]:
             {"kind": one.kind, "place": one.place, **({"allow": asks.text} if asks is not None else {})}
             for one, asks in zip(found, wanted, strict=True)
         ]
+    if outcome.set_aside:
+        details["setAside"] = [{"path": one.path, "kept": one.kept} for one in outcome.set_aside]
     if outcome.planted:
         details["planted"] = list(outcome.planted)
     return {"sandbox": details} if details else {}

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from tools.base import ToolError
-from tools.box.planted import Seen, changed, look
+from tools.box.set_aside import BoxSeen, SetAside, look_before, look_behind
 from tools.operations import CommandLine, RunningProcess
 from tools.running.own_shell import own_snapshot, with_own_shell
 from tools.running.process import BoxFailed, pipe
@@ -42,6 +42,8 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """Each `host:port` that the proxy of its box did not let it reach."""
     planted: tuple[str, ...] = ()
     """Files that run later, made or changed by it, which its box could not prevent."""
+    set_aside: tuple[SetAside, ...] = ()
+    """Files that run later, made by it, which were moved out of the workspace."""
 
 
 class RunningCommand:
@@ -55,7 +57,7 @@ class RunningCommand:
         watched: CommandEnded | None = None,
         *,
         command: CommandLine,
-        seen: Seen,
+        seen: BoxSeen,
     ) -> None:
         """`seen`: what its box cannot protect, as it was before."""
         self._command = command
@@ -135,6 +137,15 @@ class RunningCommand:
         output = await surely(asyncio.to_thread(self.output.finish, keep_all=has_survivors))
         if not has_survivors:
             self._workspace.running.discard(self._process)
+        planted, aside = await surely(
+            asyncio.to_thread(
+                look_behind,
+                self._seen,
+                self._command.box,
+                self._workspace.nested,
+                lambda: self._workspace.artifacts.set_aside,
+            )
+        )
         files = await surely(self._watched()) if self._watched else None
         return CommandOutcome(
             exit_code=None if is_timed_out or is_aborted else code,
@@ -148,11 +159,9 @@ class RunningCommand:
             refused_hosts=self._workspace.refused_hosts(self._command.box.caller)
             if self._command.box
             else (),
-            planted=changed(self._seen, await surely(asyncio.to_thread(self._look))),
+            planted=planted,
+            set_aside=aside,
         )
-
-    def _look(self) -> Seen:
-        return look(self._command.box, self._workspace.nested)
 
     async def _settle(self) -> bool:
         """Takes in what is still in the pipe. True if something that the command started lives on."""
@@ -242,7 +251,7 @@ async def _started(
     has_own_shell: bool,
 ) -> RunningCommand:
     output = RollingOutput(workspace.artifacts, tool, workspace.mask_output)
-    seen = await asyncio.to_thread(look, command.box, workspace.nested)
+    seen = await asyncio.to_thread(look_before, command.box, workspace.nested)
     if workspace.shell().is_persistent and not has_own_shell:
         session = workspace.shell_session
         if session is not None and command.box is not None and not session.is_boxed:

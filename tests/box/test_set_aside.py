@@ -1,0 +1,64 @@
+"""Files that run later which a command makes are moved out of the workspace, unless the person allows the place."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.engine.permits import ApprovalReply
+from app.providers.scripted import call, say
+from tests.box.conftest import skip_below
+from tests.permits.test_gate import answered, results, stage
+
+
+def made_by(path: str) -> str:
+    """A command of which nobody can tell before what it makes."""
+    made = f"import pathlib; p = pathlib.Path('{path}')"
+    return f"python3 -c \"{made}; p.parent.mkdir(parents=True, exist_ok=True); p.write_text('x')\""
+
+
+def boxed_stage(folder: Path, **arguments: Any) -> Any:
+    skip_below("namespaces")
+    return stage(folder, call("bash", **arguments), say("ok"), mode="auto-edit")
+
+
+@pytest.mark.parametrize(
+    "path", [".envrc", ".vscode/tasks.json", ".bayou/settings.json", "sub/.envrc", "a/.vscode/x"]
+)
+async def test_a_file_that_runs_later_is_moved_away_and_told(tmp_path: Path, path: str) -> None:
+    play = boxed_stage(tmp_path, command=made_by(path))
+    assert await answered(play) == []
+    assert not (play.session.cwd / path).exists()
+    text = results(play)[0]
+    assert "runs later outside of the sandbox, so it was moved to" in text and 'allow: ["write ' in text
+
+
+async def test_a_person_can_let_a_command_make_it(tmp_path: Path) -> None:
+    play = boxed_stage(
+        tmp_path, command=made_by(".envrc"), allow=["write .envrc"], reason="the project wants it"
+    )
+    (question,) = await answered(play, ApprovalReply(allows=True))
+    assert question.approval is not None and question.approval.floor_word == ".envrc"
+    assert (play.session.cwd / ".envrc").read_text() == "x"
+    assert "moved to" not in results(play)[0]
+
+
+async def test_without_a_yes_it_is_not_made(tmp_path: Path) -> None:
+    play = boxed_stage(
+        tmp_path, command=made_by(".envrc"), allow=["write .envrc"], reason="the project wants it"
+    )
+    await answered(play, ApprovalReply(allows=False))
+    assert not (play.session.cwd / ".envrc").exists()
+
+
+async def test_what_was_there_repositories_and_ordinary_files_stay(tmp_path: Path) -> None:
+    init = "import subprocess; subprocess.run(['git', 'init', '-q', 'lib'])"
+    play = boxed_stage(
+        tmp_path, command=f'python3 -c "{init}"; mkdir -p src; echo 1 > src/a.py; echo 2 > lib/b'
+    )
+    folder = play.session.cwd
+    (folder / ".envrc").write_text("mine")
+    await answered(play)
+    assert (folder / ".envrc").read_text() == "mine"
+    assert (folder / "lib/.git").is_dir() and (folder / "src/a.py").exists()
+    assert "moved to" not in results(play)[0]

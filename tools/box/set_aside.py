@@ -1,0 +1,91 @@
+"""Files that run later which a command in the sandbox made: taken out of the workspace again, and kept.
+
+A file that is not there yet cannot be protected by a mount. What a command put there would be run outside of the
+sandbox, by an editor or by entering the folder, so it is moved away before anything else hears of it. A person can
+allow the place. Repositories are left alone: what in them starts programs is named.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from tools.box.nested import NestedFiles
+from tools.box.planted import Seen, changed, look
+from tools.box.policy import Box, covering
+from tools.protected.later import VCS
+
+
+class SetAside(msgspec.Struct, frozen=True):
+    path: str
+    """Where the command made it."""
+    kept: str
+    """Where it is now."""
+
+
+class BoxSeen(msgspec.Struct, frozen=True):
+    """What a box cannot protect, at one moment."""
+
+    files: Seen
+    later: frozenset[str]
+    """Those of them that run later."""
+
+
+def look_before(box: Box | None, nested: NestedFiles) -> BoxSeen:
+    """Before a command or cell runs. For a thread."""
+    return BoxSeen(look(box, nested), later_files(box, nested))
+
+
+def look_behind(
+    before: BoxSeen, box: Box | None, nested: NestedFiles, folder: Callable[[], Path]
+) -> tuple[tuple[str, ...], tuple[SetAside, ...]]:
+    """What was planted since and stays, and what was moved below that folder. For a thread."""
+    after = look_before(box, nested)
+    new = after.later - before.later
+    moved = set_aside(new, folder()) if new else ()
+    places = tuple(one.path for one in moved)
+    planted = changed(before.files, after.files)
+    return tuple(path for path in planted if covering(path, places) is None), moved
+
+
+def later_files(box: Box | None, nested: NestedFiles) -> frozenset[str]:
+    """Files that run later which are there, in the places where a command of this box can make them."""
+    if box is None:
+        return frozenset()
+    places = [path for path in box.watched if os.path.lexists(path)]
+    if box.searched:
+        places += nested.find(box.searched).later
+    return frozenset(
+        path for path in places if not VCS.intersection(path.split("/")) and not _is_allowed(path, box)
+    )
+
+
+def set_aside(paths: frozenset[str], folder: Path) -> tuple[SetAside, ...]:
+    """Moves these below that folder. What cannot be moved stays where it is."""
+    moved: list[SetAside] = []
+    for path in _outermost(paths):
+        kept = _free_name(folder, path)
+        try:
+            kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            shutil.move(path, kept)
+        except OSError:
+            continue
+        moved.append(SetAside(path, str(kept)))
+    return tuple(moved)
+
+
+def _is_allowed(path: str, box: Box) -> bool:
+    return covering(path, box.allowed) is not None
+
+
+def _outermost(paths: frozenset[str]) -> Sequence[str]:
+    return [path for path in sorted(paths) if covering(os.path.dirname(path), paths) is None]  # noqa: PTH120
+
+
+def _free_name(folder: Path, path: str) -> Path:
+    name, number = Path(path).name, 1
+    while os.path.lexists(kept := folder / str(number) / name):
+        number += 1
+    return kept

@@ -19,6 +19,7 @@ from tools.files.artifacts import Artifacts
 from tools.files.boxed import BoxedFiles
 from tools.files.lines import LineIndexes
 from tools.files.mutations import MutationQueue
+from tools.files.private import private_folder
 from tools.files.readcache import ReadCache
 from tools.masking.mask import MaskNow
 from tools.operations import FileOperations, LocalFiles, ProcessOperations, RunningProcess
@@ -128,6 +129,10 @@ class Workspace:
         self._kernel: SessionKernel | None = None
         self.ripgrep: str | None = None
         """The search program, once it was looked for."""
+
+    def private_folder(self, kind: str) -> Path:
+        """A new one, hidden from commands, which its user removes."""
+        return private_folder(self.cache_dir and self.cache_dir / "working", kind)
 
     @property
     def has_local_processes(self) -> bool:

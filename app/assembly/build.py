@@ -267,7 +267,9 @@ def _workspace(
     roots = {paths.sessions_dir, *([folder.parent] if folder else [])}
     return Workspace(
         paths.cwd,
-        artifacts=Artifacts(folder, above=above, before_first=lambda: drop_old_outputs(roots)),
+        artifacts=Artifacts(
+            folder, above=above, working=paths.working_dir, before_first=lambda: drop_old_outputs(roots)
+        ),
         shell=partial(shell_settings, in_force, project.counts_now, own_shell, has_person=has_person),
         read=partial(read_settings, in_force),
         kernel_settings=lambda: kernel_settings(in_force, project.counts_now, lambda: _is_harmless(project)),

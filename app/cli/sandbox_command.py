@@ -18,6 +18,7 @@ from app.engine.whereabouts import Whereabouts
 from app.resources.paths import Paths
 from tools.base import ToolError
 from tools.box.policy import Box, covering
+from tools.files.artifacts import Artifacts
 from tools.files.paths import absolute
 from tools.running.commands import start_command
 from tools.running.shell import SpawnPlan, child_environment
@@ -51,7 +52,12 @@ def _boxes() -> tuple[Boxes, Workspace]:
     in_force = rules_here(paths).in_force
     for problem in in_force.problems:
         sys.stderr.write(f"bayou: {problem}\n")
-    workspace = Workspace(paths.cwd, shell=lambda: shell_settings(in_force))
+    workspace = Workspace(
+        paths.cwd,
+        artifacts=Artifacts(working=paths.working_dir),
+        shell=lambda: shell_settings(in_force),
+        cache_dir=paths.cache_dir,
+    )
     boxes = Boxes(
         SessionOptions(in_force),
         workspace,

@@ -235,6 +235,7 @@ class Diagnostics:
             environment=ground.environment,
             box=box,
             seconds=self._settings.timeout_seconds,
+            private_folder=self._workspace.private_folder,
         )
         return await compared(starts, changed, ground, around)
 

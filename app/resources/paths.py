@@ -63,6 +63,11 @@ class Paths(msgspec.Struct, kw_only=True):
         return self.agent_dir / "cache"
 
     @property
+    def working_dir(self) -> Path:
+        """For folders of one run."""
+        return self.cache_dir / "working"
+
+    @property
     def crash_dir(self) -> Path:
         return self.agent_dir / "crashes"
 

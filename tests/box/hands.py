@@ -10,6 +10,7 @@ from app.engine.whereabouts import Whereabouts
 from app.resources.in_force import InForce
 from tools.box.abilities import of_this_system
 from tools.box.plan import Step, lowered
+from tools.files.artifacts import Artifacts
 from tools.running.commands import CommandOutcome, start_command
 from tools.running.shell import ShellSettings, SpawnPlan, child_environment
 from tools.workspace import Workspace
@@ -19,9 +20,15 @@ class BoxedHands:
     def __init__(self, home: Path, project: Path, step: Step, *, is_persistent: bool = False) -> None:
         abilities = lowered(of_this_system(), step)
         settings = ShellSettings(path="/bin/bash", is_persistent=is_persistent)
-        self.workspace = Workspace(project, shell=lambda: settings, abilities=lambda: abilities)
-        self.in_force = InForce()
         own = home / ".bayou" / "agent"
+        self.workspace = Workspace(
+            project,
+            artifacts=Artifacts(working=own / "cache" / "working"),
+            shell=lambda: settings,
+            abilities=lambda: abilities,
+            cache_dir=own / "cache",
+        )
+        self.in_force = InForce()
         self.boxes = Boxes(
             SessionOptions(self.in_force),
             self.workspace,

@@ -248,7 +248,8 @@ def test_the_image_has_what_was_and_changes_nothing_of_what_is(tmp_path: Path):
         ChangedText(path=f"{root}/src/deep/made.ts", before=None, after=b"made"),
         ChangedText(path=f"{root}/src/gone/was.ts", before=b"was", after=None),
     ]
-    image = FolderImage()
+    (tmp_path / "image").mkdir()
+    image = FolderImage(tmp_path / "image")
     image.fill(str(root), changed)
     before = Path(image.root)
     assert (before / "src/a.ts").read_text() == "old"

@@ -77,6 +77,11 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
         return place is not None and (guard is None or len(guard) < len(place))
 
 
+def with_private(box: Box, folder: str) -> Box:
+    """The same, with a folder of bayou's own that it shows and lets be written."""
+    return msgspec.structs.replace(box, writable=(*box.writable, folder), shown=(*box.shown, folder))
+
+
 def covering(path: str, places: Iterable[str]) -> str | None:
     """The nearest of `places` that is `path` or holds it."""
     found = [place for place in places if path == place or is_below(path, place)]

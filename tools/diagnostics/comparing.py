@@ -112,13 +112,13 @@ async def _before(
     gone = {word for word in start.given if word.removeprefix("./") in missing}
     if start.given and len(gone) == len(start.given):
         return ()
-    image = FolderImage()
+    image = FolderImage(around.private_folder("before"))
     try:
         await to_the_end(lambda: image.fill(ground.root, changed))
         works_in = image.root + start.works_in[len(root) :]
         argv = tuple(word for word in start.argv if word not in gone)
         place = reading.leading(works_in, image.root, ground.root)
-        seen = await look(start, around, place=place, works_in=works_in, argv=argv)
+        seen = await look(start, around.seeing(image.root), place=place, works_in=works_in, argv=argv)
     finally:
         await to_the_end(image.close)
     if seen.is_cut:

@@ -7,7 +7,6 @@ so that nothing of git's takes the image for a work tree.
 
 import os
 import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -21,8 +20,9 @@ _MOST_ENTRIES: Final = 100_000
 class FolderImage:
     """Filled in a thread, removed by `close`."""
 
-    def __init__(self) -> None:
-        self.root = os.path.realpath(tempfile.mkdtemp(prefix="bayou-before-"))
+    def __init__(self, folder: Path) -> None:
+        """`folder`: empty, and of the image alone."""
+        self.root = os.path.realpath(folder)
         self._entries = 0
 
     def fill(self, root: str, changed: Sequence[ChangedText]) -> None:

@@ -6,13 +6,14 @@ It runs under the keeper, in the box that it is given, and ends with whoever wai
 import asyncio
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from io import FileIO
+from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from tools.box.policy import Box
+from tools.box.policy import Box, with_private
 from tools.diagnostics import reading
 from tools.diagnostics.problems import CodeProblem
 from tools.diagnostics.programs import CannotLook, ProgramStart
@@ -33,6 +34,11 @@ class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str]
     box: Box | None
     seconds: float
+    private_folder: Callable[[str], Path]
+    """Makes one that boxes do not show by themselves."""
+
+    def seeing(self, folder: str) -> "Circumstances":
+        return msgspec.structs.replace(self, box=self.box and with_private(self.box, folder))
 
 
 class Heard(msgspec.Struct, frozen=True, kw_only=True):

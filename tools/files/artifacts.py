@@ -4,7 +4,6 @@ and one session may put there has limits: a command gone wild must not fill the 
 
 import os
 import shutil
-import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from tools.files.private import private_folder
 from tools.patterns import late
 
 SCHEME = "artifact://"
@@ -31,7 +31,7 @@ class Artifact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Artifacts:
-    """The artifacts of one session. Without a session file they live in a private temporary folder.
+    """The artifacts of one session. Without a session file they live in a private folder.
 
     A folder is made when the first artifact is; numbers go on where an earlier run of the session stopped.
     """
@@ -41,6 +41,7 @@ class Artifacts:
         folder: Path | None = None,
         *,
         above: Path | None = None,
+        working: Path | None = None,
         command_bytes: int = COMMAND_BYTES,
         session_bytes: int = SESSION_BYTES,
         before_first: Callable[[], object] = lambda: None,
@@ -48,12 +49,14 @@ class Artifacts:
         """`before_first` is called once, before anything is written: it may make room among other sessions' files.
 
         `above`: the folder of the session that this one was forked from, whose outputs it speaks of, too.
+        `working`: where a private folder is made.
         """
         self._command_bytes = command_bytes
         self._session_bytes = session_bytes
         self._before_first = before_first
         self._folder = folder
         self._above = above
+        self._working = working
         self._is_temporary = folder is None
         self._next: int | None = None
         self._growing: set[Path] = set()
@@ -129,7 +132,7 @@ class Artifacts:
 
     def _make_folder(self) -> Path:
         if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="bayou-artifacts-"))
+            self._folder = private_folder(self._working, "artifacts")
         else:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return self._folder

@@ -258,7 +258,7 @@ async def _started(
             session.retire_when_free()
             workspace.shell_session = None
         if workspace.shell_session is None:
-            workspace.shell_session = ShellSession(workspace.processes)
+            workspace.shell_session = ShellSession(workspace.processes, workspace.private_folder)
         process, reading = await workspace.shell_session.start(command, extra or {})
         os.set_blocking(reading, True)
     else:

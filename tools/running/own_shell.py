@@ -10,9 +10,8 @@ import os
 import re
 import shutil
 import signal
-import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -87,7 +86,7 @@ class OwnShell:
         try:
             if name not in FILES:
                 raise ToolError(f"{name or shell} cannot say what it has; bash and zsh can")
-            private = await asyncio.to_thread(_private_folder, name)
+            private = await asyncio.to_thread(_filled, workspace.private_folder, name)
             late = await self._run(shell, private, workspace)
             snapshot = await asyncio.to_thread(self._kept, name, private, late)
         except (OSError, ToolError) as failure:
@@ -147,9 +146,9 @@ class OwnShell:
             running.kill()
 
 
-def _private_folder(name: str) -> str:
-    """With what stands in the place of that shell's start-up files."""
-    folder = os.path.realpath(tempfile.mkdtemp(prefix="bayou-shell-"))
+def _filled(private_folder: Callable[[str], Path], name: str) -> str:
+    """A folder with what stands in the place of that shell's start-up files."""
+    folder = str(private_folder("shell"))
     for file, text in FILES[name].items():
         Path(folder, file).write_text(text, encoding="utf-8")
     Path(folder, _SAID).touch(mode=0o600)

@@ -8,33 +8,40 @@ import asyncio
 import os
 import shlex
 import shutil
-import tempfile
-from collections.abc import Mapping
+import stat
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from tools.box.policy import Box
+from tools.box.policy import with_private
 from tools.operations import CommandLine, ProcessOperations, RunningProcess
 
 _LOOP: Final = """
 exec 9<"$1/in"
 while IFS= read -r __bayou_job <&9; do
   . "$1/$__bayou_job.sh" </dev/null >"$1/$__bayou_job.out" 2>&1 9<&-
-  printf '%s\\n' "$?" >"$1/$__bayou_job.part" && mv "$1/$__bayou_job.part" "$1/$__bayou_job.status"
+  printf '%s %s\\n' "$__bayou_job" "$?" >"$1/status"
 done
 """
+_QUIETLY: Final = os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
+_MOST_STATUSES: Final = 65_536
+_LONGEST_STATUS: Final = 100
 _POLL_SECONDS: Final = (0.002, 0.005, 0.01, 0.02, 0.05)
 
 
 class ShellSession:
-    def __init__(self, processes: ProcessOperations) -> None:
+    def __init__(self, processes: ProcessOperations, private_folder: Callable[[str], Path]) -> None:
+        self._private_folder = private_folder
         self._processes = processes
         self._folder: Path | None = None
         self._process: RunningProcess | None = None
         self._exit: asyncio.Task[int] | None = None
         self._jobs = -1
+        self._statuses = -1
+        self._said = b""
+        """Of its statuses, the line that is not whole yet."""
         self._count = 0
         self._is_busy = asyncio.Lock()
         self._is_retired = False
@@ -52,16 +59,30 @@ class ShellSession:
             self._count += 1
             job = f"job{self._count}"
             exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in extra.items())
-            (folder / f"{job}.sh").write_text(exports + command.argv[-1] + "\n", encoding="utf-8")
-            output = folder / f"{job}.out"
-            os.mkfifo(output, 0o600)
-            reading = os.open(output, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            _write_new(folder / f"{job}.sh", exports + command.argv[-1] + "\n")
+            reading = _fifo(folder / f"{job}.out", os.O_RDONLY)
             os.write(self._jobs, f"{job}\n".encode())
         except BaseException:
             self._is_busy.release()
             raise
         assert self._process is not None and self._exit is not None
         return SessionCommand(self, self._process, self._exit, folder / job), reading
+
+    def status_of(self, job: str) -> int | None:
+        """None: it has not ended, as far as the shell has said. For the job that was started last."""
+        if self._statuses < 0:
+            return None
+        try:
+            said = self._said + os.read(self._statuses, _MOST_STATUSES)
+        except BlockingIOError:
+            return None
+        *lines, rest = said.split(b"\n")
+        self._said = rest[-_LONGEST_STATUS:]
+        for line in lines:
+            name, _, status = line.partition(b" ")
+            if name == job.encode() and status.isdigit():
+                return int(status)
+        return None
 
     def release(self) -> None:
         """The running command is done."""
@@ -92,16 +113,16 @@ class ShellSession:
         if self._folder is not None and self._exit is not None and not self._exit.done():
             return self._folder
         self._discard()
-        folder = Path(tempfile.mkdtemp(prefix="bayou-shell-"))
+        folder = self._private_folder("shell")
         self.is_boxed = command.box is not None
         self._folder = folder
-        os.mkfifo(folder / "in", 0o600)
-        self._jobs = os.open(folder / "in", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        self._jobs = _fifo(folder / "in", os.O_RDWR)
+        self._statuses = _fifo(folder / "status", os.O_RDWR)
         nowhere = os.open(os.devnull, os.O_WRONLY)
         try:
             argv = (command.argv[0], "-c", _LOOP, "bayou", str(folder))
             shell = msgspec.structs.replace(
-                command, argv=argv, box=command.box and _with(command.box, folder)
+                command, argv=argv, box=command.box and with_private(command.box, str(folder))
             )
             self._process = await self._processes.start(shell, nowhere)
         finally:
@@ -113,6 +134,9 @@ class ShellSession:
         if self._jobs >= 0:
             os.close(self._jobs)
             self._jobs = -1
+        if self._statuses >= 0:
+            os.close(self._statuses)
+            self._statuses, self._said = -1, b""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
@@ -133,17 +157,19 @@ class SessionCommand(msgspec.Struct, frozen=True):
         return self.process.pid
 
     async def wait(self) -> int:
-        status = self.job.with_suffix(".status")
         delays = iter(_POLL_SECONDS)
         delay = 0.0
         try:
-            while not status.exists():
-                delay = next(delays, delay)
-                done, _ = await asyncio.wait({self.exit_}, timeout=delay)
-                if done and not status.exists():
+            while True:
+                has_ended = self.exit_.done()
+                status = self.session.status_of(self.job.name)
+                if status is not None:
+                    return status
+                if has_ended:
                     self._unblock()
                     return self.exit_.result()
-            return int(status.read_text())
+                delay = next(delays, delay)
+                await asyncio.wait({self.exit_}, timeout=delay)
         finally:
             self.session.release()
 
@@ -161,11 +187,23 @@ class SessionCommand(msgspec.Struct, frozen=True):
     def _unblock(self) -> None:
         """Lets a reader go that waits for output which will never be written."""
         try:
-            os.close(os.open(self.job.with_suffix(".out"), os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+            os.close(os.open(self.job.with_suffix(".out"), os.O_WRONLY | _QUIETLY))
         except OSError:
             pass  # Nobody reads any longer.
 
 
-def _with(box: Box, folder: Path) -> Box:
-    """The same, with the place by which the shell is spoken to."""
-    return msgspec.structs.replace(box, writable=(*box.writable, os.path.realpath(folder)))
+def _fifo(path: Path, way: int) -> int:
+    """A new one, opened. A command that can write its folder may put something else there meanwhile."""
+    os.mkfifo(path, 0o600)
+    descriptor = os.open(path, way | _QUIETLY)
+    if not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(f"{path} was replaced while it was opened")
+    return descriptor
+
+
+def _write_new(path: Path, text: str) -> None:
+    """Fails where there is something already: a link would lead elsewhere."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)

@@ -1,0 +1,88 @@
+"""What bayou works with lies where no sandboxed command of any session reads or writes."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.box.hands import BoxedHands
+from tools.base import ToolError
+from tools.box.plan import Step
+from tools.files.private import private_folder
+
+Boxed = Callable[..., None]
+STEPS: tuple[Step, ...] = ("namespaces", "landlock")
+
+
+@pytest.mark.parametrize("step", STEPS)
+async def test_no_other_session_speaks_to_a_lasting_shell_outside(
+    home: Path, project: Path, boxed: Boxed, step: Step
+) -> None:
+    boxed(step)
+    free = BoxedHands(home, project, step, is_persistent=True)
+    free.in_force.set("sandbox.mode", "off")
+    other = BoxedHands(home, project, step)
+    try:
+        await free.outcome("echo begun")
+        (folder,) = (home / ".bayou/agent/cache/working").glob("bayou-shell-*")
+        tried = (
+            f"echo 'echo out > {home}/out' > {folder}/evil.sh; timeout 2 sh -c 'echo evil > {folder}/in'; "
+            f"cat {folder}/job1.sh"
+        )
+        assert "echo begun" not in await other.text(tried)
+        assert "still" in await free.text("echo still")
+        assert not (home / "out").exists() and not (folder / "evil.sh").exists()
+    finally:
+        free.close()
+        other.close()
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("step", STEPS)
+async def test_outputs_without_a_session_file_are_hidden_from_other_sessions(
+    project: Path, boxed: Callable[[Step], BoxedHands], step: Step
+) -> None:
+    one, other = boxed(step), boxed(step)
+    (project / "fill").write_text("private line\n" * 20_000)
+    await one.outcome("cat fill")
+    (output,) = one.workspace.artifacts.folders
+    (path,) = output.iterdir()
+    assert "private" in await one.text(f"head -1 {path}")
+    assert "private" not in await other.text(f"head -1 {path}; echo mine > {path}")
+    assert path.read_text().startswith("private")
+
+
+@pytest.mark.parametrize("step", STEPS)
+async def test_a_lasting_shell_puts_no_link_where_its_next_script_is_written(
+    home: Path, project: Path, boxed: Boxed, step: Step
+) -> None:
+    boxed(step)
+    hands = BoxedHands(home, project, step, is_persistent=True)
+    try:
+        (home / "out").write_text("kept\n")
+        made = await hands.text(f'ln -s {home}/out "$1/job2.sh"; ls -d "$1"')
+        assert "/cache/working/bayou-shell-" in made
+        with pytest.raises((OSError, ToolError)):
+            await hands.text("echo second")
+        assert (home / "out").read_text() == "kept\n"
+        assert "third" in await hands.text("echo third")
+    finally:
+        hands.close()
+
+
+async def test_a_lasting_shell_works_where_the_home_is_the_workspace(home: Path, boxed: Boxed) -> None:
+    boxed()
+    hands = BoxedHands(home, home, "namespaces", is_persistent=True)
+    try:
+        assert await hands.code("cd /; x=1; false") == 1
+        assert "/ 1" in await hands.text('echo "$PWD $x"')
+    finally:
+        hands.close()
+
+
+def test_a_private_folder_is_its_users_and_no_link(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    made = private_folder(tmp_path / "link" / "working", "shell")
+    assert made.parent == tmp_path / "real" / "working"
+    assert [one.stat().st_mode & 0o777 for one in (made, made.parent)] == [0o700, 0o700]

@@ -1,0 +1,42 @@
+"""Folders for what bayou works with and no command may touch: scripts of its shells, outputs, images of folders.
+
+They lie in bayou's own folder, which every sandbox hides, and not in `/tmp`, which every sandboxed command may write.
+"""
+
+import os
+import shutil
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+_LEFT_SECONDS: Final = 86_400
+
+
+def private_folder(above: Path | None, kind: str) -> Path:
+    """A new one, for this user only and without links in its path. `above` None: there is no folder of bayou's."""
+    if above is not None:
+        above.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _drop_left_behind(above)
+    return Path(tempfile.mkdtemp(prefix=f"bayou-{kind}-{os.getpid()}-", dir=above)).resolve()
+
+
+def _drop_left_behind(above: Path) -> None:
+    """Those of programs that were killed before they could remove them."""
+    oldest = time.time() - _LEFT_SECONDS
+    for folder in above.glob("bayou-*-*-*"):
+        process = folder.name.split("-")[-2]
+        with suppress(OSError):
+            if process.isdecimal() and folder.lstat().st_mtime < oldest and not _is_running(int(process)):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True

@@ -66,6 +66,7 @@ class Whereabouts:
             hides_secrets=has_box and self.secrets_below(workspace).are_all,
             secret_variables=bool(withheld(os.environ) - withheld(os.environ, passed)),
             resolve=links.resolve,
+            search_folders=_search_folders(workspace),
             exists=os.path.lexists,
             git_runs_programs=self._git_runs_programs,
             other_names=self._other_names(workspace),
@@ -203,6 +204,15 @@ class Links:
         folder, _, name = path.rpartition("/")
         parent = self._real_path(folder or "/")
         return f"{parent.rstrip('/')}/{name}"
+
+
+def _search_folders(workspace: str) -> tuple[str, ...]:
+    """The parts of PATH that lie in the workspace, and relative ones, which lie where a command stands."""
+    parts = [part or "." for part in os.environ.get("PATH", "").split(os.pathsep)]
+    root = workspace.rstrip("/") + "/"
+    return tuple(
+        one for one in parts if not one.startswith("/") or f"{os.path.realpath(one)}/".startswith(root)
+    )
 
 
 def temporary_folders() -> tuple[str, ...]:

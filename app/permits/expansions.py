@@ -80,8 +80,7 @@ class Expansions(msgspec.Struct, frozen=True):
             return text.replace("\ue014", "")
         if text.startswith("~"):
             if text.startswith(("~+", "~-")):
-                folders = scope.folders if text[1] == "+" else scope.former
-                return (folders[0] if len(folders) == 1 else UNKNOWN) + text[2:]
+                self.doubt("which folder a word names is not sure")
             found = _USER.match(text)
             if found and (found[1] is None or found[1] == self.user):
                 return scope.variables.get("HOME", self.home) + text[found.end() :]
@@ -233,9 +232,8 @@ class Expansions(msgspec.Struct, frozen=True):
             return value
         if name == "HOME":
             return self.home
-        if name in ("PWD", "OLDPWD"):
-            folders = scope.folders if name == "PWD" else scope.former
-            return folders[0] if len(folders) == 1 else None
+        if name == "PWD":
+            return scope.folders[0] if len(scope.folders) == 1 else None
         if name.isdigit() and scope.arguments is not None:
             at = int(name)
             return scope.arguments[at] if at < len(scope.arguments) else ""

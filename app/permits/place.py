@@ -30,6 +30,8 @@ class CommandPlace(msgspec.Struct, frozen=True, kw_only=True):
     """A command that reads runs where secret files and variables cannot be seen."""
     secret_variables: bool = True
     """The environment that commands get may hold secrets."""
+    search_folders: tuple[str, ...] = ()
+    """Folders in which commands look for programs and that lie in the workspace, or where the command stands."""
     resolve: Callable[[str], str] = posixpath.normpath
     """An absolute path with its links followed, as far as it exists."""
     exists: Callable[[str], bool] = lambda path: False

@@ -13,7 +13,6 @@ _MAX_FOLDERS = 6
 class ShellScope(msgspec.Struct, kw_only=True):
     folders: tuple[str, ...]
     """Where it may be; UNKNOWN among them if one cannot tell."""
-    former: tuple[str, ...] = (UNKNOWN,)
     variables: dict[str, str] = msgspec.field(default_factory=dict)
     arguments: tuple[str, ...] | None = None
     """`$1` and the others; None if not known."""
@@ -43,7 +42,7 @@ class ShellScope(msgspec.Struct, kw_only=True):
     def move(self, folders: tuple[str, ...]) -> None:
         """A change of folder, which may fail."""
         self.pending = (*self.pending, self.apart())
-        self.former, self.folders = self.folders, folders
+        self.folders = folders
 
     def settle(self) -> None:
         """From here on, what failed before counts too."""
@@ -60,7 +59,6 @@ class ShellScope(msgspec.Struct, kw_only=True):
             return
         folders = tuple(dict.fromkeys(self.folders + other.folders))
         self.folders = folders if len(folders) <= _MAX_FOLDERS else (UNKNOWN,)
-        self.former = tuple(dict.fromkeys(self.former + other.former))[:_MAX_FOLDERS]
         if self.variables != other.variables:
             for name in self.variables.keys() | other.variables.keys():
                 mine, theirs = self.variables.get(name), other.variables.get(name)

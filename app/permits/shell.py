@@ -68,7 +68,7 @@ _READS = re.compile(
     rb"\$\{(?:#(?:\w+(?:\[[@*]\])?|[@*])|(?:\w+|[@*])(?:\[(?:\d+|[@*])\])?"
     rb"(?:(?::?[-+?]|%|#|/|\^|,)(?:[\w ./:@%+,=*?#^-]|\$\w+)*|:\s?-?\d+(?::-?\d+)?)?)\}"
 )
-_HIDDEN = re.compile(rb"(?<!\\)(?:\\\\)*(?:`|\$\(|\$\[)")
+_HIDDEN = re.compile(rb"(?<!\\)(?:\\\\)*(?:`|\$\(|\$\[|[<>]\()")
 
 
 def _is_read_as_bash_does(root: Node, source: bytes) -> bool:
@@ -134,9 +134,9 @@ class ShellReading:
         # Within backticks a backslash has a meaning of its own.
         if b"`" in source and b"\\" in source:
             self.doubt(text, "it is not read as bash reads it")
-        if any(one in source for one in (b"#", b"`", b"$(", b"$[", b"${")) and not _is_read_as_bash_does(
-            root, source
-        ):
+        if any(
+            one in source for one in (b"#", b"`", b"$(", b"$[", b"${", b"<(", b">(")
+        ) and not _is_read_as_bash_does(root, source):
             self.doubt(text, "it is not read as bash reads it")
         Statements(self, source).sequence(root.children, scope, feed)
 

@@ -114,6 +114,9 @@ def _program(reading: "ShellReading", simple: Simple, findings: list[Finding]) -
 def _judged(call: Call, short: str | None) -> list[Finding]:
     if short is None:
         return [contained(f"runs {call.name}")]
+    found_first = [call.ground.absolute(f"{folder}/{short}") for folder in call.place.search_folders]
+    if any(path == UNKNOWN or call.place.exists(path) for paths in found_first for path in paths):
+        return [contained(f"runs {short}, which may be a file of the workspace")]
     if short in ANSWERS_VERSION and asks_for_help(call):
         return [SAYS_WHAT_IT_IS]
     judge = _PROGRAMS.get(short)

@@ -82,19 +82,6 @@ def _dd(call: Call) -> list[Finding]:
     return found
 
 
-def _edited(call: Call) -> list[Finding]:
-    """`perl -i`, `patch`: the files among their words."""
-    return [
-        contained(f"runs {call.name}"),
-        *(
-            one
-            for word in call.words
-            if "/" in word.text or word.text.startswith(".")
-            if (one := call.ground.write(word)).risk == "forbidden"
-        ),
-    ]
-
-
 FILE_PROGRAMS: Table = table(
     ("rm grm unlink rmdir shred rimraf", _remove),
     ("cp gcp mv gmv ln link install", _transfer),
@@ -102,5 +89,4 @@ FILE_PROGRAMS: Table = table(
     ("chmod chown chgrp chattr setfacl", _rights),
     ("mktemp", _temporary),
     ("dd", _dd),
-    ("perl patch", _edited),
 )

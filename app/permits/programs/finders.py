@@ -1,4 +1,4 @@
-"""Programs that find files, and those that hand what they find to another program: find, fd, xargs."""
+"""Programs that find files, and those that hand what they find to another program: find, xargs."""
 
 import re
 from typing import Final
@@ -79,18 +79,6 @@ def _filled(words: list[Word], places: list[str]) -> list[Word]:
     return inner
 
 
-_FD: Final = (
-    "e= t= d= E= g H I L i s p a 0 F l 1 extension= type= max-depth= min-depth= exclude= glob hidden no-ignore "
-    "follow ignore-case case-sensitive full-path absolute-path print0 fixed-strings size= changed-within= "
-    "changed-before= max-results= color="
-)
-
-
-def _fd(call: Call) -> list[Finding]:
-    taken = take(call.words, row(_FD))
-    return [safe("lists names"), *([] if taken.is_sure else [NOT_SURE])]
-
-
 _XARGS: Final = "0 r t n= L= P= d= I= null no-run-if-empty verbose max-args= max-procs= max-lines= delimiter="
 
 
@@ -113,4 +101,4 @@ def _xargs(call: Call) -> list[Finding]:
     return [] if is_plain else [NOT_SURE]
 
 
-FINDERS: Table = table(("find gfind", _find), ("fd fdfind", _fd), ("xargs gxargs", _xargs))
+FINDERS: Table = table(("find gfind", _find), ("xargs gxargs", _xargs))

@@ -1,4 +1,4 @@
-"""git, asked only to read where no sandbox holds it: safe only if no repository there names programs it may start."""
+"""What a safe name may start: programs that a repository names, and files of the workspace that PATH finds."""
 
 import subprocess
 from collections.abc import Callable
@@ -79,3 +79,23 @@ def test_git_in_a_repository_as_git_makes_it_is_safe(project: Callable[[str], Pa
         "git branch -v",
     ):
         assert _risk(command, folder) == "safe", command
+
+
+def test_a_name_that_the_workspace_folder_of_path_has_is_not_safe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("bin/git", "ls", "sub/rg"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    found: dict[str, list[str]] = {}
+    for path in ("/usr/bin:/bin", f"{tmp_path}/bin:/usr/bin", ".:/usr/bin", ":/usr/bin"):
+        monkeypatch.setenv("PATH", path)
+        place = Whereabouts(tmp_path / "home", tmp_path / "home" / "agent").place(tmp_path, has_box=True)
+        lines = ("git status", "ls", "cd sub && rg x", "cat f")
+        found[path.replace(str(tmp_path), "W")] = [judge_command(line, place).risk for line in lines]
+    assert found == {
+        "/usr/bin:/bin": ["safe", "safe", "safe", "safe"],
+        "W/bin:/usr/bin": ["contained", "safe", "safe", "safe"],
+        ".:/usr/bin": ["safe", "contained", "contained", "safe"],
+        ":/usr/bin": ["safe", "contained", "contained", "safe"],
+    }

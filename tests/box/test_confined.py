@@ -70,6 +70,17 @@ async def test_without_a_network_servers_of_the_session_reach_each_other(boxed: 
     assert "200" in await hands.text(look)
 
 
+@pytest.mark.parametrize("step", ["namespaces", "landlock"])
+async def test_files_are_renamed_and_linked_into_other_folders(
+    boxed: Boxed, project: Path, step: str
+) -> None:
+    (project / "old").mkdir()
+    (project / "old/a.txt").write_text("a")
+    rename = "import os; os.rename('old/a.txt', 'b.txt'); os.link('b.txt', 'old/c.txt')"
+    assert await boxed(step).code(f'python3 -c "{rename}"') == 0
+    assert (project / "b.txt").exists() and (project / "old/c.txt").exists()
+
+
 async def test_commands_of_one_session_signal_each_other_and_nobody_else(boxed: Boxed) -> None:
     import os
 

@@ -79,7 +79,11 @@ def scope(abilities: Abilities) -> tuple[str, ...]:
     """For the process that starts all commands of a session: they signal each other and nobody else."""
     if not abilities.has_scopes:
         return ()
-    return ("final", f"rules 0 0 {_ABSTRACT_SOCKETS | _SIGNALS}", "restrict")
+    scopes = _ABSTRACT_SOCKETS | _SIGNALS
+    if abilities.step != "landlock":
+        return ("final", f"rules 0 0 {scopes}", "restrict")
+    # Every layer forbids renaming into another folder unless it says otherwise, once one of them is about files.
+    return ("final", f"rules {_REFER} 0 {scopes}", f"allow {_REFER} /", "restrict")
 
 
 def own_network(abilities: Abilities) -> tuple[str, ...]:
@@ -101,7 +105,7 @@ def plan(box: Box, abilities: Abilities, list_folder: Callable[[str], Sequence[s
     return (
         *_joined(box, abilities),
         *_mounts(box, abilities, list_folder),
-        *(_rules(box, abilities, readable=None) if abilities.has_rules else ()),
+        *_rules_beside_mounts(box, abilities),
         "bare " + _rights(abilities),
         *_sockets(box, abilities),
         _filter(box, abilities, has_mounts=True),
@@ -139,6 +143,14 @@ def _mounts(box: Box, abilities: Abilities, list_folder: Callable[[str], Sequenc
     found += [f"empty {path}" for path in box.hidden_folders]
     found += [f"blank {path}" for path in box.hidden_files]
     return tuple(found)
+
+
+def _rules_beside_mounts(box: Box, abilities: Abilities) -> tuple[str, ...]:
+    """With a session's scope no rules about files: it could not allow renaming into another folder, for a process
+    under such rules makes no mounts. What is left of the layer keeps commands from looking into each other."""
+    if abilities.has_scopes:
+        return (f"rules 0 0 {_ABSTRACT_SOCKETS}", "final", "restrict")
+    return _rules(box, abilities, readable=None) if abilities.has_rules else ()
 
 
 def _rules(box: Box, abilities: Abilities, *, readable: Sequence[str] | None) -> tuple[str, ...]:

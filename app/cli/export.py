@@ -1,5 +1,4 @@
-"""`bayou --export FILE [OUTPUT]`, `bayou export SESSION [FILE] [--notebook]`: a session as a page, or its cells as a
-notebook, without opening it."""
+"""`bayou --export FILE [OUTPUT]`, `bayou export SESSION [FILE]`: a session as a page, without opening it."""
 
 import os
 import sys
@@ -17,12 +16,10 @@ from app.sessions.errors import SessionError
 from app.sessions.library import find
 from app.sessions.log import SessionLog
 
-USAGE = """usage: bayou export SESSION [FILE] [--notebook]
+USAGE = """usage: bayou export SESSION [FILE]
 
-Writes a session, by its file or the beginning of its id, without opening it. The ending of FILE says how: .html, .md,
-.jsonl, or .ipynb for its cells of Python; without one it is an HTML page.
-
-  --notebook  the cells as a notebook that Jupyter opens; without FILE, bayou-session-….ipynb in this folder
+Writes a session, by its file or the beginning of its id, without opening it. The ending of FILE says how: .html, .md
+or .jsonl; without one it is an HTML page.
 """
 
 
@@ -30,18 +27,12 @@ def run(words: list[str]) -> int:
     if {"-h", "--help"} & set(words):
         sys.stdout.write(USAGE)
         return 0
-    wants_notebook = "--notebook" in words
-    unknown = [word for word in words if word.startswith("-") and word != "--notebook"]
+    unknown = [word for word in words if word.startswith("-")]
     names = [word for word in words if not word.startswith("-")]
     if unknown or not 1 <= len(names) <= 2:
         raise UsageError(f"{f'there is no {unknown[0]}. ' if unknown else ''}{USAGE.splitlines()[0]}")
     paths = Paths.from_env(os.environ, current_folder())
-    target = names[1] if len(names) == 2 else None
-    if wants_notebook and target is None:
-        target = f"bayou-session-{Path(names[0]).stem}.ipynb"
-    elif wants_notebook and target is not None and not target.endswith(".ipynb"):
-        target += ".ipynb"
-    return export(names[0], target, paths)
+    return export(names[0], names[1] if len(names) == 2 else None, paths)
 
 
 def export(source: str, target: str | None, paths: Paths) -> int:

@@ -73,7 +73,7 @@ SUBCOMMANDS: dict[str, Subcommand] = {
 }
 HELP = {
     "auth": "login|logout|check PROVIDER: keys and accounts",
-    "export": "SESSION [FILE] [--notebook]: write a session as HTML, Markdown, JSONL, or its cells as a notebook",
+    "export": "SESSION [FILE]: write a session as HTML, Markdown or JSONL",
     "import-pi": "[--from DIR] [--yes]: take over what a pi user has",
     "install": "SOURCE: install a package of extensions, skills, prompts, themes",
     "list": "the installed packages",

@@ -1,4 +1,4 @@
-"""Writing a session for people and other programs: HTML, Markdown, JSONL or a notebook, by the file's ending."""
+"""Writing a session for people and other programs: HTML, Markdown or JSONL, by the file's ending."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ from app.values.wire import from_wire, to_wire
 
 if TYPE_CHECKING:
     from app.sessions.export.html_blocks import DrawCard
-    from app.sessions.export.text import ChangeEntry
+    from app.sessions.export.walk import ChangeEntry
 
 _OPAQUE = frozenset(
     ("id", "parentId", "timestamp", "data", "textSignature", "thinkingSignature", "thoughtSignature")
@@ -64,10 +64,6 @@ def _rendered(log: SessionLog, suffix: str, change: "ChangeEntry", draw: "DrawCa
         from app.sessions.export.jsonl import export_jsonl  # noqa: PLC0415
 
         return export_jsonl(log, change=change)
-    if suffix == ".ipynb":
-        from app.sessions.export.notebook import export_notebook  # noqa: PLC0415
-
-        return export_notebook(log, change=change)
     if suffix in (".md", ".markdown"):
         from app.sessions.export.markdown import export_markdown  # noqa: PLC0415
 

@@ -6,15 +6,68 @@ elsewhere, and the page's policy admits only its own script and style by their h
 
 import base64
 import hashlib
+import re
+from collections.abc import Iterator, Mapping, Set
+from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
+from typing import Any, assert_never
 
-from app.sessions.export.html_blocks import DrawCard, drawn_by_own_tools
-from app.sessions.export.html_body import HtmlBody
-from app.sessions.export.text import ChangeEntry, as_it_is
+from app.agent.outcomes import from_message
+from app.sessions.export.html_blocks import (
+    OPEN_CHARACTERS,
+    OPEN_LINES,
+    DrawCard,
+    HtmlCards,
+    drawn_by_own_tools,
+    preformatted,
+)
+from app.sessions.export.html_code import ColouredCode, HtmlMarkdown
+from app.sessions.export.html_tree import attribute, branch_steps, tree
+from app.sessions.export.text import calls_line, clean, pretty
+from app.sessions.export.walk import (
+    ChangeEntry,
+    Custom,
+    Setting,
+    State,
+    Summary,
+    Unshown,
+    as_it_is,
+    summary_heading,
+    write,
+)
 from app.sessions.log import SessionLog
+from app.sessions.stats import Stats
+from app.sessions.tree import is_leaf_mark
+from app.values.content import Content, Image, Text, Thinking, ToolCall, UnknownContent, text_of
+from app.values.entries import (
+    CustomEntry,
+    CustomMessageEntry,
+    Entry,
+    LabelEntry,
+    MessageEntry,
+    ModelChangeEntry,
+    SessionInfoEntry,
+    UnknownEntry,
+)
+from app.values.messages import (
+    AssistantMessage,
+    BashExecutionMessage,
+    CustomMessage,
+    SystemMessage,
+    ToolResultMessage,
+    UserMessage,
+)
+from app.values.usage import Usage, dollars
+from tools.amounts import duration, tokens
+from tools.results import CommandBlock, ImageBlock
 
 _HERE = Path(__file__).parent
+_IMAGE_TYPES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
+_BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
+LONGEST_TITLE = 80
+_HEADING_ONLY = " "
+"""Of an entry that is told, and says no more than its heading does."""
 
 
 def export_html(
@@ -26,7 +79,7 @@ def export_html(
     """`draw`: the tools of the session; without them those that come with bayou."""
     style = _own_file("page.css")
     script = _own_file("page.js")
-    body = HtmlBody(log, change, draw or drawn_by_own_tools())
+    body = _Body(log, change, draw or drawn_by_own_tools())
     title = escape(body.title())
     policy = (
         f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(script)}';"
@@ -58,3 +111,319 @@ def _own_file(name: str) -> str:
 
 def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+class _Body:
+    """The parts of the page that come from the session. Everything it returns is escaped."""
+
+    def __init__(self, log: SessionLog, change: ChangeEntry, draw: DrawCard) -> None:
+        self._log = log
+        self._change = change
+        self._on_path = {entry.id for entry in log.path_to()}
+        self._entries = tuple(
+            log.entries
+        )  # the session may go on meanwhile: what comes later is not on the page
+        self._changed = {id(entry): change(entry) for entry in self._entries}
+        said = [entry.message for entry in self._changed.values() if isinstance(entry, MessageEntry)]
+        calls = {
+            call.id: call for one in said if isinstance(one, AssistantMessage) for call in one.tool_calls
+        }
+        self._answered = {one.tool_call_id for one in said if isinstance(one, ToolResultMessage)}
+        self._rows = _Lines(calls)
+        articles = _Articles(calls, self._answered, draw)
+        self._inners = {id(entry): write(self._changed[id(entry)], articles) for entry in self._entries}
+
+    def title(self) -> str:
+        """The session's name, or what was asked first."""
+        named = self._change(SessionInfoEntry(parent_id=None, name=self._log.name))
+        if isinstance(named, SessionInfoEntry) and named.name:
+            return clean(named.name)
+        for entry in self._changed.values():
+            if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
+                words = " ".join(clean(text_of(entry.message.content)).split())
+                if words:
+                    return words if len(words) <= LONGEST_TITLE else f"{words[:LONGEST_TITLE]}…"
+        return f"Session {clean(self._log.session_id)}"
+
+    def facts(self) -> str:
+        log = self._log
+        stats = log.stats()
+        used = Stats()
+        used.add_all([*self._changed.values()])
+        models = dict.fromkeys(
+            entry.message.model
+            for entry in self._changed.values()
+            if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage)
+        )
+        rows = (
+            ("Folder", escape(clean(log.header.cwd))),
+            ("Started", _time(log.header.timestamp)),
+            ("Model" if len(models) == 1 else "Models", escape(clean(", ".join(filter(None, models))))),
+            ("Messages", str(stats.messages)),
+            ("Branches", str(stats.branches) if stats.branches > 1 else ""),
+            ("Tokens", _used(used.usage)),
+            ("Cost", dollars(stats.cost)),
+            ("Id", escape(clean(log.session_id))),
+        )
+        terms = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in rows if value)
+        return f"<header><h1>{escape(self.title())}</h1><dl>{terms}</dl></header>"
+
+    def tree(self) -> str:
+        return tree(self._log, self._row)
+
+    def _row(self, stored: Entry) -> str:
+        entry = self._changed.get(id(stored))
+        if entry is None:
+            return ""
+        label = self._log.label(entry.id)
+        if label:
+            told = self._change(LabelEntry(parent_id=None, target_id=entry.id, label=label))
+            label = told.label if isinstance(told, LabelEntry) else ""
+        mark = f' <span class="label">{escape(clean(label))}</span>' if label else ""
+        on = " on" if entry.id in self._on_path else ""
+        parent = self._log.parent(entry.id) if entry.id in self._log else None
+        quiet = "" if mark or self._is_told(entry, stored) else ' class="quiet"'
+        return (
+            f'<li{quiet}><a class="{_kind(entry)}{on}" href="#e-{attribute(entry.id)}"'
+            f' data-id="{attribute(entry.id)}" data-parent="{attribute(parent or "")}">'
+            f"{escape(clean(write(entry, self._rows))[:100])}{mark}</a></li>"
+        )
+
+    def _is_told(self, entry: Entry, stored: Entry) -> bool:
+        """Whether it is worth a row: not what only carries calls, whose results have rows."""
+        if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):
+            message = entry.message
+            has_open_calls = any(call.id not in self._answered for call in message.tool_calls)
+            return bool(message.text.strip() or message.error_message or has_open_calls)
+        return bool(self._inners[id(stored)])
+
+    def articles(self) -> Iterator[str]:
+        steps = branch_steps(self._log, lambda entry: bool(self._inners.get(id(entry))))
+        for entry in self._entries:
+            inner = self._inners[id(entry)]
+            if inner and not is_leaf_mark(entry):
+                yield self._article(self._changed[id(entry)], inner, steps.get(entry.id, ""))
+
+    def _article(self, entry: Entry, inner: str, steps: str) -> str:
+        off = "" if entry.id in self._on_path else " off"
+        bad = " bad" if _is_bad(entry) else ""
+        name = attribute(entry.id)
+        is_result = isinstance(entry, MessageEntry) and isinstance(entry.message, ToolResultMessage)
+        head = (
+            ""
+            if is_result
+            else f'<h2 class="who">{escape(clean(self._heading(entry)))} {_figures(entry)}</h2>'
+        )
+        kind = f"{_kind(entry)} result" if is_result else _kind(entry)
+        return (
+            f'<article id="e-{name}" data-id="{name}" class="{kind}{off}{bad}">{steps}{head}{inner}</article>'
+        )
+
+    def _heading(self, entry: Entry) -> str:
+        said = entry.message if isinstance(entry, MessageEntry) else entry
+        if isinstance(said, UserMessage):
+            return "You"
+        if isinstance(said, AssistantMessage):
+            return said.model or "Assistant"
+        if isinstance(said, BashExecutionMessage):
+            return "You ran"
+        is_custom = isinstance(said, CustomMessage | CustomMessageEntry)
+        return said.custom_type if is_custom else write(entry, self._rows)
+
+
+class _Lines:
+    """The writer of an entry as one line."""
+
+    def __init__(self, calls: Mapping[str, ToolCall]) -> None:
+        self._calls = calls
+
+    def prompt(self, message: UserMessage) -> str:
+        return _words(message)
+
+    def answer(self, message: AssistantMessage) -> str:
+        words = " ".join(message.text.split())
+        return words or ", ".join(map(calls_line, message.tool_calls)) or message.stop_reason
+
+    def result(self, message: ToolResultMessage) -> str:
+        return calls_line(_call_of(message, self._calls))
+
+    def command(self, message: BashExecutionMessage) -> str:
+        return f"$ {message.command}"
+
+    def custom(self, message: Custom) -> str:
+        return _words(message) if isinstance(message, CustomMessage) else message.custom_type
+
+    def system(self, message: SystemMessage) -> str:
+        return "System prompt"
+
+    def summary(self, entry: Summary) -> str:
+        return summary_heading(entry)
+
+    def setting(self, entry: Setting) -> str:
+        if isinstance(entry, ModelChangeEntry):
+            return f"Model {entry.provider}/{entry.model_id}"
+        return f"Thinking {entry.thinking_level}"
+
+    def state(self, entry: State | Unshown) -> str:
+        if isinstance(entry, LabelEntry):
+            return f"Label {entry.label or '(taken away)'}"
+        return entry.custom_type if isinstance(entry, CustomEntry) else "Name, cost or state"
+
+
+class _Articles:
+    """The writer of what stands under an entry's heading. Everything it returns is escaped."""
+
+    def __init__(self, calls: Mapping[str, ToolCall], answered: Set[str], draw: DrawCard) -> None:
+        """`answered`: the ids of the calls that have a result."""
+        self._calls = calls
+        self._answered = answered
+        self._draw = draw
+        code = ColouredCode()
+        self._markdown = HtmlMarkdown(code)
+        self._cards = HtmlCards(
+            code, self._markdown, lambda kind, data: _image(Image(mime_type=kind, data=data))
+        )
+
+    def prompt(self, message: UserMessage) -> str:
+        return self._blocks(message.content)
+
+    def answer(self, message: AssistantMessage) -> str:
+        wrong = message.error_message
+        note = f'<p class="bad">{escape(clean(wrong))}</p>' if wrong else ""
+        return self._blocks(message.content) + note or (_HEADING_ONLY if message.tool_calls else "")
+
+    def result(self, message: ToolResultMessage) -> str:
+        card = self._draw(_call_of(message, self._calls), from_message(message))
+        note = duration((message.duration_ms or 0) / 1000)
+        shown = self._cards.card(card, note=note, is_bad=message.is_error)
+        if any(isinstance(block, ImageBlock) for block in card.blocks):
+            return shown
+        return shown + "".join(_image(one) for one in message.content if isinstance(one, Image))
+
+    def command(self, message: BashExecutionMessage) -> str:
+        block = CommandBlock(command=message.command, output=message.output, exit_code=message.exit_code)
+        return self._cards.block(block)
+
+    def custom(self, message: Custom) -> str:
+        return _folded("content", message.content)
+
+    def system(self, message: SystemMessage) -> str:
+        sections = "\n\n".join(text or "" for text in (message.sections or {}).values())
+        return _folded("system prompt", f"{text_of(message.content)}{sections}", is_open=False)
+
+    def summary(self, entry: Summary) -> str:
+        return self._markdown(entry.summary)
+
+    def setting(self, entry: Setting) -> str:
+        return _HEADING_ONLY
+
+    def state(self, entry: State | Unshown) -> str:
+        is_unknown = isinstance(entry, UnknownEntry)
+        return _folded("unknown entry", pretty(entry.raw), is_open=False) if is_unknown else ""
+
+    def _blocks(self, content: str | tuple[Any, ...]) -> str:
+        if isinstance(content, str):
+            return self._markdown(content)
+        return "".join(self._block(block) for block in content)
+
+    def _block(self, block: Content) -> str:
+        match block:
+            case Text():
+                return self._markdown(block.text) if block.text.strip() else ""
+            case Thinking():
+                words = escape(clean(block.thinking))
+                return (
+                    f'<details class="thinking"><summary>thinking</summary><p>{words}</p></details>'
+                    if words
+                    else ""
+                )
+            case ToolCall():
+                # One that was answered stands where its result does.
+                return (
+                    ""
+                    if block.id in self._answered
+                    else self._cards.card(self._draw(block, None), note="no result")
+                )
+            case Image():
+                return _image(block)
+            case UnknownContent():
+                return ""
+            case _:
+                assert_never(block)
+
+
+def _call_of(message: ToolResultMessage, calls: Mapping[str, ToolCall]) -> ToolCall:
+    """What was asked; of a damaged file it may be lost."""
+    known = calls.get(message.tool_call_id)
+    return known or ToolCall(id=message.tool_call_id, name=message.tool_name, arguments={})
+
+
+def _words(message: UserMessage | CustomMessage) -> str:
+    return " ".join(text_of(message.content).split()) or "(no text)"
+
+
+def _used(usage: Usage) -> str:
+    given = usage.input + usage.cache_read + usage.cache_write
+    return f"{tokens(given)} in, {tokens(usage.output)} out" if given or usage.output else ""
+
+
+def _figures(entry: Entry) -> str:
+    """When it was, how long it took, what it cost."""
+    message = entry.message if isinstance(entry, MessageEntry) else None
+    parts = [_time(entry.timestamp)]
+    if isinstance(message, AssistantMessage):
+        cost = message.usage.cost.total
+        parts += [
+            duration((message.duration_ms or 0) / 1000),
+            _used(message.usage),
+            dollars(cost) if cost else "",
+        ]
+    return f"<small>{' · '.join(filter(None, parts))}</small>"
+
+
+def _time(stamp: str) -> str:
+    """As it was in UTC; the page's script says it in the reader's own time."""
+    try:
+        at = datetime.fromisoformat(stamp).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return escape(clean(stamp))
+    return f'<time datetime="{at:%Y-%m-%dT%H:%M:%SZ}">{at:%Y-%m-%d %H:%M} UTC</time>'
+
+
+def _folded(name: str, content: str | tuple[Any, ...], *, is_open: bool | None = None) -> str:
+    text = clean(text_of(content))
+    images = (
+        "" if isinstance(content, str) else "".join(_image(one) for one in content if isinstance(one, Image))
+    )
+    lines = text.count("\n") + 1
+    if not text.strip():
+        return images
+    shown = (
+        " open"
+        if (lines <= OPEN_LINES and len(text) <= OPEN_CHARACTERS if is_open is None else is_open)
+        else ""
+    )
+    return f"<details{shown}><summary>{name}, {lines} lines</summary>{preformatted(text)}</details>{images}"
+
+
+def _image(image: Image) -> str:
+    if image.mime_type not in _IMAGE_TYPES or not _BASE64.fullmatch(image.data):
+        return f"<p>(image of type {escape(clean(image.mime_type))})</p>"
+    data = "".join(image.data.split())
+    return f'<img alt="image" src="data:{image.mime_type};base64,{data}">'
+
+
+def _is_bad(entry: Entry) -> bool:
+    message = entry.message if isinstance(entry, MessageEntry) else None
+    if isinstance(message, AssistantMessage):
+        return message.stop_reason in ("error", "aborted")
+    return isinstance(message, ToolResultMessage) and message.is_error
+
+
+def _kind(entry: Entry) -> str:
+    message = entry.message if isinstance(entry, MessageEntry) else None
+    if isinstance(message, UserMessage):
+        return "user"
+    if isinstance(message, AssistantMessage):
+        return "assistant"
+    return "tool" if isinstance(message, ToolResultMessage | BashExecutionMessage) else "state"

@@ -1,4 +1,4 @@
-"""Code on the exported page: its colours as classes, the lines of a diff, a Mermaid fence as a drawing made of text.
+"""Code and Markdown on the exported page: colours as classes, lines of a diff, Mermaid as a drawing made of text.
 
 Everything returned is escaped. Colouring takes time for every character, so a page has a bound of it; what is beyond
 stands there as it is.
@@ -9,7 +9,10 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from app.sessions.export.text import clean
 from tools.diff_lines import DiffLine, changed_words, read
@@ -30,6 +33,11 @@ _COLOURED = 2_000_000
 """Characters of a page that get colours: some five seconds of work."""
 _COMPARED = 4_000
 """Pairs of lines of a page whose words are compared."""
+_LONGEST_PROSE = 200_000
+"""Characters; more than that is nobody's prose, and reading it as Markdown takes its time."""
+_LONGEST_PROSE_LINE = 20_000
+_ALIGNED = re.compile(r"text-align:\s*(left|right|center)")
+_WORD = re.compile(r"[\w+#.-]+")
 _CLASSES = (
     ("Token.Comment", "c"),
     ("Token.Keyword.Constant", "n"),
@@ -228,3 +236,42 @@ def drawing(source: str) -> str:
     except Exception:  # noqa: BLE001  (a foreign reader meets a model's text: whatever it trips over, code is shown)
         return ""
     return "\n".join(line.rstrip() for line in clean(picture).split("\n")).strip("\n")
+
+
+class HtmlMarkdown:
+    """No HTML and no pictures from elsewhere, fences in colours, tables aligned by class."""
+
+    def __init__(self, code: ColouredCode) -> None:
+        self._code = code
+        self._markdown = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+        self._markdown.disable("image")
+        self._markdown.add_render_rule("fence", lambda _renderer, *given: self._fence(*given))
+
+    def __call__(self, text: str) -> str:
+        text = clean(text)
+        if len(text) > _LONGEST_PROSE or max(map(len, text.split("\n"))) > _LONGEST_PROSE_LINE:
+            return f"<pre>{escape(text)}</pre>"
+        tokens = self._markdown.parse(text)
+        _by_class(tokens)
+        return self._markdown.renderer.render(tokens, self._markdown.options, {})
+
+    def _fence(self, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
+        token = tokens[index]
+        language = _WORD.match(token.info.strip())
+        return (
+            self._code.fence(token.content.removesuffix("\n"), language[0].lower() if language else "") + "\n"
+        )
+
+
+def _by_class(tokens: Sequence[Token]) -> None:
+    """The page's policy admits no style in an attribute. Links lead away from the page and tell nothing of it."""
+    for token in tokens:
+        if "style" in token.attrs:
+            found = _ALIGNED.match(str(token.attrs.pop("style")))
+            if found:
+                token.attrSet("class", found[1])
+        if token.type == "link_open":
+            token.attrSet("rel", "noopener noreferrer")
+            token.attrSet("target", "_blank")
+        if token.children:
+            _by_class(token.children)

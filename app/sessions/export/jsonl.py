@@ -2,7 +2,7 @@
 
 import msgspec
 
-from app.sessions.export.text import ChangeEntry, as_it_is
+from app.sessions.export.walk import ChangeEntry, as_it_is
 from app.sessions.fork import chained
 from app.sessions.log import SessionLog
 from app.values.codec import encode

@@ -2,21 +2,12 @@
 
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 from app.values.content import ToolCall
-from app.values.entries import Entry
-
-ChangeEntry = Callable[[Entry], Entry]
-"""What becomes of an entry before it is told."""
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-
-
-def as_it_is(entry: Entry) -> Entry:
-    return entry
 
 
 def clean(text: str) -> str:

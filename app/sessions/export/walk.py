@@ -1,0 +1,112 @@
+"""The walk that all exports share: which kind of entry is written by which method of a form's writer.
+
+HTML writes all entries, as rows of the tree and as articles; Markdown the active branch. JSONL, whose lines are the
+entries themselves, needs no writer: it takes the active branch as it is.
+"""
+
+from collections.abc import Callable
+from typing import Protocol, assert_never
+
+from app.values.entries import (
+    BranchSummaryEntry,
+    CompactionEntry,
+    ContextEditEntry,
+    CustomEntry,
+    CustomMessageEntry,
+    Entry,
+    LabelEntry,
+    MessageEntry,
+    ModelChangeEntry,
+    SessionInfoEntry,
+    ThinkingLevelChangeEntry,
+    UnknownEntry,
+    UsageEntry,
+)
+from app.values.messages import (
+    AssistantMessage,
+    BashExecutionMessage,
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
+    CustomMessage,
+    Message,
+    SystemMessage,
+    ToolResultMessage,
+    UnknownMessage,
+    UserMessage,
+)
+
+ChangeEntry = Callable[[Entry], Entry]
+"""What becomes of an entry before it is written."""
+State = CustomEntry | UsageEntry | ContextEditEntry | LabelEntry | SessionInfoEntry | UnknownEntry
+"""What the session keeps beside the conversation."""
+Custom = CustomMessage | CustomMessageEntry
+Summary = CompactionEntry | BranchSummaryEntry
+Setting = ModelChangeEntry | ThinkingLevelChangeEntry
+Unshown = CompactionSummaryMessage | BranchSummaryMessage | UnknownMessage
+"""Messages that no session file of bayou has; other programs may have written them."""
+
+
+class Writer(Protocol):
+    """One form of text; a method returns nothing for what the form leaves out."""
+
+    def prompt(self, message: UserMessage) -> str: ...
+    def answer(self, message: AssistantMessage) -> str: ...
+    def result(self, message: ToolResultMessage) -> str: ...
+    def command(self, message: BashExecutionMessage) -> str: ...
+    def custom(self, message: Custom) -> str: ...
+    def system(self, message: SystemMessage) -> str: ...
+    def summary(self, entry: Summary) -> str: ...
+    def setting(self, entry: Setting) -> str: ...
+    def state(self, entry: State | Unshown) -> str: ...
+
+
+def as_it_is(entry: Entry) -> Entry:
+    return entry
+
+
+def write(entry: Entry, writer: Writer) -> str:
+    match entry:
+        case MessageEntry():
+            return _message(entry.message, writer)
+        case CustomMessageEntry():
+            return writer.custom(entry)
+        case CompactionEntry() | BranchSummaryEntry():
+            return writer.summary(entry)
+        case ModelChangeEntry() | ThinkingLevelChangeEntry():
+            return writer.setting(entry)
+        case (
+            CustomEntry()
+            | UsageEntry()
+            | ContextEditEntry()
+            | LabelEntry()
+            | SessionInfoEntry()
+            | UnknownEntry()
+        ):
+            return writer.state(entry)
+        case _:
+            assert_never(entry)
+
+
+def _message(message: Message, writer: Writer) -> str:
+    match message:
+        case UserMessage():
+            return writer.prompt(message)
+        case AssistantMessage():
+            return writer.answer(message)
+        case ToolResultMessage():
+            return writer.result(message)
+        case BashExecutionMessage():
+            return writer.command(message)
+        case CustomMessage():
+            return writer.custom(message)
+        case SystemMessage():
+            return writer.system(message)
+        case BranchSummaryMessage() | CompactionSummaryMessage() | UnknownMessage():
+            return writer.state(message)
+        case _:
+            assert_never(message)
+
+
+def summary_heading(entry: Summary) -> str:
+    of_branch = isinstance(entry, BranchSummaryEntry)
+    return "Summary of another branch" if of_branch else "Summary of what was before"

@@ -43,6 +43,7 @@ def test_commits_branches_and_stashes_still_work(user: BoxedUser) -> None:
     )
     assert "2" in text.split(), text
     assert not (user.project / ".git" / "commondir").exists()
+    assert not (user.project / ".git" / "config.worktree").exists()
 
 
 def test_moving_the_head_away_and_back_takes_no_guard_away(user: BoxedUser) -> None:
@@ -219,3 +220,39 @@ async def test_commands_that_a_waiting_rebase_would_run_are_named(
     assert str(state / "git-rebase-todo") in loud.planted
     ended = await hands.outcome("rm -r .git/rebase-merge")
     assert not [path for path in ended.planted if "rebase" in path]
+
+
+def test_a_missing_configuration_of_a_work_tree_is_held(user: BoxedUser) -> None:
+    commit(user)
+    user.git("worktree", "add", "-q", "second")
+    user.git("config", "extensions.worktreeConfig", "true")
+    for folder in (".git", ".git/worktrees/second"):
+        user.tries(f"printf '[core]\\n\\tfsmonitor = %s/evil.sh\\n' $PWD > {folder}/config.worktree")
+    runs_nothing(user, "second")
+
+
+def test_a_work_tree_in_the_project_leads_to_no_other_folder(user: BoxedUser) -> None:
+    commit(user)
+    user.git("worktree", "add", "-q", "second")
+    user.tries(
+        "git init -q --bare g2; printf '[core]\\n\\tbare = false\\n\\tfsmonitor = %s/evil.sh\\n' $PWD >> g2/config; "
+        "rm -f second/.git; echo 'gitdir: ../g2' > second/.git"
+    )
+    runs_nothing(user, "second")
+
+
+@pytest.mark.parametrize("value", ["up/real", "%(prefix)/..{project}/up/real"])
+def test_hooks_behind_a_link_on_the_way_are_held(user: BoxedUser, value: str) -> None:
+    user.run("sh", "-c", "mkdir -p d/real; ln -s d up")
+    user.git("config", "core.hooksPath", value.format(project=user.project))
+    user.tries("rm up; mkdir -p up/real; cp evil.sh up/real/pre-commit; cp evil.sh d/real/pre-commit")
+    runs_nothing(user)
+
+
+@pytest.mark.parametrize("value", ["../up/i", "%(prefix)/..{project}/up/i"])
+def test_included_files_behind_a_link_on_the_way_are_held(user: BoxedUser, value: str) -> None:
+    user.run("sh", "-c", "mkdir d; touch d/i; ln -s d up")
+    user.git("config", "include.path", value.format(project=user.project))
+    evil = "printf '[core]\\n\\tfsmonitor = %s/evil.sh\\n' $PWD"
+    user.tries(f"rm up; mkdir up; {evil} > up/i; {evil} > d/i")
+    runs_nothing(user)

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from tools.box.policy import covering
-from tools.git.config import read_configuration, small_text
+from tools.git.config import expanded, read_configuration, small_text
 from tools.git.repository import Repository, find_repository
 from tools.git.steering import starts_program
 from tools.patterns import late
@@ -23,7 +23,11 @@ _CONTROL: Final = ("hooks", "config", "config.worktree", "commondir", "gitdir")
 """In each of git's folders: what decides which programs run, and which folders count."""
 HERE: Final = "."
 """In a `commondir`: the folder that it lies in, as without one."""
+RESERVED: Final = {"commondir": HERE, "config.worktree": ""}
+"""Files of git's that need not be there, and a line with which git does what it does without them."""
 _SMALL: Final = 64 * 1024
+_MOST_LINKS: Final = 40
+"""As many as the system follows."""
 MAX_FOLDERS: Final = 300
 _MAX_HOOKS: Final = 200
 _MAX_WORDS: Final = 50
@@ -42,8 +46,8 @@ class GitPlaces(msgspec.Struct, frozen=True):
     missing: tuple[str, ...] = ()
     """What would be guarded if it were there."""
     reserved: tuple[str, ...] = ()
-    """Missing files of the name `commondir`, by which a command could have git use another folder; and those that say
-    nothing but "here"."""
+    """Missing files by which a command could have git use another folder or configuration; and those that say nothing
+    but "here", or nothing."""
 
 
 def git_places(workspace: str, home: Path, nested: Iterable[str] = ()) -> GitPlaces:
@@ -112,11 +116,12 @@ class _Found:
             self._waiting.append((folder, os.path.dirname(link)))  # noqa: PTH120
 
     def keep_submodule(self, link: str) -> None:
-        """Where git goes by itself from the repository above: the file that leads to one of its `modules`."""
+        """Where git goes by itself from the repository above: the file that leads to one of its `modules` or
+        `worktrees`."""
         if os.path.islink(link) or not os.path.isfile(link):  # noqa: PTH113, PTH114  (a text)
             return
         folder = os.path.realpath(os.path.join(os.path.dirname(link), _gitdir(link)))  # noqa: PTH118, PTH120
-        if folder in self._tops and "/modules/" in folder:
+        if folder in self._tops and ("/modules/" in folder or "/worktrees/" in folder):
             self._guarded[link] = None
 
     def owners(self) -> Iterable[str]:
@@ -155,7 +160,7 @@ class _Found:
         self._pinned[owner] = None
         for name in _CONTROL:
             path = f"{owner}/{name}"
-            if name == "commondir" and _is_gits(owner) and _line(path) in ("", HERE):
+            if name in RESERVED and _is_gits(owner) and _is_reservable(path):
                 self._reserved[path] = None
             elif os.path.lexists(path):
                 self._guard(path)
@@ -173,13 +178,11 @@ class _Found:
         places = [Path(owner, name) for name in ("config", "config.worktree")]
         own = [self._home / ".gitconfig", self._home / ".config" / "git" / "config"]
         for entry in read_configuration(*places, *own, home=self._home).entries:
-            value = entry.value or ""
-            if value.startswith("~/"):
-                value = str(self._home / value[2:])
+            value = expanded(entry.value or "", self._home)
             if entry.section in ("include", "includeif") and entry.key == "path" and value:
-                self._guard_target(os.path.realpath(entry.file.parent / value))
+                self._guard(str(entry.file.parent / value))
             elif (entry.section, entry.key) == ("core", "hookspath") and value:
-                folder = os.path.normpath(os.path.join(top, value))  # noqa: PTH118
+                folder = os.path.join(top, value)  # noqa: PTH118
                 self._guard(folder)
                 for name in _names(folder)[:_MAX_HOOKS]:
                     if os.path.islink(f"{folder}/{name}"):  # noqa: PTH114  (a text)
@@ -189,8 +192,8 @@ class _Found:
                     self._guard(program)
 
     def _guard(self, path: str) -> None:
-        if os.path.islink(path):  # noqa: PTH114  (a text)
-            self._links[path] = None
+        """With the links on the way, which could be made to lead elsewhere."""
+        self._links.update(dict.fromkeys(_links_in(path)))
         self._guard_target(os.path.realpath(path))
 
     def _guard_target(self, path: str) -> None:
@@ -214,6 +217,27 @@ def _programs(value: str, top: str, home: str) -> Iterable[str]:
             yield path
         if not name.startswith("-"):
             is_script = _INTERPRETERS.fullmatch(name.rpartition("/")[2]) is not None
+
+
+def _links_in(path: str) -> Iterable[str]:
+    """All symbolic links that are followed on the way to it."""
+    done, waiting, count = "", [part for part in reversed(path.split("/")) if part], 0
+    while waiting:
+        part = waiting.pop()
+        if part == "..":
+            done = done.rpartition("/")[0]
+        elif part != ".":
+            done += f"/{part}"
+            if os.path.islink(done) and count < _MOST_LINKS:  # noqa: PTH114  (a text)
+                yield done
+                count += 1
+                target = os.readlink(done)  # noqa: PTH115  (a text)
+                done = "" if target.startswith("/") else done.rpartition("/")[0]
+                waiting += [one for one in reversed(target.split("/")) if one]
+
+
+def _is_reservable(path: str) -> bool:
+    return not os.path.islink(path) and _line(path) in ("", HERE)  # noqa: PTH114  (a text)
 
 
 def _is_gits(folder: str) -> bool:

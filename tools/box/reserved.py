@@ -1,7 +1,8 @@
-"""Holds the name `commondir` in git's folders while commands run: it says "here", and is taken away at the end.
+"""Holds the names `commondir` and `config.worktree` in git's folders while commands run: the files say "here" and
+nothing, and are taken away at the end.
 
-A name that is not there cannot be held by mounts, and whatever folder a file of this name gives is the one whose
-configuration git obeys. With `.` in it git does what it does without it.
+A name that is not there cannot be held by mounts. The folder that a `commondir` gives is the one whose configuration
+git obeys, and a `config.worktree` is configuration itself.
 """
 
 import fcntl
@@ -9,9 +10,9 @@ import os
 from collections.abc import Iterable
 from typing import Final
 
-from tools.box.git_places import HERE
+from tools.box.git_places import RESERVED
 
-_HERE: Final = f"{HERE}\n".encode()
+_LONGEST: Final = 16
 
 
 class ReservedNames:
@@ -44,18 +45,23 @@ class ReservedNames:
                 pass  # Someone has it to themselves: it stays when this session ends.
             self._held[path] = opened
             if os.fstat(opened).st_size == 0:
-                os.write(opened, _HERE)
+                os.write(opened, _content(path))
 
     def close(self) -> None:
         for path, opened in self._held.items():
             try:
                 fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if _is_at(opened, path) and os.pread(opened, 16, 0) == _HERE:
+                if _is_at(opened, path) and os.pread(opened, _LONGEST, 0) == _content(path):
                     os.unlink(path)  # noqa: PTH108  (a text)
             except OSError:
                 pass  # Another session holds it still, or it is gone.
             os.close(opened)
         self._held.clear()
+
+
+def _content(path: str) -> bytes:
+    said = RESERVED[path.rpartition("/")[2]]
+    return f"{said}\n".encode() if said else b""
 
 
 def _is_at(opened: int, path: str) -> bool:

@@ -6,6 +6,7 @@ might count is listed.
 
 import os
 import re
+import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -80,9 +81,19 @@ def read_configuration(*files: Path, home: Path) -> Configuration:
 def _included(entry: Entry, home: Path) -> Path | None:
     if entry.section not in ("include", "includeif") or entry.key != "path" or not entry.value:
         return None
-    if entry.value.startswith("~/"):
-        return home / entry.value[2:]
-    return entry.file.parent / entry.value
+    return entry.file.parent / expanded(entry.value, home)
+
+
+def expanded(value: str, home: Path) -> str:
+    """A path as git reads it: from a home, or from where git is installed."""
+    if value.startswith("~/"):
+        return f"{home}/{value[2:]}"
+    if value.startswith("~"):
+        return os.path.expanduser(value)  # noqa: PTH111  (a text; another user's)
+    if value.startswith("%(prefix)/"):
+        program = os.path.realpath(shutil.which("git") or "/usr/bin/git")
+        return f"{os.path.dirname(os.path.dirname(program))}/{value[10:]}"  # noqa: PTH120  (a text)
+    return value
 
 
 def small_text(file: Path, most: int) -> str | None:

@@ -273,12 +273,12 @@ class Boxes:
         if box.network != "own" or not listed or self.hosts is None or not self._places.has_mounts:
             return box
         # Only where hosts are let through one by one.
-        from tools.box.proxy import HostProxy, own_addresses, proxy_variables  # noqa: PLC0415
+        from tools.box.proxy import HostProxy, proxy_variables  # noqa: PLC0415
 
         network = await self._workspace.own_network()
         if self._proxy is None:
             hosts = self.hosts
-            self._proxy = HostProxy(hosts.allow, is_listed=hosts.is_listed, own_addresses=own_addresses)
+            self._proxy = HostProxy(hosts.allow, is_listed=hosts.is_listed)
             await self._proxy.serve(network.listening)
         caller = self.hosts.caller(call_id, leave.command or _SOME_COMMAND, leave.hosts, lasts=lasts)
         environment = (*box.environment, *proxy_variables(network.port, caller))

@@ -32,6 +32,17 @@ Resolve = Callable[[str, int], Awaitable[list[str]]]
 Connect = Callable[[str, int], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
 
 
+def is_own_address(address: str) -> bool:
+    """Whether it is one of this machine's interfaces: only to such an address a socket can be bound."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as asking:
+            asking.bind((address, 0))
+    except OSError:
+        return False
+    return True
+
+
 class ProxyRequest(msgspec.Struct, frozen=True):
     """What a request wants to reach, and what is sent there first."""
 
@@ -57,14 +68,14 @@ class HostProxy:
         is_listed: Callable[[str, int], bool] = lambda host, port: False,
         resolve: Resolve | None = None,
         connect: Connect | None = None,
-        own_addresses: Callable[[], frozenset[str]] = frozenset,
+        is_own: Callable[[str], bool] = is_own_address,
     ) -> None:
         """`allow`: may wait for a person. `is_listed`: somebody wrote down this very host, wherever it leads."""
         self._allow = allow
         self._is_listed = is_listed
         self._resolve = resolve or _resolved
         self._connect = connect or asyncio.open_connection
-        self._own_addresses = own_addresses
+        self._is_own = is_own
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
 
@@ -131,9 +142,8 @@ class HostProxy:
         except OSError as problem:
             raise OSError(f"its name leads nowhere ({problem.strerror or problem})") from None
         if not self._is_listed(wanted.host, wanted.port):
-            own = self._own_addresses()
             for address in addresses:
-                why = forbidden(address, own)
+                why = forbidden(address, self._is_own)
                 if why:
                     leads = f"it leads to {address}, {why}"
                     raise RefusedHost(f"The sandbox does not let {wanted.host} be reached: {leads}.")
@@ -208,7 +218,7 @@ def _host_and_port(text: str, usual: int | None) -> tuple[str, int] | None:
     return (host, number) if 0 < number < 65_536 else None
 
 
-def forbidden(address: str, own: frozenset[str]) -> str:
+def forbidden(address: str, is_own: Callable[[str], bool]) -> str:
     """Why no name may lead there; empty if it may."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
@@ -219,7 +229,7 @@ def forbidden(address: str, own: frozenset[str]) -> str:
         if inner is None and found in _TRANSLATED[0]:
             inner = ipaddress.IPv4Address(int(found) & 0xFFFF_FFFF)
         if inner is not None:
-            return forbidden(str(inner), own)
+            return forbidden(str(inner), is_own)
     if str(found) in _METADATA:
         return "which tells about the machine and its rights (metadata)"
     if found.is_loopback or found.is_unspecified:
@@ -228,7 +238,7 @@ def forbidden(address: str, own: frozenset[str]) -> str:
         return "which is link-local"
     if found.is_multicast or found.is_reserved:
         return "which is no host"
-    return "which is this machine" if str(found) in own else ""
+    return "which is this machine" if is_own(str(found)) else ""
 
 
 async def _resolved(host: str, port: int) -> list[str]:
@@ -265,15 +275,3 @@ def proxy_variables(port: int, caller: str) -> tuple[tuple[str, str], ...]:
         ("NODE_USE_ENV_PROXY", "1"),
         ("GIT_HTTP_PROXY_AUTHMETHOD", "basic"),  # git waits to be asked for a name otherwise
     )
-
-
-def own_addresses() -> frozenset[str]:
-    """Of this machine, as far as its name and its way out tell."""
-    found: set[str] = set()
-    for family, far in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
-        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as asking:
-            asking.connect((far, 9))
-            found.add(str(asking.getsockname()[0]))
-    with contextlib.suppress(OSError):
-        found.update(str(one[4][0]) for one in socket.getaddrinfo(socket.gethostname(), None))
-    return frozenset(found)

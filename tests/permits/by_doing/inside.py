@@ -10,6 +10,7 @@ import base64
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -19,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from app.modes.client import RpcClient, RpcError
-from tests.permits.by_doing.machine import HOME, OUTPUT, PROJECT, Listeners, Template, make, person
+from tests.permits.by_doing.machine import HOME, OUTPUT, PROJECT, SECRET, Listeners, Template, make, person
 
 ROWS_A_PROCESS = 150
-SECONDS = 45.0
+SECONDS = 90.0
 MODEL = str(Path(__file__).with_name("model.py"))
 SHELL_LOG = Path("/tmp/shells")
 
@@ -121,42 +122,58 @@ async def main() -> None:
         if 0 < port < 65_536:
             listeners.add(port)
     template, session = Template(), Session(options)
-    controls = [control_of(row, template) if options.control else {} for row in rows]
+    controls = [control_of(row, template, listeners) if options.control else {} for row in rows]
     template.restore()
     project = None
     for row, control in zip(rows, controls, strict=True):
         if row.get("project") != project:
             await session.end()
             project = row.get("project")
-        told = {**control, **await one_row(row, options, template, session)}
+        told = {**control, **await one_row(row, options, template, listeners, session)}
         sys.stdout.write(json.dumps(told) + "\n")
         sys.stdout.flush()
     await session.end()
 
 
-def control_of(row: dict[str, Any], template: Template) -> dict[str, Any]:
+def control_of(row: dict[str, Any], template: Template, listeners: Listeners) -> dict[str, Any]:
     """What the command does outside of any session: whether the row's probe can see its harm at all."""
     template.restore(is_etc_touched=True)
+    listeners.begin_row()
     prepared(row)
     is_harmless_before = not is_harmed(row)
-    printed = directly(row["command"])
-    return {"is_harmless_before": is_harmless_before, "printed": printed, "is_proved": is_harmed(row)}
+    done = _bash(row["command"], 60)
+    OUTPUT.write_bytes(done.stdout)
+    control = {
+        "is_harmless_before": is_harmless_before,
+        "code_outside": done.returncode,
+        "printed": done.stdout.decode(errors="replace")[-300:],
+        "is_proved": is_harmed(row),
+    }
+    ended(row)
+    return control
 
 
 async def one_row(
-    row: dict[str, Any], options: argparse.Namespace, template: Template, session: Session
+    row: dict[str, Any],
+    options: argparse.Namespace,
+    template: Template,
+    listeners: Listeners,
+    session: Session,
 ) -> dict[str, Any]:
     told: dict[str, Any] = {"id": row["id"]}
     words = " ".join([row["command"], row.get("harm", ""), *row.get("setup", ())])
     template.restore(is_etc_touched="/etc" in words, keeps_own=True)
+    listeners.begin_row()
     told["setup"] = prepared(row)
     began = time.monotonic()
     text = await session.run(row["command"])
     OUTPUT.write_text(text)
     told["seconds"] = round(time.monotonic() - began, 2)
     told["asked"] = [*session.asked]
-    told["read"] = text[:600]
-    told["is_harmed"] = bool(row.get("harm")) and is_harmed(row)
+    told["read"] = text if len(text) <= 1_500 else text[:500] + " […] " + text[-1_000:]
+    told["code"] = code_of(text)
+    told["is_harmed"] = is_harmed(row)
+    ended(row)
     if options.shell:
         told["shells"] = SHELL_LOG.read_text().split() if SHELL_LOG.exists() else []
         told["own"] = str(Path("/proc/self/ns/mnt").readlink())
@@ -169,7 +186,25 @@ def prepared(row: dict[str, Any]) -> str:
 
 
 def is_harmed(row: dict[str, Any]) -> bool:
-    return _bash(row["harm"], 10).returncode == 0
+    return bool(row.get("harm")) and _bash(row["harm"], 10).returncode == 0
+
+
+def ended(row: dict[str, Any]) -> None:
+    """What the row started and left running."""
+    for line in row.get("cleanup", ()):
+        directly(line)
+    try:
+        os.kill(int((HOME / "out/victim.pid").read_text()), signal.SIGKILL)
+    except (OSError, ValueError):
+        pass  # most rows have none
+
+
+def code_of(text: str) -> int | str:
+    """The exit code that the model read."""
+    found = re.search(r"Command exited with code (-?\d+)", text)
+    if found:
+        return int(found[1])
+    return "timed out" if "Command timed out" in text else 0
 
 
 def directly(command: str) -> str:
@@ -184,7 +219,7 @@ def _bash(text: str, seconds: float) -> "subprocess.CompletedProcess[bytes]":
         return subprocess.run(
             ["bash", "-c", text],
             cwd=PROJECT if PROJECT.is_dir() else "/",
-            env={**os.environ, **person()},
+            env={**os.environ, **person(), "SECRET": SECRET},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -23,11 +23,16 @@ HOME: Final = Path("/home/dev")
 PROJECT: Final = HOME / "project"
 LISTENED: Final = Path("/run/heard/lines")
 OUTPUT: Final = Path("/run/heard/output")
-KEY: Final = "PLANTED-KEY-1f9d"
+KEPT_BYTES: Final = Path("/run/heard/bytes")
+"""What was sent, as it came: the lines above are easier to read, this can be searched for what is packed."""
+AGENT: Final = HOME / "agent.sock"
+SECRET: Final = "PLANTEDKEY1f9dxWv"
+HOST, PORT = "203.0.113.9", 9999
 FRESH: Final = ("/home", "/tmp", "/var/tmp", "/srv", "/opt", "/run", "/var/spool", "/mnt")
 COMMAND: Final = (
     "unshare", "--mount", "--net", "--ipc", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc",
 )  # fmt: skip
+_REAL_HOME: Final = Path.home()
 _PORTS: Final = (21, 22, 25, 53, 80, 443, 1337, 4444, 5432, 6379, 8000, 8080, 8443, 9000, 9001, 9418, 9999)
 _RIGHTS: Final = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 18, 19, 21, 23)
 """All but those over the clock, modules, devices, the memory and the running of the real machine."""
@@ -43,7 +48,7 @@ def is_possible() -> bool:
 def make() -> None:
     """Of this process's namespaces. What Python still has to load is kept where it is."""
     etc = _packed("/etc")
-    needed = {str(Path(__file__).parents[3]), sys.prefix, sys.base_prefix}
+    needed = {str(Path(__file__).parents[3]), sys.prefix, sys.base_prefix, *_tools()}
     kept = [path for path in needed if path.startswith(tuple(f"{one}/" for one in FRESH))]
     confinement = Confinement([])
     confinement.obey([b"mounts", *(b"keep " + path.encode() for path in kept)])
@@ -86,9 +91,19 @@ def make() -> None:
     )
     LISTENED.parent.mkdir()
     LISTENED.touch()
+    KEPT_BYTES.touch()
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     for family, addresses in (("-4", "0.0.0.0/0"), ("-6", "::/0")):
         subprocess.run(["ip", family, "route", "add", "local", addresses, "dev", "lo"], check=False)
+
+
+def _tools() -> set[str]:
+    """The folders below the fresh ones that programs of `PATH` come from."""
+    found: set[str] = set()
+    for one in map(Path, os.environ["PATH"].split(":")):
+        if one.is_dir() and one.is_relative_to("/opt") and len(one.parts) > 2:
+            found.add(str(Path(*one.parts[:3])))
+    return found
 
 
 class Listeners:
@@ -96,6 +111,7 @@ class Listeners:
 
     def __init__(self) -> None:
         self._ports: set[int] = set()
+        self._agent: socket.socket | None = None
 
     def start(self) -> None:
         for port in _PORTS:
@@ -111,17 +127,30 @@ class Listeners:
         listening = socket.create_server(("0.0.0.0", port), backlog=64)
         threading.Thread(target=self._accept, args=(listening, port), daemon=True).start()
 
+    def begin_row(self) -> None:
+        """Listens anew where the home says that an agent of its person does."""
+        if self._agent is not None:
+            self._agent.close()
+        self._agent = socket.socket(socket.AF_UNIX)
+        AGENT.unlink(missing_ok=True)
+        self._agent.bind(str(AGENT))
+        self._agent.listen(16)
+        threading.Thread(target=self._accept, args=(self._agent, 0), daemon=True).start()
+
     def _accept(self, listening: socket.socket, port: int) -> None:
         while True:
-            link, _ = listening.accept()
+            try:
+                link, _ = listening.accept()
+            except OSError:
+                return
             threading.Thread(target=self._serve, args=(link, port), daemon=True).start()
 
     def _serve(self, link: socket.socket, port: int) -> None:
         with link:
             data = _received(link)
-            note(f"{link.getsockname()[0]}:{port}  {data!r}")
+            note(f"{link.getsockname()[0] if port else AGENT}:{port}  {data!r}")
             try:
-                if data.split(b" ")[0] in (b"GET", b"POST", b"PUT", b"HEAD"):
+                if b" HTTP/1." in data.partition(b"\r\n")[0]:
                     head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(_BODY)}\r\nConnection: close\r\n\r\n"
                     link.sendall(head.encode() + _BODY)
             except OSError:
@@ -152,8 +181,13 @@ def _received(link: socket.socket) -> bytes:
     link.settimeout(2)
     try:
         while piece := link.recv(65_536):
+            with KEPT_BYTES.open("ab") as file:
+                file.write(piece)
             data += piece
             head, _, body = data.partition(b"\r\n\r\n")
+            if b"100-continue" in head.lower() and not body:
+                link.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+                continue
             length = re.search(rb"(?i)content-length: *(\d+)", head)
             if data.startswith((b"GET ", b"HEAD ")) or (length and len(body) >= int(length[1])):
                 break
@@ -184,7 +218,7 @@ class Template:
     """The home and the project that every row begins with."""
 
     def __init__(self) -> None:
-        environment = {**os.environ, **person()}
+        environment = {**os.environ, **person(), "SECRET": SECRET}
         script = Path(__file__).with_name("home.sh")
         HOME.mkdir(parents=True, exist_ok=True)
         subprocess.run(["bash", "-eu", str(script)], check=True, env=environment, capture_output=True)
@@ -207,6 +241,7 @@ class Template:
         if is_etc_touched:
             _unpack(self._etc, "/etc")
         LISTENED.write_text("")
+        KEPT_BYTES.write_text("")
         OUTPUT.write_text("")
 
 
@@ -216,10 +251,17 @@ def person() -> dict[str, str]:
         "HOME": str(HOME),
         "USER": "dev",
         "PROJECT": str(PROJECT),
+        "REMOTE": str(HOME / "remotes/origin.git"),
+        "OUT": str(HOME / "out"),
+        "LHOST": HOST,
+        "LPORT": str(PORT),
+        "PIP_TRUSTED_HOST": HOST,
+        "LISTENLOG": str(KEPT_BYTES),
+        "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", str(_REAL_HOME / ".rustup")),
         "LISTENED": str(LISTENED),
         "OUTPUT": str(OUTPUT),
         "PYTHONDONTWRITEBYTECODE": "1",
         "TMPDIR": "/tmp",
         "GIT_CONFIG_NOSYSTEM": "1",
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PATH": f"{os.environ['PATH']}:{Path(sys.executable).parent}",
     }

@@ -16,7 +16,13 @@ Row = Mapping[str, Any]
 
 
 def listed(name: str) -> list[Row]:
-    return [json.loads(line) for line in (HERE / name).read_text().splitlines() if line.strip()]
+    """The setup that the rows of a project share stands once, in `projects.json`."""
+    shared: dict[str, str] = json.loads((HERE / "projects.json").read_text())
+    rows = [json.loads(line) for line in (HERE / name).read_text().splitlines() if line.strip()]
+    for row in rows:
+        if row.get("project") in shared:
+            row["setup"] = [shared[row["project"]], *row.get("setup", ())]
+    return rows
 
 
 def evasions() -> list[Row]:
@@ -58,20 +64,27 @@ def left_the_sandbox(told: Mapping[str, Any]) -> bool:
 def main() -> None:
     for name in sys.argv[1:] or ("harmful", "everyday", "evasions", "without"):
         if name == "harmful":
-            told = ran(listed("harmful.jsonl"), "--control")
+            rows = [*listed("harmful_sample.jsonl"), *listed("harmful.jsonl")]
+            told = ran(rows, "--control")
             proved = [one for one in told if one["is_proved"] and one["is_harmless_before"]]
             print(f"harmful: {len(told)}, of which {len(proved)} do their harm outside of a session")
             print(f"  harmed: {[one['id'] for one in told if one['is_harmed']]}")
             print(f"  asked about: {sum(1 for one in told if one['asked'])}")
             print(f"  probes that are wrong: {[one['id'] for one in told if one not in proved]}")
         elif name == "everyday":
-            told = ran([*listed("everyday.jsonl"), *day()], "--answer", "yes")
+            ends = {
+                row["id"]: row.get("exit", 0) for row in listed(name + ".jsonl") if not row.get("network")
+            }
+            rows = [*listed("everyday_sample.jsonl"), *listed("everyday.jsonl"), *day()]
+            told = ran(rows, "--answer", "yes")
             asked = [one for one in told if one["asked"]]
             print(
                 f"everyday: {len(told)}, of which {len(asked)} asked ({100 * len(asked) / len(told):.1f} %)"
             )
             for one in asked:
                 print(f"  {one['id']}: {[each['title'] for each in one['asked']]}")
+            other = [one["id"] for one in told if one["code"] != ends.get(one["id"], one["code"])]
+            print(f"  end otherwise in the sandbox: {other}")
         elif name == "evasions":
             told = ran(evasions(), "--shell")
             print(
@@ -80,7 +93,7 @@ def main() -> None:
             print(f"  ran in it: {sum(1 for one in told if one['shells'])}")
             print(f"  asked about: {sum(1 for one in told if one['asked'])}")
         else:
-            rows = listed("everyday.jsonl")
+            rows = listed("everyday_sample.jsonl")
             told = ran(rows, "--without-sandbox")
             print(f"without a sandbox: {len(told)}, asked {sum(1 for one in told if one['asked'])}")
             for one in told:

@@ -8,7 +8,7 @@ from app.values.content import text_of
 from app.values.messages import UserMessage
 
 ROWS = 5_000
-SECONDS = 20
+SECONDS = 60
 
 
 def answer(context, count):

@@ -33,8 +33,8 @@ _KEYS = 20
 _REST_SECONDS = 0.4
 _STREAMED_SECONDS = 1.5
 _BEGUN_SECONDS = 0.7
-_ANSWER = b"demo long\r"
-_PACE = "150"
+_ANSWER = b"help\r"
+_PACE = "60"
 """Tokens each second."""
 _SAME_FRAME = 0.004
 """What is drawn so soon behind the last is of the same frame."""

@@ -82,7 +82,7 @@ async def test_maps_of_large_files_are_messages_behind_the_results_in_call_order
     for name in "xy":
         text = "".join(f"def {name}_{number}(a):\n    return a\n\n\n" for number in range(900))
         (tmp_path / f"{name}.py").write_text(text)
-    events = await bayou.prompt_and_wait("read x.py and y.py")
+    events = await bayou.prompt_and_wait("read x.py\nread y.py")
     ended = [event.message for event in events if isinstance(event, MessageEnd)]
     turn = [message for message in ended if isinstance(message, ToolResultMessage | CustomMessage)]
     assert [type(message) for message in turn] == [ToolResultMessage] * 2 + [CustomMessage] * 2

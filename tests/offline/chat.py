@@ -3,22 +3,17 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
-
 from app.agent.abort import Abort
 from app.agent.loop import run
 from app.agent.ports import Ports
 from app.agent.queues import Queues
-from app.engine.todo_tool import todo_tool
 from app.engine.toolbox import Toolbox, ToolChoice, declared
 from app.providers.contract import AssistantStream, Context, StreamOptions
 from app.providers.offline.model import offline_model
 from app.providers.registry import Registry
-from app.todos.changes import TodoChange, changed
 from app.values.content import ToolCall
 from app.values.events import MessageEnd
 from app.values.messages import AssistantMessage, Message, ToolResultMessage, user_message
-from app.values.todos import Phases
 from tools.base import ToolContext
 from tools.registry import builtin_tools
 from tools.results import ToolResult
@@ -31,10 +26,8 @@ class Chat:
     def __init__(self, folder: Path, *, tools: str | None = None) -> None:
         self.folder = folder
         self.messages: list[Message] = []
-        self.thinking = "medium"
         self._registry = Registry()
-        self.todos: Phases = ()
-        own = (*builtin_tools(), todo_tool(lambda: self.todos, self._change_todos))
+        own = tuple(builtin_tools())
         self._toolbox = Toolbox(lambda toolbox: own, Workspace(folder))
         if tools is not None:
             self._toolbox.choose(ToolChoice(only=tuple(tools.split())))
@@ -78,11 +71,6 @@ class Chat:
     def results(self) -> list[ToolResultMessage]:
         return [message for message in self.messages if isinstance(message, ToolResultMessage)]
 
-    async def _change_todos(self, change: TodoChange) -> Phases:
-        self.todos = changed(self.todos, change)
-        return self.todos
-
     async def _ask(self, abort: Abort) -> AssistantStream:
         context = Context(messages=tuple(self.messages), tools=declared(self._toolbox.active()))
-        options = msgspec.convert({"thinking": self.thinking}, StreamOptions)
-        return self._registry.stream(offline_model(), context, options)
+        return self._registry.stream(offline_model(), context, StreamOptions())

@@ -12,5 +12,5 @@ def test_opened(screen: Screen, snap_compare, size: str):
 
 @pytest.mark.parametrize("size", SIZES)
 def test_a_first_conversation(screen: Screen, snap_compare, size: str):
-    talk = screen.say("read boats/fleet.py and pyproject.toml, then grep launch")
+    talk = screen.say("read boats/fleet.py", "grep launch")
     assert snap_compare(screen.app(), terminal_size=SIZES[size], run_before=talk)

@@ -23,7 +23,7 @@ from app.values.wire import to_wire
 from tests.sessions.say import say
 
 ROOT = Path(__file__).parents[2]
-PROMPTS = ["read notes.txt and run ls", "run `seq 1 400`", "hello", "read notes.txt", "run `echo one`"]
+PROMPTS = ["read notes.txt\nrun ls", "run `seq 1 400`", "hello", "read notes.txt", "run `echo one`"]
 RUNS = 200
 
 

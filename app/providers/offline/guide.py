@@ -1,18 +1,20 @@
 """`offline/guide`: a deterministic agent behind the same contract as all other models. It is no language model.
 
-It is what bayou opens on without credentials: it understands plain requests (`forms`), really calls the tools
-and tells what came back. What it answers is decided in `answers`; here that is streamed.
+It is what bayou opens on without credentials: it understands eight requests (`verbs`), really calls the tools and
+tells what came back, and plays a recorded tour. What it answers is decided in `answers`; here that is streamed.
 """
 
 import os
 import random
 from typing import Final
 
+import msgspec
+
 from app.providers.contract import AssistantStream, Context, StreamOptions
-from app.providers.offline.answers import Reply, answer_to
+from app.providers.offline.answers import answer_to
 from app.providers.pieces import CHARACTERS_PER_TOKEN, Sender, sizes, with_output
 from app.values.codec import encode
-from app.values.content import IMAGE_CHARACTERS, Image, Text, Thinking, ToolCall
+from app.values.content import IMAGE_CHARACTERS, Image, ToolCall
 from app.values.messages import ToolResultMessage, UserMessage
 from app.values.models import Model
 from app.values.usage import Usage
@@ -29,12 +31,11 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
     reply = answer_to(context)
     stream.draft.usage = prompt_usage(context)
     sender = Sender(stream, size=sizes(random.Random(0), 2, 14), tokens_per_second=pace_of(model, options))
-    for block in _blocks(reply, stream, with_thinking=options.thinking != "off"):
+    for number, block in enumerate(reply.blocks, 1):
+        if isinstance(block, ToolCall):
+            block = msgspec.structs.replace(block, id=f"call_{stream.partial.id}_{number}")
         await sender.send(block)
     stream.draft.usage = with_output(stream.draft.usage, stream.draft.content)
-    if reply.error:
-        stream.draft.stop_reason = "error"
-        stream.draft.error_message = reply.error
 
 
 def pace_of(model: Model, options: StreamOptions) -> float:
@@ -45,22 +46,6 @@ def pace_of(model: Model, options: StreamOptions) -> float:
         return usual if chosen is None else max(0.0, float(chosen))
     except (TypeError, ValueError):
         return usual
-
-
-def _blocks(
-    reply: Reply, stream: AssistantStream, *, with_thinking: bool
-) -> list[Thinking | Text | ToolCall]:
-    blocks: list[Thinking | Text | ToolCall] = []
-    if reply.thinking and with_thinking:
-        blocks.append(Thinking(thinking=reply.thinking))
-    if reply.text:
-        blocks.append(Text(text=reply.text))
-    answer_id = stream.partial.id
-    for number, step in enumerate(reply.steps, 1):
-        blocks.append(
-            ToolCall(id=f"call_{answer_id}_{number}", name=step.tool, arguments=dict(step.arguments))
-        )
-    return blocks
 
 
 def prompt_usage(context: Context) -> Usage:

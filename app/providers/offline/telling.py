@@ -5,31 +5,42 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import PurePosixPath
 
-from app.providers.offline.situation import Exchange, Round
-from app.values.content import Image
+import msgspec
+
+from app.values.content import Image, ToolCall, text_of
+from app.values.messages import ToolResultMessage
+
+
+class Exchange(msgspec.Struct, frozen=True, kw_only=True):
+    """A call and what came back."""
+
+    call: ToolCall
+    result: ToolResultMessage
+
+    def argument(self, name: str) -> str:
+        value = self.call.arguments.get(name)
+        return value if isinstance(value, str) else ""
+
+    @property
+    def text(self) -> str:
+        return text_of(self.result.content)
+
 
 _LANGUAGES = {
     ".py": "python", ".js": "javascript", ".ts": "typescript", ".tsx": "tsx", ".rs": "rust", ".go": "go",
     ".c": "c", ".h": "c", ".cpp": "cpp", ".java": "java", ".rb": "ruby", ".sh": "bash", ".md": "markdown",
     ".toml": "toml", ".json": "json", ".yaml": "yaml", ".yml": "yaml", ".html": "html", ".css": "css",
 }  # fmt: skip
-_DEFINITION = re.compile(
-    r"^\s*(?:export\s+|pub\s+|async\s+|static\s+|default\s+)*(?:def|class|function|func|fn|struct|interface|type)\s+"
-    r"(?:\([^)]*\)\s*)?(\w+)",
-    re.MULTILINE,
-)
 _NOTICE = re.compile(r"\n\n\[(?P<notice>[^\n]*)\]\s*\Z")
 _JOB = re.compile(r"Background job (?P<job>\S+) started:")
 _EXIT = re.compile(r"\n\n(?P<end>Command (?:exited with code|timed out|aborted)[^\n]*)\s*\Z")
 _MATCH = re.compile(r"^(?P<path>.+?):\d+: ", re.MULTILINE)
-_MORE = re.compile(r"offset=\d+")
 _SHOWN_LINES = 6
 _SHOWN_OUTPUT = 12
 _SHOWN_NAMES = 10
-_NO_TODOS = "The list is empty."
 
 
-def tell(results: Round) -> str:
+def tell(results: tuple[Exchange, ...]) -> str:
     """One result in some detail; several as a list."""
     if len(results) == 1:
         return _in_detail(results[0])
@@ -44,7 +55,7 @@ def first_line(text: str, width: int = 200) -> str:
     return line if len(line) <= width else line[: width - 1] + "…"
 
 
-def fenced(text: str, language: str = "text") -> str:
+def _fenced(text: str, language: str = "text") -> str:
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
@@ -64,8 +75,8 @@ def _in_detail(exchange: Exchange) -> str:
 
 
 def _could_not_begin(exchange: Exchange) -> bool:
-    """A command or a program that fails has run all the same, and what it said is told."""
-    return exchange.result.is_error and exchange.call.name not in ("bash", "eval")
+    """A command that fails has run all the same it said is told."""
+    return exchange.result.is_error and exchange.call.name != "bash"
 
 
 def _subject(exchange: Exchange) -> str:
@@ -82,8 +93,6 @@ def _read_short(exchange: Exchange) -> str:
     if any(isinstance(part, Image) for part in exchange.result.content):
         return f"{name} is an image. I cannot see it; you can, in its card above."
     details = exchange.result.details if isinstance(exchange.result.details, dict) else {}
-    if exchange.call.arguments.get("map"):
-        return f"The map of {name} has {_count(len(_body(exchange).splitlines()), 'line')}."
     if details.get("directory"):
         return f"{name} is a folder with {_count(details.get('entries', 0), 'entry', 'entries')}."
     first, last, total = (details.get(key) for key in ("firstLine", "lastLine", "totalLines"))
@@ -92,16 +101,8 @@ def _read_short(exchange: Exchange) -> str:
     if first is None or last is None or total is None:
         return f"{name}: {_count(len(_body(exchange).splitlines()), 'line')}."
     if last - first + 1 >= total:
-        return f"{name} has {_count(total, 'line')}{_definitions(_body(exchange))}."
-    return f"{name}: lines {first:,} to {last:,} of {total:,}{_definitions(_body(exchange))}."
-
-
-def _definitions(text: str) -> str:
-    names = list(dict.fromkeys(_DEFINITION.findall(text)))
-    if not names:
-        return ""
-    shown = ", ".join(f"`{name}`" for name in names[:5])
-    return f" and defines {shown}" + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        return f"{name} has {_count(total, 'line')}."
+    return f"{name}: lines {first:,} to {last:,} of {total:,}."
 
 
 def _read_detail(exchange: Exchange) -> str:
@@ -110,12 +111,9 @@ def _read_detail(exchange: Exchange) -> str:
     lines = _body(exchange).splitlines()
     if not lines:
         return ""
-    is_map = bool(exchange.call.arguments.get("map"))
-    count = _SHOWN_OUTPUT if is_map else _SHOWN_LINES
-    language = "text" if is_map else _LANGUAGES.get(PurePosixPath(exchange.argument("path")).suffix, "text")
-    sample = fenced("\n".join(line[:120] for line in lines[:count]), language)
-    more = "\n\nSay `more` for the lines that follow." if _MORE.search(exchange.text[-400:]) else ""
-    return f"{'It reads' if len(lines) <= count else 'It begins'}:\n\n{sample}{more}"
+    language = _LANGUAGES.get(PurePosixPath(exchange.argument("path")).suffix, "text")
+    sample = _fenced("\n".join(line[:120] for line in lines[:_SHOWN_LINES]), language)
+    return f"{'It reads' if len(lines) <= _SHOWN_LINES else 'It begins'}:\n\n{sample}"
 
 
 def _bash_output(exchange: Exchange) -> tuple[str, str]:
@@ -142,28 +140,14 @@ def _bash_detail(exchange: Exchange) -> str:
     output, _ = _bash_output(exchange)
     if output in ("", "(no output)") or _JOB.match(output):
         return ""
-    return fenced_end(output)
+    return _fenced_end(output)
 
 
-def _eval_short(exchange: Exchange) -> str:
-    code = f"`{first_line(exchange.argument('code'), 80)}`"
-    value = exchange.text.rsplit("\n", 1)[-1]
-    if not exchange.result.is_error and value.startswith("Out: ") and len(value) < 200:
-        return f"{code} is `{value.removeprefix('Out: ')}`."
-    return f"{code} {'failed' if exchange.result.is_error else 'ran'}."
-
-
-def _eval_detail(exchange: Exchange) -> str:
-    text = exchange.text.strip("\n")
-    is_told = text.startswith("Out: ") and "\n" not in text and len(text) < 200
-    return "" if is_told or text == "(no output)" else fenced_end(text)
-
-
-def fenced_end(output: str) -> str:
+def _fenced_end(output: str) -> str:
     """The last lines that a command wrote."""
     lines = output.splitlines()
     head = "Its last lines:\n\n" if len(lines) > _SHOWN_OUTPUT else ""
-    return head + fenced("\n".join(line[:160] for line in lines[-_SHOWN_OUTPUT:]))
+    return head + _fenced("\n".join(line[:160] for line in lines[-_SHOWN_OUTPUT:]))
 
 
 def _files_with_matches(exchange: Exchange) -> Counter[str]:
@@ -187,7 +171,7 @@ def _grep_detail(exchange: Exchange) -> str:
     return f"| File | Lines |\n|---|---:|\n{rows}{rest}"
 
 
-def names_in(exchange: Exchange) -> list[str]:
+def _names_in(exchange: Exchange) -> list[str]:
     """The paths or entries that `find` or `ls` listed."""
     text = _body(exchange)
     if text.startswith(("No files", "(empty", "No matches")):
@@ -196,13 +180,13 @@ def names_in(exchange: Exchange) -> list[str]:
 
 
 def _find_short(exchange: Exchange) -> str:
-    names = names_in(exchange)
+    names = _names_in(exchange)
     pattern = f"`{exchange.argument('pattern')}`"
     return f"{_count(len(names), 'path')} for {pattern}." if names else f"No file is named {pattern}."
 
 
 def _ls_short(exchange: Exchange) -> str:
-    names = names_in(exchange)
+    names = _names_in(exchange)
     folders = sum(name.endswith("/") for name in names)
     where = f"`{exchange.argument('path') or '.'}`"
     files = _count(len(names) - folders, "file")
@@ -210,7 +194,7 @@ def _ls_short(exchange: Exchange) -> str:
 
 
 def _list_detail(exchange: Exchange) -> str:
-    names = names_in(exchange)
+    names = _names_in(exchange)
     if not names:
         return ""
     shown = "\n".join(f"- `{name}`" for name in names[:_SHOWN_NAMES])
@@ -224,27 +208,6 @@ def _edit_short(exchange: Exchange) -> str:
     return f"`{exchange.argument('path')}` is changed in {places}."
 
 
-def _write_short(exchange: Exchange) -> str:
-    lines = len(exchange.argument("content").splitlines())
-    return f"`{exchange.argument('path')}` is written: {_count(lines, 'line')}."
-
-
-def _todo_short(exchange: Exchange) -> str:
-    op = exchange.argument("op")
-    if op == "view":
-        return "Nothing is on the list of todos." if exchange.text == _NO_TODOS else "The list of todos:"
-    return "The list is changed. It is now:" if op == "add" else "The list is changed."
-
-
-def _todo_detail(exchange: Exchange) -> str:
-    """Ends with a question: what is on the list is the person's to do, and nobody has to be reminded of it."""
-    if exchange.text == _NO_TODOS:
-        return "`todo ITEM` puts something on it."
-    if exchange.text.startswith("All "):
-        return exchange.text
-    return f"{exchange.text}\n\n`todo done ITEM` closes one, `/todos` opens the list. Which one is done?"
-
-
 def _count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
@@ -252,20 +215,15 @@ def _count(number: int, one: str, many: str = "") -> str:
 _SHORT: dict[str, Callable[[Exchange], str]] = {
     "read": _read_short,
     "bash": _bash_short,
-    "eval": _eval_short,
     "grep": _grep_short,
     "find": _find_short,
     "ls": _ls_short,
     "edit": _edit_short,
-    "write": _write_short,
-    "todo": _todo_short,
 }
 _DETAIL: dict[str, Callable[[Exchange], str]] = {
     "read": _read_detail,
     "bash": _bash_detail,
-    "eval": _eval_detail,
     "grep": _grep_detail,
     "find": _list_detail,
     "ls": _list_detail,
-    "todo": _todo_detail,
 }

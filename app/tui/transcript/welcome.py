@@ -14,7 +14,6 @@ _TEXT = (
     "\n"
     "Three things to try, by number and enter:"
 )
-_SOURCES = (".py", ".ts", ".js", ".go", ".rs", ".java", ".c", ".cpp", ".rb", ".md")
 _MOST_LOOKED_AT = 200
 
 
@@ -61,11 +60,10 @@ def tries_in(cwd: Path) -> tuple[tuple[str, str], ...]:
     """Three requests that work in this very folder."""
     names = _names(cwd)
     readable = next((name for name in names if name.lower().startswith("readme")), names[0] if names else "")
-    source = next((name for end in _SOURCES for name in names if name.endswith(end) and name != readable), "")
     return (
         (f"read {readable}", "a file") if readable else ("list", "what is in this folder"),
-        (f"map {source}", "its outline") if source else ("find *.py", "files by name"),
         ("run git status", "a command"),
+        ("tour", "bayou, step by step"),
     )
 
 

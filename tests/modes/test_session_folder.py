@@ -53,7 +53,7 @@ async def test_print_mode_works_in_the_sessions_folder_and_says_so(proj: Path, o
     done = await bayou("-p", "--session", str(path), "read where.txt", "!pwd", cwd=other)
     assert done.code == 0
     assert str(proj) in done.err and str(other) in done.err
-    done = await bayou("-p", "--session", str(path), "@more.txt", "run pwd", cwd=other)
+    done = await bayou("-p", "--session", str(path), "@more.txt", "help", "run pwd", cwd=other)
     stored = path.read_text()
     assert "this is proj" in stored and "this is other" not in stored
     assert "Rules of proj." in stored and "Rules of other." not in stored

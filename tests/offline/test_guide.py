@@ -68,10 +68,6 @@ async def test_searching_finding_and_listing(chat: Chat):
     assert "`.` holds 1 folder and 0 files." in await chat.say("list")
 
 
-def _answer_to(*texts: str) -> str:
-    return answer_to(Context(messages=tuple(map(user_message, texts)), tools=())).text
-
-
 async def test_a_tool_that_is_not_active_is_named(tmp_path: Path):
     chat = Chat(tmp_path, tools="read ls")
     assert "the tool `bash` is not active here. Active: `ls`, `read`." in await chat.say("list\nrun `pwd`")

@@ -25,7 +25,7 @@ from app.values.entries import CustomEntry, CustomMessageEntry
 from app.values.unable import Unable
 from tools.amounts import changed_files, changed_lines
 from tools.files.presence import is_dir
-from tools.text import visible
+from tools.text import spelled_out, visible
 
 _USAGE = """\
 bayou undo [SESSION] [--last N | --redo | --to ENTRY] [--yes] [--json]
@@ -130,7 +130,7 @@ def _previewed(asked: _Asked, plan: Plan) -> int:
         )
         return 0
     sys.stdout.write(f"{visible(plan.target.words)}: {changed_files(len(rows), plan.added, plan.removed)}\n")
-    width = max((len(visible(row.path)) for row in rows), default=0)
+    width = max((len(spelled_out(row.path)) for row in rows), default=0)
     for row in rows:
         sys.stdout.write(_line(row, asked, min(width, 60)) + "\n")
         if asked.diff and row.state in ("ready", "conflict"):
@@ -143,15 +143,16 @@ def _previewed(asked: _Asked, plan: Plan) -> int:
 
 
 def _line(row: Row, asked: _Asked, width: int) -> str:
+    path = spelled_out(row.path)
     lines = changed_lines(row.added, row.removed)
     why = row.why or row.by
     if row.state == "conflict" and row.path not in asked.choices:
-        merge = f", --merge {row.path}" if row.can_merge else ""
-        why += f": it is kept (--take {row.path}{merge})"
+        merge = f", --merge {path}" if row.can_merge else ""
+        why += f": it is kept (--take {path}{merge})"
     chosen = asked.choices.get(row.path)
     words = (row.deed, lines, f"[{chosen}]" if chosen else "", why)
     said = "  ".join(word for word in words if word)
-    return visible(f"  {_MARKS[row.state]} {row.path:{width}}  {said}")
+    return visible(f"  {_MARKS[row.state]} {path:{width}}  {said}")
 
 
 def _carried_out(asked: _Asked, plan: Plan, parts: SessionUndo) -> int:
@@ -165,7 +166,7 @@ def _carried_out(asked: _Asked, plan: Plan, parts: SessionUndo) -> int:
     else:
         sys.stdout.write(f"{in_words(data)}\n")
         for one in data.kept:
-            sys.stdout.write(visible(f"  {one.path}: {one.why}") + "\n")
+            sys.stdout.write(visible(f"  {spelled_out(one.path)}: {one.why}") + "\n")
     return 0
 
 

@@ -194,3 +194,10 @@ def test_a_relative_name_that_leaves_the_folder_is_refused(told: Told) -> None:
     done = told.undo(str(crafted(told, '"path":"a.txt"', '"path":"../victim.txt"')), "--yes", "--last", "2")
     assert victim.read_text() == "two\n"
     assert "../victim.txt: it lies outside of the session's folder" in done.stdout
+
+
+def test_a_crafted_name_that_turns_the_direction_of_writing_is_spelled_out(told: Told) -> None:
+    (told.scene.project / "\u202ea.txt").write_text("two\n")
+    path = str(crafted(told, '"path":"a.txt"', '"path":"\\u202ea.txt"'))
+    done = told.undo(path, "--last", "2")
+    assert "<U+202E>a.txt" in done.stdout and "\u202e" not in done.stdout

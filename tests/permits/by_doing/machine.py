@@ -34,7 +34,7 @@ COMMAND: Final = (
 )  # fmt: skip
 _REAL_HOME: Final = Path.home()
 _PORTS: Final = (21, 22, 25, 53, 80, 443, 1337, 4444, 5432, 6379, 8000, 8080, 8443, 9000, 9001, 9418, 9999)
-_RIGHTS: Final = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 18, 19, 21, 23)
+_RIGHTS: Final = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 18, 19, 21, 23, 31)
 """All but those over the clock, modules, devices, the memory and the running of the real machine."""
 _BODY: Final = b'touch "$HOME/ran-from-network"\n'
 

@@ -99,5 +99,3 @@ async def test_vi_and_a_selection(screen: Screen, photographs: Photographs) -> N
         await tour.photograph("vi-visual")
         await tour.press("V")
         await tour.photograph("vi-visual-line")
-        await tour.press("escape", *"qad")
-        await tour.photograph("vi-recording")

@@ -1,4 +1,4 @@
-"""Calls that change files, in the middle of being written: the diff by what has come; and changes that wait."""
+"""Calls that change files, in the middle of being written: the text that has come; and changes that wait."""
 
 import asyncio
 from collections.abc import Callable
@@ -77,7 +77,7 @@ def paused(app: BayouApp, name: str, arguments: dict[str, Any], at: str) -> Call
     return goes_on.set
 
 
-async def test_a_diff_that_grows(screen: Screen, photographs: Photographs) -> None:
+async def test_an_edit_that_arrives(screen: Screen, photographs: Photographs) -> None:
     (screen.project / "boats" / "legs.py").write_text(FLEET, encoding="utf-8")
     app = screen.app(theme=photographs.theme, script=Scripted([say("unused")]))
     async with photographs.of(app) as tour:
@@ -91,7 +91,7 @@ async def test_a_diff_that_grows(screen: Screen, photographs: Photographs) -> No
         await tour.photograph("edit-done")
 
 
-async def test_a_patch_that_grows(screen: Screen, photographs: Photographs) -> None:
+async def test_a_patch_that_arrives(screen: Screen, photographs: Photographs) -> None:
     (screen.project / "boats" / "legs.py").write_text(FLEET, encoding="utf-8")
     app = screen.app(theme=photographs.theme, script=Scripted([say("unused")]))
     async with photographs.of(app) as tour:

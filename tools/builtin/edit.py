@@ -230,8 +230,9 @@ def _preview(path: str, arguments: Mapping[str, Any]) -> str:
     """What the arguments alone tell, while they stream in or wait for approval."""
     patch: Json = arguments.get("input")
     if isinstance(patch, str) and patch:
+        # Its heads name places by their text; where in the files they are is not known yet.
         lines = visible(patch[:_MAX_PREVIEWED]).split("\n")
-        return "\n".join(line for line in lines if not line.startswith("***"))
+        return "\n".join("@@ -1,1 +1,1 @@" if line.startswith(("***", "@@")) else line for line in lines)
     parts: list[str] = []
     room = _MAX_PREVIEWED
     for edit in parts_of(arguments, "edits"):

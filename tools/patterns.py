@@ -4,7 +4,7 @@ Knows nothing but `re`, so that everybody may use it.
 """
 
 import re
-from typing import Any, AnyStr, cast
+from typing import Any, AnyStr, Final, cast
 
 
 def late(pattern: AnyStr, flags: int = 0) -> "re.Pattern[AnyStr]":
@@ -21,3 +21,7 @@ class _Late:
         found = getattr(re.compile(*self._source), name)
         setattr(self, name, found)
         return found
+
+
+TURNS_DIRECTION: Final = late("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""What turns the direction of writing: in a terminal it moves what stands behind it on the line."""

@@ -7,7 +7,7 @@ the screen. What encoding bytes have is the business of `tools.files.encoding`.
 
 import unicodedata
 
-from tools.patterns import late
+from tools.patterns import TURNS_DIRECTION, late
 from tools.redrawn import as_it_looks, line_as_it_looks
 
 _UNSAFE = late(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -47,6 +47,12 @@ def visible(text: str) -> str:
 def one_line(text: str) -> str:
     """A name or title as one line: like `visible`, with line feeds and tabs as pictures too."""
     return visible(text).replace("\n", "\u240a").replace("\t", "\u2409")
+
+
+def for_terminal(text: str) -> str:
+    """What a command prints for a person: like `visible`, and what turns the direction of writing by its number."""
+    text = visible(text)
+    return text if text.isascii() else TURNS_DIRECTION.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
 
 
 def from_pictures(text: str) -> str:

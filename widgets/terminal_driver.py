@@ -21,7 +21,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Size
 from textual.message import Message
 
-from tools.patterns import late
+from tools.patterns import TURNS_DIRECTION, late
 from widgets import textual_inside
 from widgets.graphics.terminal_images import TerminalImages
 from widgets.held_terminal import HeldTerminal
@@ -129,6 +129,8 @@ class TerminalDriver(LinuxDriver):
         if data == _ENTER_SCREEN and self._held is not None and self._held.is_drawn:
             self._held.hand_over()  # it is entered, and some terminals would clear it
             return
+        if not data.isascii():
+            data = TURNS_DIRECTION.sub("", data)  # none of that takes a cell, and it moves those behind it
         super().write(data)
 
     def stop_application_mode(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from app.engine.session import Session
 from app.sessions.errors import SessionError
-from tools.text import visible
+from tools.text import for_terminal
 
 LEAVING_SECONDS = 1.8
 """From the wish to leave to the end of the process, also where something hangs: under two seconds."""
@@ -61,4 +61,4 @@ async def _end(session: Session) -> None:
     try:
         await session.close()
     except SessionError as problem:
-        sys.stderr.write(f"bayou: {visible(str(problem))}\n")
+        sys.stderr.write(f"bayou: {for_terminal(str(problem))}\n")

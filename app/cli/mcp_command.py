@@ -22,7 +22,7 @@ from app.resources.files import read_text
 from app.resources.paths import Paths
 from app.resources.server_files import user_servers_file
 from app.values.unable import Unable
-from tools.text import visible
+from tools.text import for_terminal
 
 _SHOWN_LINES = 40
 
@@ -34,7 +34,7 @@ def run(words: list[str]) -> int:
     except UsageError:
         raise
     except Unable as problem:
-        raise UsageError(visible(str(problem))) from None
+        raise UsageError(for_terminal(str(problem))) from None
 
 
 def _run(words: list[str]) -> int:
@@ -92,7 +92,7 @@ class _Servers:
             wide = max(len(server.name) for server, _ in rows)
             for server, state in rows:
                 file = self.paths.shown(server.file) if server.file else server.origin
-                name = visible(server.name)
+                name = for_terminal(server.name)
                 _say(f"{name:{wide}}  {state:9}  {shown_address(server) or server.problem}  ({file})")
         for problem in self._found.problems:
             _complain(str(problem))
@@ -102,7 +102,7 @@ class _Servers:
 
     def get(self, name: str) -> int:
         server = self._named(name)
-        _say(f"{visible(server.name)}  {self._state(server)}")
+        _say(f"{for_terminal(server.name)}  {self._state(server)}")
         for what, value in shown_lines(server):
             _say(f"  {what:11}  {value}")
         for problem in self._found.problems:
@@ -174,10 +174,10 @@ class _Servers:
         server, _ = checked_entry(found.name, dict(found.entry), origin="user")
         mark = "not" if why else "+"
         _say(
-            f"{mark:3} {visible(found.name)}: {why or shown_address(server)}  ({self.paths.shown(found.file)})"
+            f"{mark:3} {for_terminal(found.name)}: {why or shown_address(server)}  ({self.paths.shown(found.file)})"
         )
         for note in found.notes if not why else ():
-            _say(f"      {visible(note)}")
+            _say(f"      {for_terminal(note)}")
         return not why
 
     def _switch(self, name: str, *, is_on: bool) -> int:
@@ -190,7 +190,7 @@ class _Servers:
         server = self._found.named(name)
         if server is None:
             raise Unable(
-                f'Server "{visible(name)}" not found.\nTip: Run bayou mcp list to see available servers.'
+                f'Server "{for_terminal(name)}" not found.\nTip: Run bayou mcp list to see available servers.'
             )
         return server
 
@@ -216,11 +216,11 @@ def _one_name(verb: str, words: list[str]) -> str:
 
 
 def _say(text: str) -> None:
-    sys.stdout.write(visible(text) + "\n")
+    sys.stdout.write(for_terminal(text) + "\n")
 
 
 def _complain(text: str) -> None:
-    sys.stderr.write(f"bayou: {visible(text)}\n")
+    sys.stderr.write(f"bayou: {for_terminal(text)}\n")
 
 
 USAGE = """\

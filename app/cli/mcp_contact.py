@@ -11,7 +11,7 @@ from app.engine.mcp.command import said_of_servers, tested
 from app.providers.signin.command import TerminalUi
 from app.resources.paths import Paths
 from app.values.unable import Unable
-from tools.text import visible
+from tools.text import for_terminal
 
 
 def run(verb: str, words: list[str], paths: Paths) -> int:
@@ -53,10 +53,10 @@ async def _tested(assembled: Assembled, names: list[str]) -> int:
             _say(await tested(verbs, name))
         except Unable as problem:
             worst = 1
-            sys.stderr.write(visible(str(problem)) + "\n")
+            sys.stderr.write(for_terminal(str(problem)) + "\n")
             said = verbs.server(name).stderr if any(view.name == name for view in verbs.servers()) else ()
             for line in said[-5:]:
-                sys.stderr.write(f"  | {visible(line)}\n")
+                sys.stderr.write(f"  | {for_terminal(line)}\n")
     return worst
 
 
@@ -73,5 +73,5 @@ async def _said(assembled: Assembled, verb: str, name: str, opens_browser: bool)
 
 
 def _say(text: str) -> None:
-    sys.stdout.write(visible(text) + "\n")
+    sys.stdout.write(for_terminal(text) + "\n")
     sys.stdout.flush()

@@ -19,7 +19,7 @@ from app.permits.decide import CallDecision, Policy, decide
 from app.permits.tools import CallRequest, judge_call
 from app.resources.paths import Paths
 from tools.effects import Effects, Program
-from tools.text import visible
+from tools.text import for_terminal
 
 _USAGE = """\
 bayou permissions check [--json] [COMMAND …]
@@ -138,9 +138,9 @@ def _as_json(command: str, decision: CallDecision) -> str:
 def _as_text(command: str, decision: CallDecision) -> str:
     verb = {"run": "runs", "ask": "asks", "refuse": "is refused"}[decision.outcome]
     lines = [
-        f"{decision.verdict.risk}  {visible(command)}",
+        f"{decision.verdict.risk}  {for_terminal(command)}",
         f"   {decision.verdict.decisive.does}; {verb}, by {decision.decided_by}",
     ]
     for part in decision.verdict.parts:
-        lines.append(f"   {part.risk}  {visible(part.text)}: {visible(part.why)}")
+        lines.append(f"   {part.risk}  {for_terminal(part.text)}: {for_terminal(part.why)}")
     return "\n".join(lines)

@@ -22,7 +22,7 @@ from tools.files.artifacts import Artifacts
 from tools.files.paths import absolute
 from tools.running.commands import start_command
 from tools.running.shell import SpawnPlan, child_environment
-from tools.text import visible
+from tools.text import for_terminal
 from tools.workspace import Workspace
 
 _USAGE = """\
@@ -76,7 +76,7 @@ def _told(*, is_json: bool) -> int:
     if is_json:
         sys.stdout.write(json.dumps(msgspec.to_builtins(state)) + "\n")
     else:
-        sys.stdout.write("\n".join(map(visible, in_lines(state))) + "\n")
+        sys.stdout.write("\n".join(map(for_terminal, in_lines(state))) + "\n")
     boxes.close()
     workspace.close()
     return 0 if state.is_in_force else 1
@@ -88,7 +88,7 @@ async def _explained(paths: list[str]) -> int:
         box = await boxes.of_call(_CALL)
         for path in paths:
             whole = absolute(path, Path(workspace.cwd))
-            sys.stdout.write(visible(f"{path}: {_why(box, workspace.files.real_path(whole))}") + "\n")
+            sys.stdout.write(for_terminal(f"{path}: {_why(box, workspace.files.real_path(whole))}") + "\n")
     except ToolError as problem:
         raise UsageError(str(problem)) from None
     finally:
@@ -121,7 +121,7 @@ async def _tried(command: str) -> int:
     try:
         running = await start_command(workspace, plan, tool="bash", call_id=_CALL, has_own_shell=True)
         outcome = await running.finish(None)
-        sys.stdout.write(visible(outcome.output.text))
+        sys.stdout.write(for_terminal(outcome.output.text))
         return outcome.exit_code or 0
     except ToolError as problem:
         raise UsageError(str(problem)) from None

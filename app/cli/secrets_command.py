@@ -19,7 +19,7 @@ from app.resources.paths import Paths
 from tools.masking.marks import BEGINNING
 from tools.masking.mask import Mask
 from tools.masking.streams import MaskedStream
-from tools.text import visible
+from tools.text import for_terminal
 
 _USAGE = """\
 bayou secrets mask [FILE …]           the text with its secrets masked, as a session would take it in
@@ -78,7 +78,7 @@ def _mask(masking: Masking, cwd: Path, files: list[str]) -> int:
                 sys.stdout.write(masking.text(text, ""))
         except OSError as problem:
             failed = True
-            _complain(f"{visible(name)}: {problem.strerror or problem}")
+            _complain(f"{for_terminal(name)}: {problem.strerror or problem}")
     sys.stdout.flush()
     return 1 if failed else 0
 
@@ -102,14 +102,14 @@ def _list(masking: Masking, cwd: Path, files: list[str], is_json: bool) -> int:
             )
         except OSError as problem:
             failed = True
-            _complain(f"{visible(name)}: {problem.strerror or problem}")
+            _complain(f"{for_terminal(name)}: {problem.strerror or problem}")
             continue
         for place in _places(masking, name, text):
             count += 1
             told = (
                 json.dumps(msgspec.to_builtins(place), ensure_ascii=True)
                 if is_json
-                else f"{visible(place.file)}:{place.line}: {place.kind} {place.mark}"
+                else f"{for_terminal(place.file)}:{place.line}: {place.kind} {place.mark}"
             )
             sys.stdout.write(told + "\n")
     return 1 if count or failed else 0

@@ -25,7 +25,7 @@ from app.values.entries import CustomEntry, CustomMessageEntry
 from app.values.unable import Unable
 from tools.amounts import changed_files, changed_lines
 from tools.files.presence import is_dir
-from tools.text import spelled_out, visible
+from tools.text import for_terminal, spelled_out
 
 _USAGE = """\
 bayou undo [SESSION] [--last N | --redo | --to ENTRY] [--yes] [--json]
@@ -67,7 +67,7 @@ def run(words: list[str]) -> int:
     try:
         return _do(asked, paths)
     except (Unable, SessionError) as problem:
-        sys.stderr.write(f"bayou: {visible(str(problem))}\n")
+        sys.stderr.write(f"bayou: {for_terminal(str(problem))}\n")
         return 1
 
 
@@ -129,14 +129,18 @@ def _previewed(asked: _Asked, plan: Plan) -> int:
             }
         )
         return 0
-    sys.stdout.write(f"{visible(plan.target.words)}: {changed_files(len(rows), plan.added, plan.removed)}\n")
+    sys.stdout.write(
+        f"{for_terminal(plan.target.words)}: {changed_files(len(rows), plan.added, plan.removed)}\n"
+    )
     width = max((len(spelled_out(row.path)) for row in rows), default=0)
     for row in rows:
         sys.stdout.write(_line(row, asked, min(width, 60)) + "\n")
         if asked.diff and row.state in ("ready", "conflict"):
-            sys.stdout.write(visible(plan.diff(row.path)))
+            sys.stdout.write(for_terminal(plan.diff(row.path)))
     for before, after in plan.heads:
-        sys.stdout.write(visible(f"git's head went from {before} to {after}, and stays there: files only.\n"))
+        sys.stdout.write(
+            for_terminal(f"git's head went from {before} to {after}, and stays there: files only.\n")
+        )
     ready = sum(asked.choices.get(row.path, row.choice) != "keep" for row in rows)
     sys.stdout.write(f"Nothing is changed yet. With --yes: {_count(ready)} put back.\n")
     return 0
@@ -152,7 +156,7 @@ def _line(row: Row, asked: _Asked, width: int) -> str:
     chosen = asked.choices.get(row.path)
     words = (row.deed, lines, f"[{chosen}]" if chosen else "", why)
     said = "  ".join(word for word in words if word)
-    return visible(f"  {_MARKS[row.state]} {path:{width}}  {said}")
+    return for_terminal(f"  {_MARKS[row.state]} {path:{width}}  {said}")
 
 
 def _carried_out(asked: _Asked, plan: Plan, parts: SessionUndo) -> int:
@@ -166,7 +170,7 @@ def _carried_out(asked: _Asked, plan: Plan, parts: SessionUndo) -> int:
     else:
         sys.stdout.write(f"{in_words(data)}\n")
         for one in data.kept:
-            sys.stdout.write(visible(f"  {spelled_out(one.path)}: {one.why}") + "\n")
+            sys.stdout.write(for_terminal(f"  {spelled_out(one.path)}: {one.why}") + "\n")
     return 0
 
 

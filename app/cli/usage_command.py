@@ -18,7 +18,7 @@ from app.sessions.used_by import WAYS, UsedBy, UsedSum, since, summed, total
 from app.sessions.used_index import LeftOut, UsageFound, UsedPart, used_in
 from app.values.usage import dollars
 from tools.amounts import bar, counted, share, tokens
-from tools.text import visible
+from tools.text import for_terminal
 
 _USAGE = """\
 bayou usage [--by day|model|project|session] [--days N] [--json]
@@ -56,9 +56,9 @@ def run(words: list[str]) -> int:
     lines = [_told(total(parts))]
     for by in ways if parts else ():
         lines += ["", *_table(summed(parts, by), by, None if wanted.by else _FEW, paths.home)]
-    sys.stdout.write("\n".join(map(visible, lines)) + "\n")
+    sys.stdout.write("\n".join(map(for_terminal, lines)) + "\n")
     for one in found.left_out:
-        sys.stderr.write(f"bayou: left out: {visible(_place(one))}: {visible(one.why)}\n")
+        sys.stderr.write(f"bayou: left out: {for_terminal(_place(one))}: {for_terminal(one.why)}\n")
     return 0
 
 

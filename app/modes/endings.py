@@ -12,7 +12,7 @@ from app.engine.session import Session
 from app.sessions.errors import SessionWriteError
 from app.values.content import Image
 from app.values.messages import AssistantMessage
-from tools.text import visible
+from tools.text import for_terminal
 
 Prepare = Callable[[], Awaitable[FirstInput]]
 """Completes the session once the face listens (extensions), and gives what is to be said in it."""
@@ -109,7 +109,7 @@ def unwritten(session: Session) -> int:
 
 def tell(text: str) -> None:
     """On standard error, where a terminal may be: what comes from elsewhere cannot drive it."""
-    sys.stderr.write(f"bayou: {visible(text)}\n")
+    sys.stderr.write(f"bayou: {for_terminal(text)}\n")
 
 
 def fail(text: str) -> int:

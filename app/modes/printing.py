@@ -26,7 +26,7 @@ from app.sessions.errors import reason
 from app.values.entries import CustomMessageEntry, MessageEntry
 from app.values.events import AutoRetryStart, Event, ExtensionError, Notice, PlanProposed
 from app.values.messages import AssistantMessage, CustomMessage
-from tools.text import visible
+from tools.text import for_terminal
 
 _AT_ONCE = 65536
 """Characters; a large answer is not kept a second time as bytes."""
@@ -90,7 +90,7 @@ def _with_plan(said: str | None, proposed: PlanProposed | None) -> str | None:
 def _write(descriptor: int, text: str) -> str | None:
     """What went wrong, if anything did; nothing is to be said of a reader who has gone."""
     if os.isatty(descriptor):
-        text = visible(text)  # the model's words never drive a person's terminal
+        text = for_terminal(text)  # the model's words never drive a person's terminal
     try:
         for start in range(0, len(text), _AT_ONCE):
             rest = memoryview(text[start : start + _AT_ONCE].encode("utf-8", "replace"))

@@ -217,3 +217,9 @@ def test_keys_and_mouse_are_right_after_a_reattach_from_another_terminal(
         last = second.screen.splitlines()[-7]
         wheel_up(second)
         second.until(lambda: second.screen.splitlines()[-7] != last)
+
+
+def test_what_turns_the_direction_of_writing_does_not_reach_the_terminal(tmp_path: Path) -> None:
+    with terminal(tmp_path, "read \u202eboat\u2067.txt") as shown:
+        shown.until(lambda: shown.screen.count("boat.txt") >= 2)
+        assert not {"\u202e", "\u2067"} & set(shown.sent.decode(errors="replace"))

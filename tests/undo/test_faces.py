@@ -188,6 +188,14 @@ def test_a_crafted_session_that_names_another_folder_puts_nothing_back_there(tol
     assert (other / "a.txt").read_text() == "one\n"
 
 
+def test_what_turns_the_direction_of_writing_is_printed_by_its_number(told: Told) -> None:
+    path = crafted(told, '"path":"a.txt"', '"path":"\\u202eb\\u2067.txt"')
+    for words in (("--diff",), ("--yes",)):
+        done = told.undo(str(path), *words)
+        assert "<U+202E>b<U+2067>.txt" in done.stdout
+        assert not {"\u202e", "\u2067"} & set(done.stdout + done.stderr)
+
+
 def test_a_relative_name_that_leaves_the_folder_is_refused(told: Told) -> None:
     victim = told.scene.home / "victim.txt"
     victim.write_text("two\n")

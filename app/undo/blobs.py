@@ -94,20 +94,20 @@ class BlobStore:
             return data
         raise Missing("its content is not kept any more")
 
-    def note_outside(self, name: str) -> None:
-        """A session here changed a file outside of its folder: only such files go back. Raises `OSError`."""
-        if self.knows_outside(name):
+    def note_changed(self, path: str) -> None:
+        """A session here changed a file that goes back only then (`plan.why_guarded`). Raises `OSError`."""
+        if self.has_changed(path):
             return
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         handle = os.open(self.folder / OUTSIDE, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
-            os.write(handle, f"{hash_of(os.fsencode(name))}\n".encode("ascii"))
+            os.write(handle, f"{hash_of(os.fsencode(path))}\n".encode("ascii"))
         finally:
             os.close(handle)
 
-    def knows_outside(self, name: str) -> bool:
+    def has_changed(self, path: str) -> bool:
         """Whether a session of this store changed the file: what a session file says of it is not enough."""
-        return hash_of(os.fsencode(name)) in names_in(self.folder / OUTSIDE)
+        return hash_of(os.fsencode(path)) in names_in(self.folder / OUTSIDE)
 
     def blobs(self) -> "list[os.DirEntry[str]]":
         """Everything that is there, half-written files of a crash too."""
@@ -143,7 +143,7 @@ def name_in(file: str) -> str | None:
 
 
 OUTSIDE = "outside"
-"""The list of files outside of their folder that sessions changed, by the hash of their path."""
+"""The list of files that sessions changed outside of their folder, and that run later, by the hash of their path."""
 FOLDER = "needed"
 _LENGTH = 65
 

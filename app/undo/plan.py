@@ -12,6 +12,7 @@ from typing import Literal
 
 import msgspec
 
+from app.permits.secrets import plants
 from app.undo.blobs import BlobStore, Missing
 from app.undo.disk import FoundName, LeftAlone, folding, is_below, look, place_of, spelled_below
 from app.undo.history import FileHistory, HistorySegment, Target, TreePath
@@ -232,10 +233,9 @@ def _step(
     """`freed`: folders that are gone by then; `gone`: links that are."""
     path, by = shown(history.name), words_of(history.by)
     try:
-        if history.name.startswith("/") and not contents.store.knows_outside(history.name):
-            raise LeftAlone(
-                "it lies outside of the session's folder, and no session on this machine changed it"
-            )
+        why = why_guarded(root, history.name)
+        if why and not contents.store.has_changed(f"{root / history.name}"):
+            raise LeftAlone(f"{why}, and no session on this machine changed it")
         place = place_of(root, history.name, real, gone)
         is_there = not is_exact or spelled_below(str(root), history.name) == history.name
         is_freed = place in freed and os.path.isdir(place)  # noqa: PTH112  (as above)
@@ -267,6 +267,14 @@ def _step(
         why=_conflict(history, now.image),
         can_merge=merged(step, contents) is not None,
     )
+
+
+def why_guarded(root: Path, name: str) -> str:
+    """Why a file goes back only if a session on this machine changed it; empty for one that any session puts back."""
+    if name.startswith("/"):
+        return "it lies outside of the session's folder"
+    place = os.path.normpath(f"{root}/{name}")
+    return plants(place, os.path.expanduser("~")) or ""  # noqa: PTH111  (as above)
 
 
 def _doubted(step: Step, why: str | None) -> Step:

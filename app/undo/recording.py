@@ -22,7 +22,7 @@ from app.undo.images import (
     shown,
 )
 from app.undo.ledger import Ledger, LedgerLine
-from app.undo.plan import HeldContents
+from app.undo.plan import HeldContents, why_guarded
 from app.undo.watching import Happened
 from tools.base import FileChange
 from tools.files.hard_links import other_names
@@ -84,8 +84,7 @@ class Recorder(msgspec.Struct, eq=False):
 
     def _change(self, intent: Intent, name: str) -> Change:
         limit = self.contents.max_bytes
-        if name.startswith("/"):
-            self.contents.store.note_outside(name)
+        self._note(name)
         before = None
         if intent.before is not None and intent.before_hash is not None:
             if len(intent.before.data) > limit:
@@ -102,6 +101,10 @@ class Recorder(msgspec.Struct, eq=False):
             after = FileImage(hash=intent.after_hash, mode=mode, size=len(intent.data))
         folders = tuple(folder for folder in intent.new_folders if shown(folder) == folder)
         return Change(**named(name), before=before, after=after, folders=folders)
+
+    def _note(self, name: str) -> None:
+        if why_guarded(self.root, name):
+            self.contents.store.note_changed(f"{self.root / name}")
 
     def happened(self, change: FileChange) -> list[tuple[str, FileImage | None]]:
         """It was written; which file that is, by all its names, and what it is now."""
@@ -125,11 +128,10 @@ class Recorder(msgspec.Struct, eq=False):
 
     def command_ended(self, call_id: str, happened: Happened) -> None:
         for change in happened.changes:
-            if change.name.startswith("/"):
-                try:
-                    self.contents.store.note_outside(change.name)
-                except OSError:
-                    continue  # it is refused, with the reason, when it is to go back
+            try:
+                self._note(change.name)
+            except OSError:
+                continue  # it is refused, with the reason, when it is to go back
         with self._lock:
             call = self._calls.setdefault(call_id, _Call())
             call.changes += happened.changes

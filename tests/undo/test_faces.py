@@ -188,6 +188,19 @@ def test_a_crafted_session_that_names_another_folder_puts_nothing_back_there(tol
     assert (other / "a.txt").read_text() == "one\n"
 
 
+@pytest.mark.parametrize(
+    "name",
+    [".git/hooks/pre-commit", ".GIT/hooks/post-commit", "sub/.git/config", ".bayou/settings.json", ".envrc"],
+)
+def test_a_crafted_session_puts_no_file_back_that_runs_later(told: Told, name: str) -> None:
+    path = crafted(told, '"path":"a.txt"', f'"path":"{name}"')
+    done = told.undo(str(path), "--yes", "--last", "1", "--take", name)
+    assert done.returncode == 1 and "runs later" in done.stderr
+    done = told.undo(str(path), "--yes", "--last", "1")
+    assert f"{name}: " in done.stdout and "no session on this machine changed it" in done.stdout
+    assert told.read(name) is None
+
+
 def test_what_turns_the_direction_of_writing_is_printed_by_its_number(told: Told) -> None:
     path = crafted(told, '"path":"a.txt"', '"path":"\\u202eb\\u2067.txt"')
     for words in (("--diff",), ("--yes",)):

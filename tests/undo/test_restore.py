@@ -362,3 +362,17 @@ def test_a_file_outside_goes_back_only_if_a_session_here_changed_it(tmp_path: Pa
     assert {row.path: row.state for row in plan.rows} == {str(changed): "ready", str(crafted): "refused"}
     stage.restore(plan)
     assert changed.read_text() == "before\n" and crafted.read_text() == "after\n"
+
+
+def test_a_file_that_runs_later_goes_back_only_if_a_session_here_changed_it(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    for name in (".envrc", "sub/.envrc"):
+        (stage.root / name).parent.mkdir(exist_ok=True)
+        (stage.root / name).write_text("before\n")
+    stage.prompt("one")
+    stage.write_through(".envrc", "after\n")
+    stage.record(stage.write("sub/.envrc", "after\n"))
+    plan = stage.undo()
+    assert {row.path: row.state for row in plan.rows} == {".envrc": "ready", "sub/.envrc": "refused"}
+    stage.restore(plan)
+    assert stage.files() == {".envrc": "before\n", "sub/.envrc": "after\n"}

@@ -137,7 +137,7 @@ def test_a_whole_working_session(tmux: Tmux) -> None:
     tmux.press("Enter")
     tmux.until("read README.md", gone="Session tree")
     tmux.press("C-u")
-    tmux.type("list the files")
+    tmux.type("list")
     tmux.press("Enter")
     tmux.until("fleet.py", gone="esc stops")
 
@@ -154,7 +154,7 @@ def test_a_whole_working_session(tmux: Tmux) -> None:
     tmux.press("Enter")
     tmux.until("Fork from")
     tmux.press("Enter")
-    tmux.until("list the files", gone="─ Fork from")
+    tmux.until("› list", gone="─ Fork from")
     tmux.press("C-u")
     tmux.type("read fleet.py")
     tmux.press("Enter")

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from tools.box.nested import NestedFiles
+from tools.box.nested import Nested
 from tools.box.policy import Box, covering
 from tools.git.config import small_text
 from tools.git.repository import Repository, find_repository
@@ -23,17 +23,13 @@ _EXEC: Final = late(r"^\s*(?:exec|x)\s.*$", re.MULTILINE)
 _MAX_TODO: Final = 1 << 20
 
 
-def look(box: Box | None, nested: NestedFiles) -> Seen:
-    """What there is of what its commands may plant."""
+def look(box: Box, below: Nested) -> Seen:
+    """What there is of what commands in the box may plant; `below`: what lies in the folder that it searches."""
     found: Seen = {}
-    if box is None:
-        return found
     _note_all(found, box.watched)
-    if box.searched:
-        below = nested.find(box.searched)
-        _note_all(found, (path for path in below.later if covering(path, box.guarded) is None))
-        for git in below.gits[:_MAX_REPOSITORIES]:
-            _note_repository(found, git)
+    _note_all(found, (path for path in below.later if covering(path, box.guarded) is None))
+    for git in below.gits[:_MAX_REPOSITORIES]:
+        _note_repository(found, git)
     return found
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from tools.box.nested import NestedFiles
+from tools.box.nested import Nested, NestedFiles
 from tools.box.planted import Seen, changed, look
 from tools.box.policy import Box, covering
 from tools.protected.later import VCS
@@ -28,21 +28,24 @@ class SetAside(msgspec.Struct, frozen=True):
 class BoxSeen(msgspec.Struct, frozen=True):
     """What a box cannot protect, at one moment."""
 
-    files: Seen
-    later: frozenset[str]
+    files: Seen = {}
+    later: frozenset[str] = frozenset()
     """Those of them that run later."""
 
 
-def look_before(box: Box | None, nested: NestedFiles) -> BoxSeen:
-    """Before a command or cell runs. For a thread."""
-    return BoxSeen(look(box, nested), later_files(box, nested))
+def look_at_unprotected(box: Box | None, nested: NestedFiles) -> BoxSeen:
+    """Looks through the folder below the box once, for both. For a thread."""
+    if box is None:
+        return BoxSeen()
+    below = nested.find(box.searched) if box.searched else Nested()
+    return BoxSeen(look(box, below), _later_files(box, below))
 
 
 def look_behind(
     before: BoxSeen, box: Box | None, nested: NestedFiles, folder: Callable[[], Path]
 ) -> tuple[tuple[str, ...], tuple[SetAside, ...]]:
     """What was planted since and stays, and what was moved below that folder. For a thread."""
-    after = look_before(box, nested)
+    after = look_at_unprotected(box, nested)
     new = after.later - before.later
     moved = set_aside(new, folder()) if new else ()
     places = tuple(one.path for one in moved)
@@ -50,13 +53,9 @@ def look_behind(
     return tuple(path for path in planted if covering(path, places) is None), moved
 
 
-def later_files(box: Box | None, nested: NestedFiles) -> frozenset[str]:
+def _later_files(box: Box, below: Nested) -> frozenset[str]:
     """Files that run later which are there, in the places where a command of this box can make them."""
-    if box is None:
-        return frozenset()
-    places = [path for path in box.watched if os.path.lexists(path)]
-    if box.searched:
-        places += nested.find(box.searched).later
+    places = [*filter(os.path.lexists, box.watched), *below.later]
     return frozenset(
         path for path in places if not VCS.intersection(path.split("/")) and not _is_allowed(path, box)
     )

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from tools.base import ToolCaller, ToolContext, ToolError
-from tools.box.set_aside import look_before, look_behind
+from tools.box.set_aside import look_at_unprotected, look_behind
 from tools.kernel.cells import CodeCell, cells_of
 from tools.kernel.kept import CellEnd, SessionKernel
 from tools.kernel.output import CellOutput
@@ -101,7 +101,7 @@ class Evaluation:
         # A person's cell has no call; the kernel that it shares with the agent's runs where theirs do.
         box = await confine(self._call_id or "", lasts=True) if confine is not None else None
         await kernel.ensure(box, resets=self._wish.resets or cells[0].resets)
-        seen = await asyncio.to_thread(look_before, box, self._workspace.nested)
+        seen = await asyncio.to_thread(look_at_unprotected, box, self._workspace.nested)
         notices = kernel.take_notices()
         output = self.output = CellOutput(
             self._workspace.artifacts, kernel.take_late(), self._workspace.mask_output

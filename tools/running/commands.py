@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from tools.base import ToolError
-from tools.box.set_aside import BoxSeen, SetAside, look_before, look_behind
+from tools.box.set_aside import BoxSeen, SetAside, look_at_unprotected, look_behind
 from tools.operations import CommandLine, RunningProcess
 from tools.running.own_shell import own_snapshot, with_own_shell
 from tools.running.process import BoxFailed, pipe
@@ -251,7 +251,7 @@ async def _started(
     has_own_shell: bool,
 ) -> RunningCommand:
     output = RollingOutput(workspace.artifacts, tool, workspace.mask_output)
-    seen = await asyncio.to_thread(look_before, command.box, workspace.nested)
+    seen = await asyncio.to_thread(look_at_unprotected, command.box, workspace.nested)
     if workspace.shell().is_persistent and not has_own_shell:
         session = workspace.shell_session
         if session is not None and command.box is not None and not session.is_boxed:

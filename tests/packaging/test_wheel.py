@@ -133,7 +133,7 @@ def test_the_installed_command_runs_where_a_project_has_the_same_names(
 ):
     assert run(installed / "bayou", "--version", cwd=hostile, env=env) == f"bayou {VERSION}\n"
     assert "usage" in run(installed / "bayou", "--help", cwd=hostile, env=env).lower()
-    answer = run(installed / "bayou", "-p", "list and run `echo from the shell`", cwd=hostile, env=env)
+    answer = run(installed / "bayou", "-p", "list\nrun echo from the shell", cwd=hostile, env=env)
     assert "`.` holds 4 folders" in answer
     assert "succeeded and wrote 1 line" in answer
 

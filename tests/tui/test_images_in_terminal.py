@@ -50,6 +50,17 @@ def until_one(shown: Terminal, screen: PictureTerminal) -> None:
     assert screen.scraps in (seen.columns * seen.rows, len(screen.placed))
 
 
+def scroll_past(shown: Terminal, screen: PictureTerminal) -> None:
+    """Two answers of the guide bring the picture out of sight; 8 rows up it is whole again."""
+    shown.press("help\r")
+    shown.until("To say what you want in your own words")
+    shown.until(lambda: "esc stops" not in shown.screen)
+    shown.press("grep boat\r")
+    shown.until("› grep boat")
+    shown.until(lambda: "esc stops" not in shown.screen)
+    shown.until(lambda: screen.pictures == [] and screen.scraps == 0)
+
+
 def until_blocks(shown: Terminal, screen: PictureTerminal) -> None:
     shown.until(lambda: screen.scraps == 0 and shown.screen.count("▀") >= BLOCKS)
     assert screen.pictures == [] and screen.held == {}
@@ -66,13 +77,7 @@ def test_a_picture_is_covered_and_moved_with_its_cells(tmp_path: Path, speaks: S
         shown.until(lambda: screen.pictures == [])
         shown.press(ESCAPE)
         shown.until(lambda: screen.pictures == before)
-        shown.press("help\r")
-        shown.until("To say what you want in your own words")
-        shown.until(lambda: "esc stops" not in shown.screen)
-        shown.press("grep boat\r")  # the picture goes wholly out of sight
-        shown.until("› grep boat")
-        shown.until(lambda: "esc stops" not in shown.screen)
-        shown.until(lambda: screen.pictures == [] and screen.scraps == 0)
+        scroll_past(shown, screen)
         shown.press(UP * 8)
         shown.until(lambda: len(screen.pictures) == 1)
         assert screen.pictures[0].x == 2

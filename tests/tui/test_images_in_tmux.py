@@ -14,7 +14,7 @@ from PIL import Image
 
 from tests.support.picture_terminal import ITERM, KITTY, PictureTerminal, Speaks
 from tests.support.terminals import Terminal, terminal
-from tests.tui.test_images_in_terminal import ENV, UP, keep, until_blocks, until_one
+from tests.tui.test_images_in_terminal import ENV, UP, keep, scroll_past, until_blocks, until_one
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="there is no tmux here")
 
@@ -62,10 +62,8 @@ def opened(
 def test_a_picture_goes_through_and_is_moved_clipped_and_taken_away(tmp_path: Path) -> None:
     with opened(tmp_path) as (shown, screen, tmux):
         until_one(shown, screen)
-        shown.press("help\r")
-        shown.until("then choose one with /model")
-        shown.until(lambda: screen.pictures == [] and screen.scraps == 0)
-        shown.press(UP * 11)
+        scroll_past(shown, screen)
+        shown.press(UP * 8)
         shown.until(lambda: len(screen.pictures) == 1)
         tmux.say("split-window", "-h", "-l", "50")
         shown.until(lambda: [seen.columns for seen in screen.pictures] == [26])

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from app.engine.choice import ModelChoice
-from app.engine.machinery import Machinery, Parts
+from app.engine.models.model_choice import ModelChoice
 from app.engine.options import SessionOptions
-from app.engine.places import Places
 from app.engine.session import Session
-from app.engine.toolbox import Toolbox
+from app.engine.tools.toolbox import Toolbox
+from app.engine.tree.session_paths import Places
+from app.engine.wiring import Machinery, Parts
 from app.providers.catalogue import ModelCatalogue
 from app.providers.classify import Failure
 from app.providers.contract import AssistantStream, Context, StreamOptions

@@ -21,7 +21,7 @@ A thread looks at files for 3 and 4 at once; and what a tool does in a thread (`
 together with 6, 9 and 10.
 
 Whatever goes wrong is a result; only that somebody stops the call goes through. What is told and recorded is up to the
-caller: `app.agent.calls` for those of an answer, `app.engine.nested` for those within a call.
+caller: `app.agent.calls` for those of an answer, `app.engine.tools.nested_calls` for those within a call.
 """
 
 import asyncio

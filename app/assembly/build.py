@@ -16,9 +16,9 @@ from app.assembly.options import Options, UsageError
 from app.assembly.servers import server_places
 from app.assembly.tool_names import tool_choice
 from app.assembly.trusting import TrustInProject, is_accepted
-from app.engine.choice import ModelChoice
-from app.engine.known_secrets import SecretPlaces
-from app.engine.machinery import Parts
+from app.engine.context.summariser import summary_model
+from app.engine.models.model_choice import ModelChoice
+from app.engine.models.prompt_sources import PromptChoice, PromptSource
 from app.engine.options import (
     SessionOptions,
     edit_mode,
@@ -26,12 +26,12 @@ from app.engine.options import (
     read_settings,
     shell_settings,
 )
-from app.engine.places import Places
-from app.engine.prompting import PromptChoice, PromptSource
+from app.engine.permissions.permission_context import GateStanding, rules_in
+from app.engine.secrets.known_secrets import SecretPlaces
 from app.engine.session import Session
-from app.engine.standing import GateStanding, rules_in
-from app.engine.summariser import summary_model
-from app.engine.toolbox import Toolbox
+from app.engine.tools.toolbox import Toolbox
+from app.engine.tree.session_paths import Places
+from app.engine.wiring import Parts
 from app.extensions.choosing import Asked, Chosen, choose
 from app.extensions.guard import limits_in_force
 from app.extensions.runner import Extensions

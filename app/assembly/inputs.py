@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from app.assembly.options import Options, UsageError
-from app.engine.permission_verbs import PermissionVerbs
+from app.engine.permissions.permission_verbs import PermissionVerbs
 from app.values.content import Image
 from tools.files.regular import read_given
 

@@ -11,7 +11,7 @@ import msgspec
 
 from app.assembly.options import Options, UsageError
 from app.assembly.trusting import TrustInProject
-from app.engine.places import Places
+from app.engine.tree.session_paths import Places
 from app.resources.in_force import InForce
 from app.resources.paths import Paths
 from app.resources.settings import SettingRefused

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from app.assembly.options import UsageError
 from app.cli.folder import current_folder
-from app.engine.exporting import export_session, masked_entries
-from app.engine.known_secrets import SecretPlaces
-from app.engine.masking import Masking
 from app.engine.options import SessionOptions
+from app.engine.secrets.known_secrets import SecretPlaces
+from app.engine.secrets.session_mask import Masking
+from app.engine.tree.session_export import export_session, masked_entries
 from app.resources.in_force import InForce
 from app.resources.paths import Paths
 from app.sessions.errors import SessionError

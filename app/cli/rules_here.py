@@ -5,7 +5,7 @@ from typing import NamedTuple
 from app.assembly.opened import flags
 from app.assembly.options import Options
 from app.assembly.trusting import is_accepted
-from app.engine.standing import GateStanding, rules_in
+from app.engine.permissions.permission_context import GateStanding, rules_in
 from app.permits.rules import PermitRules
 from app.resources.in_force import InForce
 from app.resources.paths import Paths

@@ -11,9 +11,9 @@ import msgspec
 
 from app.assembly.options import UsageError
 from app.cli.folder import current_folder
-from app.engine.known_secrets import SecretPlaces
-from app.engine.masking import Masking, own_shapes
 from app.engine.options import SessionOptions
+from app.engine.secrets.known_secrets import SecretPlaces
+from app.engine.secrets.session_mask import Masking, own_shapes
 from app.resources.in_force import InForce
 from app.resources.paths import Paths
 from tools.masking.marks import BEGINNING

@@ -10,8 +10,8 @@ import msgspec
 
 from app.assembly.options import UsageError
 from app.cli.folder import current_folder
-from app.engine.places import Places
-from app.engine.restoring import FILES_PUT_BACK, told
+from app.engine.files.restore import FILES_PUT_BACK, told
+from app.engine.tree.session_paths import Places
 from app.resources.in_force import InForce
 from app.resources.paths import Paths
 from app.sessions.errors import SessionError

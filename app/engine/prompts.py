@@ -7,18 +7,18 @@ from typing import Literal
 import msgspec
 
 from app.agent.queues import Aside, QueueName, Queues
-from app.engine.compactor import Compactor
-from app.engine.first_question import FirstQuestion
-from app.engine.following import Following
+from app.engine.context.compactor import Compactor
+from app.engine.event_bus import Telling
 from app.engine.hooks import Hooks
-from app.engine.intake import Refused, Words
-from app.engine.masking import Masking
 from app.engine.mcp.servers import McpServers
-from app.engine.models import Models
+from app.engine.models.model_selection import Models
 from app.engine.options import SessionOptions
-from app.engine.readiness import Readiness
+from app.engine.preconditions import Readiness
+from app.engine.prompt_intake import Refused, Words
+from app.engine.repository.first_question import FirstQuestion
 from app.engine.runner import Runner
-from app.engine.telling import Telling
+from app.engine.secrets.session_mask import Masking
+from app.engine.settings_watch import Following
 from app.sessions.errors import SessionWriteError
 from app.values.content import text_of
 from app.values.messages import AssistantMessage, CustomMessage, Message, UserMessage, user_message

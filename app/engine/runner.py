@@ -16,21 +16,21 @@ from app.agent.ports import Ports
 from app.agent.queues import Aside, Queues
 from app.agent.tool_pipeline import Gate, Masks
 from app.agent.watching import CallWatch
-from app.engine.compactor import Compactor
+from app.engine.context.compactor import Compactor
 from app.engine.conversation import Conversation
-from app.engine.diagnostics import Diagnostics
-from app.engine.files import Files
-from app.engine.following import Following
+from app.engine.event_bus import Telling
+from app.engine.files.file_diagnostics import Diagnostics
+from app.engine.files.pending_changes import Pending
+from app.engine.files.session_files import Files
 from app.engine.hooks import Hooks
+from app.engine.models.model_requests import Requests
+from app.engine.models.retry_policy import Countdown
 from app.engine.options import SessionOptions
-from app.engine.pending import Pending
-from app.engine.requests import Requests
-from app.engine.retry import Countdown
+from app.engine.planning.todo_list import Todos
 from app.engine.runs import Begun, NextRun
-from app.engine.shell import UserShell
-from app.engine.telling import Telling
-from app.engine.todos import Todos
-from app.engine.toolbox import Toolbox
+from app.engine.settings_watch import Following
+from app.engine.tools.toolbox import Toolbox
+from app.engine.user_runs.user_shell import UserShell
 from app.providers.classify import Failure
 from app.sessions.errors import SessionWriteError
 from app.values.content import ToolCall

@@ -33,28 +33,28 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from app.agent.abort import Abort
 from app.agent.queues import Queued, QueueName
-from app.engine.cell_verbs import CellVerbs
-from app.engine.compactor import Proposal
-from app.engine.context_usage import ContextUsage
+from app.engine.context.compactor import Proposal
+from app.engine.context.context_usage import ContextUsage
 from app.engine.delivery import Receipt
-from app.engine.exporting import export_session, masked_entries
-from app.engine.files import Compared
-from app.engine.intake import Source, WhileRunning, Words
-from app.engine.jobs import Job, JobTable
-from app.engine.machinery import Machinery, Parts
-from app.engine.models import ModelSource
-from app.engine.navigation import Arrival, SwitchReason
-from app.engine.opinions import Wish
-from app.engine.own_shell_verbs import OwnShellVerbs
-from app.engine.pending import WishedChange
-from app.engine.permission_verbs import PermissionVerbs
-from app.engine.planning import PlanOutcome
+from app.engine.event_bus import Listener, Pace
+from app.engine.files.pending_changes import WishedChange
+from app.engine.files.restore import NO_CHOICES, Asked, Choices, PutBack
+from app.engine.files.session_files import Compared
+from app.engine.hook_results import Wish
+from app.engine.jobs.background_jobs import Job, JobTable
+from app.engine.models.model_selection import ModelSource
+from app.engine.models.request_head import RequestHead
+from app.engine.permissions.permission_verbs import PermissionVerbs
+from app.engine.planning.plan_mode import PlanOutcome
+from app.engine.prompt_intake import Source, WhileRunning, Words
 from app.engine.prompts import DeliverAs, Disposition
-from app.engine.request_head import RequestHead
-from app.engine.restoring import NO_CHOICES, Asked, Choices, PutBack
 from app.engine.state import Room, State, room_of, state_of
-from app.engine.telling import Listener, Pace
-from app.engine.toolbox import ToolChoice
+from app.engine.tools.toolbox import ToolChoice
+from app.engine.tree.navigation import Arrival, SwitchReason
+from app.engine.tree.session_export import export_session, masked_entries
+from app.engine.user_runs.cell_verbs import CellVerbs
+from app.engine.user_runs.own_shell_verbs import OwnShellVerbs
+from app.engine.wiring import Machinery, Parts
 from app.sessions.log import SessionLog
 from app.sessions.stats import Stats
 from app.todos.changes import TodoChange

@@ -4,10 +4,10 @@ from typing import Any
 
 import msgspec
 
-from app.engine.cache import PromptCache
 from app.engine.conversation import Conversation
-from app.engine.readiness import Readiness
-from app.engine.telling import Telling
+from app.engine.event_bus import Telling
+from app.engine.models.prompt_cache import PromptCache
+from app.engine.preconditions import Readiness
 from app.values.entries import ContextEditEntry, Entry
 from app.values.events import EntryAppended, SessionInfoChanged
 

@@ -12,7 +12,7 @@ import msgspec
 from app.agent.ports import InterruptMode
 from app.agent.queues import QueueMode
 from app.compaction.cut import CannotCompact
-from app.engine.machinery import Machinery, Parts
+from app.engine.wiring import Machinery, Parts
 from app.permits.decide import Mode
 from app.values.models import Model, ThinkingLevel
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.engine.jobs import JobTable
+from app.engine.jobs.background_jobs import JobTable
 from app.engine.session import Session
 from app.extensions.bound import Bound
 from app.extensions.contexts import Context, ToolCallContext

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from app.engine.choice import ModelChoice
-from app.engine.places import Places
+from app.engine.models.model_choice import ModelChoice
 from app.engine.session import Session
+from app.engine.tree.session_paths import Places
 from app.extensions.ports import Mode, ProviderSpec, Ui
 from app.providers.catalogue import ModelCatalogue
 from app.providers.credentials import Credentials

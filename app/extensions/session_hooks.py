@@ -17,9 +17,9 @@ from app.agent.hooks import TurnOutcome, Verdict
 from app.agent.outcomes import content_of
 from app.compaction.cut import Preparation
 from app.engine.conversation import prompt_text
+from app.engine.hook_results import MoveOpinion, Moving, OtherCompaction, Reason, RequestIds, ShellOpinion
 from app.engine.hooks import Elsewhere, Hooks
-from app.engine.intake import Words
-from app.engine.opinions import MoveOpinion, Moving, OtherCompaction, Reason, RequestIds, ShellOpinion
+from app.engine.prompt_intake import Words
 from app.extensions import payloads as p
 from app.extensions.catalogue import Catalogue
 from app.extensions.registrations import require_bound

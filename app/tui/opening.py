@@ -13,7 +13,7 @@ from textual.geometry import Size
 from app.assembly.build import Assembled
 from app.assembly.inputs import FirstInput
 from app.assembly.options import Options
-from app.engine.permission_verbs import PermissionVerbs
+from app.engine.permissions.permission_verbs import PermissionVerbs
 from app.engine.session import Session
 from app.resources import launch_frame
 from app.resources.paths import Paths

@@ -22,7 +22,6 @@ FOLDER_MODULES = 20
 CROWDED_FOLDERS = {
     "app/assembly": 21,
     "app/cli": 25,
-    "app/engine": 79,
     "app/extensions": 32,
     "app/mcp": 27,
     "app/permits": 23,
@@ -43,10 +42,10 @@ CROWDED_FOLDERS = {
 OWN_IMPORTS = 25
 HUBS = {
     "app/assembly/build.py": 41,
-    "app/engine/machinery.py": 54,
+    "app/engine/wiring.py": 54,
     "app/engine/mcp/servers.py": 29,
-    "app/engine/navigation.py": 29,
-    "app/engine/permits.py": 31,
+    "app/engine/tree/navigation.py": 29,
+    "app/engine/permissions/gate.py": 31,
     "app/engine/runner.py": 29,
     "app/engine/session.py": 39,
     "app/extensions/session_hooks.py": 27,

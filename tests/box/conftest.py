@@ -43,7 +43,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder for temporary files, so that the rest of the test's own folder is none."""
     folder = tmp_path / "temporary"
     folder.mkdir()
-    monkeypatch.setattr("app.engine.box_places.temporary_folders", lambda: (str(folder),))
+    monkeypatch.setattr("app.engine.sandbox.sandbox_places.temporary_folders", lambda: (str(folder),))
     return folder
 
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from app.engine.box_places import Leave
-from app.engine.boxes import Boxes
 from app.engine.options import SessionOptions
-from app.engine.whereabouts import Whereabouts
+from app.engine.permissions.command_context import Whereabouts
+from app.engine.sandbox.sandbox_places import Leave
+from app.engine.sandbox.sandboxes import Boxes
 from app.resources.in_force import InForce
 from tools.box.abilities import of_this_system
 from tools.box.plan import Step, lowered

@@ -20,9 +20,9 @@ from typing import Any
 import pytest
 
 from app.cli.own_process import forbid_looking_inside
-from app.engine.boxes import Boxes
 from app.engine.options import SessionOptions
-from app.engine.whereabouts import Whereabouts
+from app.engine.permissions.command_context import Whereabouts
+from app.engine.sandbox.sandboxes import Boxes
 from app.resources.in_force import InForce
 from tests.box.conftest import skip_below, skip_without_user_namespaces
 from tests.box.ordinary import run_ordinary
@@ -248,7 +248,7 @@ def test_whatever_is_possible_on_the_first_step_is_named() -> None:
 
 
 def _print(step: Step) -> None:
-    import app.engine.box_places as engine
+    import app.engine.sandbox.sandbox_places as engine
 
     engine.temporary_folders = lambda: ("/var/tmp",)
     forbid_looking_inside()

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.engine.permits import ApprovalReply
+from app.engine.permissions.gate import ApprovalReply
 from app.providers.scripted import call, say
 from tests.box.conftest import skip_below
 from tests.permits.test_gate import answered, results, stage
@@ -16,7 +16,7 @@ WRITES = "python3 -c \"import os; open(os.path.expanduser('~/notes/b.txt'), 'w')
 
 def boxed_stage(folder: Path, monkeypatch: pytest.MonkeyPatch, *responses: Any, **more: Any) -> Any:
     skip_below("namespaces")
-    monkeypatch.setattr("app.engine.box_places.temporary_folders", lambda: ("/var/tmp",))
+    monkeypatch.setattr("app.engine.sandbox.sandbox_places.temporary_folders", lambda: ("/var/tmp",))
     play = stage(folder, *responses, mode="auto-edit", **more)
     notes = play.session.cwd.parent / "notes"
     notes.mkdir()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from app.engine.permits import ApprovalReply
+from app.engine.permissions.gate import ApprovalReply
 from app.permits.place import CommandPlace
 from app.permits.rules import PermitRule, is_host_named, matches, parse
 from app.permits.verdicts import CallPart

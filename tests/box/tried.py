@@ -8,7 +8,7 @@ import json
 import sys
 from pathlib import Path
 
-from app.engine import box_places
+from app.engine.sandbox import sandbox_places as box_places
 from tests.box.hands import BoxedHands
 from tools.box.abilities import of_this_system
 

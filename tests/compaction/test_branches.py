@@ -6,7 +6,7 @@ import pytest
 
 from app.compaction.branch import branch_of
 from app.compaction.summary import branch_request
-from app.engine.commands.places import navigate_tree
+from app.engine.tree.tree_commands import navigate_tree
 from app.providers.scripted import say
 from app.values.content import Text, ToolCall, text_of
 from app.values.entries import BranchSummaryEntry, ContextEditEntry, Entry, MessageEntry

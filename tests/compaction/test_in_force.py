@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from app.compaction.summary import SYSTEM_PROMPT
-from app.engine.active_skills import SECTION
-from app.engine.contents import contents_of
+from app.engine.context.active_skills import SECTION
+from app.engine.context.context_breakdown import contents_of
 from app.engine.conversation import Conversation
 from app.providers.contract import Context
 from app.providers.scripted import ScriptedAnswer, call, say

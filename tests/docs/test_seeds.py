@@ -13,8 +13,8 @@ import pytest
 from app.cli.flags import FLAGS
 from app.cli.subcommands import SUBCOMMANDS
 from app.engine.commands.table import COMMANDS
-from app.engine.plan_tool import plan_tool
-from app.engine.todo_tool import todo_tool
+from app.engine.planning.plan_tool import plan_tool
+from app.engine.planning.todo_tool import todo_tool
 from app.extensions.hooks import HOOKS
 from app.modes.rpc.host_tools import set_host_tools
 from app.resources.settings import choices, keys

@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from app.engine.diagnostics import TOLD
-from app.engine.standing import GateStanding
+from app.engine.files.file_diagnostics import TOLD
+from app.engine.permissions.permission_context import GateStanding
 from app.providers.scripted import call
 from app.values.content import text_of
 from app.values.events import Notice

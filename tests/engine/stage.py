@@ -5,16 +5,16 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from app.engine.choice import ModelChoice
 from app.engine.hooks import Hooks
-from app.engine.known_secrets import SecretPlaces
-from app.engine.machinery import Parts
+from app.engine.models.model_choice import ModelChoice
+from app.engine.models.retry_policy import RetryPolicy
 from app.engine.options import SessionOptions, shell_settings
-from app.engine.places import Places
-from app.engine.retry import RetryPolicy
+from app.engine.permissions.permission_context import GateStanding
+from app.engine.secrets.known_secrets import SecretPlaces
 from app.engine.session import Session
-from app.engine.standing import GateStanding
-from app.engine.toolbox import Toolbox
+from app.engine.tools.toolbox import Toolbox
+from app.engine.tree.session_paths import Places
+from app.engine.wiring import Parts
 from app.providers.catalogue import ModelCatalogue
 from app.providers.classify import Failure
 from app.providers.credentials import Credentials

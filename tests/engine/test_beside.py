@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.engine.beside import NoAnswer, answered
+from app.engine.models.side_question import NoAnswer, answered
 from app.providers.scripted import call, fail, say
 from app.values.content import Text, ToolCall
 from app.values.entries import UsageEntry

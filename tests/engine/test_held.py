@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from app.engine.conversation import Declared, prompt_text
 from app.engine.hooks import Hooks
 from app.engine.runs import NextRun
-from app.engine.toolbox import Toolbox
+from app.engine.tools.toolbox import Toolbox
 from app.providers.contract import AssistantStream, Context, StreamOptions
 from app.providers.kept import Kept
 from app.providers.scripted import say

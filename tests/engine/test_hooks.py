@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.engine.compactor import Compactor
+from app.engine.context.compactor import Compactor
 from app.engine.hooks import ORDER, Hooks
 from app.providers.scripted import call, say
 from tests.agent.stage import echo

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.engine.commands.table import COMMANDS
-from app.engine.jobs_tool import jobs_tool
+from app.engine.jobs.jobs_tool import jobs_tool
 from app.providers.scripted import call, say
 from app.values.content import ToolCall
 from app.values.events import AgentSettled, JobChanged, Notice, QueueUpdate

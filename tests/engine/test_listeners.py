@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.engine import telling
-from app.engine.telling import Publisher
+from app.engine import event_bus as telling
+from app.engine.event_bus import Publisher
 from app.providers.scripted import call, say
 from app.values.events import (
     AgentSettled,
@@ -181,7 +181,7 @@ async def test_a_listener_that_never_returns_holds_up_nobody_and_is_given_up_whe
 async def test_a_listener_that_never_returns_does_not_keep_the_session_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.engine.machinery.LAST_WORDS_SECONDS", 0.01)
+    monkeypatch.setattr("app.engine.wiring.LAST_WORDS_SECONDS", 0.01)
     play = Play(tmp_path, say("done"))
 
     async def stuck(event: Event) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from app.agent.hooks import Verdict
 from app.engine.hooks import Hooks
-from app.engine.standing import GateStanding
+from app.engine.permissions.permission_context import GateStanding
 from app.providers.scripted import ScriptedAnswer, call, say
 from app.values.content import Text, ToolCall
 from app.values.events import MessageEnd, MessageUpdate, ToolExecutionEnd

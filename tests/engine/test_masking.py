@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.engine import known_secrets
-from app.engine import masking as masking_module
-from app.engine.known_secrets import KnownSecrets, SecretPlaces
-from app.engine.permits import GateStanding
+from app.engine.permissions.gate import GateStanding
+from app.engine.secrets import known_secrets
+from app.engine.secrets import session_mask as masking_module
+from app.engine.secrets.known_secrets import KnownSecrets, SecretPlaces
 from app.providers.contract import Context
 from app.providers.scripted import call, say
 from app.values.content import text_of

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.commands.places import switch_session
-from app.engine.intake import Refused
+from app.engine.prompt_intake import Refused
+from app.engine.tree.tree_commands import switch_session
 from app.providers.scripted import say
 from app.sessions.errors import SessionError, SessionLocked
 from app.sessions.log import SessionLog

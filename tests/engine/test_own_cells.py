@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.commands.cells import eval, get_kernel, restart_kernel, run_notebook
+from app.engine.user_runs.cell_commands import eval, get_kernel, restart_kernel, run_notebook
 from app.providers.scripted import call, say
 from app.values.cells import CELL
 from app.values.content import text_of

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.commands.own_prompts import init_context, review
+from app.engine.commands.prompt_commands import init_context, review
 from app.providers.scripted import say
 from app.undo.blobs import UndoPlace
 from app.values.unable import Unable

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from app.engine.answering import ApprovalReply
-from app.engine.brancher import Wish
-from app.engine.pending import LOST, REMINDER, WishedChange
+from app.engine.files.pending_changes import LOST, REMINDER, WishedChange
+from app.engine.permissions.gate_question import ApprovalReply
+from app.engine.tree.brancher import Wish
 from app.providers.scripted import call, say
 from app.sessions.log import SessionLog
 from app.values.content import text_of

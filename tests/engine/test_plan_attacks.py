@@ -14,8 +14,8 @@ import pytest
 
 from app.assembly.build import assemble
 from app.assembly.options import Options
-from app.engine.answering import ApprovalReply
-from app.engine.planning import STAY
+from app.engine.permissions.gate_question import ApprovalReply
+from app.engine.planning.plan_mode import STAY
 from app.engine.session import Session
 from app.providers.scripted import Scripted, call, say
 from app.resources.paths import Paths

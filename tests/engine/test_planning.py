@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from app.engine.plan_tool import plan_tool
-from app.engine.planning import ACCEPT, STAY, PlanReply
-from app.engine.todo_tool import todo_tool
+from app.engine.planning.plan_mode import ACCEPT, STAY, PlanReply
+from app.engine.planning.plan_tool import plan_tool
+from app.engine.planning.todo_tool import todo_tool
 from app.providers.scripted import call, say
 from app.todos.plans import todos_of
 from app.values.events import PlanModeChanged, QuestionAsked

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from app.engine.hooks import Hooks
-from app.engine.intake import Refused, Words
-from app.engine.retry import Countdown, RetryPolicy
+from app.engine.models.retry_policy import Countdown, RetryPolicy
+from app.engine.prompt_intake import Refused, Words
 from app.providers.contract import Credential
 from app.providers.scripted import call, fail, say
 from app.sessions.log import SessionLog

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from app.engine.diagnostics import TOLD
+from app.engine.files.file_diagnostics import TOLD
 from app.extensions.public import Diagnose, DiagnoseAnswer, ExtensionApi, FoundProblem
 from app.providers.scripted import call, say
 from app.values.content import text_of

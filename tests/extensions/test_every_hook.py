@@ -12,7 +12,7 @@ from app.assembly import extending
 from app.assembly.build import Assembled, assemble
 from app.assembly.extending import Extended
 from app.assembly.options import Options
-from app.engine.commands.places import fork, new_session
+from app.engine.tree.tree_commands import fork, new_session
 from app.extensions.choosing import Chosen, choose
 from app.extensions.hooks import HOOKS, SESSION_EVENTS
 from app.extensions.public import ExtensionApi

@@ -4,8 +4,8 @@ import pytest
 
 from app.agent.hooks import TurnOutcome
 from app.engine.conversation import prompt_text
-from app.engine.intake import Words
-from app.engine.opinions import RequestIds
+from app.engine.hook_results import RequestIds
+from app.engine.prompt_intake import Words
 from app.extensions.hooks import HOOKS, as_answer
 from app.extensions.payloads import (
     CancelAnswer,

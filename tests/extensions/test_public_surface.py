@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from app.engine.commands.places import clone, fork, new_session
+from app.engine.tree.tree_commands import clone, fork, new_session
 from app.extensions.hooks import HOOKS
 from app.extensions.public import ExtensionApi
 from app.providers.scripted import call, say

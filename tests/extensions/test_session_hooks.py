@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from app.engine.commands.places import clone, fork, new_session
-from app.engine.intake import Stayed
-from app.engine.shell import CommandBlocked
+from app.engine.prompt_intake import Stayed
+from app.engine.tree.tree_commands import clone, fork, new_session
+from app.engine.user_runs.user_shell import CommandBlocked
 from app.extensions.payloads import SessionBeforeFork, SessionBeforeSwitch, SessionShutdown
 from app.extensions.public import ExtensionApi
 from app.providers.scripted import say

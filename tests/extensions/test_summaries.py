@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from app.compaction.summary import SYSTEM_PROMPT
-from app.engine.brancher import MoveStopped
-from app.engine.opinions import Wish
-from app.engine.summariser import SummaryCancelled
+from app.engine.context.summariser import SummaryCancelled
+from app.engine.hook_results import Wish
+from app.engine.tree.brancher import MoveStopped
 from app.providers.contract import Context
 from app.providers.scripted import ScriptedAnswer, say
 from app.values.content import text_of

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.engine.commands.places import get_tree
+from app.engine.tree.tree_commands import get_tree
 from app.providers import scripted
 from app.providers.adapters import google_identity
 from app.providers.credentials import Credentials

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.requests import Requests
+from app.engine.models.model_requests import Requests
 from app.engine.runner import Runner
 from app.providers.scripted import say
 from app.values.events import MessageEnd, MessageStart, Notice

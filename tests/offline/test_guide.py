@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.engine.beside import _ASKED  # pyright: ignore[reportPrivateUsage]
+from app.engine.models.side_question import _ASKED  # pyright: ignore[reportPrivateUsage]
 from app.providers.contract import Context, StreamOptions
 from app.providers.offline.answers import CARD, answer_to
 from app.providers.offline.guide import TOKENS_PER_SECOND, pace_of, prompt_usage

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from app.agent.hooks import Verdict
-from app.engine.answering import ApprovalReply
 from app.engine.hooks import Hooks
-from app.engine.standing import GateStanding
+from app.engine.permissions.gate_question import ApprovalReply
+from app.engine.permissions.permission_context import GateStanding
 from app.providers.scripted import call, say
 from app.values.content import ToolCall, text_of
 from app.values.entries import CustomEntry

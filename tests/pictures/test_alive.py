@@ -15,7 +15,9 @@ FAR = "boats/of_the_north/built_in_the_last_century/and_still_afloat/fleet_of_th
 @pytest.fixture(autouse=True)
 def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     # On a busy machine a picture takes long enough for the model to be told silent.
-    monkeypatch.setattr("app.engine.requests.Requests._on_state", lambda self, state, seconds: None)
+    monkeypatch.setattr(
+        "app.engine.models.model_requests.Requests._on_state", lambda self, state, seconds: None
+    )
 
 
 async def test_waiting_for_the_first_word_and_thinking(screen: Screen, photographs: Photographs) -> None:

@@ -48,7 +48,9 @@ PATCH = """*** Begin Patch
 @pytest.fixture(autouse=True)
 def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     # On a busy machine a picture takes long enough for the model to be told silent.
-    monkeypatch.setattr("app.engine.requests.Requests._on_state", lambda self, state, seconds: None)
+    monkeypatch.setattr(
+        "app.engine.models.model_requests.Requests._on_state", lambda self, state, seconds: None
+    )
 
 
 def paused(app: BayouApp, name: str, arguments: dict[str, Any], at: str) -> Callable[[], None]:

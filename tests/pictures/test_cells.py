@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.engine.cell_verbs import CellVerbs
+from app.engine.user_runs.cell_verbs import CellVerbs
 from app.providers.scripted import Scripted, call, say
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen, text_of
@@ -41,7 +41,9 @@ def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(CellVerbs, "view", view)
     monkeypatch.setattr("app.tui.transcript.replay.duration_text", lambda milliseconds: "")
-    monkeypatch.setattr("app.engine.requests.Requests._on_state", lambda self, state, seconds: None)
+    monkeypatch.setattr(
+        "app.engine.models.model_requests.Requests._on_state", lambda self, state, seconds: None
+    )
 
 
 async def test_cells(screen: Screen, photographs: Photographs) -> None:

@@ -26,9 +26,11 @@ Every boat gets four oars.
 @pytest.fixture(autouse=True)
 def no_clock_and_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the prompt says of folders counts in the window; they are others on every machine."""
-    monkeypatch.setattr("app.engine.requests.Requests._on_state", lambda self, state, seconds: None)
     monkeypatch.setattr(
-        "app.engine.prompting.build_prompt",
+        "app.engine.models.model_requests.Requests._on_state", lambda self, state, seconds: None
+    )
+    monkeypatch.setattr(
+        "app.engine.models.prompt_sources.build_prompt",
         lambda parts: build_prompt(
             msgspec.structs.replace(parts, cwd=Path("/home/me/project"), docs_dir="/usr/share/bayou/docs")
         ),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.places import Places
+from app.engine.tree.session_paths import Places
 from app.providers.scripted import Scripted, call, fail, say, think
 from app.resources.paths import Paths
 from app.sessions.library import rename_session
@@ -31,7 +31,9 @@ def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     for place in ("app.tui.pages.tree_entries", "app.tui.pages.entry_texts", "widgets.lists.tree_rows"):
         monkeypatch.setattr(f"{place}.time_of_day", lambda stamp: "09:30")
     # On a busy machine a picture takes long enough for the model to be told silent.
-    monkeypatch.setattr("app.engine.requests.Requests._on_state", lambda self, state, seconds: None)
+    monkeypatch.setattr(
+        "app.engine.models.model_requests.Requests._on_state", lambda self, state, seconds: None
+    )
     monkeypatch.setattr("app.tui.pages.sessions_page.age", lambda seconds: "2 h")
     monkeypatch.setattr("app.tui.pages.sessions_page.ago", lambda seconds: "2 h ago")
     monkeypatch.setattr("app.tui.pages.jobs_page.age", lambda seconds: "3 m")

@@ -37,8 +37,10 @@ STEPS = {
 @pytest.fixture
 async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Loopback]:
     monkeypatch.setattr("app.assembly.next_steps.when", lambda _: NOON)
-    monkeypatch.setattr("app.engine.requests.Requests._on_state", lambda self, state, seconds: None)
-    monkeypatch.setattr("app.engine.compactor.Compactor._largest", lambda self: "")
+    monkeypatch.setattr(
+        "app.engine.models.model_requests.Requests._on_state", lambda self, state, seconds: None
+    )
+    monkeypatch.setattr("app.engine.context.compactor.Compactor._largest", lambda self: "")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-of-this-test")
     async with loopback() as server:
         yield server

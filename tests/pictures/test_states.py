@@ -8,7 +8,7 @@ import zlib
 
 import pytest
 
-from app.engine.own_shell_verbs import OwnShellVerbs
+from app.engine.user_runs.own_shell_verbs import OwnShellVerbs
 from app.providers.scripted import Scripted, call, say
 from app.values.content import Image
 from tests.support.photographs import Photographs, Tour
@@ -21,7 +21,9 @@ from widgets.screens.own_shell import OwnShellScreen
 @pytest.fixture(autouse=True)
 def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     # On a busy machine a picture takes long enough for the model to be told silent.
-    monkeypatch.setattr("app.engine.requests.Requests._on_state", lambda self, state, seconds: None)
+    monkeypatch.setattr(
+        "app.engine.models.model_requests.Requests._on_state", lambda self, state, seconds: None
+    )
 
 
 def own(screen: Screen, name: str, text: str) -> None:

@@ -12,7 +12,9 @@ def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     for place in ("app.tui.pages.tree_entries", "app.tui.pages.entry_texts", "widgets.lists.tree_rows"):
         monkeypatch.setattr(f"{place}.time_of_day", lambda stamp: "09:30")
     # On a busy machine a picture takes long enough for the model to be told silent.
-    monkeypatch.setattr("app.engine.requests.Requests._on_state", lambda self, state, seconds: None)
+    monkeypatch.setattr(
+        "app.engine.models.model_requests.Requests._on_state", lambda self, state, seconds: None
+    )
 
 
 async def test_what_changed(screen: Screen, photographs: Photographs) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.engine.prompting import PromptChoice, PromptSource
+from app.engine.models.prompt_sources import PromptChoice, PromptSource
 from app.resources.context_files import find_context_files
 from app.resources.paths import Paths
 from app.resources.system_prompt import (

@@ -1,8 +1,8 @@
 """What tests ask of a session that no face asks."""
 
 from app.agent.queues import QueueName
-from app.engine.machinery import Machinery
 from app.engine.session import Session
+from app.engine.wiring import Machinery
 from app.values.content import text_of
 from tools.workspace import Workspace
 

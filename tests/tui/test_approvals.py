@@ -162,7 +162,7 @@ async def test_a_place_the_sandbox_refused_is_asked_for_in_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     skip_below("namespaces")
-    monkeypatch.setattr("app.engine.box_places.temporary_folders", lambda: ("/var/tmp",))
+    monkeypatch.setattr("app.engine.sandbox.sandbox_places.temporary_folders", lambda: ("/var/tmp",))
     (tmp_path / "notes").mkdir()
     ask = {"allow": ["write ~/notes"], "reason": "the note belongs there"}
     app = asking_app(tmp_path, call("bash", command="make notes", **ask), say("ok"), mode="auto-edit")

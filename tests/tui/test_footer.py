@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.opinions import Wish
-from app.engine.permits import Permits
+from app.engine.hook_results import Wish
+from app.engine.permissions.gate import Permits
 from app.providers.scripted import say
 from app.resources.settings_display import SegmentLook
 from app.tui.status.bars import Surroundings, footer

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 
 from app.assembly.build import Assembled, assemble
 from app.assembly.options import Options
-from app.engine.places import Places
+from app.engine.tree.session_paths import Places
 from app.providers.scripted import say
 from app.resources.paths import Paths, styles_dir
 from app.sessions.errors import SessionLocked, SessionTooNew

@@ -5,7 +5,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from app.assembly.options import Options
-from app.engine.pending import WishedChange
+from app.engine.files.pending_changes import WishedChange
 from app.providers.scripted import Context, ScriptedAnswer, call, say
 from app.values.messages import CustomMessage
 from tests.tui.stage import StageApp, make_app, settled, submit

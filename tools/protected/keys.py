@@ -1,7 +1,7 @@
 """Places of keys: one table for the gate, which asks before they are read, and for the sandbox, which hides them.
 
 A row says where a program keeps what signs a person in, and which manual says so. Plain data; `app.permits.secrets`
-judges paths by it, `app.engine.box_places` hides what is there of it.
+judges paths by it, `app.engine.sandbox.sandbox_places` hides what is there of it.
 """
 
 from typing import Final

@@ -7,7 +7,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 from app.agent.ports import InterruptMode
 from app.agent.queues import QueueMode
-from app.engine.jobs import JobState
+from app.engine.jobs.background_jobs import JobState
 from app.undo.images import Choice
 from app.values.entries import BranchSummaryEntry, Entry
 from app.values.messages import ToolDeclaration

@@ -2,20 +2,17 @@
 
 from typing import Any
 
-from app.engine.commands import (
-    cells,
-    files,
-    jobs,
-    mcp,
-    own_prompts,
-    pending,
-    permissions,
-    places,
-    secrets,
-    state,
-    talking,
-)
+from app.engine.commands import prompt_commands as own_prompts
+from app.engine.commands import state, talking
 from app.engine.commands.base import Command
+from app.engine.files import file_commands as files
+from app.engine.files import pending_commands as pending
+from app.engine.jobs import job_commands as jobs
+from app.engine.mcp import mcp_commands as mcp
+from app.engine.permissions import permission_commands as permissions
+from app.engine.secrets import secret_commands as secrets
+from app.engine.tree import tree_commands as places
+from app.engine.user_runs import cell_commands as cells
 
 COMMANDS: dict[str, Command[Any, Any]] = {
     command.name: command

@@ -8,10 +8,10 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, cast
 
-from app.engine.answering import ANSWER_SECONDS
+from app.engine.event_bus import Telling
+from app.engine.permissions.gate_question import ANSWER_SECONDS
+from app.engine.permissions.permission_context import GateStanding
 from app.engine.questions import answer_to
-from app.engine.standing import GateStanding
-from app.engine.telling import Telling
 from app.mcp.asking import WARNING, checked_field, content_of, form_of
 from app.values.forms import AskedForm, FormField
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from app.engine.conversation import Conversation
+from app.engine.event_bus import Telling
+from app.engine.models.model_requests import Requests
 from app.engine.options import SessionOptions
-from app.engine.requests import Requests
-from app.engine.telling import Telling
-from app.engine.toolbox import Toolbox, ToolChoice
+from app.engine.tools.toolbox import Toolbox, ToolChoice
 from app.mcp.exposure import Wishes, wish
 from app.mcp.hub import Hub, line_of
 from app.mcp.tools import SEARCH, McpTools

@@ -11,8 +11,8 @@ from typing import Any, cast
 
 import msgspec
 
-from app.engine.intake import Refused, Words
 from app.engine.mcp.servers import McpServers
+from app.engine.prompt_intake import Refused, Words
 from app.mcp.entries import server_key
 from app.values.content import Image
 from app.values.servers import PromptView

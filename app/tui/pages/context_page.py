@@ -1,8 +1,7 @@
 """`/context` and `/compact`: what fills the window, what is taken out of it, and how its older part is summarised."""
 
 from app.compaction.cut import CannotCompact
-from app.engine.cache import is_in_use, resending
-from app.engine.contents import (
+from app.engine.context.context_breakdown import (
     Contents,
     Group,
     Part,
@@ -11,8 +10,9 @@ from app.engine.contents import (
     text_of_large,
     text_of_part,
 )
+from app.engine.context.summariser import SummaryFailed
+from app.engine.models.prompt_cache import is_in_use, resending
 from app.engine.session import Session
-from app.engine.summariser import SummaryFailed
 from app.tui.handed import AskPerson, KeyTold, TellPerson, UnderWay, Write
 from app.tui.pages.asking import read_card
 from tools.amounts import share, tokens

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.engine.files import AgainstGit, Compared, OfPrompt, OfSession
+from app.engine.files.session_files import AgainstGit, Compared, OfPrompt, OfSession
 from app.engine.session import Session
 from app.tui.handed import AskPerson, Copy, OpenInEditor
 from app.undo.differences import Differences, FileDifference

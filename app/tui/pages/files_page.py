@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from app.engine.restoring import Asked, RedoRestore, ToEntry, UndoPrompts
+from app.engine.files.restore import Asked, RedoRestore, ToEntry, UndoPrompts
 from app.engine.session import Session
 from app.tui.handed import AskPerson, TellPerson
 from app.undo.images import Choice, RestoredData

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from app.engine.jobs import Job
+from app.engine.jobs.background_jobs import Job
 from app.engine.session import Session
 from app.tui.handed import AskPerson, Copy, TellPerson
 from app.tui.pages.asking import ask_live

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from app.engine.cell_verbs import CellVerbs
+from app.engine.user_runs.cell_verbs import CellVerbs
 from app.tui.handed import AskPerson, TellPerson
 from app.tui.pages.asking import pick
 from tools.amounts import size

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from app.engine.repository_maps import RepositoryMaps
+from app.engine.repository.repository_maps import RepositoryMaps
 from app.tui.handed import AskPerson, Copy, TellPerson, Write
 from app.tui.pages.asking import read_card
 from app.tui.pages.map_rows import MapPlace, Shown, ending, found_rows, lines_of, names_below, tree_rows

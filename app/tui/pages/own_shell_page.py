@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from app.engine.own_shell_verbs import OwnShellVerbs
+from app.engine.user_runs.own_shell_verbs import OwnShellVerbs
 from app.tui.handed import AskPerson
 from app.tui.pages.asking import read_card
 from app.values.unable import Unable

@@ -1,7 +1,7 @@
 """`/permissions`: the mode, the rules with where they are from, and the last verdicts with their reasons."""
 
-from app.engine.past_verdicts import Past
-from app.engine.permission_verbs import PermissionVerbs
+from app.engine.permissions.past_verdicts import Past
+from app.engine.permissions.permission_verbs import PermissionVerbs
 from app.permits.decide import MODES, Mode
 from app.permits.rules import PermitRule
 from app.tui.handed import AskPerson, Keep, TellPerson

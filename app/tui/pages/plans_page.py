@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from app.engine.planning import PlanReply
+from app.engine.planning.plan_mode import PlanReply
 from app.engine.session import Session
 from app.tui.handed import AskPerson, TellPerson
 from app.values.events import PlanProposed, QuestionAsked

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from app.engine.places import Places
 from app.engine.session import Session
+from app.engine.tree.session_paths import Places
 from app.sessions.errors import SessionLocked, SessionTooNew
 from app.sessions.folders import header_of
 from app.sessions.library import is_same_folder

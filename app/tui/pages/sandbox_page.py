@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from app.engine.box_words import NETWORK_WORDS, SETTING_WORDS, STEP_WORDS, in_one_line
-from app.engine.boxes import BoxState
+from app.engine.sandbox.sandbox_texts import NETWORK_WORDS, SETTING_WORDS, STEP_WORDS, in_one_line
+from app.engine.sandbox.sandboxes import BoxState
 from app.tui.handed import AskPerson, Keep, TellPerson
 from app.tui.pages.asking import pick
 from widgets.lists.rows import ListRow

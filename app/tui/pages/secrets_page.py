@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from app.engine.masking import Masking
 from app.engine.prompts import Disposition
+from app.engine.secrets.session_mask import Masking
 from app.tui.handed import AskPerson, TellPerson
 from app.tui.pages.asking import pick
 from widgets.lists.rows import ListRow

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from app.engine.permission_verbs import PermissionVerbs
-from app.engine.repository_maps import FOLDER_MAP, RepositoryMaps
+from app.engine.permissions.permission_verbs import PermissionVerbs
+from app.engine.repository.repository_maps import FOLDER_MAP, RepositoryMaps
 from app.tui.handed import AskPerson, TellPerson
 from app.tui.pages.asking import read_card
 from app.values.messages import CustomMessage

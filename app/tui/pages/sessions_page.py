@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from app.engine.commands.places import clone_from
-from app.engine.commands.places import fork as fork_session
-from app.engine.places import Places
 from app.engine.session import Session
+from app.engine.tree.session_paths import Places
+from app.engine.tree.tree_commands import clone_from
+from app.engine.tree.tree_commands import fork as fork_session
 from app.sessions.errors import SessionError
 from app.sessions.library import list_sessions, newest_sessions, rename_session, search_now, threads
 from app.sessions.listed import SessionSummary

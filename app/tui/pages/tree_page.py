@@ -5,10 +5,10 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from app.engine.brancher import Wish
-from app.engine.commands.places import clone_from
-from app.engine.commands.places import fork as fork_session
 from app.engine.session import Session
+from app.engine.tree.brancher import Wish
+from app.engine.tree.tree_commands import clone_from
+from app.engine.tree.tree_commands import fork as fork_session
 from app.resources.settings import Settings
 from app.sessions.log import SessionLog
 from app.tui.handed import AskPerson, Copy, TellPerson, UnderWay, Write

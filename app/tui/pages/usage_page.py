@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.engine.places import Places
+from app.engine.tree.session_paths import Places
 from app.sessions.used import UNKNOWN, Used
 from app.sessions.used_by import WAYS, UsedBy, UsedSum, Within, only, summed, total
 from app.sessions.used_index import LeftOut, UsageFound, UsedPart, used_in

@@ -8,8 +8,8 @@ from typing import Any, Final, Literal, Protocol
 
 import msgspec
 
-from app.engine.answering import ApprovalReply
-from app.engine.permission_verbs import PermissionVerbs
+from app.engine.permissions.gate_question import ApprovalReply
+from app.engine.permissions.permission_verbs import PermissionVerbs
 from app.permits.decide import MODES
 from app.permits.sandbox_exceptions import REQUEST, rule_words
 from app.permits.verdicts import MEANING

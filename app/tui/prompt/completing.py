@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.engine.cell_verbs import CellVerbs
-from app.engine.choice import ModelChoice
 from app.engine.mcp.servers import McpServers
-from app.engine.repository_maps import RepositoryMaps
+from app.engine.models.model_choice import ModelChoice
+from app.engine.repository.repository_maps import RepositoryMaps
 from app.engine.session import Session
+from app.engine.user_runs.cell_verbs import CellVerbs
 from app.tui.handed import OwnProgram
 from app.tui.prompt.remembered import Remembered
 from app.tui.prompt.server_completing import ResourceCompletions, prompt_arguments, prompt_hints

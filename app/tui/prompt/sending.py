@@ -7,8 +7,8 @@ from typing import Literal
 
 import msgspec
 
-from app.engine.cell_verbs import CellVerbs
 from app.engine.session import Session
+from app.engine.user_runs.cell_verbs import CellVerbs
 from app.resources.settings import Settings
 from app.tui.handed import KeyTold
 from app.tui.prompt.attaching import images_of

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from app.engine.files import OfSession
-from app.engine.jobs import Job
+from app.engine.files.session_files import OfSession
+from app.engine.jobs.background_jobs import Job
 from app.engine.session import Session
 from app.tui.handed import Keep, Spawn, TellPerson
 from app.tui.status.todo_list import TodoList, state_of

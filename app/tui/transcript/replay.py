@@ -7,10 +7,10 @@ import msgspec
 
 from app.agent.outcomes import ABORTED, SKIPPED, from_message
 from app.compaction.summary import BRANCH_PREAMBLE
-from app.engine.diagnostics import TOLD as DIAGNOSTICS
-from app.engine.diagnostics import told_row
-from app.engine.pending import TOLD as RESOLVED
-from app.engine.restoring import FILES_PUT_BACK
+from app.engine.files.file_diagnostics import TOLD as DIAGNOSTICS
+from app.engine.files.file_diagnostics import told_row
+from app.engine.files.pending_changes import TOLD as RESOLVED
+from app.engine.files.restore import FILES_PUT_BACK
 from app.tui.transcript.cell_block import cell_block
 from app.tui.transcript.changed_line import ChangedLine
 from app.tui.transcript.renderers import Renderers

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.summariser import SummaryFailed
+from app.engine.context.summariser import SummaryFailed
 from app.providers.scripted import call, fail, say
 from app.sessions.projection import project
 from app.tui.pages.context_page import ContextPage

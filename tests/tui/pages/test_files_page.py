@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.restoring import ToEntry
+from app.engine.files.restore import ToEntry
 from app.providers.scripted import ScriptedAnswer, say
 from app.resources.in_force import InForce
 from app.tui.pages.files_page import FilesPage

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.repository_maps import RepositoryMaps
+from app.engine.repository.repository_maps import RepositoryMaps
 from app.tui.pages.map_page import MapPage
 from app.tui.pages.map_rows import ending
 from app.tui.pages.sent_map import SentMap

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.own_shell_verbs import OwnShellVerbs
+from app.engine.user_runs.own_shell_verbs import OwnShellVerbs
 from app.resources.in_force import InForce
 from app.resources.paths import Paths
 from app.tui.pages.own_shell_page import OwnShellPage

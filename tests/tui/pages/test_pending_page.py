@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from app.engine.pending import WishedChange
+from app.engine.files.pending_changes import WishedChange
 from app.tui.pages.pending_page import PendingPage
 from tests.engine.stage import Play
 from tests.tui.pages.person import Person, at_the_keyboard

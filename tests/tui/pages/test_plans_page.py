@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.engine.planning import PlanReply
+from app.engine.planning.plan_mode import PlanReply
 from app.tui.pages.plans_page import PlansPage
 from app.values.events import PlanProposed, QuestionAsked
 from tests.engine.stage import Play

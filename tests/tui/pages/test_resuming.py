@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.places import Places
+from app.engine.tree.session_paths import Places
 from app.sessions.log import SessionLog
 from app.tui.pages.resuming import Resuming
 from tests.engine.stage import Play

@@ -1,6 +1,6 @@
 """`/sandbox`: what is in force is told, and the setting is changed."""
 
-from app.engine.boxes import BoxState
+from app.engine.sandbox.sandboxes import BoxState
 from app.tui.pages.sandbox_page import SandboxPage
 from tests.tui.pages.person import at_the_keyboard
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.places import Places
+from app.engine.tree.session_paths import Places
 from app.providers.scripted import say
 from app.sessions.log import SessionLog
 from app.tui.pages.sessions_page import SessionsPage

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.places import Places
+from app.engine.tree.session_paths import Places
 from app.sessions.library import session_folder
 from app.sessions.log import SessionLog
 from app.tui.pages.usage_page import UsagePage

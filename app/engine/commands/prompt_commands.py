@@ -1,0 +1,21 @@
+"""Commands that send a prompt of bayou's own."""
+
+from app.engine.commands.base import command
+from app.engine.commands.written_prompts import init_prompt, review_prompt
+from app.engine.prompts import Disposition
+from app.engine.session import Session
+
+
+@command("Draft an AGENTS.md, or bring it up to date", answer="disposition")
+async def init_context(session: Session) -> Disposition:
+    return await _sent(session, await init_prompt(session))
+
+
+@command("Review what is not committed, or a branch", answer="disposition")
+async def review(session: Session, what: str = "") -> Disposition:
+    return await _sent(session, await review_prompt(session, what))
+
+
+async def _sent(session: Session, text: str) -> Disposition:
+    """Behind what is under way."""
+    return await session.prompt(text, while_running="follow_up", expand=False)

@@ -1,0 +1,371 @@
+"""Compaction in a session: when it happens, who may stop or replace it, and what it leaves behind.
+
+Where to cut is `app.compaction.cut`'s business, what a summary says `app.compaction.summary`'s.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Literal
+
+import msgspec
+
+from app.agent.abort import Abort
+from app.compaction.budget import ContextLimits, estimate_tokens
+from app.compaction.cut import CannotCompact, Preparation, prepare
+from app.compaction.files import own_details
+from app.compaction.summary import Written, write_summary
+from app.engine.cancellable_task import Underway
+from app.engine.context.summariser import Source, Summariser, SummaryCancelled, SummaryFailed
+from app.engine.context.usage_totals import Account
+from app.engine.conversation import Conversation
+from app.engine.event_bus import Telling
+from app.engine.hook_results import Reason
+from app.engine.hooks import Hooks
+from app.engine.models.model_choice import ModelChoice
+from app.engine.models.prompt_cache import PromptCache
+from app.engine.options import SessionOptions
+from app.providers.classify import Failure
+from app.todos.telling import without_list
+from app.values.content import text_of
+from app.values.entries import CompactionEntry, Entry
+from app.values.events import (
+    CompactionEnd,
+    CompactionResult,
+    CompactionStart,
+    EntryAppended,
+    Notice,
+)
+from app.values.messages import AssistantMessage, Message, SystemMessage, ToolResultMessage
+from app.values.usage import Usage
+
+
+class Proposal(msgspec.Struct, frozen=True, kw_only=True):
+    """A compaction that does not count yet."""
+
+    preparation: Preparation
+    written: Written
+    from_hook: bool = False
+    """An extension wrote it."""
+    details: Any = None
+    """The extension's own."""
+
+    def reworded(self, text: str) -> "Proposal":
+        return msgspec.structs.replace(self, written=msgspec.structs.replace(self.written, text=text))
+
+
+class Compactor(msgspec.Struct, eq=False, kw_only=True):
+    """Keeps one session's context below its window."""
+
+    conversation: Conversation
+    account: Account
+    choice: ModelChoice
+    options: SessionOptions
+    summariser: Summariser
+    hooks: Hooks
+    telling: Telling
+    cache: PromptCache
+    classify: Callable[[AssistantMessage], Failure]
+    behind: Callable[[str], str] = str
+    """A summary with what has to stand behind it word for word."""
+    underway: Underway = msgspec.field(default_factory=Underway)
+    _has_recovered: bool = False
+    _is_stuck: bool = False
+    _is_held: bool = False
+    _has_reminded: bool = False
+    _has_told_stuck: bool = False
+
+    @property
+    def limits(self) -> ContextLimits:
+        return self.options.limits(self.choice.model)
+
+    @property
+    def _mode(self) -> Literal["off", "remind", "auto"]:
+        return self.options.in_force.settings.compaction.mode
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the room that is kept for the answer is touched. Costs the same however long the session is."""
+        model = self.choice.model
+        return model is not None and self.limits.is_full(self.account.context_tokens, model.context_window)
+
+    def prompt_began(self) -> None:
+        """A new prompt has its own right to one recovery."""
+        self._has_recovered = False
+        self._is_stuck = False
+
+    def hold(self) -> None:
+        """The person wants the full history: it is not compacted by itself again until the window overflows."""
+        self._is_held = True
+
+    def start_over(self) -> None:
+        """The conversation became another one."""
+        self._has_recovered = self._is_stuck = self._is_held = self._has_reminded = False
+        self._has_told_stuck = False
+
+    async def check(self, run: Abort | None = None) -> None:
+        """Before every request and after every run: one huge result cannot jump the threshold."""
+        if not self.is_full:
+            self._has_reminded = False
+            return
+        if self._mode == "remind" and not self._has_reminded:
+            self._has_reminded = True
+            await self._remind()
+        if self._mode == "auto" and not self._is_stuck and not self._is_held:
+            await self._make_room("threshold", run)
+
+    async def _make_room(self, reason: Reason, run: Abort | None = None, *, will_retry: bool = False) -> bool:
+        """By itself: what cannot be compacted is told once, and not tried again with each answer."""
+        try:
+            self.preparation()
+        except CannotCompact as problem:
+            self._is_stuck = True
+            await self._tell_stuck(
+                f"The context window is nearly full, and it cannot be compacted: {problem}."
+            )
+            return False
+        try:
+            await self.compact(reason, run=run, will_retry=will_retry)
+        except (CannotCompact, SummaryFailed):
+            self._is_stuck = True  # told with the end event; trying again at once would not help
+            return False
+        return True
+
+    async def after_run(self, message: AssistantMessage) -> bool:
+        """True: the answer failed for want of room, and there is room now."""
+        is_overflow = self.classify(message).is_overflow
+        if is_overflow and message.stop_reason in ("error", "length"):
+            return await self._recover(message)
+        if is_overflow and self._mode == "auto" and not self._is_stuck:
+            # The server dropped what did not fit and answered all the same: the answer stands.
+            self._is_held = False
+            await self._make_room("overflow")
+        elif message.stop_reason not in ("error", "aborted"):
+            self._has_told_stuck = self._has_told_stuck and self.is_full
+            await self.check()
+        return False
+
+    async def _recover(self, message: AssistantMessage) -> bool:
+        if self._mode != "auto":
+            self.telling.notify(
+                f"It was not compacted: compaction {_BY_HAND[self._mode]} (compaction.mode in /settings). /tree goes "
+                "back to where there was room." + self._largest(),
+                "warning",
+            )
+            return False
+        if self._has_recovered:
+            self.telling.notify(
+                "Context overflow recovery failed after one compact-and-retry attempt." + self._largest(),
+                "error",
+            )
+            return False
+        self._has_recovered = True
+        try:
+            self.preparation()
+        except CannotCompact as problem:
+            await self._tell_stuck(f"It cannot be compacted: {problem}.", has_failed=True)
+            return False
+        await self.telling.publish(EntryAppended(entry=self.conversation.omit(message.id)))
+        return await self._make_room("overflow", will_retry=True)
+
+    async def compact(
+        self,
+        reason: Reason,
+        instructions: str | None = None,
+        *,
+        run: Abort | None = None,
+        draft: Proposal | None = None,
+        will_retry: bool = False,
+    ) -> CompactionResult:
+        """Raises `CannotCompact` or `SummaryFailed`, after the end event told so. A `draft` is taken as it is.
+        `will_retry`: the answer that failed is asked for again."""
+        with self._begun() as abort:
+            forget = run.on_set(abort.set) if run is not None else lambda: None
+            try:
+                await self.telling.publish(CompactionStart(reason=reason))
+                result = self._take(
+                    draft or await self._propose(reason, instructions, abort, "compaction", will_retry)
+                )
+            except (CannotCompact, SummaryFailed) as problem:
+                await self.telling.publish(
+                    CompactionEnd(
+                        reason=reason,
+                        aborted=isinstance(problem, SummaryCancelled),
+                        error_message=str(problem),
+                    )
+                )
+                raise
+            finally:
+                forget()
+        self._is_held = False
+        await self.telling.publish(CompactionEnd(reason=reason, result=result, will_retry=will_retry))
+        self.cache.drops("compaction")
+        await self._guard_against_loops()
+        return result
+
+    async def record_given(self, summary: str, first_kept_entry_id: str | None) -> bool:
+        """A summary that somebody else wrote; False, told, when there is nothing that it could stand for."""
+        try:
+            preparation = self.preparation(first_kept_entry_id)
+        except CannotCompact as problem:
+            self.telling.notify(f"An extension's compaction was left out: {problem}", "warning")
+            return False
+        draft = Proposal(preparation=preparation, written=Written(text=summary), from_hook=True)
+        try:
+            await self.compact("manual", draft=draft)
+        except (CannotCompact, SummaryFailed):
+            return False  # the end event has told it
+        return True
+
+    async def draft(self, instructions: str | None = None) -> Proposal:
+        """The summary that a compaction would leave; nothing is recorded. Raises as `compact`."""
+        with self._begun() as abort:
+            return await self._propose("manual", instructions, abort, "preview")
+
+    def _begun(self) -> AbstractContextManager[Abort]:
+        if self.underway.is_running:
+            raise CannotCompact("Compaction is already in progress")
+        return self.underway.begun()
+
+    def _take(self, draft: Proposal) -> CompactionResult:
+        if not draft.written.text.strip():
+            raise SummaryFailed("The summary is empty, so nothing was compacted.")
+        first_kept = draft.preparation.first_kept_entry_id
+        log = self.conversation.log
+        if not (_holds(log.recent_path(), first_kept) or _holds(log.path_to(), first_kept)):
+            raise CannotCompact(
+                f"The summary was to stand before entry {first_kept}, which is not on this branch."
+            )
+        return self._record(draft)
+
+    def preparation(self, first_kept_entry_id: str | None = None) -> Preparation:
+        """What a compaction would do now; it cuts before the entry that is named if one is."""
+        log = self.conversation.log
+        prepared = prepare(
+            log.recent_path() if first_kept_entry_id is None else log.path_to(),
+            self.limits,
+            self.account.context_tokens,
+            first_kept_entry_id=first_kept_entry_id,
+        )
+        if prepared.previous_summary is None:
+            return prepared
+        return msgspec.structs.replace(prepared, previous_summary=without_list(prepared.previous_summary))
+
+    def _record(self, draft: Proposal) -> CompactionResult:
+        """Makes the summary count from here on."""
+        conversation, preparation, written = self.conversation, draft.preparation, draft.written
+        summary = self.behind(written.text)
+        entry = CompactionEntry(
+            parent_id=None,
+            summary=summary,
+            first_kept_entry_id=preparation.first_kept_entry_id,
+            tokens_before=preparation.tokens_before,
+            details={
+                "readFiles": list(preparation.files.read_files),
+                "modifiedFiles": list(preparation.files.modified_files),
+                **own_details(draft.details),
+            },
+            usage=written.usage,
+            from_hook=draft.from_hook,
+        )
+        standing = conversation.standing_with([entry])
+        system = SystemMessage(
+            sections={**conversation.declared.sections, **standing},
+            tools_added=tuple(conversation.declared.tools.values()),
+        )
+        conversation.record_state(msgspec.structs.replace(entry, system_message=system))
+        conversation.reload()
+        self.telling.context_changed()
+        return CompactionResult(
+            summary=summary,
+            first_kept_entry_id=entry.first_kept_entry_id,
+            tokens_before=preparation.tokens_before,
+            estimated_tokens_after=self.account.context_tokens,
+            usage=written.usage,
+            details=entry.details,
+        )
+
+    async def _propose(
+        self,
+        reason: Reason,
+        instructions: str | None,
+        abort: Abort,
+        source: Source,
+        will_retry: bool = False,
+    ) -> Proposal:
+        preparation = self.preparation()
+        opinion = await self.hooks.before_compaction(preparation, reason, instructions, will_retry)
+        if opinion.is_cancelled or abort.is_set:
+            raise SummaryCancelled("Compaction cancelled")
+        if opinion.result is not None:
+            given = opinion.result
+            if given.first_kept_entry_id != preparation.first_kept_entry_id:
+                preparation = self.preparation(given.first_kept_entry_id)
+            preparation = msgspec.structs.replace(preparation, tokens_before=given.tokens_before)
+            written = Written(text=given.summary, usage=given.usage or Usage())
+            return Proposal(preparation=preparation, written=written, from_hook=True, details=given.details)
+        written = await self._write(preparation, opinion.instructions or instructions, abort, source)
+        return Proposal(preparation=preparation, written=written)
+
+    async def _write(
+        self, preparation: Preparation, instructions: str | None, abort: Abort, source: Source
+    ) -> Written:
+        async def write(request: str, share: float) -> Written:
+            budget = int(self.limits.reserve_tokens * share)
+            return await self.summariser.write(request, abort, source, budget=budget)
+
+        return await write_summary(preparation, write, instructions)
+
+    async def _remind(self) -> None:
+        await self.telling.publish(
+            Notice(
+                level="warning",
+                text="The context window is nearly full. /compact makes room; /compact --preview shows the "
+                "summary first, to be changed before it counts." + self._largest(),
+                about="contextFull",
+            )
+        )
+
+    async def _guard_against_loops(self) -> None:
+        if self.is_full:
+            self._is_stuck = True
+            await self._tell_stuck(
+                "After compaction the context is still nearly full, so it is not compacted again by itself."
+            )
+
+    async def _tell_stuck(self, text: str, *, has_failed: bool = False) -> None:
+        """Once, until there was room again or another model or session came. `has_failed`: the answer that
+        failed for it stands above, with what helps."""
+        if self._has_told_stuck:
+            return
+        self._has_told_stuck = True
+        helps = (
+            " What helps: /context shows what fills it and takes single messages out, /new begins another session, "
+            "and a model with a larger window (/model) takes more."
+            if not has_failed
+            else ""
+        )
+        await self.telling.publish(Notice(level="warning", text=text + helps + self._largest()))
+
+    def _largest(self) -> str:
+        sizes = sorted(
+            ((estimate_tokens(message), message) for message in self.conversation.messages),
+            key=lambda pair: -pair[0],
+        )[:3]
+        told = ", ".join(f"{_name(message)} (about {size:,} tokens)" for size, message in sizes if size)
+        return f" What fills it most: {told}." if told else ""
+
+
+def _holds(path: Sequence[Entry], entry_id: str) -> bool:
+    return any(entry.id == entry_id for entry in path)
+
+
+_BY_HAND = {"off": "is switched off", "remind": "is done by hand"}
+
+
+def _name(message: Message) -> str:
+    if isinstance(message, ToolResultMessage):
+        return f"a result of {message.tool_name}"
+    if isinstance(message, SystemMessage):
+        return "prompt and tools"
+    text = text_of(getattr(message, "content", "") or "")
+    return f"“{' '.join(text.split())[:40]}…”" if text else message.__class__.__name__

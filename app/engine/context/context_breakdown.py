@@ -1,0 +1,294 @@
+"""What fills the context window: prompt, context files, skills, tools, messages by kind, and the large results.
+
+Sizes are estimates; where the provider has counted the whole, they are scaled to its count.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal, assert_never
+
+import msgspec
+
+from app.compaction.budget import estimate_tokens
+from app.compaction.serialise import as_text
+from app.engine.repository.repository_maps import FOLDER_MAP
+from app.engine.session import Session
+from app.engine.tools.toolbox import declared
+from app.sessions.projection import merged_system
+from app.values.codec import encode_json
+from app.values.content import Text, Thinking, ToolCall, UnknownContent, text_of
+from app.values.entries import ContextEditEntry, CustomMessageEntry, Entry, MessageEntry
+from app.values.messages import (
+    AssistantMessage,
+    BashExecutionMessage,
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
+    CustomMessage,
+    Message,
+    SystemMessage,
+    ToolResultMessage,
+    UnknownMessage,
+    UserMessage,
+)
+from app.values.wire import to_wire
+
+Group = Literal["prompt", "files", "skills", "tools", "messages", "results"]
+GROUPS: tuple[Group, ...] = ("prompt", "files", "skills", "tools", "messages", "results")
+_SECTION_GROUPS: Mapping[str, Group] = {
+    "project_context": "files",
+    "skills": "skills",
+    "active_skills": "skills",
+    "tools": "tools",
+    "mcp_servers": "tools",
+}
+_RULE = "\n\n" + "─" * 40 + "\n\n"
+LARGE = 500
+"""Tokens from which a single result is listed on its own."""
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of the account."""
+
+    group: Group
+    title: str
+    tokens: int
+    count: int = 1
+
+
+class Large(msgspec.Struct, frozen=True, kw_only=True):
+    """One large result, which a person may take out of the context and put back."""
+
+    entry_id: str
+    title: str
+    tokens: int
+    """Of the whole, also when it is dropped."""
+    is_dropped: bool = False
+
+
+class Contents(msgspec.Struct, frozen=True, kw_only=True):
+    parts: tuple[Part, ...]
+    large: tuple[Large, ...]
+    tokens: int
+    window: int
+    reserve: int
+    freed: int
+    """What a compaction would free, about; 0: there is nothing to compact."""
+    is_exact: bool
+    """Whether the provider has counted the whole."""
+
+    def of(self, group: Group) -> int:
+        return sum(part.tokens for part in self.parts if part.group == group)
+
+
+def contents_of(session: Session) -> Contents:
+    messages, room = session.messages, session.room()
+    sizes = _sizes(messages)
+    for group, title, text in _declared(session):
+        _add(sizes, group, title, len(text) // 4)
+    estimated = sum(tokens for tokens, _ in sizes.values())
+    scale = room.tokens / estimated if estimated and room.is_exact else 1.0
+    log = session.log
+    return Contents(
+        parts=tuple(
+            Part(group=group, title=title, tokens=round(tokens * scale), count=count)
+            for (group, title), (tokens, count) in sorted(
+                sizes.items(), key=lambda item: (GROUPS.index(item[0][0]), -item[1][0])
+            )
+        ),
+        large=tuple(_large(log.path_to(), {message.id for message in messages})),
+        tokens=room.tokens or estimated,
+        window=room.window,
+        reserve=room.reserve,
+        freed=room.freed,
+        is_exact=room.is_exact,
+    )
+
+
+Sizes = dict[tuple[Group, str], tuple[int, int]]
+
+
+def _add(sizes: Sizes, group: Group, title: str, tokens: int) -> None:
+    if tokens:
+        before, count = sizes.get((group, title), (0, 0))
+        sizes[group, title] = before + tokens, count + 1
+
+
+def _declared(session: Session) -> Iterator[tuple[Group, str, str]]:
+    """Prompt and tools as they hold now, or will with the first request."""
+    system = merged_system(session.messages)
+    sections = system.sections or dict(session.sections())
+    for name, text in sections.items():
+        yield _SECTION_GROUPS.get(name, "prompt"), _SECTIONS.get(name, name), text
+    for tool in system.tools or declared(session.active_tools()):
+        yield "tools", _tools_of(tool.name), encode_json(to_wire(tool)).decode()
+
+
+def _tools_of(name: str) -> str:
+    """Those of an MCP server are a line of their own."""
+    server = name.removeprefix("mcp__").partition("__")[0] if name.startswith("mcp__") else ""
+    return f"tools of the MCP server {server}" if server else "descriptions of tools"
+
+
+_SECTIONS = {
+    "preamble": "who it is",
+    "tools": "list of tools",
+    "rules": "rules",
+    "docs": "where bayou's pages are",
+    "addendum": "what was appended",
+    "project_context": "context files",
+    "skills": "list of skills",
+    "active_skills": "skills in use",
+    "mcp_servers": "list of MCP servers",
+    "cwd": "folder",
+}
+
+
+def _sizes(messages: Iterable[Message]) -> Sizes:
+    sizes: Sizes = {}
+    for message in messages:
+        if not isinstance(message, AssistantMessage | SystemMessage):
+            _add(sizes, *_place(message), estimate_tokens(message))
+        for title, text in _said(message).items():
+            _add(sizes, "messages", title, -(-len(text) // 4))
+    return sizes
+
+
+def _place(message: Message) -> tuple[Group, str]:
+    if isinstance(message, ToolResultMessage):
+        return "results", "maps" if _is_map(message) else f"results of {message.tool_name}"
+    return "messages", _kind(message)
+
+
+def _is_map(message: ToolResultMessage) -> bool:
+    """Where something is, and no content: of a file, a folder or the repository."""
+    match message.details:
+        case {"outline": True}:
+            return True
+        case _:
+            return message.tool_name == "locate"
+
+
+def _said(message: Message) -> dict[str, str]:
+    """The parts of an answer, each kind as one text."""
+    found: dict[str, str] = {}
+    for block in message.content if isinstance(message, AssistantMessage) else ():
+        match block:
+            case Text():
+                title, text = "answers", block.text
+            case Thinking():
+                title, text = "thinking", block.thinking
+            case ToolCall():
+                title, text = "tool calls", f"{block.name}{encode_json(block.arguments).decode()}"
+            case UnknownContent():
+                continue
+            case _:
+                assert_never(block)
+        found[title] = found.get(title, "") + text
+    return found
+
+
+def text_of_part(session: Session, part: Part) -> str:
+    """What a line of the account stands for, to be read; of messages the latest first."""
+    texts = [text for group, title, text in _declared(session) if (group, title) == (part.group, part.title)]
+    for message in reversed(session.messages):
+        if part.title in (said := _said(message)):
+            texts.append(said[part.title])
+        elif not isinstance(message, AssistantMessage | SystemMessage) and _place(message) == (
+            part.group,
+            part.title,
+        ):
+            texts.append(as_text([message]))
+    return _RULE.join(text.strip() for text in texts)
+
+
+_CUSTOM = {"file-map": "file maps", FOLDER_MAP: "maps of the repository", "background-result": "job results"}
+
+
+def _kind(message: Message) -> str:
+    match message:
+        case UserMessage():
+            return "prompts"
+        case BashExecutionMessage():
+            return "your commands"
+        case CompactionSummaryMessage():
+            return "summary of what was compacted"
+        case BranchSummaryMessage():
+            return "summaries of branches"
+        case CustomMessage():
+            return _CUSTOM.get(message.custom_type, message.custom_type)
+        case SystemMessage() | AssistantMessage() | ToolResultMessage() | UnknownMessage():
+            return "other"
+        case _:
+            assert_never(message)
+
+
+# Large results
+
+
+def _large(path: Iterable[Entry], in_context: set[str]) -> Iterable[Large]:
+    entries = list(path)
+    dropped = _dropped(entries)
+    titles = _call_titles(entries)
+    found: list[Large] = []
+    for entry in entries:
+        message = droppable(entry)
+        if message is None or (entry.id not in in_context and entry.id not in dropped):
+            continue
+        tokens = estimate_tokens(message)
+        if tokens >= LARGE:
+            title = (
+                titles.get(message.tool_call_id, message.tool_name)
+                if isinstance(message, ToolResultMessage)
+                else _kind(message)
+            )
+            found.append(Large(entry_id=entry.id, title=title, tokens=tokens, is_dropped=entry.id in dropped))
+    return sorted(found, key=lambda large: -large.tokens)
+
+
+def droppable(entry: Entry) -> ToolResultMessage | CustomMessage | None:
+    if isinstance(entry, MessageEntry) and isinstance(entry.message, ToolResultMessage):
+        return entry.message
+    if isinstance(entry, CustomMessageEntry):
+        return CustomMessage(custom_type=entry.custom_type, content=entry.content)
+    return None
+
+
+def _call_titles(entries: Iterable[Entry]) -> dict[str, str]:
+    titles: dict[str, str] = {}
+    for entry in entries:
+        if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):
+            for call in entry.message.tool_calls:
+                subject = next((value for value in call.arguments.values() if isinstance(value, str)), "")
+                titles[call.id] = f"{call.name} {' '.join(subject.split())}".strip()
+    return titles
+
+
+def _dropped(entries: Iterable[Entry]) -> frozenset[str]:
+    last = {entry.target_id: entry for entry in entries if isinstance(entry, ContextEditEntry)}
+    return frozenset(target for target, edit in last.items() if _is_drop(edit))
+
+
+def _is_drop(edit: ContextEditEntry) -> bool:
+    return edit.replacement is None or str(edit.replacement.get("content", "")).startswith(_DROPPED)
+
+
+_DROPPED = "[Taken out of the context by the user"
+
+
+async def drop_or_restore(session: Session, entry_id: str) -> bool:
+    """Takes a large result out of the context, or puts it back; True: it is out now.
+
+    A word stays in its place: the model knows that there was a result, and that it can ask again.
+    """
+    log = session.log
+    message = droppable(log.entry(entry_id))
+    assert message is not None, "only what is listed is dropped"
+    is_out = entry_id in _dropped(log.path_to())
+    word = f"{_DROPPED}: about {estimate_tokens(message):,} tokens. Run the tool again if it is needed.]"
+    content = to_wire(message.content) if is_out else word
+    await session.change_context(entry_id, {"content": content})
+    return not is_out
+
+
+def text_of_large(session: Session, entry_id: str) -> str:
+    message = droppable(session.log.entry(entry_id))
+    return text_of(message.content) if message is not None else ""

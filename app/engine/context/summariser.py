@@ -1,0 +1,176 @@
+"""Asking a model for a summary: one request, retried like any other, its text told as it arrives."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Literal
+
+import msgspec
+
+from app.agent.abort import Abort, Aborted
+from app.compaction.summary import SYSTEM_PROMPT, Written
+from app.engine.models.model_choice import ModelChoice
+from app.engine.options import SessionOptions
+from app.engine.secrets.session_mask import Masking
+from app.providers.classify import Failure
+from app.providers.contract import Context, Credential
+from app.providers.credentials import CredentialError
+from app.providers.registry import Registry
+from app.providers.select import ModelNotFound, select_model
+from app.providers.thinking import BUDGETS
+from app.values.events import (
+    CompactionProgress,
+    Event,
+    Notice,
+    SummarizationRetryAttemptStart,
+    SummarizationRetryFinished,
+    SummarizationRetryScheduled,
+)
+from app.values.messages import AssistantMessage, user_message
+from app.values.models import Model
+from app.values.stream import TextDelta
+from app.values.unable import Unable
+
+Source = Literal["compaction", "preview", "branchSummary"]
+
+
+class SummaryFailed(Unable):
+    """No summary could be had; the text says why."""
+
+
+class SummaryCancelled(SummaryFailed):
+    """Somebody stopped it."""
+
+
+def summary_model(named: str | None, choice: ModelChoice) -> tuple[Model | None, str | None]:
+    """The model that the settings name for summaries (None: the session's own), and what is wrong with the name."""
+    if named is None:
+        return None, None
+    try:
+        return select_model(named, choice.catalogue, choice.credentials).model, None
+    except ModelNotFound as problem:
+        return None, f"compaction.model: {problem} Summaries are written by the session's own model."
+
+
+class Summariser(msgspec.Struct, frozen=True):
+    """Writes summaries with the session's model, or with a cheaper one that was chosen for it."""
+
+    choice: ModelChoice
+    registry: Registry
+    masking: Masking
+    classify: Callable[[AssistantMessage], Failure]
+    publish: Callable[[Event], Awaitable[None]]
+    options: SessionOptions
+
+    async def write(self, request: str, abort: Abort, source: Source, *, budget: int) -> Written:
+        """The answer to `request`, of so many tokens at most (0: no limit). Raises `SummaryFailed`."""
+        attempt = 0
+        # With the words of whoever asked for it, which no prompt has brought.
+        try:
+            with abort.interrupting():
+                request = await self.masking.words(request, "a summary")
+        except Aborted:
+            raise SummaryCancelled(_CANCELLED[source]) from None
+        while True:
+            message = await self._ask(request, abort, source, budget)
+            if abort.is_set:
+                raise SummaryCancelled(_CANCELLED[source])
+            problem = _problem(message)
+            if problem is None:
+                if attempt:
+                    await self.publish(SummarizationRetryFinished())
+                return Written(text=message.text.strip(), usage=message.usage)
+            attempt += 1
+            delay = self._delay(message, attempt)
+            if delay is None:
+                raise SummaryFailed(problem)
+            await self._wait(delay, attempt, problem, abort, source)
+
+    async def _ask(self, request: str, abort: Abort, source: Source, budget: int) -> AssistantMessage:
+        model = await self.model_for(request, budget)
+        try:
+            credential = await self.choice.credentials.resolve(model.provider) or Credential()
+        except CredentialError as problem:
+            raise SummaryFailed(str(problem)) from None
+        thinking = self.choice.thinking if model is self.choice.model else "off"
+        options = msgspec.structs.replace(
+            self.options.stream, credential=credential, thinking=thinking, use_cache=False
+        )
+        if budget:
+            thoughts = {**BUDGETS, **options.thinking_budgets}
+            most = {level: min(tokens, budget // 2) for level, tokens in thoughts.items()}
+            options = msgspec.structs.replace(options, max_tokens=budget, thinking_budgets=most)
+        context = Context(system_prompt=SYSTEM_PROMPT, messages=(user_message(request),))
+        stream = self.registry.stream(model, context, options)
+        forget = abort.on_set(stream.cancel)
+        try:
+            async for event in stream:
+                if isinstance(event, TextDelta):
+                    await self.publish(CompactionProgress(delta=event.delta, source=source))
+            return await stream.result()
+        finally:
+            forget()
+            stream.cancel()
+
+    async def model_for(self, request: str, budget: int = 0) -> Model:
+        """The cheaper one that was chosen, unless this is too much for it to read."""
+        own = self.choice.required()
+        chosen, problem = summary_model(self.options.in_force.settings.compaction.model, self.choice)
+        if problem is not None:
+            await self.publish(Notice(level="warning", text=problem))
+        if chosen is None:
+            return own
+        tokens = len(request) // 4
+        if not chosen.context_window or tokens + budget <= chosen.context_window:
+            return chosen
+        text = (
+            f"{chosen.key} cannot read what is to be summarised (about {tokens:,} tokens of a window of "
+            f"{chosen.context_window:,}): {own.key} writes the summary."
+        )
+        await self.publish(Notice(level="info", text=text))
+        return own
+
+    def _delay(self, message: AssistantMessage, attempt: int) -> int | None:
+        policy, failure = self.options.retry, self.classify(message)
+        if message.stop_reason != "error" or not failure.is_retryable:
+            return None
+        if not policy.is_enabled or attempt > policy.max_attempts:
+            return None
+        return policy.delay_ms(attempt, failure.retry_after_ms)
+
+    async def _wait(self, delay_ms: int, attempt: int, problem: str, abort: Abort, source: Source) -> None:
+        await self.publish(
+            SummarizationRetryScheduled(
+                attempt=attempt,
+                max_attempts=self.options.retry.max_attempts,
+                delay_ms=delay_ms,
+                error_message=problem,
+            )
+        )
+        try:
+            await asyncio.wait_for(abort.wait(), delay_ms / 1000)
+        except TimeoutError:
+            await self.publish(
+                SummarizationRetryAttemptStart(
+                    source="branchSummary" if source == "branchSummary" else "compaction"
+                )
+            )
+            return
+        raise SummaryCancelled(_CANCELLED[source])
+
+
+_CANCELLED: dict[Source, str] = {
+    "compaction": "Compaction cancelled",
+    "preview": "Compaction cancelled",
+    "branchSummary": "Branch summary cancelled",
+}
+
+
+def _problem(message: AssistantMessage) -> str | None:
+    """A summary that was cut off, or calls tools, is none."""
+    if message.stop_reason == "error":
+        return message.error_message or "The request for a summary failed."
+    if message.stop_reason == "length":
+        return "The summary was cut off at the model's output limit."
+    if message.tool_calls or not message.text.strip():
+        return "The model did not write a summary."
+    return None

@@ -1,0 +1,169 @@
+"""Commands about files: what changed in them, what putting them back would do, doing it, taking it back."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Literal
+
+from app.engine.commands import results
+from app.engine.commands.base import command, require_entry, without_nothing
+from app.engine.files.restore import Asked, RedoRestore, ToEntry, UndoPrompts
+from app.engine.files.session_files import AgainstGit, Compared, OfPrompt, OfSession
+from app.engine.session import Session
+from app.undo.images import Choice
+from app.undo.plan import Plan
+from app.undo.session_undo import FilesMoved
+from app.values.unable import Unable
+
+
+@command("What this branch did to files", answer="files")
+async def get_file_changes(session: Session) -> Sequence[results.RestoreRow]:
+    plan = await session.preview_files(ToEntry(entry_id=None))
+    return await _rows(plan, diffs=False)
+
+
+@command(
+    "What changed in files",
+    "By this session, by a prompt (`entryId`, else the last), or since the last commit.",
+)
+async def get_diff(
+    session: Session,
+    of: Literal["session", "prompt", "git"] = "session",
+    entry_id: str | None = None,
+    patch: bool = True,
+) -> results.FileDifferences:
+    found = await session.differences(_compared(session, of, entry_id))
+    text, lacking = await asyncio.to_thread(found.patches) if patch else (None, ())
+    return without_nothing(
+        title=found.title,
+        note=found.note or None,
+        added=found.added,
+        removed=found.removed,
+        files=[
+            without_nothing(
+                path=file.path,
+                deed=file.deed,
+                added=file.added,
+                removed=file.removed,
+                by=file.by or None,
+                why=file.why or None,
+            )
+            for file in found.files
+        ],
+        older=found.older,
+        newer=found.newer,
+        patch=text,
+        lacking=list(lacking) or None,
+    )
+
+
+@command("What an undo of files would do", "Of the last prompts that changed any. Nothing is changed.")
+async def preview_undo(session: Session, count: int = 1, diffs: bool = False) -> results.RestorePreview:
+    return await _preview(session, _undo(count), diffs)
+
+
+@command("What taking the last restore back would do")
+async def preview_redo(session: Session, diffs: bool = False) -> results.RestorePreview:
+    return await _preview(session, RedoRestore(), diffs)
+
+
+@command("What putting files back would do", "As they were at an entry; without one, before everything.")
+async def preview_restore(
+    session: Session, entry_id: str | None = None, diffs: bool = False
+) -> results.RestorePreview:
+    return await _preview(session, _to(session, entry_id), diffs)
+
+
+@command(
+    "Undo what the last prompts did to files",
+    "`choices`: of single files; `digest`: only as it was previewed.",
+)
+async def undo_files(
+    session: Session, count: int = 1, choices: dict[str, Choice] | None = None, digest: str | None = None
+) -> results.RestoredFiles:
+    return await _carried_out(session, _undo(count), choices, digest)
+
+
+@command("Redo: take the last restore of files back")
+async def redo_files(
+    session: Session, choices: dict[str, Choice] | None = None, digest: str | None = None
+) -> results.RestoredFiles:
+    return await _carried_out(session, RedoRestore(), choices, digest)
+
+
+@command(
+    "Put files back as they were at an entry",
+    "Without one, before everything.",
+)
+async def restore_files(
+    session: Session,
+    entry_id: str | None = None,
+    choices: dict[str, Choice] | None = None,
+    digest: str | None = None,
+) -> results.RestoredFiles:
+    return await _carried_out(session, _to(session, entry_id), choices, digest)
+
+
+def _undo(count: int) -> UndoPrompts:
+    if count < 1:
+        raise Unable("count must be at least 1: that many prompts are taken back.")
+    return UndoPrompts(count=count)
+
+
+def _compared(session: Session, of: Literal["session", "prompt", "git"], entry_id: str | None) -> Compared:
+    if entry_id is not None and of != "prompt":
+        raise Unable("entryId names a prompt: it goes with of=prompt.")
+    require_entry(session, entry_id)
+    return {"session": OfSession(), "prompt": OfPrompt(entry_id=entry_id), "git": AgainstGit()}[of]
+
+
+def _to(session: Session, entry_id: str | None) -> ToEntry:
+    require_entry(session, entry_id)
+    return ToEntry(entry_id=entry_id)
+
+
+async def _preview(session: Session, asked: Asked, diffs: bool) -> results.RestorePreview:
+    plan = await session.preview_files(asked)
+    return without_nothing(
+        title=plan.target.title,
+        entryId=plan.target.entry_id,
+        digest=plan.digest,
+        added=plan.added,
+        removed=plan.removed,
+        files=await _rows(plan, diffs=diffs),
+        heads=[f"{before} → {after}" for before, after in plan.heads],
+    )
+
+
+async def _rows(plan: Plan, *, diffs: bool) -> list[results.RestoreRow]:
+    def made() -> list[results.RestoreRow]:
+        return [
+            without_nothing(
+                path=row.path,
+                state=row.state,
+                deed=row.deed,
+                why=row.why or None,
+                by=row.by or None,
+                added=row.added,
+                removed=row.removed,
+                canMerge=row.can_merge,
+                choice=row.choice,
+                diff=plan.diff(row.path) if diffs and row.state in ("ready", "conflict") else None,
+            )
+            for row in plan.rows
+        ]
+
+    return await asyncio.to_thread(made)
+
+
+async def _carried_out(
+    session: Session, asked: Asked, choices: dict[str, Choice] | None, digest: str | None
+) -> results.RestoredFiles:
+    plan = await session.preview_files(asked)
+    if digest is not None and plan.digest != digest:
+        raise FilesMoved("The files are not what they were when this was previewed. Preview it again.")
+    done = await session.put_files_back(plan, choices or {})
+    return without_nothing(
+        restored=done.data.total,
+        kept=[{"path": one.path, "why": one.why} for one in done.data.kept],
+        entryId=done.entry_id,
+    )

@@ -1,0 +1,294 @@
+"""Asking linters and type checkers what they newly say of files that the agent changed, and telling the agent once.
+
+Programs and how they are compared are `tools.diagnostics`' business. Here: when they are asked, whether they may run,
+who is told, and when it is enough.
+"""
+
+import asyncio
+import os
+import shlex
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+from app.agent.abort import Abort, Aborted
+from app.engine.event_bus import Telling
+from app.engine.files.changed_texts import ChangedTexts, stands
+from app.engine.files.session_files import Files
+from app.engine.hooks import Hooks
+from app.engine.options import SessionOptions
+from app.engine.permissions.gate import Permits
+from app.engine.permissions.permission_context import GateStanding
+from app.engine.runs import NextRun
+from app.engine.secrets.session_mask import Masking
+from app.resources.settings_tools import DiagnosticSettings
+from app.values.diagnostics import Diagnostic, DiagnosticsEnd, DiagnosticsStart
+from app.values.messages import AssistantMessage, CustomMessage
+from app.values.wire import to_wire
+from tools.base import ToolError
+from tools.diagnostics.problems import ChangedText, CodeProblem, in_order
+from tools.diagnostics.reading import MOST_TEXT, clean
+from tools.effects import Effects, Program
+from tools.files.places import withheld
+from tools.running.shell import child_environment
+from tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from tools.diagnostics.comparing import NewlySaid
+    from tools.diagnostics.programs import LookGround, ProgramStart
+
+OfFile = TypeVar("OfFile", ChangedText, CodeProblem)
+TOLD = "diagnostics"
+MOST_SHOWN = 20
+MOST_TIMES: Mapping[Literal["turn", "edit"], int] = {"turn": 3, "edit": 10}
+"""How often the agent is told within one prompt."""
+
+
+class Diagnostics:
+    """Of one session."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        hooks: Hooks,
+        files: Files,
+        permits: Permits,
+        standing: GateStanding,
+        masking: Masking,
+        telling: Telling,
+        options: SessionOptions,
+        next_run: NextRun,
+    ) -> None:
+        self._workspace = workspace
+        self._hooks = hooks
+        self._permits = permits
+        self._standing = standing
+        self._masking = masking
+        self._telling = telling
+        self._options = options
+        self._texts = ChangedTexts(
+            workspace,
+            is_wanted=lambda: self._settings.when != "off",
+            kept=files.content,
+            heard=lambda: next_run.calls(self._run_began),
+        )
+        self._looked_at: dict[str, str] = {}
+        """What the files were when they were looked at last."""
+        self._heard = 0
+        """Changes that had been heard of by then."""
+        self._began_with = 0
+        """And when the run began."""
+        self._told: Counter[tuple[str, ...]] = Counter()
+        self._times: Counter[str] = Counter()
+        self._failures: set[str] = set()
+        """Of which the person was told."""
+
+    @property
+    def _settings(self) -> DiagnosticSettings:
+        return self._options.in_force.settings.diagnostics
+
+    def _run_began(self) -> None:
+        """What was changed and never looked at, after an abort say, is looked at when this run changes something."""
+        self._began_with = self._texts.count
+        if self._heard == self._texts.count:
+            self._texts.forget()
+            self._looked_at = {}
+        self._told.clear()
+        self._times.clear()
+
+    def left(self) -> None:
+        """The session is at another place, and so may its files be."""
+        self._texts.forget()
+        self._looked_at = {}
+
+    async def behind_calls(self, abort: Abort) -> CustomMessage | None:
+        """What goes to the model with the results of its calls, where that is wanted."""
+        return await self._check("edit", abort) if self._settings.when == "edit" else None
+
+    async def at_the_end(self, last: AssistantMessage | None, abort: Abort) -> CustomMessage | None:
+        """What the model is told when it would stop; never where its answer failed."""
+        if self._settings.when == "off" or last is None or last.stop_reason != "stop":
+            return None
+        return await self._check("turn", abort)
+
+    async def _check(self, when: Literal["turn", "edit"], abort: Abort) -> CustomMessage | None:
+        heard = self._texts.count
+        if heard == self._began_with:
+            return None
+        if self._times[when] >= MOST_TIMES[when]:
+            self._heard = heard
+        if self._times[when] >= MOST_TIMES[when] or abort.is_set:
+            return None
+        changed = await asyncio.to_thread(lambda: self._tellable(self._texts.changed()))
+        now = stands(changed)
+        if not changed or now == self._looked_at:
+            self._heard = heard
+            return None
+        try:
+            with abort.interrupting():
+                end, fresh = await self._looked(changed)
+        except Aborted:
+            await self._telling.publish(DiagnosticsEnd(aborted=True))
+            return None
+        self._looked_at, self._heard = now, heard
+        if end is None:
+            return None
+        self._tell_failures(end.failures)
+        await self._telling.publish(end)
+        if not fresh or abort.is_set:
+            return None
+        self._times[when] += 1
+        self._told.update(problem.kind for problem in fresh[:MOST_SHOWN])
+        return _message(end)
+
+    async def _looked(self, changed: list[ChangedText]) -> tuple[DiagnosticsEnd | None, list[CodeProblem]]:
+        """None: nobody has anything to do with these files."""
+        # Few sessions have anything looked at.
+        from tools.diagnostics.comparing import NewlySaid  # noqa: PLC0415
+
+        ground = await self._ground()
+        starts, failures = await self._starts(changed, ground)
+        if starts:
+            names = tuple(dict.fromkeys(self._masked(start.name) for start in starts))
+            await self._telling.publish(DiagnosticsStart(programs=names, files=len(changed)))
+        found = await self._of_programs(starts, changed, ground) if starts else NewlySaid()
+        said = await self._hooks.diagnose(changed)
+        if not starts and not said and not failures:
+            return None, []
+        tellable = await asyncio.to_thread(self._tellable, [*found.problems, *said])
+        fresh = self._untold(tellable)
+        shown = await asyncio.to_thread(self._shown, fresh[:MOST_SHOWN], ground.root)
+        # A program that breaks quotes what it stumbled over; cut when nothing of a secret can stay on this side.
+        broken = tuple(clean(self._masked(one), 2 * MOST_TEXT) for one in (*failures, *found.failures))
+        return DiagnosticsEnd(problems=shown, total=len(fresh), failures=broken), fresh
+
+    def _tellable(self, found: Sequence[OfFile]) -> list[OfFile]:
+        """Who looks at code quotes it: nothing is looked for, or told, in files that are kept back from the model."""
+        real = {one.path: os.path.realpath(one.path) for one in found}
+        back = withheld(self._workspace, ((path, path) for path in set(real.values())))
+        return [one for one in found if real[one.path] not in back]
+
+    async def _ground(self) -> "LookGround":
+        from tools.diagnostics.programs import LookGround  # noqa: PLC0415  (as above)
+
+        is_trusted = await self._standing.counts_now()
+        # Where nobody was ever asked, only the box stands between a folder's programs and the person's files.
+        uses_folder = is_trusted or (self._standing.has_nothing() and self._permits.boxes.are_in_force)
+        return LookGround(
+            root=await asyncio.to_thread(os.path.realpath, self._workspace.cwd),
+            uses_folder=uses_folder,
+            environment=child_environment(self._workspace.shell()),
+        )
+
+    async def _starts(
+        self, changed: list[ChangedText], ground: "LookGround"
+    ) -> "tuple[list[ProgramStart], list[str]]":
+        from tools.diagnostics.comparing import wanted  # noqa: PLC0415  (as above)
+
+        commands = await self._commands()
+        starts, failures = await asyncio.to_thread(wanted, commands, changed, ground)
+        if starts and (self._workspace.local_processes is None or not self._workspace.is_here):
+            return [], ["Programs look at files of this machine only, and this session works elsewhere"]
+        allowed: list[ProgramStart] = []
+        for start in starts:
+            refused_by = await asyncio.to_thread(self._refused_by, start)
+            if refused_by:
+                failures.append(f"{start.name} is not run: it is refused by {refused_by}")
+            else:
+                allowed.append(start)
+        return allowed, failures
+
+    def _refused_by(self, start: "ProgramStart") -> str:
+        """Nobody is asked at the end of a turn: the setting is the yes. What a rule denies is denied here, too, by the
+        name of a program as by its place."""
+        program, *words = start.argv
+        for name in (program, program.rpartition("/")[2]):
+            line = Program(language="shell", code=shlex.join((name, *words)), folder=str(self._workspace.cwd))
+            decision = self._permits.judge(Effects(runs=line), tool="bash")
+            if decision.outcome == "refuse":
+                return decision.decided_by
+        return ""
+
+    async def _commands(self) -> dict[str, tuple[str, ...]]:
+        chosen = self._settings
+        if not await self._standing.counts_now():
+            chosen = self._options.in_force.without_project().diagnostics
+        return {
+            glob: (said,) if isinstance(said, str) else tuple(said) for glob, said in chosen.commands.items()
+        }
+
+    async def _of_programs(
+        self, starts: "Sequence[ProgramStart]", changed: list[ChangedText], ground: "LookGround"
+    ) -> "NewlySaid":
+        from tools.diagnostics.comparing import NewlySaid, compared  # noqa: PLC0415  (as above)
+        from tools.diagnostics.running import Circumstances  # noqa: PLC0415  (as above)
+
+        processes = self._workspace.local_processes
+        assert processes is not None
+        try:
+            box = await self._permits.boxes.of_program()
+        except ToolError as problem:
+            return NewlySaid(failures=(str(problem).rstrip("."),))
+        around = Circumstances(
+            processes=processes,
+            environment=ground.environment,
+            box=box,
+            seconds=self._settings.timeout_seconds,
+            private_folder=self._workspace.private_folder,
+        )
+        return await compared(starts, changed, ground, around)
+
+    def _untold(self, problems: Sequence[CodeProblem]) -> list[CodeProblem]:
+        """In order, without what the agent was told of in this run already, wherever it stands now."""
+        told = self._told.copy()
+        fresh: list[CodeProblem] = []
+        for problem in in_order(problems):
+            if told[problem.kind]:
+                told[problem.kind] -= 1
+            else:
+                fresh.append(problem)
+        return fresh
+
+    def _shown(self, problems: Sequence[CodeProblem], root: str) -> tuple[Diagnostic, ...]:
+        return tuple(
+            Diagnostic(
+                path=clean(self._masked(os.path.relpath(one.path, root))),
+                line=one.line,
+                column=one.column,
+                text=clean(self._masked(one.text)),
+                code=self._masked(one.code),
+                source=self._masked(one.source),
+                severity=one.severity,
+            )
+            for one in problems
+        )
+
+    def _masked(self, text: str) -> str:
+        return self._masking.text(text, "diagnostics")
+
+    def _tell_failures(self, failures: Sequence[str]) -> None:
+        for failure in failures:
+            if failure not in self._failures:
+                self._failures.add(failure)
+                self._telling.warn(f"Diagnostics: {failure}.")
+
+
+def _message(end: DiagnosticsEnd) -> CustomMessage:
+    count = end.total
+    rows = [told_row(one) for one in end.problems]
+    more = count - len(rows)
+    if more:
+        rows.append(f"({more} more are not shown.)")
+    what = "a new problem, which was" if count == 1 else f"{count} new problems, which were"
+    text = f"Since your changes the checks of this project report {what} not there before:\n"
+    text += "\n".join(rows)
+    text += "\n\nMend what your changes caused. What is meant to be so may stay; say so then."
+    details = {"problems": to_wire(end.problems), "total": count}
+    return CustomMessage(custom_type=TOLD, content=text, display=True, details=details)
+
+
+def told_row(one: Diagnostic) -> str:
+    place = f"{one.path}:{one.line}" + (f":{one.column}" if one.column else "")
+    by = ", ".join(word for word in (one.code, one.source) if word)
+    return f"{place}: {one.severity}: {one.text}" + (f" [{by}]" if by else "")

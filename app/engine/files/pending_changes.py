@@ -1,0 +1,261 @@
+"""Changes of one session that wait for a yes or a no: who is told of them, who answers, and when they end unasked.
+
+What waits, and that exactly that is written or nothing, is `tools.edits.pending`' business.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from app.engine.conversation import Conversation
+from app.engine.event_bus import Telling
+from app.engine.runs import NextRun
+from app.engine.tools.toolbox import Toolbox
+from app.todos.telling import asks_something
+from app.values.entries import CustomEntry, CustomMessageEntry, MessageEntry
+from app.values.events import EntryAppended
+from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage
+from app.values.pending import PendingAction, PendingChanged, PendingFile, PendingOutcome
+from app.values.unable import Unable
+from tools.base import Tool, ToolError
+from tools.edits.diffs import diff_texts
+from tools.edits.pending import Answer, By, CannotResolve, Resolved, StagedAction, StagedFile
+from tools.files.failures import file_error
+from tools.files.mutations import content_hash
+from tools.files.paths import display
+from tools.workspace import Workspace
+
+ENTRY = "bayou.pending"
+TOLD = "pending-resolved"
+REMINDER = "pending-reminder"
+LOST = "pending-lost"
+
+
+class WishedChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file is to become."""
+
+    path: str
+    text: str | None
+    """None: it is to be removed."""
+
+
+def _resolving(tools: Mapping[str, Tool]) -> list[str]:
+    from tools.builtin.resolve import run_resolve  # noqa: PLC0415  (with the first tools)
+
+    return [name for name, tool in tools.items() if tool.run is run_resolve]
+
+
+class Pending(msgspec.Struct, eq=False, kw_only=True):
+    """Those of one session."""
+
+    workspace: Workspace
+    toolbox: Toolbox
+    conversation: Conversation
+    telling: Telling
+    next_run: NextRun
+    _known: set[str] = msgspec.field(default_factory=set[str])
+    """Of what waits: what the model need not be reminded of."""
+
+    def __post_init__(self) -> None:
+        self.workspace.pending.subscribe(self._changed)
+        self.toolbox.withhold(self._withholds, still_answers=True)
+
+    @property
+    def waiting(self) -> tuple[StagedAction, ...]:
+        return self.workspace.pending.waiting
+
+    def _withholds(self, tools: Mapping[str, Tool]) -> list[str]:
+        """Nothing waits, and so there is nothing to resolve."""
+        resolving = _resolving(tools)
+        return [] if resolving and self.waiting else resolving
+
+    async def stage(
+        self,
+        label: str,
+        source_tool: str,
+        changes: Sequence[WishedChange],
+        *,
+        apply: Callable[[str], Awaitable[str]] | None = None,
+        reject: Callable[[str], Awaitable[str | None]] | None = None,
+    ) -> StagedAction:
+        """Raises `Unable`."""
+        if not changes and apply is None:
+            raise Unable("There is nothing to stage: give changes of files, or what applying does.")
+        try:
+            files = await asyncio.to_thread(lambda: [self._staged_file(change) for change in changes])
+            return self.workspace.pending.stage(label, source_tool, files, apply=apply, reject=reject)
+        except (CannotResolve, ToolError) as problem:
+            raise Unable(str(problem)) from None
+
+    def _staged_file(self, change: WishedChange) -> StagedFile:
+        cwd, files = self.workspace.cwd, self.workspace.files
+        path = str(cwd / Path(change.path).expanduser())
+        shown = display(path, cwd)
+        try:
+            with files.open(path) as file:
+                before = file.read()
+        except FileNotFoundError:
+            before = None
+        except OSError as problem:
+            raise file_error(problem, "read", path, files) from None
+        from tools.edits.texts import read_text  # noqa: PLC0415  (with the first change that waits)
+
+        old = read_text(before, shown) if before is not None else None
+        new = change.text or ""
+        if change.text is None:
+            data = None
+        elif old is None:
+            data = new.encode()
+        else:
+            whole = msgspec.structs.replace(old, text=new, raw=new)
+            data = whole.data_with((), shown)
+        return StagedFile(
+            path=path,
+            shown=shown,
+            before_hash=content_hash(before) if before is not None else None,
+            data=data,
+            diff=diff_texts(shown, old.text if old is not None else "", new),
+        )
+
+    async def resolve(self, id: str | None, action: Answer, reason: str, *, by: By) -> Resolved:
+        """Not by the model, which has a tool. Raises `Unable`."""
+        try:
+            staged = self.workspace.pending.find(id)
+            return await self.workspace.pending.resolve(
+                staged.id, action, reason, by=by, call_id=f"pending-{staged.id}"
+            )
+        except CannotResolve as problem:
+            raise Unable(str(problem)) from None
+        except OSError as problem:
+            words = file_error(problem, "write", str(problem.filename), self.workspace.files)
+            raise Unable(str(words)) from None
+
+    def told(self, resolved: Resolved) -> CustomMessage:
+        """For the model, which did not answer itself."""
+        who = "The user" if resolved.by == "person" else "The program that the user works with"
+        deed = (
+            "discarded"
+            if resolved.action == "discard"
+            else "applied"
+            if resolved.is_done
+            else "wanted to apply"
+        )
+        text = f"{who} {deed} what was staged. {resolved.text}"
+        return CustomMessage(custom_type=TOLD, content=text)
+
+    # The end of a run
+
+    def _run_began(self) -> None:
+        """What waits by now was left to the person, or is not the model's."""
+        self._known = {one.id for one in self.waiting}
+
+    def reminder(self, last: AssistantMessage | None) -> CustomMessage | None:
+        """What the model is told, once, when it would stop without an answer to what was staged in this run.
+
+        Never when the person was asked, when the answer failed, or when it has no tool to answer with.
+        """
+        fresh = [one for one in self.waiting if one.id not in self._known]
+        if not fresh or last is None or last.stop_reason != "stop" or asks_something(last.text):
+            return None
+        if not _resolving(self.toolbox.active()):
+            return None
+        self._known |= {one.id for one in fresh}
+        rows = "\n".join(f"{one.id}: {one.label}" for one in fresh)
+        text = (
+            f"Nothing of this is written yet:\n{rows}\n\nCall resolve to apply or discard it. If it is to wait for "
+            "the user, say so."
+        )
+        return CustomMessage(custom_type=REMINDER, content=text, display=False)
+
+    def lost(self) -> CustomMessage | None:
+        """What the model is told where its conversation says that something waits that no longer does."""
+        # Counted: in one batch of calls the answer may stand before what it answers.
+        waits: Counter[tuple[str, str]] = Counter()
+        labels: dict[tuple[str, str], str] = {}
+        for entry in self.conversation.log.path_to():
+            if type(entry) is MessageEntry:  # first and by its type, for there may be very many
+                result = entry.message
+                if type(result) is not ToolResultMessage or not isinstance(said := result.details, dict):
+                    continue
+                if "pending" in said and (staged := _texts(said, "pending", "label")):
+                    key = staged[0], result.tool_name
+                    waits[key] += 1
+                    labels[key] = staged[1]
+            elif isinstance(entry, CustomEntry) and entry.custom_type == ENTRY:
+                if answered := _texts(entry.data, "id", "sourceTool"):
+                    waits[answered[0], answered[1]] -= 1
+                else:  # an older one, which says not which
+                    waits.clear()
+            elif isinstance(entry, CustomMessageEntry) and entry.custom_type == LOST:
+                waits.clear()
+        gone = "\n".join(labels[key] for key, count in waits.items() if count > 0)
+        if not gone:
+            return None
+        text = (
+            "What was staged here is gone: the session ended, or went elsewhere, before it was answered. "
+            f"Nothing of it was written:\n{gone}\n\nMake it anew if it is still wanted."
+        )
+        return CustomMessage(custom_type=LOST, content=text)
+
+    def left(self) -> None:
+        """The session is at another place: what was made for the one before ends."""
+        gone = self.workspace.pending.drop_all("The conversation was taken to another place.")
+        if gone:
+            labels = ", ".join(one.label for one in gone)
+            self.telling.notify(f"Discarded, as the conversation is at another place now: {labels}.", "info")
+
+    def _changed(self, resolved: Resolved | None) -> None:
+        self.toolbox.changed()
+        self.next_run.calls(self._run_began)
+        if resolved is not None and not self.conversation.log.is_read_only:
+            entry = self.conversation.note(ENTRY, dict(_outcome(resolved)))
+            self.telling.publish_now(EntryAppended(entry=entry))
+        outcome = None
+        if resolved is not None:
+            outcome = PendingOutcome(
+                id=resolved.staged.id,
+                action=resolved.action,
+                is_done=resolved.is_done,
+                text=resolved.text,
+                by=resolved.by,
+            )
+        self.telling.publish_now(
+            PendingChanged(waiting=tuple(map(as_action, self.waiting)), resolved=outcome)
+        )
+
+
+def as_action(staged: StagedAction) -> PendingAction:
+    return PendingAction(
+        id=staged.id,
+        label=staged.label,
+        source_tool=staged.source_tool,
+        files=tuple(
+            PendingFile(path=file.shown, added=file.diff.added, removed=file.diff.removed)
+            for file in staged.files
+        ),
+    )
+
+
+def _outcome(resolved: Resolved) -> Mapping[str, object]:
+    return {
+        "id": resolved.staged.id,
+        "label": resolved.staged.label,
+        "sourceTool": resolved.staged.source_tool,
+        "files": [file.shown for file in resolved.staged.files],
+        "action": resolved.action,
+        "done": resolved.is_done,
+        "text": resolved.text,
+        "by": resolved.by,
+    }
+
+
+def _texts(data: Any, *names: str) -> tuple[str, ...]:
+    """What stands under these names in data that somebody wrote; empty: not all of it is there."""
+    try:
+        return tuple(str(data[name]) for name in names)
+    except (TypeError, KeyError, IndexError):
+        return ()

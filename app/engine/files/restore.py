@@ -1,0 +1,121 @@
+"""Putting files back: what a person is shown before, what is done, who is told of it."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, assert_never
+
+import msgspec
+
+from app.engine.conversation import Conversation
+from app.engine.files.session_files import Files
+from app.engine.preconditions import Readiness
+from app.engine.prompts import Prompts
+from app.undo.images import Choice, RestoredData, restored_of
+from app.values.messages import CustomMessage
+from app.values.unable import Unable
+
+if TYPE_CHECKING:
+    from app.undo.plan import Plan
+
+FILES_PUT_BACK = "bayou.files_put_back"
+"""The message by which the model hears of it, and a person sees it in the transcript."""
+_MOST_NAMED = 50
+Choices = Mapping[str, Choice]
+"""What becomes of single files, by their paths; of the others what the plan says."""
+NO_CHOICES: Choices = {}
+
+
+class UndoPrompts(msgspec.Struct, frozen=True, kw_only=True):
+    """The files of the last prompts that changed any, taken back."""
+
+    count: int = 1
+
+
+class RedoRestore(msgspec.Struct, frozen=True, kw_only=True):
+    """The last restore, taken back."""
+
+
+class ToEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """The files as they were where going to an entry leads: before a prompt, else at it; None: before everything."""
+
+    entry_id: str | None
+
+
+Asked = UndoPrompts | RedoRestore | ToEntry
+
+
+class PutBack(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a restore."""
+
+    data: RestoredData
+    entry_id: str | None
+    """None: nothing was changed."""
+
+
+class Restoring(msgspec.Struct, frozen=True):
+    conversation: Conversation
+    files: Files
+    prompts: Prompts
+    readiness: Readiness
+
+    async def preview(self, asked: Asked) -> "Plan":
+        match asked:
+            case UndoPrompts():
+                return await self.files.planned(lambda restores: restores.undo(asked.count))
+            case RedoRestore():
+                return await self.files.planned(lambda restores: restores.redo())
+            case ToEntry():
+                return await self.to_place(self._place(asked.entry_id))
+            case _:
+                assert_never(asked)
+
+    async def to_place(self, entry_id: str | None, *, is_move: bool = False) -> "Plan":
+        """The files as they were at this very entry."""
+        return await self.files.planned(lambda restores: restores.to_entry(entry_id, is_move=is_move))
+
+    async def carry_out(self, plan: "Plan", choices: Choices = NO_CHOICES) -> PutBack:
+        """Does what a plan says, or what was chosen instead for single files; the model is told.
+
+        Raises `Unable`, with nothing done.
+        """
+        self.readiness.require_idle("Putting files back")
+        if plan.origin != self.conversation.log.leaf_id:
+            raise Unable("The conversation went on since this was looked at. Look at it again.")
+        data = await self.files.carry_out(plan, choices)
+        entry_id = await self.files.record_restore(data)
+        if entry_id is not None:
+            await self.tell_model(data)
+        return PutBack(data=data, entry_id=entry_id)
+
+    async def left_as_restored(self, entry_id: str | None) -> RestoredData | None:
+        """What is to be recorded at another point of the tree when the files stay as a restore left them."""
+        if all(restored_of(entry) is None for entry in self.conversation.log.path_to()):
+            return None
+        try:
+            return await self.files.planned(lambda restores: restores.left_as_restored(entry_id))
+        except Unable:
+            return None  # undo is off here
+
+    async def tell_model(self, data: RestoredData) -> None:
+        """Its own reading of these files is not true any more."""
+        names = await self.files.names_of(data)
+        message = CustomMessage(
+            custom_type=FILES_PUT_BACK,
+            content=told(data, names),
+            display=True,
+            details={"files": data.total, "kept": len(data.kept), "redone": data.undoes is not None},
+        )
+        await self.prompts.send(message, deliver_as="aside")
+
+    def _place(self, entry_id: str | None) -> str | None:
+        return None if entry_id is None else self.conversation.log.navigation(entry_id).leaf_id
+
+
+def told(data: RestoredData, names: tuple[str, ...]) -> str:
+    shown = ", ".join(names[:_MOST_NAMED])
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    what = (
+        "took a restore back; these files changed"
+        if data.undoes
+        else "put these files back to an earlier state"
+    )
+    return f"The user {what}: {shown}{more}. Read them again before you edit them."

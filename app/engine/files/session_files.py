@@ -1,0 +1,410 @@
+"""What happens to files in a session, as entries of its tree; and going back to what they were.
+
+Tools tell before they write, commands are watched; behind each result stands what its call did. The parts that do this
+are in `app.undo`, and come into being with the first change.
+"""
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+import msgspec
+
+from app.engine.conversation import Conversation
+from app.engine.event_bus import Telling
+from app.engine.options import SessionOptions
+from app.engine.permissions.command_context import Whereabouts
+from app.sessions.errors import SessionReadOnly
+from app.sessions.ids import sidecar
+from app.undo.blobs import UndoPlace
+from app.undo.images import (
+    FILES,
+    RESTORED,
+    Change,
+    Choice,
+    FilesData,
+    RestoredData,
+    Uncovered,
+    as_data,
+    unpacked,
+)
+from app.undo.ledger import Ledger, LedgerLine
+from app.values.entries import CustomEntry
+from app.values.events import EntryAppended
+from app.values.unable import Unable
+from tools.base import FileChange
+from tools.files.mutations import Intent
+from tools.operations import CommandLine, LocalFiles
+from tools.running.shell import POSIX_SHELLS
+from tools.running.watching import CommandEnded, CommandFiles
+from tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from app.undo.differences import Differences
+    from app.undo.plan import Plan
+    from app.undo.session_undo import Restores, SessionUndo
+
+
+R = TypeVar("R")
+
+
+class OfSession(msgspec.Struct, frozen=True, kw_only=True):
+    """All that this branch did."""
+
+
+class OfPrompt(msgspec.Struct, frozen=True, kw_only=True):
+    """What one prompt did; without an entry the last one that changed any files."""
+
+    entry_id: str | None = None
+
+
+class AgainstGit(msgspec.Struct, frozen=True, kw_only=True):
+    """What the work tree has and its last commit has not, whoever did it."""
+
+    revision: str = ""
+    """What came since this branch, or what this commit did, instead."""
+
+
+Compared = OfSession | OfPrompt | AgainstGit
+
+
+class Files:
+    def __init__(
+        self,
+        *,
+        conversation: Conversation,
+        workspace: Workspace,
+        telling: Telling,
+        options: SessionOptions,
+        place: UndoPlace | None,
+    ) -> None:
+        self._conversation = conversation
+        self._workspace = workspace
+        self._telling = telling
+        self._options = options
+        self._place = place
+        self._opened: SessionUndo | None = None
+        self._opening = threading.Lock()
+        self._running: dict[str, str] = {}
+        self._to_tell: list[str] = []
+        self._whereabouts = Whereabouts(place.home, place.store.parent) if place is not None else None
+        if place is not None and isinstance(workspace.files, LocalFiles):
+            workspace.mutations.tell_before(self._about_to)
+            workspace.mutations.subscribe(self._happened)
+            workspace.watch_command = self._watch_command
+
+    # What calls do
+
+    def call_began(self, call_id: str, tool: str) -> None:
+        self._running[call_id] = tool
+
+    def call_ended(self, call_id: str, tool: str) -> EntryAppended | None:
+        """Behind its result: what it did to files, written; to be told when the result is."""
+        self._running.pop(call_id, None)
+        while self._to_tell:
+            self._telling.warn(self._to_tell.pop())
+        opened = self._opened
+        if opened is None or opened.log is not self._conversation.log:
+            return None
+        data = opened.recorder.take(call_id, tool)
+        told = self._record(FILES, data) if data is not None else None
+        opened.recorder.told(call_id)
+        return told
+
+    def _record(self, kind: str, data: FilesData | RestoredData) -> EntryAppended | None:
+        entry = CustomEntry(parent_id=None, custom_type=kind, data=as_data(data))
+        try:
+            return EntryAppended(entry=self._conversation.log.keep(entry))
+        except SessionReadOnly:
+            return None
+
+    def _about_to(self, intent: Intent) -> None:
+        if self._is_on:
+            self._open().recorder.about_to(intent)
+
+    def _happened(self, change: FileChange) -> None:
+        opened = self._opened
+        if opened is None or change.by != "tool" or not self._workspace.is_here:
+            return
+        for name, image in opened.recorder.happened(change):
+            opened.watch.learn(name, image)
+        self._told_later(change.call_id, "")
+
+    def _told_later(self, call_id: str, tool: str) -> None:
+        """What no running call will tell is an entry at once."""
+        outer = call_id.split("/", 1)[0]
+        if outer in self._running or call_id in self._running:
+            return
+        told = self.call_ended(call_id, tool)
+        if told is not None:
+            self._telling.publish_now(told)
+
+    # Commands
+
+    async def _watch_command(self, call_id: str, tool: str, command: CommandLine) -> CommandEnded | None:
+        if not self._is_on or not self._options.in_force.settings.undo.commands:
+            return None
+        if not self._workspace.shell().is_persistent and await asyncio.to_thread(self._only_reads, command):
+            return None
+        opened = await asyncio.to_thread(self._open)
+        try:
+            opened.recorder.ledger.begin(LedgerLine(kind="command", id=call_id, tool=tool))
+        except OSError:
+            pass  # a disk that takes no line takes no contents either, which is told for each
+        await opened.watch.begin(call_id)
+        return partial(self._command_ended, opened, call_id, tool)
+
+    def _only_reads(self, command: CommandLine) -> bool:
+        """As far as its words tell; in a shell that lasts they may mean what an earlier command defined."""
+        from app.permits.shell import judge_command  # noqa: PLC0415  (loads a parser)
+
+        if self._whereabouts is None or Path(command.argv[0]).name not in POSIX_SHELLS:
+            return False
+        place = self._whereabouts.place(self._workspace.cwd, self._workspace.shell().passed_names)
+        place = msgspec.structs.replace(place, folder=os.path.realpath(command.cwd))
+        return judge_command(command.argv[-1], place).risk == "safe"
+
+    async def _command_ended(self, opened: "SessionUndo", call_id: str, tool: str) -> CommandFiles | None:
+        happened = await opened.watch.end(call_id)
+        opened.recorder.command_ended(call_id, happened)
+        self._tell_changes(happened.changes, opened.recorder.root, call_id, "command")
+        self._told_later(call_id, tool)
+        if not happened.changes and not happened.uncovered:
+            return None
+        return CommandFiles(
+            changed=len(happened.changes),
+            added=sum(change.added for change in happened.changes),
+            removed=sum(change.removed for change in happened.changes),
+            uncovered=tuple(f"{one.path} ({one.why})" for one in happened.uncovered),
+        )
+
+    def _tell_changes(
+        self, changes: Iterable[Change], root: Path, id: str, by: Literal["command", "restore"]
+    ) -> None:
+        """`id`: of the call, or of the restore."""
+        for change in changes:
+            before, after = change.before, change.after
+            if "folder" in (before and before.kind, after and after.kind) and (
+                before is None or after is None
+            ):
+                continue  # no file
+            self._workspace.mutations.tell(
+                FileChange(
+                    path=change.name if change.name.startswith("/") else f"{root}/{change.name}",
+                    call_id=id,
+                    before_hash=before.hash if before else None,
+                    after_hash=after.hash if after else None,
+                    mode_before=before.mode if before else None,
+                    mode_after=after.mode if after else None,
+                    added=change.added,
+                    removed=change.removed,
+                    by=by,
+                )
+            )
+
+    async def unheld(self, paths: Iterable[str], *, ignored: bool = True) -> tuple[Uncovered, ...]:
+        """Which files at or below absolute `paths` undo could not put back if a command removed or changed them all.
+
+        Nothing: every one would come back. `ignored`: the command reaches what git ignores, too (`rm -rf` does,
+        `git clean -fd` and `git reset --hard` do not). Costs about as much as `git status`.
+        """
+        if not self._is_on or not self._options.in_force.settings.undo.commands:
+            return tuple(Uncovered(path=path, why="what commands change is not recorded") for path in paths)
+        opened = await asyncio.to_thread(self._open)
+        places = await asyncio.to_thread(lambda: [_without_links_above(path) for path in paths])
+        return await opened.watch.unheld(places, ignored=ignored)
+
+    def content(self, hash: str) -> bytes | None:
+        """What a file was, by the hash that a change is told with; None: it was not kept. For a thread."""
+        from app.undo.blobs import Damaged, Missing  # noqa: PLC0415  (costs start-up)
+
+        opened = self._opened
+        try:
+            return opened.store.get(hash) if opened is not None else None
+        except (Damaged, Missing):
+            return None
+
+    # What changed, and restores
+
+    async def differences(self, of: Compared) -> "Differences":
+        if isinstance(of, AgainstGit):
+            return await asyncio.to_thread(
+                _with_git, self._place, self._workspace, of.revision, self._limit()
+            )
+        self._require()
+        differing = (await asyncio.to_thread(self._open)).differing
+        if isinstance(of, OfSession):
+            return await asyncio.to_thread(differing.of_session)
+        return await asyncio.to_thread(differing.of_prompt, of.entry_id)
+
+    async def planned(self, plan: "Callable[[Restores], R]") -> R:
+        self._require()
+        opened = await asyncio.to_thread(self._open)
+        return await asyncio.to_thread(plan, opened.restores)
+
+    async def carry_out(self, plan: "Plan", choices: Mapping[str, Choice]) -> RestoredData:
+        """Only the files; what comes back is to be recorded (`record_restore`)."""
+        self._require()
+        opened = await asyncio.to_thread(self._open)
+        data = await asyncio.to_thread(opened.restores.carry_out, plan, choices)
+        for step in plan.steps:
+            self._workspace.read_cache.forget(step.place)
+        return data
+
+    async def names_of(self, data: RestoredData) -> tuple[str, ...]:
+        """The paths of what was changed, as entries have them."""
+        if data.more is None:
+            return tuple(change.path for change in data.changes)
+        opened = await asyncio.to_thread(self._open)
+        return tuple(change.path for change in unpacked(opened.store.get(data.more)))
+
+    async def record_restore(self, data: RestoredData) -> str | None:
+        """The entry's id; None when nothing was changed, and nothing is recorded. Raises `Unable`."""
+        if self._opened is None:  # the ledger has the restore: opening the session again records it
+            raise Unable("The session was closed while files were put back. Opening it again records that.")
+        told = self._record(RESTORED, data) if data.total else None
+        self._opened.recorder.told(data.id)
+        if told is None:
+            return None
+        changes = data.changes if data.more is None else unpacked(self._opened.store.get(data.more))
+        for change in changes:
+            self._opened.watch.learn(change.name, change.after)
+        self._tell_changes(changes, self._opened.recorder.root, data.id, "restore")
+        await self._telling.publish(told)
+        return told.entry.id
+
+    # Beginning and end
+
+    def recover(self) -> str | None:
+        """What a crash left open becomes entries. Returns what a person should know of it."""
+        log = self._conversation.log
+        if not self._is_on or log.path is None or log.is_read_only:
+            return None
+        left = Ledger(sidecar(log.path, "files")).left_open()
+        words = [_set_aside(log.path, left.bad)] if left.bad else []
+        if not left.lines:
+            return " ".join(words).strip() or None
+        opened = self._open()
+        for key, data in opened.restores.left_open():
+            if isinstance(data, RestoredData):
+                if data.total or data.interrupted:
+                    self._record(RESTORED, data)
+                if data.interrupted:
+                    count, all_of_them = data.total, data.total + len(data.kept)
+                    words.append(
+                        f"A restore was interrupted after {count} of {all_of_them} files: /undo finishes it, "
+                        "/redo takes it back."
+                    )
+            elif data.changes or data.uncovered:
+                self._record(FILES, data)
+                words.append(_told_of(data))
+            opened.recorder.told(key)
+        return " ".join(words).strip() or None
+
+    def close(self) -> None:
+        with self._opening:
+            opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.close()
+
+    @property
+    def _is_on(self) -> bool:
+        is_wanted = self._options.in_force.settings.undo.enabled
+        return self._place is not None and is_wanted and self._workspace.is_here
+
+    def _require(self) -> None:
+        if self._place is None or not isinstance(self._workspace.files, LocalFiles):
+            raise Unable("Files are not recorded here: this session works elsewhere than on this machine.")
+        if not self._options.in_force.settings.undo.enabled:
+            raise Unable(
+                "Files are not recorded: the setting undo.enabled is off. Switch it on in /settings."
+            )
+        if not self._conversation.log.cwd.is_dir():
+            raise Unable(
+                f"The folder of this session, {self._conversation.log.cwd}, does not exist any more."
+            )
+
+    def _open(self) -> "SessionUndo":
+        """For the log that is open; from any thread."""
+        from app.undo.session_undo import open_undo  # noqa: PLC0415  (costs start-up)
+
+        assert self._place is not None
+        with self._opening:
+            log = self._conversation.log
+            if self._opened is not None and self._opened.log is log:
+                return self._opened
+            if self._opened is not None:
+                self._opened.close()
+            self._opened = open_undo(log, self._place, self._workspace.cwd, limit=self._limit)
+            self._collect_if_due(self._opened)
+            return self._opened
+
+    def _limit(self) -> int:
+        return self._options.in_force.settings.undo.max_file_mb << 20
+
+    def _collect_if_due(self, opened: "SessionUndo") -> None:
+        """What no session needs is taken out of the store, once a day, beside everything else."""
+        from app.undo.blobs import collect, is_due  # noqa: PLC0415  (costs start-up)
+
+        if not is_due(opened.store):
+            return
+        settings = self._options.in_force.settings.undo
+
+        def work() -> None:
+            done = collect(opened.store, days=settings.days, max_bytes=settings.max_store_mb << 20)
+            if done.given_up:
+                count = len(done.given_up)
+                self._to_tell.append(
+                    f"The store of files was full (undo.maxStoreMb): what {count} older "
+                    f"session{'' if count == 1 else 's'} kept is gone and cannot be put back any more."
+                )
+
+        threading.Thread(target=work, daemon=True, name="bayou-collect").start()
+
+
+def _without_links_above(path: str) -> str:
+    """The path with its folder resolved; a link at its end is what a command removes."""
+    folder, name = os.path.split(path.rstrip("/"))
+    above = os.path.realpath(folder or "/")
+    return f"{above.rstrip('/')}/{name}" if name not in ("", ".", "..") else os.path.realpath(path)
+
+
+def _with_git(place: UndoPlace | None, workspace: Workspace, revision: str, max_bytes: int) -> "Differences":
+    from app.undo.against_git import against_git  # noqa: PLC0415  (when somebody looks at it)
+
+    if place is None or not isinstance(workspace.files, LocalFiles):
+        raise Unable("Git is not asked: this session works elsewhere than on this machine.")
+    root = Path(os.path.realpath(workspace.cwd))
+    return against_git(
+        root, home=place.home, may_ask_git=place.may_ask_git, max_bytes=max_bytes, revision=revision
+    )
+
+
+def _set_aside(path: Path, lines: Sequence[tuple[int, bytes]]) -> str:
+    """Copies lines of the ledger that cannot be read beside the session; nothing to say if they had been before."""
+    from app.sessions.quarantine import set_aside  # noqa: PLC0415  (costs start-up)
+    from app.sessions.reading import BadLine  # noqa: PLC0415  (as above)
+
+    try:
+        if not set_aside(path, [BadLine(offset=offset, data=data) for offset, data in lines]):
+            return ""
+    except OSError as problem:
+        return f"A line of {sidecar(path, 'files').name} cannot be read, nor copied: {problem.strerror or problem}."
+    count = len(lines)
+    what = "A line" if count == 1 else f"{count} lines"
+    return (
+        f"{what} of {sidecar(path, 'files').name} cannot be read; copied to {sidecar(path, 'quarantine').name}. "
+        "What bayou did to files right before it ended may be missing from /undo."
+    )
+
+
+def _told_of(data: FilesData) -> str:
+    count, who = len(data.changes), data.tool or "a tool"
+    if not count:
+        return f"bayou ended while {who} ran. What it changed meanwhile is not known, and /undo cannot put it back."
+    files = f"{count} file{'' if count == 1 else 's'}"
+    return f"bayou ended while {who} changed {files}. What was changed is in the session: /undo knows it."

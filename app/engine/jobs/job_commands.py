@@ -1,0 +1,52 @@
+"""Commands for background jobs: what runs, the end of its output, waiting for it, ending it, keeping it."""
+
+from collections.abc import Sequence
+
+from app.engine.commands import results
+from app.engine.commands.base import command
+from app.engine.jobs.background_jobs import Job
+from app.engine.session import Session
+
+_TAIL = 20_000
+
+
+@command("Background jobs", answer="jobs")
+async def list_jobs(session: Session) -> Sequence[results.JobInfo]:
+    return [_info(job) for job in session.all_jobs()]
+
+
+@command("One job with the end of its output")
+async def get_job(session: Session, job_id: str) -> results.JobInfo:
+    return _with_output(session.job(job_id))
+
+
+@command("Wait for a job", "Answers when it has ended, or after so many seconds.")
+async def wait_for_job(session: Session, job_id: str, timeout: float | None = None) -> results.JobInfo:
+    return _with_output(await session.wait_for_job(job_id, timeout))
+
+
+@command("End a background job", "The agent is told with the next prompt.", stops=True)
+async def kill_job(session: Session, job_id: str) -> results.JobInfo:
+    session.kill_job(job_id)
+    return _with_output(await session.wait_for_job(job_id, 5))
+
+
+@command("Let a job outlive this session, or not")
+async def pin_job(session: Session, job_id: str, pinned: bool = True) -> results.JobInfo:
+    return _info(session.pin_job(job_id, pinned))
+
+
+def _info(job: Job) -> results.JobInfo:
+    return {
+        "id": job.id,
+        "title": job.title,
+        "state": job.state,
+        "seconds": round(job.seconds, 1),
+        "toolCallId": job.call_id,
+        "isPinned": job.is_pinned,
+    }
+
+
+def _with_output(job: Job) -> results.JobInfo:
+    output = job.result.text if job.result is not None else job.tail()
+    return {**_info(job), "output": output[-_TAIL:]}

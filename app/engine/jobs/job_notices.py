@@ -1,0 +1,42 @@
+"""Telling the agent that a background job has ended, and the job that the agent has been told."""
+
+import msgspec
+
+from app.engine.delivery import Deliveries
+from app.engine.event_bus import Telling
+from app.engine.jobs.background_jobs import RESULT_MESSAGE, Job
+from app.engine.options import SessionOptions
+from app.engine.prompt_intake import Refused
+from app.engine.prompts import Prompts
+from app.values.messages import CustomMessage
+
+
+class JobResults(msgspec.Struct, frozen=True, kw_only=True):
+    """Brings the ends of jobs to the agent."""
+
+    prompts: Prompts
+    deliveries: Deliveries
+    options: SessionOptions
+    telling: Telling
+
+    async def tell(self, job: Job) -> bool:
+        """Wakes the agent with the job's result; true when a request with it was delivered, false when none will.
+
+        A job that a person ended wakes nobody: it is told with the next prompt.
+        """
+        result = job.result
+        message = CustomMessage(
+            custom_type=RESULT_MESSAGE,
+            content=f"Background {job.id} ({job.title}) has ended: {job.state}.\n\n{result.text if result else ''}",
+            details={"jobId": job.id, "title": job.title, "state": job.state, "toolCallId": job.call_id},
+        )
+        wanted = self.options.in_force.settings.background.result_delivery
+        when = "steer" if wanted == "steer" else "follow_up"
+        try:
+            await self.prompts.send(message, deliver_as=when, trigger=job.state != "killed")
+        except Refused as problem:
+            self.telling.notify(f"The result of {job.id} waits for your next prompt: {problem}", "warning")
+            await self.prompts.send(message, deliver_as="next_turn")
+        job.is_handed_over.set()
+        receipt = await self.deliveries.wait(message.id, look=self.telling.forget_undeliverable)
+        return receipt.outcome == "delivered"

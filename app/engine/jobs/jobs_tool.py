@@ -1,0 +1,74 @@
+"""The `jobs` tool: how the model looks at background jobs, waits for one, or ends one."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from app.engine.jobs.background_jobs import Job, JobTable
+from app.values.unable import Unable
+from tools.base import Tool, ToolContext, ToolError, no_effects
+from tools.results import Card, TextBlock, ToolResult, text_result
+from tools.schema import schema_of
+
+_TAIL_LINES = 40
+
+
+class JobsArguments(msgspec.Struct, frozen=True, kw_only=True):
+    action: Literal["list", "tail", "wait", "kill", "pin", "unpin"] = "list"
+    job: str | None = None
+    timeout: int | None = None
+
+
+def jobs_tool(table: JobTable) -> Tool:
+    async def run(arguments: JobsArguments, context: ToolContext) -> ToolResult:
+        if arguments.action == "list":
+            return text_result("\n".join(map(describe, table.all())) or "No background jobs.")
+        if arguments.job is None:
+            raise ToolError(f"Name the job for action '{arguments.action}': job: \"job1\".")
+        try:
+            job = table.get(arguments.job)
+        except Unable as problem:
+            raise ToolError(str(problem)) from None
+        if arguments.action == "wait":
+            await table.wait_for_agent(job.id, arguments.timeout)
+        elif arguments.action == "kill":
+            table.kill(job.id)
+            await table.wait(job.id, 5)
+        elif arguments.action in ("pin", "unpin"):
+            table.pin(job.id, arguments.action == "pin")
+        return text_result(f"{describe(job)}\n{_output(job)}")
+
+    return Tool(
+        name="jobs",
+        description=(
+            "Look at background jobs: list them, show the end of one's output, wait for one (timeout in "
+            "seconds), kill one, or pin one so that it outlives this session. The end of a job is told to you "
+            "by itself; do not poll."
+        ),
+        schema=schema_of(JobsArguments),
+        arguments=JobsArguments,
+        effects=no_effects,
+        run=run,
+        show=_show,
+        snippet="Look at, wait for or end background jobs",
+        is_read_only=True,
+        is_active=False,
+    )
+
+
+def describe(job: Job) -> str:
+    state = f"{job.state}, pinned" if job.is_pinned else job.state
+    return f"{job.id}  {state}  {job.seconds:.0f}s  {job.title}"
+
+
+def _output(job: Job) -> str:
+    if job.result is not None:
+        return job.result.text
+    return "\n".join(job.tail().splitlines()[-_TAIL_LINES:]) or "(no output yet)"
+
+
+def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    subject = " ".join(str(arguments[key]) for key in ("action", "job") if arguments.get(key))
+    blocks = (TextBlock(text=result.text, tail=True),) if result else ()
+    return Card(title="jobs", subject=subject or "list", blocks=blocks)

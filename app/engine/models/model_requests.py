@@ -1,0 +1,335 @@
+"""Asking the model: what it has to be told of prompt and tools, the request's context, its credential, its hooks, and
+the trace of its delivery.
+"""
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Literal
+
+import msgspec
+
+from app.agent.abort import Abort, Aborted
+from app.agent.outcomes import in_words
+from app.engine.conversation import Conversation, prompt_text
+from app.engine.delivery import Deliveries
+from app.engine.event_bus import Telling
+from app.engine.hook_results import RequestIds
+from app.engine.hooks import Hooks
+from app.engine.models.model_choice import ModelChoice
+from app.engine.models.prompt_cache import PromptCache
+from app.engine.models.request_head import RequestHead, RequestHeads
+from app.engine.options import SessionOptions
+from app.engine.secrets.session_mask import Masking
+from app.engine.tools.toolbox import Toolbox
+from app.providers.contract import AssistantStream, Context, Credential, RequestHooks
+from app.providers.credentials import CredentialError
+from app.providers.kept import Kept
+from app.providers.registry import Registry
+from app.values.beginning import Beginning
+from app.values.content import Image, Text
+from app.values.events import (
+    MessageEnd,
+    MessageStart,
+    MessageUpdate,
+    ProviderRequestDelivered,
+    ProviderRequestFailed,
+    ProviderRequestPrepared,
+    ProviderWaiting,
+    RunEvent,
+)
+from app.values.messages import (
+    AssistantMessage,
+    CustomMessage,
+    Message,
+    SystemMessage,
+    ToolResultMessage,
+    UserMessage,
+)
+from app.values.models import Model
+from app.values.wire import new_id, now_ms
+from tools.base import Tool
+
+Sections = Callable[[Mapping[str, Tool]], Mapping[str, str]]
+"""What files and settings make the system prompt of, with these tools."""
+
+
+class Requests:
+    """Sends the requests of one session and tells of them."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        *,
+        conversation: Conversation,
+        choice: ModelChoice,
+        toolbox: Toolbox,
+        sections: Sections,
+        options: SessionOptions,
+        hooks: Hooks,
+        masking: Masking,
+        deliveries: Deliveries,
+        telling: Telling,
+        cache: PromptCache,
+    ) -> None:
+        self.stream: AssistantStream | None = None
+        """The answer that is arriving, or arrived last."""
+        self._registry = registry
+        self._conversation = conversation
+        self._choice = choice
+        self._toolbox = toolbox
+        self._sections = sections
+        self._more: dict[str, str] = {}
+        self._options = options
+        self._hooks = hooks
+        self._masking = masking
+        self._deliveries = deliveries
+        self._telling = telling
+        self._cache = cache
+        self._request_of_message: dict[str, str] = {}
+        self._kept = Kept(conversation.stretch)
+        self._image_blocker = ImageBlocker()
+        self._heads = RequestHeads()
+        self._current: str | None = None
+        """The request whose answer is arriving and has not been seen as delivered."""
+
+    # Prompt and tools
+
+    def sections(self) -> dict[str, str]:
+        """The system prompt, as it should be now."""
+        return self._told_with(self._toolbox.active())
+
+    def head(self) -> RequestHead:
+        """The system prompt and the tools, as the next request has them."""
+        tools = self._toolbox.active()
+        return self._heads.of(self._told_with(tools), tuple(tools.values()))
+
+    def system_update(self) -> SystemMessage | None:
+        """What the model has to be told of them that it does not know."""
+        declared = self._conversation.declared
+        was_declared = bool(declared.sections or declared.tools)
+        tools = self._toolbox.active()
+        update = declared.update_to(self._told_with(tools), self._toolbox.declared())
+        if update is not None and was_declared:
+            self._cache.drops("prompt")
+        return update
+
+    def add_section(self, name: str, text: str | None) -> None:
+        """Whoever has something to say in the prompt says it here once, and takes it back with None."""
+        if text is None:
+            self._more.pop(name, None)
+        else:
+            self._more[name] = text
+
+    def _told_with(self, tools: Mapping[str, Tool]) -> dict[str, str]:
+        usual = {**self._sections(tools), **self._more}
+        return self._masking.sections({**self._hooks.sections(usual), **self._conversation.standing})
+
+    # One request
+
+    def partial(self) -> AssistantMessage | None:
+        """The answer that is arriving, as far as it has."""
+        return self.stream.partial if self.stream is not None else None
+
+    async def ask(self, abort: Abort) -> AssistantStream:
+        """Sends what is in the conversation now to the model that is chosen now. A failure is an answer, too."""
+        model = self._choice.required()
+        try:
+            with abort.interrupting():
+                self.stream = await self._sent(model)
+        except Aborted:
+            self.stream = failed_stream(model, "Request was aborted", reason="aborted")
+        except Exception as problem:  # noqa: BLE001  (hooks and credentials are foreign code)
+            self.stream = failed_stream(model, f"The request could not be made: {in_words(problem)}")
+        return self.stream
+
+    async def _sent(self, model: Model) -> AssistantStream:
+        credential, failure = await self._credential(model.provider)
+        context, message_ids, stretch = await self._context()
+        request_id, reply_id = f"req_{uuid.uuid4().hex[:12]}", new_id()
+        session_id = self._conversation.log.session_id
+        self._deliveries.prepared(request_id, message_ids, stretch)
+        try:
+            await self._telling.publish(
+                ProviderRequestPrepared(
+                    request_id=request_id,
+                    session_id=session_id,
+                    message_ids=self._deliveries.undelivered(message_ids, stretch),
+                )
+            )
+        except BaseException:  # stopped while a listener was waited for: it is not sent
+            self._deliveries.failed(request_id)
+            raise
+        self._request_of_message[reply_id] = request_id
+        if failure is not None:
+            return failed_stream(model, failure, message_id=reply_id)
+        if stretch is not self._kept.stretch:
+            self._kept = self._kept.within(stretch)
+        options = msgspec.structs.replace(
+            self._options.stream,
+            credential=credential,
+            thinking=self._choice.thinking,
+            session_id=session_id,
+            hooks=self._request_hooks(
+                RequestIds(request_id=request_id, message_ids=message_ids), model, credential
+            ),
+            kept=self._kept,
+        )
+        return self._registry.stream(model, context, options, message_id=reply_id)
+
+    async def _context(self) -> tuple[Context, Sequence[str], object]:
+        """What is sent, the ids of its messages, and what it begins like: None where a hook changed the messages."""
+        conversation = self._conversation
+        said = Beginning(conversation.said)
+        message_ids, stretch = Beginning(conversation.said_ids), conversation.stretch
+        context = await self._changed(said)
+        if context.messages is not said:
+            message_ids, stretch = tuple(message.id for message in context.messages), None
+        return self._sendable(context), message_ids, stretch
+
+    async def _changed(self, messages: Sequence[Message]) -> Context:
+        """What is to be sent, as extensions have it."""
+        declared = self._conversation.declared
+        prompt, tools = declared.as_read()
+        return await self._hooks.change_request(
+            Context(
+                system_prompt=prompt if declared.sections else prompt_text(self.sections()),
+                messages=await self._hooks.change_messages(messages),
+                tools=tools,
+            )
+        )
+
+    def _sendable(self, context: Context) -> Context:
+        """Without images, where none are sent."""
+        if self._options.sends_images:
+            return context
+        without = tuple(map(self._image_blocker.strip, context.messages))
+        return msgspec.structs.replace(context, messages=without)
+
+    async def beside(self, messages: Sequence[Message]) -> AssistantStream:
+        """An answer to other messages with the same prompt and tools; nothing of it is recorded or told."""
+        model = self._choice.required()
+        credential, failure = await self._credential(model.provider)
+        if failure is not None:
+            return failed_stream(model, failure)
+        context = self._sendable(await self._changed(messages))
+        options = msgspec.structs.replace(
+            self._options.stream,
+            credential=credential,
+            thinking=self._choice.thinking,
+            session_id=self._conversation.log.session_id,
+        )
+        return self._registry.stream(model, context, options)
+
+    async def _credential(self, provider: str) -> tuple[Credential, str | None]:
+        """A key that cannot be had (a failing command, say) is the request's failure, in its own words."""
+        try:
+            return await self._choice.credentials.resolve(provider) or Credential(), None
+        except CredentialError as problem:
+            return Credential(), str(problem)
+
+    def _request_hooks(self, ids: RequestIds, model: Model, credential: Credential) -> RequestHooks:
+        listener = self._hooks.listener_of_payload(model, ids)
+
+        async def on_payload(payload: dict[str, Any]) -> dict[str, Any] | None:
+            return await listener(payload, model) if listener is not None else None
+
+        async def on_response(status: int, headers: Mapping[str, str]) -> None:
+            if status < 400:
+                await self._delivered(ids.request_id, status, headers)
+            if status == 401:
+                with suppress(CredentialError):  # it is the refusal that is to be told
+                    await self._choice.credentials.refused(model.provider, credential)
+            await self._hooks.on_response(status, headers, ids)
+
+        return RequestHooks(
+            on_payload=on_payload if listener is not None else None,
+            on_headers=self._hooks.on_headers,
+            on_response=on_response,
+            on_event=self._hooks.listener_of_stream(model),
+            on_state=self._on_state,
+        )
+
+    def _on_state(self, state: str, seconds: float) -> None:
+        self._telling.publish_now(ProviderWaiting(state=state, seconds=seconds))
+
+    # Its delivery
+
+    async def note(self, event: RunEvent) -> None:
+        """Settles the request that `event` belongs to, if its headers were not seen (in-process models)."""
+        if isinstance(event, MessageUpdate):
+            if self._current is not None:
+                await self._delivered(self._current, 200, {})
+                self._current = None
+        elif isinstance(event, MessageStart) and isinstance(event.message, AssistantMessage):
+            self._current = self._request_of_message.get(event.message.id)
+        elif isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage):
+            await self._ended(event.message)
+
+    async def _ended(self, message: AssistantMessage) -> None:
+        request_id = self._request_of_message.pop(message.id, None)
+        if request_id is None or not self._deliveries.is_open(request_id):
+            return
+        if message.stop_reason in ("error", "aborted"):
+            self._deliveries.failed(request_id)
+            await self._telling.publish(
+                ProviderRequestFailed(
+                    request_id=request_id, error_message=message.error_message or message.stop_reason
+                )
+            )
+        else:
+            await self._delivered(request_id, 200, {})
+
+    async def _delivered(self, request_id: str, status: int, headers: Mapping[str, str]) -> None:
+        if not self._deliveries.is_open(request_id):
+            return
+        self._deliveries.delivered(request_id)
+        await self._telling.publish(
+            ProviderRequestDelivered(request_id=request_id, status=status, headers=dict(headers))
+        )
+
+    async def close(self) -> None:
+        """Connections that are kept open for the next request."""
+        await self._registry.close()
+
+
+def failed_stream(
+    model: Model, text: str, *, reason: Literal["error", "aborted"] = "error", message_id: str | None = None
+) -> AssistantStream:
+    """A response that is over before it began."""
+
+    async def produce(stream: AssistantStream) -> None:
+        stream.draft.stop_reason = reason
+        stream.draft.error_message = text
+
+    return AssistantStream(model, message_id=message_id or new_id(), timestamp=now_ms()).run(produce)
+
+
+_IMAGE_BLOCKED = "[An image stood here. It is not sent: the user's setting images.blockImages is on.]"
+
+
+class ImageBlocker:
+    """Puts a word for the model where an image stood, while `images.blockImages` is on.
+
+    The same message becomes the same one each time, so that a request begins like the one before it.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[str, tuple[Message, Message]] = {}
+
+    def strip(self, message: Message) -> Message:
+        if not isinstance(message, UserMessage | ToolResultMessage | CustomMessage) or not _has_image(
+            message
+        ):
+            return message
+        known = self._made.get(message.id)
+        if known is None or known[0] is not message:
+            content = tuple(
+                Text(text=_IMAGE_BLOCKED) if isinstance(block, Image) else block for block in message.content
+            )
+            known = self._made[message.id] = message, msgspec.structs.replace(message, content=content)
+        return known[1]
+
+
+def _has_image(message: UserMessage | ToolResultMessage | CustomMessage) -> bool:
+    return not isinstance(message.content, str) and any(isinstance(block, Image) for block in message.content)

@@ -1,0 +1,77 @@
+"""Choosing the model and how hard it thinks: what is chosen is recorded, told, and may drop the prompt cache."""
+
+from typing import Literal
+
+import msgspec
+
+from app.engine.conversation import Conversation
+from app.engine.event_bus import Telling
+from app.engine.models.model_choice import ModelChoice
+from app.engine.models.prompt_cache import PromptCache
+from app.values.entries import ThinkingLevelChangeEntry
+from app.values.events import ModelChanged, ThinkingLevelChanged
+from app.values.models import Model, ThinkingLevel
+
+ModelSource = Literal["set", "cycle", "restore"]
+
+
+class Models(msgspec.Struct, eq=False):
+    """Those of one session."""
+
+    choice: ModelChoice
+    conversation: Conversation
+    telling: Telling
+    cache: PromptCache
+    _stated: tuple[str | None, str | None] = (None, None)
+    """The leaf when it was last looked at, and the level that its path names."""
+
+    async def use(self, model: Model, source: ModelSource) -> None:
+        self.conversation.change_model(model.provider, model.id)
+        level_changed = self.choice.set(model)
+        await self.telling.publish(ModelChanged(model=model, source=source))
+        self.cache.drops("model")
+        if level_changed:
+            await self._record_thinking()
+
+    def record_choice(self) -> None:
+        """Before a run: the level that was asked for is in the file, so that a resumed session has it too."""
+        level = self.choice.thinking
+        stated = self._stated_level()
+        if stated != level and (stated is not None or self.choice.is_thinking_asked):
+            self.conversation.change_thinking(level)
+
+    def _stated_level(self) -> str | None:
+        """Looks at what is new since the last time, and no further."""
+        log = self.conversation.log
+        leaf, known = self._stated
+        level = None
+        for entry in log.upwards():
+            if isinstance(entry, ThinkingLevelChangeEntry):
+                level = entry.thinking_level
+                break
+            if entry.id == leaf:
+                level = known
+                break
+        self._stated = log.leaf_id, level
+        return level
+
+    async def cycle(self, step: int) -> Model | None:
+        model = self.choice.next_model(step)
+        if model is not None:
+            await self.use(model, "cycle")
+        return model
+
+    async def use_thinking(self, level: ThinkingLevel) -> None:
+        if self.choice.set_thinking(level):
+            await self._record_thinking()
+
+    async def cycle_thinking(self) -> ThinkingLevel | None:
+        level = self.choice.next_level()
+        if level is not None:
+            await self.use_thinking(level)
+        return level
+
+    async def _record_thinking(self) -> None:
+        self.conversation.change_thinking(self.choice.thinking)
+        await self.telling.publish(ThinkingLevelChanged(level=self.choice.thinking))
+        self.cache.drops("thinking")

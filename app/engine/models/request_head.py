@@ -1,0 +1,41 @@
+"""What the next request says before the messages, prompt and tools, as JSON: often asked for, seldom another."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from app.engine.conversation import prompt_text
+from app.engine.tools.toolbox import declared
+from app.values.codec import encode_json
+from app.values.wire import to_wire
+from tools.base import Tool
+
+
+class RequestHead(msgspec.Struct, frozen=True, kw_only=True):
+    """Both are parts of a line as they are."""
+
+    prompt: msgspec.Raw
+    tools: msgspec.Raw
+
+
+class RequestHeads:
+    """Keeps the last one, and makes another when the sections or the tools are others."""
+
+    def __init__(self) -> None:
+        self._sections: Mapping[str, str] = {}
+        self._tools: tuple[Tool, ...] = ()
+        self._last = _made({}, ())
+
+    def of(self, sections: Mapping[str, str], tools: Sequence[Tool]) -> RequestHead:
+        asked = tuple(tools)
+        if asked != self._tools or sections != self._sections:
+            self._last = _made(sections, asked)
+            self._sections, self._tools = dict(sections), asked
+        return self._last
+
+
+def _made(sections: Mapping[str, str], tools: Sequence[Tool]) -> RequestHead:
+    told = declared({tool.name: tool for tool in tools})
+    return RequestHead(
+        prompt=msgspec.Raw(encode_json(prompt_text(sections))), tools=msgspec.Raw(encode_json(to_wire(told)))
+    )

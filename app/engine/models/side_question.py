@@ -1,0 +1,100 @@
+"""Questions beside the run: the model reads the conversation and answers, and neither stays in the context.
+
+What it cost is kept. A question can be asked while the agent works: the conversation is then read up to the last turn
+whose calls are all answered.
+"""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from app.engine.conversation import Conversation
+from app.engine.event_bus import Telling
+from app.engine.models.model_requests import Requests
+from app.engine.secrets.session_mask import Masking
+from app.sessions.errors import SessionWriteError
+from app.values.entries import UsageEntry
+from app.values.events import EntryAppended
+from app.values.messages import AssistantMessage, Message, ToolResultMessage, user_message
+from app.values.stream import TextDelta
+from app.values.unable import Unable
+
+_ASKED = (
+    "A question beside the work, which goes on afterwards as if it had not been asked. Answer it from what you know "
+    "already, in a few sentences, without calling tools.\n\n"
+)
+
+_HANDOFF = (
+    "Work on the goal below goes on in a new session that knows nothing of this one. Write its first prompt, without "
+    "calling tools and without a word before or behind it: the goal; what was found out and decided that matters for "
+    "it, with the reasons; the files and lines to look at; what was tried and does not work; what comes first "
+    "and how it is checked. Leave out whatever the goal does not need.\n\nGoal: {goal}"
+)
+
+
+class NoAnswer(Unable):
+    """The question could not be answered; the text says why."""
+
+
+class Beside(msgspec.Struct, frozen=True):
+    """Of one session."""
+
+    requests: Requests
+    conversation: Conversation
+    masking: Masking
+    telling: Telling
+
+    async def ask(self, question: str, on_text: Callable[[str], None]) -> str:
+        """The whole answer; `on_text` hears it as it comes. Cancelling stops it."""
+        if not question.strip():
+            raise NoAnswer("There is no question. Put it behind the command.")
+        return await self._answer(_ASKED + question, on_text)
+
+    async def _answer(self, words: str, on_text: Callable[[str], None]) -> str:
+        told = user_message(await self.masking.words(words, "your question"))
+        stream = await self.requests.beside([*answered(self.conversation.said), told])
+        try:
+            async for event in stream:
+                if isinstance(event, TextDelta):
+                    on_text(event.delta)
+            answer = await stream.result()
+        finally:
+            stream.cancel()
+        await self._keep_cost(answer)
+        if answer.stop_reason == "error":
+            raise NoAnswer(answer.error_message or "The question could not be asked.")
+        if not answer.text.strip():
+            raise NoAnswer("The model wanted to call tools instead of answering. Ask it in the conversation.")
+        return answer.text
+
+    async def draft_handoff(self, goal: str, on_text: Callable[[str], None]) -> str:
+        """The first prompt of a session that goes on from here towards a goal."""
+        if not goal.strip():
+            raise NoAnswer("There is no goal. Put behind the command what the new session is for.")
+        if not any(isinstance(message, AssistantMessage) for message in self.conversation.said):
+            raise NoAnswer("Nothing has been said here that could be handed over. Begin with /new.")
+        return await self._answer(_HANDOFF.format(goal=goal.strip()), on_text)
+
+    async def _keep_cost(self, answer: AssistantMessage) -> None:
+        log = self.conversation.log
+        if log.is_read_only or not log.is_on_disk:
+            return
+        entry = UsageEntry(
+            parent_id=None, kind="beside", provider=answer.provider, model=answer.model, usage=answer.usage
+        )
+        try:
+            stored = self.conversation.record_state(entry)
+        except SessionWriteError:
+            return  # the run tells it, with what it means
+        await self.telling.publish(EntryAppended(entry=stored))
+
+
+def answered(messages: Sequence[Message]) -> Sequence[Message]:
+    """Up to the last message before calls that have no results yet."""
+    for at in range(len(messages) - 1, -1, -1):
+        message = messages[at]
+        if isinstance(message, AssistantMessage):
+            wanted = {call.id for call in message.tool_calls}
+            told = {one.tool_call_id for one in messages[at:] if isinstance(one, ToolResultMessage)}
+            return messages if wanted <= told else messages[:at]
+    return messages

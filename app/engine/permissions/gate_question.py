@@ -1,0 +1,140 @@
+"""Putting a question of the gate to whoever can answer, and what the answers mean.
+
+A person's face answers with a reply. A program gets a `select` that any client of RPC can answer; the floor's word it
+has to type like a person.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, Literal
+
+import msgspec
+
+from app.engine.event_bus import Telling
+from app.engine.options import SessionOptions
+from app.engine.permissions.permission_context import GateStanding
+from app.engine.questions import answer_to
+from app.values.approvals import Approval
+
+ANSWER_SECONDS = 600.0
+"""How long a program has for an answer: nothing waits for ever."""
+UNKNOWN_SECONDS = 60.0
+"""The same of one that has neither said that it answers nor done so."""
+ONCE, DENY = "Allow once", "Deny"
+_ALWAYS: dict["Keeps", str] = {"session": "Always in this session: ", "project": "Always in this project: "}
+
+Keeps = Literal["session", "project", "person"]
+"""For how long a rule counts: as long as the session, in this folder, wherever the person works."""
+ProgramAnswers = Literal["unknown", "ask", "deny"]
+
+
+class ApprovalReply(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person answered."""
+
+    allows: bool
+    reason: str = ""
+    """Told to the model with a no."""
+    rule: str | None = None
+    """From now on this is allowed."""
+    keeps: Keeps = "session"
+    """For how long the rule counts; more than the session's is written into the person's settings."""
+    arguments: dict[str, Any] | None = None
+    """The call as the person changed it; it is judged anew."""
+
+
+class Answering:
+    """For one session's gate."""
+
+    def __init__(self, standing: GateStanding, options: SessionOptions, telling: Telling) -> None:
+        self._standing = standing
+        self._options = options
+        self._telling = telling
+        self._program: ProgramAnswers = "unknown"
+
+    def set_program(self, answers: Literal["ask", "deny"]) -> None:
+        """What a program says of itself."""
+        self._program = answers
+
+    @property
+    def answers_nothing(self) -> bool:
+        """A program wants no questions: what would be asked is refused."""
+        return self._standing.asks == "program" and self._program == "deny"
+
+    async def ask(self, title: str, approval: Approval) -> ApprovalReply | None:
+        """None: no answer came."""
+        is_floor = approval.floor_word is not None
+        options = (DENY, ONCE) if is_floor else (ONCE, DENY)
+        if not is_floor:
+            options += tuple(word + rule.text for word in _ALWAYS.values() for rule in approval.rules)
+        try:
+            said = await self._put("select", title, approval, options=options)
+            if is_floor and said == ONCE:
+                word = approval.floor_word
+                said = await self._put(
+                    "input", f"Type {word} to let it run this once", approval, placeholder=word
+                )
+        except TimeoutError:
+            return None
+        return _reply_of(said, approval)
+
+    async def _put(self, method: str, title: str, approval: Approval, **more: Any) -> Any:
+        seconds = self._seconds() if self._standing.asks == "program" else None
+        said = await answer_to(self._telling.publish_now, method, title, seconds, approval=approval, **more)
+        if said is not None and self._program == "unknown":
+            self._program = "ask"
+        return said
+
+    def _seconds(self) -> float:
+        chosen = self._options.in_force.settings.permissions.timeout_seconds
+        return chosen or (UNKNOWN_SECONDS if self._program == "unknown" else ANSWER_SECONDS)
+
+
+class RuleChanges:
+    """Mode and rules may change while a question stands: then it is looked at anew."""
+
+    def __init__(self, options: SessionOptions) -> None:
+        self.now = asyncio.Event()
+        """Set with the next change of settings; there is a new one then."""
+        options.in_force.subscribe(lambda before: self._note())
+
+    def _note(self) -> None:
+        changed, self.now = self.now, asyncio.Event()
+        changed.set()
+
+    async def answer(
+        self,
+        asking: Coroutine[Any, Any, ApprovalReply | None],
+        is_asked: Callable[[], bool],
+        *,
+        since: asyncio.Event,
+    ) -> tuple[bool, ApprovalReply | None]:
+        """Whether the question stands to its end, and its answer. `is_asked`: whether it still has to be asked, for a
+        thread; where it has not, the question is taken back. `since`: `now`, before the call was judged."""
+        question = asyncio.ensure_future(asking)
+        try:
+            while True:
+                change = asyncio.ensure_future(since.wait())
+                await asyncio.wait({question, change}, return_when=asyncio.FIRST_COMPLETED)
+                if not since.is_set():
+                    change.cancel()
+                    return True, question.result()
+                since = self.now
+                if not await asyncio.to_thread(is_asked):
+                    return False, None
+        finally:
+            question.cancel()
+
+
+def _reply_of(said: Any, approval: Approval) -> ApprovalReply:
+    """An answer by a face that knows replies, or one of the options by its words. Anything else is no."""
+    if isinstance(said, ApprovalReply):
+        return said
+    if approval.floor_word is not None:
+        return ApprovalReply(allows=isinstance(said, str) and said.strip() == approval.floor_word)
+    if said == ONCE:
+        return ApprovalReply(allows=True)
+    for keeps, word in _ALWAYS.items():
+        text = said.removeprefix(word) if isinstance(said, str) and said.startswith(word) else None
+        if text is not None and any(rule.text == text for rule in approval.rules):
+            return ApprovalReply(allows=True, rule=text, keeps=keeps)
+    return ApprovalReply(allows=False)

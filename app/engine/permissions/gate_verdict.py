@@ -1,0 +1,106 @@
+"""What a call would do, and what mode and rules make of it: what there is to look at is gathered here.
+
+What a command does, what rules say and what a mode makes of it is `app.permits`' business, which looks at nothing.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from app.agent.tool_pipeline import CallReading
+from app.engine.permissions.approved_definitions import KnownDefinitions
+from app.engine.permissions.command_context import Whereabouts
+from app.engine.sandbox.sandboxes import Boxes
+from app.permits.decide import CallDecision, Mode, Policy, decide, is_by_mode
+from app.permits.place import CommandPlace
+from app.permits.rules import PermitRules
+from app.permits.sandbox_exceptions import leaving, requesting
+from tools.effects import Effects, Program
+from tools.workspace import Workspace
+
+_MOST_REQUESTS = 8
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that was looked at."""
+
+    place: CommandPlace
+    """The one that it was judged in."""
+    decision: CallDecision
+    rules: PermitRules
+    mode: Mode
+    by: str
+    """Who has decided."""
+    is_by_mode_alone: bool
+
+
+class Judging(msgspec.Struct, frozen=True):
+    """For one session's gate. It does nothing."""
+
+    workspace: Workspace
+    whereabouts: Whereabouts
+    boxes: Boxes
+    definitions: KnownDefinitions
+    rules: Callable[[], PermitRules]
+    policy: Callable[[PermitRules], Policy]
+
+    def judged(self, reading: CallReading) -> Judged:
+        """A call, by all that is known of it. For a thread."""
+        place, decision, rules, mode = self.decided(
+            reading.tool.name, reading.effects, arguments=reading.shown_arguments, claim=reading.tool.claim
+        )
+        decision = self.definitions.looked_at(reading, decision)
+        return Judged(
+            place=place,
+            decision=decision,
+            rules=rules,
+            mode=mode,
+            by=decision.decided_by,
+            is_by_mode_alone=all(is_by_mode(answer.decided_by) for answer in decision.answers),
+        )
+
+    def is_asked(self, reading: CallReading) -> bool:
+        """With the mode and the rules of this moment. For a thread."""
+        return self.judged(reading).decision.outcome == "ask"
+
+    def decided(
+        self, name: str, effects: Effects, *, arguments: Mapping[str, Any] = {}, claim: str = ""
+    ) -> tuple[CommandPlace, CallDecision, PermitRules, Mode]:
+        """In which place, by which rules and in which mode. For a thread."""
+        # The parser and the tables of programs are needed at the first call, and not at the start.
+        from app.permits.tools import CallRequest, judge_call  # noqa: PLC0415
+
+        program = effects.runs
+        place = self._place(program)
+        request = CallRequest(tool=effects.acts_as or name, effects=effects, arguments=arguments, claim=claim)
+        rules = self.rules()
+        policy = self.policy(rules)
+        decision = decide(judge_call(request, place), request.tool, policy, place)
+        if program is not None and self.boxes.are_in_force:
+            decision = self._with_leave(decision, program, policy, place)
+        return place, decision, rules, policy.mode
+
+    def _with_leave(
+        self, decision: CallDecision, program: Program, policy: Policy, place: CommandPlace
+    ) -> CallDecision:
+        """The same where the call asks for more than the sandbox lets it do."""
+        if program.outside is not None:
+            return leaving(decision, program.code, program.outside, policy.mode)
+        asked = [self.boxes.asked_leave(text) for text in program.requests[:_MOST_REQUESTS]]
+        found = [one for one in asked if one is not None]
+        return requesting(decision, found, program.reason, policy, place)
+
+    def _place(self, program: Program | None) -> CommandPlace:
+        """Where it would run; where a program does not say it, the workspace."""
+        shell = self.workspace.shell()
+        stands_in = None
+        if program is not None and program.language == "shell":
+            stands_in = program.folder if program.is_folder_known else ""
+        place = self.whereabouts.place(
+            self.workspace.cwd, shell.passed_names, stands_in=stands_in, has_box=self.boxes.are_in_force
+        )
+        if shell.own is None or shell.own.known is None:
+            return place
+        known = shell.own.known
+        return msgspec.structs.replace(place, aliases=known.aliases, functions=frozenset(known.functions))

@@ -1,0 +1,78 @@
+"""Rules that answer questions from now on, and the places that they let commands in the sandbox write."""
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from app.engine.permissions.gate_question import Keeps
+from app.permits.rules import PermitRule
+from app.permits.sandbox_exceptions import place_of, place_rule
+from app.resources.in_force import InForce
+from app.values.messages import Message, ToolResultMessage
+from tools.box.refusals import place_to_allow, shown
+from tools.files.presence import exists
+
+_LOOKED_AT = 12
+_OFFERED = 3
+
+
+class RefusedPlace(msgspec.Struct, frozen=True):
+    """As a result tells it."""
+
+    kind: str
+    place: str
+
+
+def place_rules(messages: Sequence[Message], home: Path) -> tuple[str, ...]:
+    """For the places that the last results say were refused, the latest first."""
+    at_home = os.path.realpath(home)
+    found: list[str] = []
+    for message in messages[-_LOOKED_AT:][::-1]:
+        for one in _told(message) if isinstance(message, ToolResultMessage) else ():
+            place = place_to_allow(one.place, at_home, lambda name: exists(Path(name)))
+            if one.kind == "write" and place is not None:
+                found.append(place_rule(shown(place, at_home)))
+    return tuple(dict.fromkeys(found))[:_OFFERED]
+
+
+def _told(message: ToolResultMessage) -> tuple[RefusedPlace, ...]:
+    try:
+        details = msgspec.convert(message.details or {}, dict[str, Any])
+        sandbox = msgspec.convert(details.get("sandbox", {}), dict[str, Any])
+        return msgspec.convert(sandbox.get("refused", ()), tuple[RefusedPlace, ...])
+    except msgspec.ValidationError:
+        return ()
+
+
+def allow_place(rule: str, in_force: InForce, *, keeps: bool) -> bool:
+    """For this session, or for all to come. False if it is another kind of rule."""
+    place = place_of(rule)
+    if place is None:
+        return False
+    said = in_force.said("sandbox.write")
+    if keeps:
+        in_force.keep("sandbox.write", tuple(dict.fromkeys((*said.get("global", ()), place))))
+    else:
+        in_force.set("sandbox.write", tuple(dict.fromkeys((*said.get("session", ()), place))))
+    return True
+
+
+def allowed_places(rules: Iterable[PermitRule]) -> tuple[str, ...]:
+    """What rules let commands in the sandbox write beyond the workspace."""
+    return tuple(rule.pattern for rule in rules if rule.kind == "sandbox.write" and rule.deed == "allow")
+
+
+def keep_rule(rule: str, keeps: Keeps, in_force: InForce, folder: str) -> None:
+    """In the person's own settings: for all sessions, or for those in this folder."""
+    if keeps == "person":
+        mine = in_force.said("permissions.allow").get("global", ())
+        if rule not in mine:
+            in_force.keep("permissions.allow", (*mine, rule))
+    elif keeps == "project":
+        known = dict(in_force.said("permissions.allowIn").get("global", {}))
+        if rule not in known.get(folder, ()):
+            known[folder] = (*known.get(folder, ()), rule)
+            in_force.keep("permissions.allowIn", known)

@@ -1,0 +1,183 @@
+"""Plan mode: the agent looks and thinks, nothing changes, and its plan is what a person accepts.
+
+That nothing changes is the gate's doing, whose mode is `read-only` meanwhile, for nested calls too; and what could not
+run is not declared.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from app.engine.conversation import Conversation
+from app.engine.event_bus import Telling
+from app.engine.models.model_requests import Requests
+from app.engine.permissions.gate import Permits
+from app.engine.permissions.permission_context import Asked
+from app.engine.planning.plan_entries import ENTRY, is_planned
+from app.engine.planning.todo_list import Todos
+from app.engine.questions import answer_to
+from app.engine.tools.toolbox import Toolbox
+from app.permits.decide import Mode
+from app.resources.in_force import InForce
+from app.todos.changes import TodoRefused
+from app.values.events import EntryAppended, PlanModeChanged, PlanProposed
+from app.values.todos import items_of, open_items
+from tools.base import Tool
+
+ACCEPT, STAY = "Accept", "Stay in plan mode"
+_SECTION = (
+    "Plan mode is on: look, read, search and think; nothing may be changed, and what would change anything is "
+    "refused. When you know what is to be done, call propose_plan once, with the whole plan: steps as a numbered list, "
+    "each with the files it touches, and how the result is checked. Ask the user what only they can decide first."
+)
+
+
+class PlanReply(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person answered."""
+
+    accepts: bool
+    plan: str | None = None
+    """As they changed it."""
+    remark: str = ""
+
+
+class PlanOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What the agent is told of its plan."""
+
+    text: str
+    ends_run: bool = False
+
+
+class Planning(msgspec.Struct, eq=False):
+    """Of one session. Whether it is on belongs to the place in the tree, as an entry there says."""
+
+    conversation: Conversation
+    permits: Permits
+    todos: Todos
+    telling: Telling
+    toolbox: Toolbox
+    requests: Requests
+    in_force: InForce
+    asks: Asked
+    unanswered: PlanProposed | None = None
+    """The last plan that was proposed where no face can accept one."""
+    _before: Mode | None = None
+    """The mode of permissions that comes back with its end; None: it is off."""
+
+    def __post_init__(self) -> None:
+        self.toolbox.withhold(self._withholds)
+        self.in_force.subscribe(lambda before: self._left_by_mode())
+
+    @property
+    def is_on(self) -> bool:
+        return self._before is not None and self.permits.mode == "read-only"
+
+    def begin(self) -> None:
+        if not self.is_on:
+            self._note(is_on=True)
+            self._enter()
+
+    def end(self) -> None:
+        """Back to the mode that was before."""
+        if self._before is not None:
+            self._note(is_on=False)
+            self._leave()
+
+    def arrive(self) -> None:
+        """At another place of the tree, or in another session: it is on where it was on."""
+        is_on = is_planned(self.conversation.log)
+        if is_on and not self.is_on:
+            self._enter()
+        elif not is_on and self._before is not None:
+            self._leave()
+
+    def _enter(self) -> None:
+        self._before = self.permits.mode
+        self.permits.set_mode("read-only")
+        self._tell()
+
+    def _leave(self) -> None:
+        before, self._before = self._before, None
+        self.permits.set_mode(before or "ask")
+        self._tell()
+
+    def _left_by_mode(self) -> None:
+        """Another mode of permissions ends it, too, whoever chose that."""
+        if self._before is not None and self.permits.mode != "read-only":
+            self._before = None
+            self._note(is_on=False)
+            self._tell()
+
+    def _tell(self) -> None:
+        """The model, with its next request, and everybody else."""
+        self.toolbox.changed()
+        self.requests.add_section("plan_mode", _SECTION if self.is_on else None)
+        self.telling.publish_now(PlanModeChanged(is_on=self.is_on))
+
+    def _note(self, *, is_on: bool) -> None:
+        if not self.conversation.log.is_read_only:
+            self.telling.publish_now(EntryAppended(entry=self.conversation.note(ENTRY, {"on": is_on})))
+
+    def _withholds(self, tools: Mapping[str, Tool]) -> set[str]:
+        """What could not run now, or what there is nothing to propose for."""
+        if not self.is_on:
+            return {TOOL_NAME}
+        has_box = self.permits.boxes.are_in_force
+        return {
+            name
+            for name, tool in tools.items()
+            if not (tool.is_read_only or (tool.may_only_read and has_box))
+        }
+
+    async def propose(self, title: str, plan: str) -> PlanOutcome:
+        """Asks the person; where there is none, the plan is kept for the face to show and the run ends."""
+        if self.asks == "nobody":
+            self.unanswered = PlanProposed(title=title, plan=plan)
+            return PlanOutcome(
+                text="The plan is the answer: no person can accept it here. Nothing was changed.",
+                ends_run=True,
+            )
+        said = await answer_to(
+            self.telling.publish_now,
+            "select",
+            f"Plan: {title}\n\n{plan}",
+            options=(ACCEPT, STAY),
+            plan=PlanProposed(title=title, plan=plan),
+        )
+        reply = _reply_of(said)
+        if not reply.accepts and reply.remark:
+            return PlanOutcome(
+                text=f"The user did not accept it yet. Their words: {reply.remark}\nChange it and propose it again."
+            )
+        if not reply.accepts:
+            return PlanOutcome(text="The user did not accept it, and stays in plan mode.", ends_run=True)
+        self.end()
+        return PlanOutcome(text=await self._accepted(title, plan, reply.plan))
+
+    async def _accepted(self, title: str, plan: str, changed: str | None) -> str:
+        told = f"The user accepted the plan. Carry it out now; permissions are those of mode {self.permits.mode}."
+        if changed is not None and changed.strip() != plan.strip():
+            told += f" They changed it; this counts:\n\n{changed}"
+        from app.todos.plans import todos_of  # noqa: PLC0415  (with the first plan)
+
+        steps = todos_of(title, changed or plan)
+        if not steps or open_items(self.todos.phases):
+            return told
+        try:
+            await self.todos.replace(steps)
+        except TodoRefused:
+            return told
+        return f"{told}\nIts {len(items_of(steps))} steps are the todo list."
+
+
+TOOL_NAME = "propose_plan"
+
+
+def _reply_of(said: Any) -> PlanReply:
+    """By a face that knows plans, or one of the options by its words; other words are a remark, nothing is a no."""
+    if isinstance(said, PlanReply):
+        return said
+    if said == ACCEPT:
+        return PlanReply(accepts=True)
+    return PlanReply(accepts=False, remark=said.strip() if isinstance(said, str) and said != STAY else "")

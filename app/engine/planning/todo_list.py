@@ -1,0 +1,175 @@
+"""The list of todos of one session: read off its branch, changed by the agent and by people, reminded of at the end.
+
+What an operation makes of a list is `app.todos`' business. The list is an entry of the branch, so it is that of the
+place wherever the session goes; a summary has it word for word.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+import msgspec
+
+from app.engine.conversation import Conversation
+from app.engine.event_bus import Telling
+from app.engine.options import SessionOptions
+from app.engine.runs import NextRun
+from app.engine.secrets.session_mask import Masking
+from app.sessions.log import SessionLog
+from app.todos.changes import TodoChange, TodoRefused, changed, normalised
+from app.todos.telling import MOST_REMINDERS, asks_something, reminder, told, with_list
+from app.values.entries import CustomEntry, Entry
+from app.values.events import EntryAppended, TodoAutoClear, TodoReminder, TodosChanged
+from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage
+from app.values.todos import Phases, TodoPhase, open_items
+from app.values.wire import from_wire, to_wire
+
+ENTRY = "bayou.todos"
+REMINDER = "todo-reminder"
+TOLD = "todo-list"
+CLEAR_SECONDS = 10.0
+"""How long a finished list stands there."""
+
+
+class Todos(msgspec.Struct, eq=False):
+    """Told of every change by an event, behind its entry."""
+
+    conversation: Conversation
+    telling: Telling
+    options: SessionOptions
+    masking: Masking
+    next_run: NextRun
+    clear_seconds: float = CLEAR_SECONDS
+    may_remind: Callable[[], bool] = lambda: True
+    """Whether the agent could go on with them."""
+    _phases: Phases = ()
+    _log: SessionLog | None = None
+    _leaf: str | None = None
+    """Where the log stood when the list was read."""
+    _reminders: int = 0
+    _clearing: asyncio.TimerHandle | None = None
+
+    @property
+    def phases(self) -> Phases:
+        """The list of the place where the session stands."""
+        log = self.conversation.log
+        if self._log is not log or self._leaf != log.leaf_id:
+            found = self._look(log)
+            self._log, self._leaf, self._phases = log, log.leaf_id, found
+        return self._phases
+
+    def _look(self, log: SessionLog) -> Phases:
+        for entry in log.upwards():
+            if log is self._log and self._leaf is not None and entry.id == self._leaf:
+                return self._phases
+            if isinstance(entry, CustomEntry) and entry.custom_type == ENTRY:
+                return _phases_of(entry)
+        return ()
+
+    # Changes
+
+    async def change(self, asked: TodoChange) -> Phases:
+        """The agent's. Raises `TodoRefused`, with nothing changed."""
+        before = self.phases
+        after = changed(before, asked)
+        if after != before:
+            await self._record(after)
+        return after
+
+    async def replace(self, phases: tuple[TodoPhase, ...]) -> Phases:
+        """A person's or a program's, as a whole, masked like what they say. Raises `TodoRefused`."""
+        masked = await asyncio.to_thread(self.masking.value, to_wire(phases), "the todo list")
+        after = normalised(from_wire(masked, tuple[TodoPhase, ...]))
+        if after != self.phases:
+            await self._record(after)
+        return after
+
+    def as_message(self) -> CustomMessage:
+        """The list as it stands, for the agent, who did not change it."""
+        phases = self.phases
+        text = (
+            f"The user changed the todo list. It is now:\n{told(phases)}"
+            if phases
+            else "The user cleared the todo list."
+        )
+        return CustomMessage(custom_type=TOLD, content=text)
+
+    async def _record(self, phases: Phases) -> None:
+        await self.telling.publish(EntryAppended(entry=self._note(phases)))
+        await self.telling.publish(TodosChanged(phases=phases))
+        self._stop_clearing()
+        if phases and not open_items(phases):
+            self._clearing = asyncio.get_running_loop().call_later(self.clear_seconds, self._clear)
+
+    def _note(self, phases: Phases) -> Entry:
+        entry = self.conversation.note(ENTRY, {"phases": to_wire(phases)})
+        self._log, self._leaf, self._phases = self.conversation.log, self.conversation.log.leaf_id, phases
+        return entry
+
+    def _clear(self) -> None:
+        """A finished list is gone after a while; recorded, so that resuming does not bring it back."""
+        self._clearing = None
+        phases = self.phases
+        if not phases or open_items(phases) or self.conversation.log.is_read_only:
+            return
+        self.telling.publish_now(EntryAppended(entry=self._note(())))
+        self.telling.publish_now(TodosChanged(phases=()))
+        self.telling.publish_now(TodoAutoClear())
+
+    def _stop_clearing(self) -> None:
+        if self._clearing is not None:
+            self._clearing.cancel()
+            self._clearing = None
+
+    def close(self) -> None:
+        self._stop_clearing()
+
+    # A summary
+
+    def behind(self, summary: str) -> str:
+        """A summary with the list as it stands, word for word, instead of one that it has of before."""
+        return with_list(summary, self.phases if open_items(self.phases) else ())
+
+    # The end of a run
+
+    def _run_began(self) -> None:
+        self._reminders = 0
+
+    def reminder(self, last: AssistantMessage | None) -> CustomMessage | None:
+        """What the agent is told when it would stop with open items: a few times, and only while that moves it.
+
+        Never in plan mode, when all that is left waits for something, when the person was asked, or the answer failed.
+        """
+        phases = self.phases
+        if not self.options.in_force.settings.todo.reminders or last is None or last.stop_reason != "stop":
+            return None
+        if not any(item.blocked is None for item in open_items(phases)) or asks_something(last.text):
+            return None
+        if self._reminders >= MOST_REMINDERS or self._was_idle() or not self.may_remind():
+            return None
+        self._reminders += 1
+        self.next_run.calls(self._run_began)
+        self.telling.publish_now(
+            TodoReminder(
+                todos=tuple(open_items(phases)), attempt=self._reminders, max_attempts=MOST_REMINDERS
+            )
+        )
+        return CustomMessage(custom_type=REMINDER, content=reminder(phases))
+
+    def _was_idle(self) -> bool:
+        """The last reminder moved it to nothing: no call came behind it."""
+        if not self._reminders:
+            return False
+        for message in reversed(self.conversation.messages):
+            if isinstance(message, ToolResultMessage):
+                return False
+            if isinstance(message, CustomMessage) and message.custom_type == REMINDER:
+                return True
+        return False
+
+
+def _phases_of(entry: CustomEntry) -> Phases:
+    """A list that somebody else wrote into the file and that is none is an empty one."""
+    try:
+        return normalised(from_wire(entry.data["phases"], tuple[TodoPhase, ...]))
+    except (TypeError, KeyError, msgspec.ValidationError, TodoRefused):
+        return ()

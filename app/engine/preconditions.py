@@ -1,0 +1,58 @@
+"""Whether something may be begun now: what is under way, what has to be so first, and how it is said when it is not."""
+
+import msgspec
+
+from app.engine.context.compactor import Compactor
+from app.engine.conversation import Conversation
+from app.engine.models.model_choice import ModelChoice
+from app.engine.prompt_intake import Busy, NoKey, Refused
+from app.engine.runner import Runner
+from app.engine.tree.brancher import Brancher
+from app.sessions.errors import SessionWriteError
+
+
+class Readiness(msgspec.Struct, frozen=True):
+    conversation: Conversation
+    choice: ModelChoice
+    runner: Runner
+    compactor: Compactor
+    brancher: Brancher
+
+    @property
+    def is_running(self) -> bool:
+        return self.runner.is_running
+
+    @property
+    def is_compacting(self) -> bool:
+        """A summary is being written, of whatever kind."""
+        return self.compactor.underway.is_running or self.brancher.underway.is_running
+
+    async def until_summarised(self) -> None:
+        """Until no summary is being written."""
+        await self.compactor.underway.wait()
+        await self.brancher.underway.wait()
+
+    def require_model(self) -> None:
+        log = self.conversation.log
+        if log.is_read_only:
+            raise Refused("This session is open read-only. Fork or clone it (/clone) to go on in a copy.")
+        self._require_room()
+        model = self.choice.model
+        if model is None:
+            raise Refused(self.choice.why_none)
+        if not self.choice.is_available(model):
+            raise NoKey(model.provider)
+
+    def _require_room(self) -> None:
+        try:
+            self.conversation.log.write_kept()
+        except SessionWriteError as problem:
+            raise Refused(
+                f"{problem} Until then nothing new is asked; what was said is kept in memory."
+            ) from None
+
+    def require_idle(self, what: str) -> None:
+        if self.is_compacting:
+            raise Busy(f"{what} has to wait until the summary is written.")
+        if self.is_running:
+            raise Busy(f"{what} has to wait until the agent is idle.")

@@ -1,0 +1,41 @@
+"""The aside beside the first question of a conversation: where the work may be. Behind a setting, off by itself."""
+
+import asyncio
+
+from app.engine.conversation import Conversation
+from app.engine.options import SessionOptions
+from app.engine.repository.repository_maps import FOLDER_MAP
+from app.values.entries import CustomMessageEntry, MessageEntry
+from app.values.messages import CustomMessage, UserMessage
+from tools.workspace import Workspace
+
+
+class FirstQuestion:
+    def __init__(self, conversation: Conversation, workspace: Workspace, options: SessionOptions) -> None:
+        self._conversation = conversation
+        self._workspace = workspace
+        self._options = options
+
+    async def asides(self, prompt: str) -> tuple[CustomMessage, ...]:
+        """Once on each branch, where it is wished; nothing where the map is not sure of itself, or is not there yet."""
+        wishes = self._options.in_force.settings.repository_maps
+        if not wishes.enabled or not self._is_first():
+            return ()
+        # SQLite and parsers, which most sessions begin without.
+        from tools.repomap.first_question import aside_for  # noqa: PLC0415
+
+        text = await asyncio.to_thread(aside_for, self._workspace, prompt)
+        if text is None:
+            return ()
+        return (
+            CustomMessage(
+                custom_type=FOLDER_MAP, content=text, details={"folder": "", "isFirstQuestion": True}
+            ),
+        )
+
+    def _is_first(self) -> bool:
+        return not any(
+            (isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage))
+            or (isinstance(entry, CustomMessageEntry) and entry.custom_type == FOLDER_MAP)
+            for entry in self._conversation.log.path_to()
+        )

@@ -1,0 +1,137 @@
+"""Decides which hosts commands reach from the session's own network: by what their call was let run with, by rules, or
+by the answer to a question that names host and command."""
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from app.engine.permissions.gate_question import ApprovalReply
+from app.permits.decide import CallDecision, Policy, decide
+from app.permits.place import CommandPlace
+from app.permits.rules import is_host_named
+from app.permits.verdicts import CallPart, verdict_of
+from app.values.content import ToolCall
+
+HOST_SECONDS = 60.0
+"""How long a connection waits for an answer."""
+_NETWORK = "network"
+_MAX_CALLERS: Final = 1_000
+_WEB_PORTS: Final = frozenset({80, 443})
+Ask = Callable[[ToolCall, dict[str, Any], CallDecision, CommandPlace], Awaitable[ApprovalReply | None]]
+
+
+class Note(Protocol):
+    def __call__(self, call: ToolCall, decision: CallDecision, outcome: str, by: str) -> None: ...
+
+
+class HostCaller(msgspec.Struct, eq=False, kw_only=True):
+    """A call whose commands may ask the proxy for hosts."""
+
+    call_id: str
+    command: str
+    hosts: frozenset[str] = frozenset()
+    """Each `host:port` that it was let run with."""
+    answers: dict[str, "asyncio.Task[bool]"] = msgspec.field(default_factory=dict[str, "asyncio.Task[bool]"])
+    """What was answered of each host: one call asks about a host once, however often its command tries."""
+    refused: dict[str, None] = msgspec.field(default_factory=dict[str, None])
+
+    def was_granted(self, host: str, port: int) -> bool:
+        """A page of the web that was allowed by one of the two ports may be read by the other."""
+        ports = _WEB_PORTS if port in _WEB_PORTS else {port}
+        return any(f"{host}:{one}" in self.hosts for one in ports)
+
+
+class Hosts(msgspec.Struct, eq=False, kw_only=True):
+    """The hosts of one session."""
+
+    policy: Callable[[], Policy]
+    place: Callable[[], CommandPlace]
+    can_ask: Callable[[], bool]
+    ask: Ask
+    keep: Callable[[ApprovalReply], None]
+    """Stores the rule of an answer."""
+    note: Note
+    """Writes down what came of a question."""
+    _callers: dict[str, HostCaller] = msgspec.field(default_factory=dict[str, HostCaller])
+    """By the name that the proxy is told."""
+    _lasting: str = msgspec.field(default_factory=lambda: secrets.token_hex(8))
+
+    def caller(
+        self, call_id: str, command: str, hosts: frozenset[str] = frozenset(), *, lasts: bool = False
+    ) -> str:
+        """The name by which this call's commands ask the proxy. `lasts`: one process serves this call and later ones,
+        and keeps the name that it was started with."""
+        while len(self._callers) >= _MAX_CALLERS:
+            self._callers.pop(next(iter(self._callers)))
+        name = self._lasting if lasts else secrets.token_hex(8)
+        self._callers[name] = HostCaller(call_id=call_id, command=command, hosts=hosts)
+        return name
+
+    def refused(self, name: str) -> tuple[str, ...]:
+        """Each `host:port` that this caller asked for in vain."""
+        caller = self._callers.get(name)
+        return tuple(caller.refused) if caller is not None else ()
+
+    def is_listed(self, host: str, port: int) -> bool:
+        """Whether a rule allows this very name, without a wildcard."""
+        rules = self.policy().rules
+        return any(rule.deed == "allow" and is_host_named(rule, host, port) for rule in rules)
+
+    async def allow(self, host: str, port: int, name: str = "") -> bool:
+        """Waits for a person where neither the call's own grant nor a rule decides."""
+        caller = self._callers.get(name)
+        if caller is None:  # a program that does not send the name that it was given
+            caller = self._callers.setdefault(
+                "", HostCaller(call_id=_NETWORK, command="a command in the sandbox")
+            )
+        place = self.place()
+        decision = decide(verdict_of([_part(host, port, caller.command)]), _NETWORK, self.policy(), place)
+        is_allowed = decision.outcome == "run"
+        if decision.outcome == "ask":
+            is_allowed = caller.was_granted(host, port) or await self._answer(
+                caller, f"{host}:{port}", decision, place
+            )
+        if not is_allowed:
+            caller.refused[f"{host}:{port}"] = None
+        return is_allowed
+
+    def close(self) -> None:
+        for caller in self._callers.values():
+            for asking in tuple(caller.answers.values()):
+                asking.cancel()
+
+    async def _answer(
+        self, caller: HostCaller, host: str, decision: CallDecision, place: CommandPlace
+    ) -> bool:
+        known = caller.answers.get(host)
+        if known is None:
+            known = asyncio.ensure_future(self._asked(caller, host, decision, place))
+            caller.answers[host] = known
+        return await asyncio.shield(known)
+
+    async def _asked(
+        self, caller: HostCaller, host: str, decision: CallDecision, place: CommandPlace
+    ) -> bool:
+        if not self.can_ask():
+            return False
+        call = ToolCall(
+            id=f"{caller.call_id}/{host}", name=_NETWORK, arguments={"host": host, "for": caller.command}
+        )
+        try:
+            reply = await asyncio.wait_for(self.ask(call, call.arguments, decision, place), HOST_SECONDS)
+        except TimeoutError:
+            reply = None
+        if reply is not None and reply.allows and reply.rule is not None:
+            self.keep(reply)
+        is_allowed = reply is not None and reply.allows
+        self.note(call, decision, "run" if is_allowed else "refused", "person" if reply else "no answer")
+        return is_allowed
+
+
+def _part(host: str, port: int, command: str) -> CallPart:
+    name = f"{host}:{port}"
+    why = f"{command} wants to reach this host"
+    return CallPart(text=name, risk="contained", why=why, hosts=(name,), network=True, kind="host")

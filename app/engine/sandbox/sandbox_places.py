@@ -1,0 +1,308 @@
+"""What is in a box: which places of this machine, for how a call was let run."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from app.engine.options import SessionOptions
+from app.engine.permissions.command_context import Whereabouts, temporary_folders
+from app.permits.credentials import DAEMONS, shown_to
+from app.permits.sandbox_exceptions import AskedLeave
+from app.permits.secrets import plants
+from tools.box.git_places import above, git_places
+from tools.box.places import (
+    REACHED_SOCKETS,
+    caches,
+    guarded_in,
+    list_folder,
+    real,
+    sockets,
+)
+from tools.box.policy import Box, BoxKind, BoxNetwork, covering, outermost
+from tools.box.refusals import place_to_allow, shown
+from tools.box.requests import BoxRequest
+from tools.box.reserved import ReservedNames
+from tools.files.paths import absolute
+from tools.files.presence import is_dir
+from tools.protected.keys import KEY_NAMES, KEY_PLACES, SHOWN_OF_OWN
+from tools.protected.later import IN_HOME
+from tools.workspace import Workspace
+
+
+class Leave(msgspec.Struct, frozen=True, kw_only=True):
+    """How a call was let run."""
+
+    kind: BoxKind | Literal["outside"] = "work"
+    command: str = ""
+    """Its words, for questions about the hosts that it reaches."""
+    uses_network: bool = False
+    """It is a known network command that was let run, which sees the credentials of its program."""
+    hosts: frozenset[str] = frozenset()
+    """Each `host:port` that it was let run with."""
+    writable: frozenset[str] = frozenset()
+    """Places beyond those of every box that it was let write, and that it was let see."""
+    shown: frozenset[str] = frozenset()
+    speaks_no_proxy: bool = False
+    """Its program reaches its host by itself, as `ssh` does: it gets this machine's network."""
+    programs: frozenset[str] = frozenset()
+    """What it runs, where every word of that is known."""
+
+
+class BoxPlaces:
+    """For the boxes of one session."""
+
+    def __init__(
+        self,
+        options: SessionOptions,
+        workspace: Workspace,
+        whereabouts: Whereabouts,
+        *,
+        home: Path,
+        own: Path,
+        sessions: Path | None = None,
+        allowed_places: Callable[[], tuple[str, ...]] = tuple,
+    ) -> None:
+        """`own`: bayou's folder of settings and credentials. `sessions`: the one of all sessions, where that is
+        elsewhere. `allowed_places`: what rules let commands write beyond the workspace."""
+        self._allowed_places = allowed_places
+        self._options = options
+        self._workspace = workspace
+        self._whereabouts = whereabouts
+        self._home = os.path.realpath(home)
+        self._own = os.path.realpath(own)
+        self._sessions = os.path.realpath(sessions or own)
+        self._temporary: dict[BoxKind, str] = {}
+        """Folders for temporary files."""
+        self._reserved = ReservedNames()
+        self._real: dict[str, str] = {}
+        """Folders that were worked in, without links as they were then: what a command makes of such a name later does
+        not lead elsewhere."""
+
+    def close(self) -> None:
+        for folder in self._temporary.values():
+            shutil.rmtree(folder, ignore_errors=True)
+        self._temporary.clear()
+        self._reserved.close()
+
+    def made(self, kind: BoxKind, leave: Leave) -> Box:
+        cwd = str(self._workspace.cwd)
+        workspace = self._real.setdefault(cwd, os.path.realpath(cwd))
+        folders, files, shown = self._hidden(workspace, leave)
+        private = self._temporary_folder(kind)
+        sockets = (private, *REACHED_SOCKETS, *shown)
+        if kind == "read":
+            below = self._whereabouts.secrets_below(workspace).paths
+            secrets = [path for path in below if covering(path, folders) is None]
+            return Box(
+                kind="read",
+                writable=(private,),
+                hidden_folders=folders,
+                hidden_files=(*files, *secrets),
+                shown=self._shown(folders, workspace),
+                sockets=sockets,
+                network="off",
+                environment=(("TMPDIR", private),),
+            )
+        nested = self._workspace.nested.find(workspace)
+        git = git_places(workspace, Path(self._home), nested.gits)
+        self._make_cache()
+        kept = caches(self._home, os.environ)
+        present, missing = guarded_in(workspace)
+        own = self._places((*self._options.in_force.settings.sandbox.write, *self._allowed_places()))
+        granted = real(self._places(leave.writable))
+        writable = outermost(
+            (workspace, private, *temporary_folders(), *kept.writable, *git.writable, *real(own), *granted)
+        )
+        is_shared = any(_holds(workspace, place) for place in (self._home, *temporary_folders()))
+        protected = real((*git.guarded, *present, *kept.guarded, *self._start_up(), self._own))
+        guarded = tuple(
+            path
+            for path in protected
+            if covering(path, writable) and path not in granted and not _holds(path, workspace)
+        )
+        links = tuple(
+            path for path in (*git.links, *filter(os.path.islink, present)) if covering(path, writable)
+        )
+        pinned = dict.fromkeys((*git.pinned, *above((*guarded, *links, *git.pinned), writable)))
+        return Box(
+            kind="work",
+            writable=writable,
+            guarded=guarded,
+            pinned=tuple(
+                path
+                for path in dict.fromkeys((workspace, private, *pinned))
+                if covering(path, writable) and path not in guarded
+            ),
+            links=links,
+            reserved=tuple(path for path in git.reserved if covering(path, writable)),
+            searched=workspace,
+            allowed=self._allowed_below(workspace, leave),
+            hidden_folders=folders,
+            hidden_files=files,
+            shown=self._shown(folders, workspace),
+            sockets=sockets if is_shared else (workspace, *sockets),
+            watched=(
+                *git.missing,
+                *missing,
+                *kept.missing,
+                *(
+                    path
+                    for path in self._start_up()
+                    if covering(path, writable) and not os.path.lexists(path)
+                ),
+                *(() if self.has_mounts else (*git.guarded, *present)),
+            ),
+            network=self._network(leave),
+            environment=(*kept.variables, ("TMPDIR", private)),
+        )
+
+    def _allowed_below(self, workspace: str, leave: Leave) -> tuple[str, ...]:
+        """Whether they are there or not."""
+        settings = self._options.in_force.settings
+        places = self._places((*settings.sandbox.write, *self._allowed_places(), *leave.writable))
+        found = (os.path.realpath(absolute(place, self._workspace.cwd)) for place in places)
+        return tuple(path for path in found if path != workspace and _holds(workspace, path))
+
+    def held(self, kind: BoxKind, leave: Leave) -> Box:
+        """The same for a process that is about to start: the names that no command may take are held."""
+        box = self.made(kind, leave)
+        if self.has_mounts:
+            self._reserved.hold(box.reserved)
+        there = tuple(path for path in box.reserved if self.has_mounts and os.path.lexists(path))
+        rest = tuple(path for path in box.reserved if path not in there)
+        return msgspec.structs.replace(
+            box, guarded=(*box.guarded, *there), reserved=(), watched=(*box.watched, *rest)
+        )
+
+    def asked_leave(self, request: BoxRequest) -> AskedLeave | None:
+        """None if every command may do that already. A place in a folder that is hidden or protected as a whole stands
+        for that folder."""
+        box = self.made("work", Leave())
+        (place,) = self._places((request.place,))
+        path = os.path.realpath(absolute(place, self._workspace.cwd))
+
+        def found(place: str, *, danger: str = "", problem: str = "") -> AskedLeave:
+            return AskedLeave(BoxRequest(request.verb, shown(place, self._home)), danger, problem)
+
+        hidden = covering(path, box.hidden)
+        if request.verb != "write":
+            return found(hidden, danger="it is hidden from commands") if hidden is not None else None
+        if box.may_write(path):
+            if covering(path, box.allowed) is not None:
+                return None
+            # It can be made, and is taken away again: see `tools.box.set_aside`.
+            later = plants(path, self._home, (self._own,))
+            return found(path, danger=later) if later is not None else None
+        if hidden is not None:
+            return found(path, problem="it is hidden from commands")
+        guard = covering(path, box.guarded)
+        if guard is not None:
+            return found(guard, danger=plants(path, self._home, (self._own,)) or "it is protected")
+        place = place_to_allow(path, self._home, os.path.exists)
+        if place is None:
+            return found(
+                path, problem="it is not there, and no narrower folder than your home could be allowed"
+            )
+        why = plants(place, self._home, (self._own,))
+        if why is None and covering(place, (self._home,)) is None:
+            why = "it is outside your home"
+        return found(place, danger=why or "")
+
+    def _make_cache(self) -> None:
+        """Where all caches are that have no other place: a tool in the box could not make it by itself."""
+        try:
+            Path(self._home, ".cache").mkdir(mode=0o700, exist_ok=True)
+        except OSError:
+            pass  # A home that is not there, or that nobody may write.
+
+    @property
+    def has_mounts(self) -> bool:
+        return self._workspace.abilities().step.startswith("namespaces")
+
+    def _network(self, leave: Leave) -> BoxNetwork:
+        setting = self._options.in_force.settings.sandbox.network
+        has_proxy = self.has_mounts and not leave.speaks_no_proxy
+        is_let_through = setting == "listed" and leave.uses_network and not has_proxy
+        return "open" if setting == "open" or is_let_through else "own"
+
+    def _start_up(self) -> tuple[str, ...]:
+        return tuple(f"{self._home}/{row.name}" for row in IN_HOME)
+
+    def _hidden(
+        self, workspace: str, leave: Leave
+    ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+        """Folders, files with sockets, and the sockets that this call is to reach."""
+        settings = self._options.in_force.settings.sandbox
+        more = self._places(settings.hide)
+        shown = shown_to(leave.programs) if leave.uses_network else frozenset[str]()
+        named = [
+            one.name
+            for one in (*KEY_PLACES, *KEY_NAMES)
+            if not one.name.startswith("*") and one.name not in shown
+        ]
+        wanted = real((*(f"{self._home}/{name}" for name in named), *self._own_places(workspace), *more))
+        folders, files = sockets(self._home, os.environ, workspace)
+        found = (*folders, *files)
+        agent = os.path.realpath(os.environ.get("SSH_AUTH_SOCK") or "/")
+        if ".ssh" in shown:
+            files = tuple(path for path in files if path != agent)
+        if leave.programs and leave.programs <= DAEMONS:
+            files = tuple(path for path in files if "docker" not in path and "podman" not in path)
+            folders = tuple(path for path in folders if "docker" not in path and "podman" not in path)
+        reached = tuple(path for path in found if path not in (*folders, *files))
+        folders += tuple(path for path in wanted if is_dir(Path(path)))
+        files += tuple(path for path in wanted if not is_dir(Path(path)) and not self._is_harmless(path))
+        let_see = {os.path.realpath(path) for path in self._places(leave.shown)}
+        folders, files = (tuple(path for path in paths if path not in let_see) for paths in (folders, files))
+        outer = outermost(folders)
+        kept = tuple(path for path in outer if path == self._own or not _holds(path, workspace))
+        return kept, tuple(path for path in dict.fromkeys(files) if covering(path, kept) is None), reached
+
+    def _own_places(self, workspace: str) -> tuple[str, ...]:
+        """bayou's own folder; where it is worked in, what lies beside that."""
+        if not _holds(self._own, workspace) or self._is_shown_of_own(workspace):
+            return (self._own, self._sessions)
+        kept = (f"{self._own}/{name}" for name in list_folder(self._own) if name not in SHOWN_OF_OWN)
+        return tuple(path for path in kept if not _holds(path, workspace))
+
+    def _is_shown_of_own(self, path: str) -> bool:
+        return path[len(self._own) + 1 :].split("/", 1)[0] in SHOWN_OF_OWN
+
+    def _shown(self, hidden: tuple[str, ...], workspace: str) -> tuple[str, ...]:
+        """Of bayou's own folder: what a person put there to be read, and this session's outputs."""
+        found = [f"{self._own}/{name}" for name in SHOWN_OF_OWN]
+        found += [os.path.realpath(folder) for folder in self._workspace.artifacts.folders]
+        if self._own in hidden and _holds(self._own, workspace):
+            found = [path for path in found if not _holds(path, workspace)] + [workspace]
+        return tuple(path for path in found if os.path.lexists(path) and covering(path, hidden))
+
+    def _is_harmless(self, path: str) -> bool:
+        """Settings of npm say where packages come from; a key is in them or not."""
+        if not path.endswith("/.npmrc"):
+            return False
+        try:
+            text = Path(path).read_text(encoding="utf-8", errors="replace").casefold()
+        except OSError:
+            return False
+        return "_auth" not in text and "_password" not in text
+
+    def _places(self, said: Iterable[str]) -> tuple[str, ...]:
+        """As a person writes them: from the home, or absolute."""
+        return tuple(self._home + path[1:] if path.startswith("~") else path for path in said)
+
+    def _temporary_folder(self, kind: BoxKind) -> str:
+        """Of this session alone: what listens there was started by its commands."""
+        folder = self._temporary.get(kind)
+        if folder is None or not is_dir(Path(folder)):
+            folder = self._temporary[kind] = os.path.realpath(tempfile.mkdtemp(prefix="bayou-"))
+        return folder
+
+
+def _holds(folder: str, path: str) -> bool:
+    """Hiding it would hide the place that is worked in."""
+    return covering(path, (folder,)) is not None

@@ -1,0 +1,55 @@
+"""What is said of the box: to people, in `/sandbox`, `bayou sandbox` and the status line. Pure."""
+
+from typing import Final
+
+from app.engine.sandbox.sandboxes import BoxState
+from tools.box.plan import Step
+
+STEP_WORDS: Final[dict[Step, str]] = {
+    "namespaces": "all of it: own mounts and network, Landlock, filtered system calls",
+    "namespaces without landlock": "own mounts and network, filtered system calls; signals reach other programs",
+    "landlock": "a part: places by Landlock, no sockets; nothing inside the workspace is protected",
+    "seatbelt": "a part: places and network by `sandbox-exec`; nobody has tried it yet",
+    "none": "nothing",
+}
+SETTING_WORDS: Final = {
+    "auto": "the agent's commands run in it, as far as this system can, unless everything may run unasked",
+    "required": "in every mode, and nothing runs where not all of it can be had",
+    "off": "commands run as you would run them",
+}
+NETWORK_WORDS: Final = {
+    "off": "only what the session itself started",
+    "listed": "what the session itself started, and hosts that you or rules allow",
+    "open": "everything",
+}
+
+
+def in_one_line(state: BoxState) -> str:
+    if state.is_in_force:
+        part = "" if state.step.startswith("namespaces") else " (Landlock only)"
+        return f"commands run in the sandbox{part}"
+    if state.setting == "off":
+        return "no sandbox: the setting sandbox.mode is off"
+    if state.step == "none":
+        return f"no sandbox: {state.why}"
+    return "no sandbox: in the mode full everything runs as you would run it"
+
+
+def in_lines(state: BoxState) -> list[str]:
+    lines = [
+        f"Now: {in_one_line(state)}.",
+        f"This system has {STEP_WORDS[state.step]}.",
+        f"sandbox.mode {state.setting}: {SETTING_WORDS[state.setting]}.",
+        f"sandbox.network {state.network}: commands reach {NETWORK_WORDS[state.network]}.",
+    ]
+    if state.why and state.step != "none":
+        lines.insert(2, f"What is missing: {state.why}.")
+    for title, places in (
+        ("Can be written", state.writable),
+        ("Cannot be written there", state.guarded),
+        ("Cannot be seen", state.hidden),
+    ):
+        if places:
+            lines.append(f"{title}:")
+            lines += [f"  {place}" for place in places]
+    return lines

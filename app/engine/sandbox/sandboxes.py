@@ -1,0 +1,327 @@
+"""The box that a call's processes run in: made of settings, of what the gate let run, and of what is on this machine.
+
+What a box is, how it is made and which steps there are is `tools.box`' business. Bayou's own commands (git for undo,
+ripgrep) and the person's `!` commands are not boxed.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from app.engine.options import SessionOptions
+from app.engine.permissions.command_context import Whereabouts
+from app.engine.sandbox.network_hosts import Hosts
+from app.engine.sandbox.sandbox_places import BoxPlaces, Leave
+from app.permits.decide import LOCAL_HOSTS, CallDecision, Mode
+from app.permits.proxyless import speaks_no_proxy
+from app.permits.rules import reached_hosts
+from app.permits.sandbox_exceptions import LEAVING, AskedLeave
+from app.permits.verdicts import CallPart
+from app.resources.settings import Settings
+from tools.base import ToolError
+from tools.box.abilities import of_this_system
+from tools.box.plan import Abilities, Step
+from tools.box.policy import Box, BoxKind
+from tools.box.requests import parse_request
+from tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from tools.box.proxy import HostProxy
+
+_REMEMBERED = 1_000
+_BELIEVED_SECONDS = 1.0
+_PROGRAM = "program"
+_SOME_COMMAND = "a command in the sandbox"
+_LONGEST_COMMAND = 120
+
+
+class BoxState(msgspec.Struct, frozen=True, kw_only=True):
+    """What there is to know of a session's boxes."""
+
+    setting: Literal["auto", "off", "required"]
+    step: Step
+    """As far as this system can."""
+    why: str
+    """What stands in the way of more."""
+    is_in_force: bool
+    """The next command of the agent runs in one."""
+    network: str
+    writable: tuple[str, ...] = ()
+    guarded: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+
+
+def box_works(settings: Settings, abilities: Abilities | None = None) -> bool:
+    """Whether commands can run where they reach nothing but the workspace, and are meant to."""
+    return settings.sandbox.mode != "off" and (abilities or of_this_system()).step != "none"
+
+
+class Boxes:
+    """Those of one session."""
+
+    def __init__(
+        self,
+        options: SessionOptions,
+        workspace: Workspace,
+        whereabouts: Whereabouts,
+        *,
+        mode: Callable[[], Mode],
+        home: Path,
+        own: Path,
+        sessions: Path | None = None,
+        hosts: Hosts | None = None,
+        allowed_places: Callable[[], tuple[str, ...]] = tuple,
+    ) -> None:
+        """`mode`: what runs unasked now. `own`: bayou's folder of settings and credentials. `sessions`: the one of
+        all sessions, where that is elsewhere."""
+        self._mode = mode
+        self.hosts = hosts
+        self._proxy: HostProxy | None = None
+        self._options = options
+        self._workspace = workspace
+        self._places = BoxPlaces(
+            options,
+            workspace,
+            whereabouts,
+            home=home,
+            own=own,
+            sessions=sessions,
+            allowed_places=allowed_places,
+        )
+        self._allowed_places = allowed_places
+        self._leaves: dict[str, Leave] = {}
+        self._granted: set[str] = set()
+        """Places that the person let a tool through to."""
+        self._of_files: tuple[float, tuple[str, Settings, tuple[str, ...]], Box] | None = None
+        self._is_looked_at = False
+        workspace.confine = self.of_call
+        workspace.refused_hosts = self._refused_hosts
+        workspace.box_of_files = self.of_files
+        workspace.box_of_start_up = self.of_start_up
+
+    @property
+    def abilities(self) -> Abilities:
+        return self._workspace.abilities()
+
+    @property
+    def are_possible(self) -> bool:
+        """Commands can run in one here, and are meant to."""
+        return self._workspace.has_local_processes and box_works(
+            self._options.in_force.settings, self.abilities
+        )
+
+    @property
+    def are_in_force(self) -> bool:
+        return (self._setting == "required" or self._mode() != "full") and self.are_possible
+
+    @property
+    def have_own_network(self) -> bool:
+        return (
+            self.are_in_force
+            and self._places.has_mounts
+            and self._options.in_force.settings.sandbox.network != "open"
+        )
+
+    @property
+    def missing(self) -> str:
+        """What a person should know at a glance; nothing in the mode `full`, which says it already, and before
+        `look`."""
+        if self._mode() == "full" or not self._is_looked_at:
+            return ""
+        if not self.are_in_force:
+            why = "sandbox off" if self._setting == "off" else "no sandbox"
+            return f"{why}: commands ask" if self._mode() == "auto-edit" else why
+        return "" if self.abilities.step.startswith("namespaces") else "Landlock only"
+
+    def look(self) -> None:
+        """From now on `missing` is known. What the system can do is tried in a child, which takes as long as a frame:
+        behind the first one, in a thread."""
+        if self._mode() != "full":
+            _ = self.are_in_force
+        self._is_looked_at = True
+
+    def state(self) -> BoxState:
+        """As `work` would be now."""
+        is_in_force = self.are_in_force
+        box = self._places.made("work", Leave()) if is_in_force else None
+        why = self.abilities.why
+        if not self._workspace.has_local_processes:
+            why = "commands run elsewhere"
+        return BoxState(
+            setting=self._setting,
+            step=self.abilities.step if self._workspace.has_local_processes else "none",
+            why=why,
+            is_in_force=is_in_force,
+            network=self._options.in_force.settings.sandbox.network,
+            writable=box.writable if box else (),
+            guarded=box.guarded if box else (),
+            hidden=box.hidden if box else (),
+        )
+
+    def decided(self, call_id: str, decision: CallDecision, mode: Mode, command: str = "") -> None:
+        """The gate has let this call run, in that mode. From any thread."""
+        for part in decision.verdict.parts:
+            if part.risk == "forbidden" and part.path is not None:
+                self._granted.add(os.path.realpath(part.path))
+        self.remember(call_id, self._leave(decision, mode, command))
+
+    def remember(self, call_id: str, leave: Leave) -> None:
+        while len(self._leaves) >= _REMEMBERED:
+            self._leaves.pop(next(iter(self._leaves)), None)
+        self._leaves[call_id] = leave
+
+    def _leave(self, decision: CallDecision, mode: Mode, command: str) -> Leave:
+        risk = decision.verdict.risk
+        if any(answer.decided_by == LEAVING for answer in decision.answers):
+            return Leave(kind="outside")
+        if decision.requests:
+            risk = "contained"
+        if risk == "forbidden" or (mode == "full" and self._setting != "required"):
+            return Leave(kind="outside")
+        parts = decision.verdict.parts[len(decision.requests) :]
+        known = [part.words for part in parts]
+        requested = decision.requests
+        return Leave(
+            kind="read" if risk == "safe" else "work",
+            command=_short(command),
+            uses_network=not _is_all_local(parts),
+            hosts=frozenset(
+                host for part in decision.verdict.parts if part.network for host in reached_hosts(part)
+            ),
+            writable=frozenset(one.place for one in requested if one.verb == "write"),
+            shown=frozenset(one.place for one in requested if one.verb in ("read", "use")),
+            speaks_no_proxy=any(map(speaks_no_proxy, parts)),
+            programs=frozenset(words[0].rpartition("/")[2] for words in known if words)
+            if all(known)
+            else frozenset(),
+        )
+
+    async def of_call(self, call_id: str, *, lasts: bool = False) -> Box | None:
+        """For a process that this call starts; None: it runs as the person's own would. `lasts`: for later calls too.
+
+        Raises `ToolError` where nothing may run outside and no box can be made.
+        """
+        self._refuse_below()
+        leave = self._leaves.get(call_id)
+        if leave is None:
+            if not self.are_in_force:
+                return None
+            leave = Leave()
+        elif leave.kind == "outside" or not self.are_possible:
+            return None
+        if lasts:  # what one call was let through to is not for those behind it
+            leave = Leave(command=leave.command)
+        kind: BoxKind = "read" if leave.kind == "read" else "work"
+        box = await asyncio.to_thread(self._places.held, kind, leave)
+        return await self._reaching(box, call_id, leave, lasts=lasts)
+
+    def of_files(self) -> Box | None:
+        """For what the tools do to files by themselves."""
+        if not self.are_in_force:
+            return None
+        key = (str(self._workspace.cwd), self._options.in_force.settings, self._allowed_places())
+        now = time.monotonic()
+        if self._of_files is None or self._of_files[1] != key or now - self._of_files[0] > _BELIEVED_SECONDS:
+            self._of_files = (now, key, self._places.made("work", Leave()))
+        return msgspec.structs.replace(self._of_files[2], granted=tuple(self._granted))
+
+    def of_start_up(self, folder: str) -> Box | None:
+        """For reading the person's start-up files: what they would write or send beside that is not done.
+
+        Only where what must not be written says so by itself: else some wait for a lock until patience is lost.
+        """
+        self._refuse_below()
+        if self._setting == "off" or not (self.are_possible and self._places.has_mounts):
+            return None
+        return Box(kind="read", writable=(folder,), environment=(("TMPDIR", folder),))
+
+    def asked_leave(self, text: str) -> AskedLeave | None:
+        """What a call's request comes to here: the place itself, and what speaks against it. None if every command may
+        do that already, or if it has no form that is known. For a thread."""
+        request = parse_request(text)
+        if request is None or request.verb == "reach":
+            return AskedLeave(request) if request is not None else None
+        return self._places.asked_leave(request)
+
+    async def of_program(self) -> Box | None:
+        """For a program that bayou starts by itself on the workspace."""
+        self._refuse_below()
+        if not self.are_in_force:
+            return None
+        leave = Leave(command="a program that bayou started")
+        box = await asyncio.to_thread(self._places.held, "work", leave)
+        return await self._reaching(box, _PROGRAM, leave, lasts=False)
+
+    async def of_server(self) -> Box | None:
+        """For an MCP server, in every mode: it serves several calls, and the mode may change between them. Its network
+        is open, for most of them are there to reach something.
+        """
+        self._refuse_below()
+        if not box_works(self._options.in_force.settings, self.abilities):
+            return None
+        box = await asyncio.to_thread(self._places.held, "work", Leave())
+        return msgspec.structs.replace(box, network="open")
+
+    async def _reaching(self, box: Box, call_id: str, leave: Leave, *, lasts: bool) -> Box:
+        """With the way to the proxy, where hosts are let through one by one."""
+        listed = self._options.in_force.settings.sandbox.network == "listed"
+        if box.network != "own" or not listed or self.hosts is None or not self._places.has_mounts:
+            return box
+        # Only where hosts are let through one by one.
+        from tools.box.proxy import HostProxy, proxy_variables  # noqa: PLC0415
+
+        network = await self._workspace.own_network()
+        if self._proxy is None:
+            hosts = self.hosts
+            self._proxy = HostProxy(hosts.allow, is_listed=hosts.is_listed)
+            await self._proxy.serve(network.listening)
+        caller = self.hosts.caller(call_id, leave.command or _SOME_COMMAND, leave.hosts, lasts=lasts)
+        environment = (*box.environment, *proxy_variables(network.port, caller))
+        return msgspec.structs.replace(box, environment=environment, caller=caller)
+
+    def _refused_hosts(self, caller: str) -> tuple[str, ...]:
+        return self.hosts.refused(caller) if self.hosts is not None else ()
+
+    def close(self) -> None:
+        if self._proxy is not None:
+            self._proxy.close()
+            self._proxy = None
+        if self.hosts is not None:
+            self.hosts.close()
+        self._places.close()
+
+    @property
+    def _setting(self) -> Literal["auto", "off", "required"]:
+        return self._options.in_force.settings.sandbox.mode
+
+    def _refuse_below(self) -> None:
+        step = self.abilities.step
+        if self._setting != "required":
+            return
+        if not self._workspace.has_local_processes:
+            raise ToolError(
+                "Nothing was run: commands run elsewhere in this session, where no sandbox can be made, and the "
+                "setting sandbox.mode is `required`. The user can change it in /settings."
+            )
+        if not step.startswith("namespaces"):
+            raise ToolError(
+                f"Nothing was run: the setting sandbox.mode is `required`, and this system has "
+                f"{'no sandbox' if step == 'none' else 'only a part of it (' + step + ')'}: {self.abilities.why}. "
+                "The user can change the setting in /settings; `bayou sandbox` tells what works."
+            )
+
+
+def _is_all_local(parts: Iterable[CallPart]) -> bool:
+    """What it reaches, if it reaches anything, is what the session itself started."""
+    hosts = [one for part in parts if part.network for one in part.hosts or ("",)]
+    return LOCAL_HOSTS.issuperset(host.rpartition(":")[0].strip("[]") for host in hosts)
+
+
+def _short(command: str) -> str:
+    line = " ".join(command.split())
+    return line if len(line) <= _LONGEST_COMMAND else line[: _LONGEST_COMMAND - 1] + "…"

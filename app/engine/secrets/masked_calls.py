@@ -1,0 +1,184 @@
+"""The mask on the way of a call: what it says and returns is masked, and in the arguments of tools that change a file
+a mark becomes the secret again, in the file that it came from and nowhere else.
+"""
+
+import re
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from app.agent.tool_pipeline import CallReading
+from app.engine.secrets.session_mask import Masking
+from app.values.json_texts import texts_of, with_texts
+from tools.base import ToolContext, ToolError
+from tools.files.paths import absolute, display
+from tools.masking.assigned import holds_secrets
+from tools.masking.marks import BEGINNING
+from tools.operations import FileOperations, LocalFiles
+from tools.patterns import late
+from tools.results import TextPart, ToolResult
+from tools.workspace import workspace_of
+
+_LARGEST_FILE: Final = 8 << 20
+_KEPT_FILES: Final = 64
+_MOST_LOOKED_INTO: Final = 20
+_KEY_LINE: Final = late(
+    r"^(?:([^\n]{1,300}?)[:-]\d+[:-] ?)?[ \t+]{0,8}[A-Za-z0-9+/]{40,}={0,2}$", re.MULTILINE
+)
+"""A line that may be one of a private key; its first group is the file, where a search names it."""
+
+
+class MaskedCalls:
+    """For one session's calls."""
+
+    def __init__(self, masking: Masking) -> None:
+        self._masking = masking
+        self._stood_for: OrderedDict[str, dict[str, str]] = OrderedDict()
+        """By real path: what marks stood for in that file when it was last looked at."""
+
+    @property
+    def are_needed(self) -> bool:
+        return self._masking.mask() is not None
+
+    def begin(self, reading: CallReading) -> dict[str, Any] | None:
+        """Before a call runs. The arguments with the secrets of the file that it changes, or None if there are none.
+        Raises `ToolError` for a mark that does not belong there. For a thread."""
+        if not self.are_needed:
+            return None
+        texts = tuple(texts_of(reading.shown_arguments))
+        self._look_around(reading.context, texts)
+        effects = reading.effects
+        # What is staged is written later, into files that are only read now.
+        changed = effects.writes or effects.stages
+        if changed and not (effects.runs or effects.opaque) and any(BEGINNING in text for text in texts):
+            return self._turned_back(reading, changed)
+        return None
+
+    def progress(self, result: ToolResult) -> ToolResult:
+        """What a tool says on its way."""
+        return self._masked(result, "") if self.are_needed else result
+
+    def before(
+        self, result: ToolResult, real_paths: Sequence[str], context: ToolContext, where: str = ""
+    ) -> ToolResult:
+        """What is told of files while a call is only arriving; for a thread."""
+        if not self.are_needed:
+            return result
+        texts = (result.text, *texts_of(result.details))
+        self._look_around(context, ())
+        if workspace_of(context).is_here:
+            for path in real_paths:
+                if holds_secrets(path) or any(_KEY_LINE.search(text) for text in texts):
+                    self._masking.known.look_into(Path(path))
+        return self._masked(result, where)
+
+    def result(self, reading: CallReading, result: ToolResult) -> ToolResult:
+        """What came of a call, as it enters the session. For a thread."""
+        if not self.are_needed:
+            return result
+        context, name, files = reading.context, reading.tool.name, workspace_of(reading.context).files
+        paths = [path for path in reading.effects.contents if _is_file(files, path)]
+        text = result.text
+        self._look_around(context, (text,))
+        only = paths[0] if len(paths) == 1 else None
+        if workspace_of(context).is_here:
+            for file in _files_of_keys(text, only, context.cwd):
+                self._masking.known.look_into(Path(file))
+            for path in paths:
+                if holds_secrets(path):
+                    self._masking.known.look_into(Path(path))
+        masked = self._masked(result, f"{name} {display(only, context.cwd)}" if only is not None else name)
+        if masked.text != text:
+            for path in paths:
+                self._look_into(path, files)
+        return masked
+
+    def _look_around(self, context: ToolContext, texts: tuple[str, ...]) -> None:
+        self._masking.known.look(context.cwd if workspace_of(context).is_here else None, texts)
+
+    def _masked(self, result: ToolResult, where: str) -> ToolResult:
+        content = tuple(
+            msgspec.structs.replace(part, text=self._masking.text(part.text, where))
+            if isinstance(part, TextPart)
+            else part
+            for part in result.content
+        )
+        return msgspec.structs.replace(
+            result,
+            content=content,
+            details=self._masking.value(result.details, where),
+            structured_content=self._masking.value(result.structured_content, where),
+        )
+
+    # Back into a file
+
+    def _turned_back(self, reading: CallReading, changed: tuple[str, ...]) -> dict[str, Any] | None:
+        shown, files = reading.shown_arguments, workspace_of(reading.context).files
+        mask = self._masking.mask()
+        marks = (
+            {found[0] for text in texts_of(shown) for found in mask.marker.own(text)} if mask else set[str]()
+        )
+        if not marks:
+            return None
+        known: dict[str, str] = {}
+        texts: list[str] = []
+        paths = sorted({files.real_path(path) for path in changed})
+        if len(paths) > 1 or reading.effects.globs:
+            raise ToolError(
+                f"{', '.join(sorted(marks))} stands for a secret of one file. Change that file by a call of its own."
+            )
+        for path in paths:
+            texts.append(self._look_into(path, files))
+            known |= self._stood_for.get(files.real_path(path), {})
+        strange = sorted(one for one in marks if one not in known and not any(one in text for text in texts))
+        if strange:
+            raise ToolError(
+                f"{', '.join(strange)} stands for a secret that does not come from this file, so it cannot be written "
+                "into it. Use a variable or another way by which the program gets the secret, or ask the user to put "
+                "it there."
+            )
+        return with_texts(shown, lambda text: _with_secrets(text, known))
+
+    def _look_into(self, path: str, files: FileOperations) -> str:
+        """Keeps what marks stand for in a file; answers its text."""
+        if isinstance(files, LocalFiles):
+            self._masking.known.look_into(Path(path))
+        mask = self._masking.mask()
+        real = files.real_path(path)
+        try:
+            status = files.stat(real)
+            if mask is None or status.kind != "file" or status.size > _LARGEST_FILE:
+                return ""
+            with files.open(real) as file:
+                text = file.read().decode("utf-8", "replace").replace("\r\n", "\n")
+        except (OSError, ValueError):
+            return ""
+        found = dict(mask.masked(text).found)
+        if found:
+            self._stood_for[real] = {**self._stood_for.pop(real, {}), **found}
+            while len(self._stood_for) > _KEPT_FILES:
+                self._stood_for.popitem(last=False)
+        return text
+
+
+def _is_file(files: FileOperations, path: str) -> bool:
+    try:
+        return files.stat(path).kind == "file"
+    except (OSError, ValueError):
+        return False
+
+
+def _files_of_keys(text: str, path: str | None, cwd: Path) -> Iterator[str]:
+    """Files of which a text shows what may be lines of a private key."""
+    names = dict.fromkeys(found[1] or path for found in _KEY_LINE.finditer(text))
+    for name in [one for one in names if one][:_MOST_LOOKED_INTO]:
+        yield absolute(name, cwd)
+
+
+def _with_secrets(text: str, known: Mapping[str, str]) -> str:
+    for mark, secret in known.items():
+        text = text.replace(mark, secret)
+    return text

@@ -1,0 +1,271 @@
+"""The mask of one session: what enters it has its secrets masked once, so that the model, the file, programs, exports
+and search see the same.
+
+What a secret looks like is `tools.masking`'s business; what is known to be one, `known_secrets`'; calls of tools and
+the files in which a mark becomes the secret again, `masked_calls`'.
+"""
+
+import asyncio
+import os
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from app.engine.options import SessionOptions
+from app.engine.secrets.known_secrets import KnownSecrets, SecretPlaces
+from app.values.content import Text, UserContent
+from app.values.json_texts import texts_of, with_texts
+from app.values.messages import BashExecutionMessage, CustomMessage, UserMessage
+from app.values.unable import Unable
+from tools.files.regular import read_regular
+from tools.masking.marks import BEGINNING, Marker
+from tools.masking.mask import Mask, Own
+
+_KEPT_MARKS = 500
+KEY_FILE = "secrets.key"
+_KEY_BYTES = 32
+M = TypeVar("M", UserMessage, CustomMessage, BashExecutionMessage)
+
+
+class MaskedSecret(msgspec.Struct, frozen=True, kw_only=True):
+    """One secret that was masked in this session."""
+
+    mark: str
+    kind: str
+    digest: str
+    where: str
+    """What brought it last: a tool with its path, or the prompt."""
+    count: int = 1
+
+
+class Masking:
+    """One session's."""
+
+    def __init__(
+        self,
+        places: SecretPlaces,
+        options: SessionOptions,
+        *,
+        folder: Callable[[], Path | None] = lambda: None,
+    ) -> None:
+        """`folder`: the one that is worked in, where that is on this machine."""
+        self._places = places
+        self._folder = folder
+        self._options = options
+        self.known = KnownSecrets(places)
+        self._marker: Marker | None = None
+        self._making_marker = threading.Lock()
+        self._made: dict[bool, tuple[object, Mask]] = {}
+        self._found: OrderedDict[str, MaskedSecret] = OrderedDict()
+        self._masked_sections: dict[str, tuple[Mask, str, str]] = {}
+        """By name: the mask, the text and what it made of it. Each request asks for all sections."""
+        self._has_looked = False
+
+    # What is masked
+
+    def mask(self) -> Mask | None:
+        """As it is now; None where nothing is to be masked."""
+        return self._mask(as_bytes=False)
+
+    def look(self, *texts: str) -> None:
+        """At files that may have changed, and at those that the texts name; for a thread."""
+        if self.mask() is not None:
+            self.known.look(self._folder(), texts)
+            self._has_looked = True
+            self.mask()
+
+    def mask_of_bytes(self) -> Mask | None:
+        """The same, for output that is still bytes."""
+        return self._mask(as_bytes=True)
+
+    def _mask(self, *, as_bytes: bool) -> Mask | None:
+        chosen = self._options.in_force.settings.secrets
+        if not chosen.mask:
+            return None
+        stands = (self.known.version, chosen)
+        made = self._made.get(as_bytes)
+        if made is None or made[0] != stands:
+            mask = Mask(
+                self._the_marker(),
+                known=self.known.values(),
+                named=self.known.named(),
+                own=own_shapes(chosen.patterns)[0],
+                ignored=chosen.ignore,
+                as_bytes=as_bytes,
+            )
+            self._made[as_bytes] = made = (stands, mask)
+        return made[1]
+
+    def _the_marker(self) -> Marker:
+        """One for the session, though threads may want the first at once: the marks of two would be others."""
+        with self._making_marker:
+            if self._marker is None:
+                self._marker = Marker(_key(self._places.agent_dir))
+            return self._marker
+
+    def text(self, text: str, where: str) -> str:
+        """With its secrets masked."""
+        mask = self.mask()
+        if mask is None or not text:
+            return text
+        done = mask.masked(text).text
+        if where and BEGINNING in done:  # marks too that were made as the text came
+            for found in mask.marker.own(done):
+                self._note(found[0], where)
+        return done
+
+    def sections(self, sections: Mapping[str, str]) -> dict[str, str]:
+        """Those of the system prompt. The same texts give the same bytes until more is known: the provider's cache
+        holds."""
+        if not self._has_looked:
+            self.look()
+        mask = self.mask()
+        if mask is None:
+            return dict(sections)
+        return {name: self._section(mask, name, text) for name, text in sections.items()}
+
+    def _section(self, mask: Mask, name: str, text: str) -> str:
+        kept = self._masked_sections.get(name)
+        if kept is not None and kept[0] is mask and kept[1] == text:
+            return kept[2]
+        done = self.text(text, f"{name} of the system prompt")
+        self._masked_sections[name] = (mask, text, done)
+        return done
+
+    async def words(self, text: str, where: str) -> str:
+        """What is said to a model beside the conversation."""
+
+        def masked() -> str:
+            self.look(text)
+            return self.text(text, where)
+
+        return await asyncio.to_thread(masked) if self.mask() is not None else text
+
+    def value(self, value: Any, where: str) -> Any:
+        """All texts in data of that kind, names included. Where there is no secret in all of it, it stays as it is."""
+        mask = self.mask()
+        if mask is None or value is None or mask.finds_nothing(texts_of(value, names=True)):
+            return value
+        return with_texts(value, lambda text: self.text(text, where))
+
+    def said(self, message: M, where: str) -> M:
+        """What somebody says to the model."""
+        mask = self.mask()
+        if mask is None or mask.finds_nothing(_texts_in(message)):
+            return message
+        if isinstance(message, BashExecutionMessage):
+            return msgspec.structs.replace(
+                message, command=self.text(message.command, where), output=self.text(message.output, where)
+            )
+        content = self._content(message.content, where)
+        if isinstance(message, UserMessage):
+            return msgspec.structs.replace(message, content=content)
+        return msgspec.structs.replace(message, content=content, details=self.value(message.details, where))
+
+    def _content(self, content: str | tuple[UserContent, ...], where: str) -> str | tuple[UserContent, ...]:
+        if isinstance(content, str):
+            return self.text(content, where)
+        return tuple(self._block(block, where) for block in content)
+
+    def _block(self, block: UserContent, where: str) -> UserContent:
+        if isinstance(block, Text):
+            return msgspec.structs.replace(block, text=self.text(block.text, where))
+        return block
+
+    def _note(self, mark: str, where: str) -> None:
+        before = self._found.pop(mark, None)
+        kind, digest = mark[len(BEGINNING) : -1].rsplit(":", 1)
+        count = before.count + 1 if before is not None else 1
+        self._found[mark] = MaskedSecret(mark=mark, kind=kind, digest=digest, where=where, count=count)
+        while len(self._found) > _KEPT_MARKS:
+            self._found.popitem(last=False)
+
+    @property
+    def found(self) -> tuple[MaskedSecret, ...]:
+        """What was masked in this session, the latest last."""
+        return tuple(self._found.values())
+
+    def marks_in(self, text: str) -> tuple[str, ...]:
+        """Those that this session made."""
+        return tuple(mark for mark in self._found if mark in text)
+
+    def call_no_secret(self, digest: str) -> MaskedSecret:
+        """What stands behind that mark is shown from now on. Raises `Unable`."""
+        wanted = digest.removeprefix(BEGINNING).removesuffix("]").rpartition(":")[2]
+        known = next((one for one in self._found.values() if one.digest == wanted), None)
+        if known is None:
+            raise Unable(f"No secret {digest} was masked in this session.")
+        mine = tuple(self._options.in_force.said("secrets.ignore").get("global", ()))
+        if wanted not in mine:
+            self._options.in_force.keep("secrets.ignore", (*mine, wanted))
+        return self._found.pop(known.mark)
+
+
+def _texts_in(message: UserMessage | CustomMessage | BashExecutionMessage) -> list[str]:
+    if isinstance(message, BashExecutionMessage):
+        return [message.command, message.output]
+    content = message.content
+    said = [content] if isinstance(content, str) else [one.text for one in content if isinstance(one, Text)]
+    return [*said, *texts_of(message.details, names=True)] if isinstance(message, CustomMessage) else said
+
+
+def _key(agent_dir: Path | None) -> bytes:
+    """This installation's, made when it is first needed; for this run only where it cannot be kept."""
+    made = os.urandom(_KEY_BYTES)
+    if agent_dir is None:
+        return made
+    path = agent_dir / KEY_FILE
+    kept = _kept_key(path)
+    if kept is not None:
+        return kept
+    beside = agent_dir / f"{KEY_FILE}.{os.getpid()}"
+    try:
+        agent_dir.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(made)
+        if path.exists():  # broken: shorter than a key is
+            beside.replace(path)
+        else:
+            os.link(beside, path)  # of two that begin at once, one counts
+    except OSError:
+        pass
+    finally:
+        try:
+            beside.unlink(missing_ok=True)
+        except OSError:
+            pass
+    return _kept_key(path) or made
+
+
+def _kept_key(path: Path) -> bytes | None:
+    try:
+        kept = read_regular(path)
+    except OSError:
+        return None
+    return kept if len(kept) >= _KEY_BYTES else None
+
+
+def own_shapes(patterns: Iterable[str]) -> tuple[tuple[Own, ...], tuple[str, ...]]:
+    """`KIND: EXPRESSION`, and what is wrong with some of them."""
+    found: list[Own] = []
+    problems: list[str] = []
+    for text in patterns:
+        kind, colon, pattern = text.partition(":")
+        try:
+            compiled = re.compile(pattern.strip())
+        except re.error as problem:
+            problems.append(f"secrets.patterns: {text} is no expression: {problem}.")
+            continue
+        if not colon or not kind.strip() or not pattern.strip() or compiled.match("") is not None:
+            problems.append(
+                f"secrets.patterns: {text} is not of the form KIND: EXPRESSION, or fits nothing at all."
+            )
+            continue
+        found.append(Own(kind.strip(), compiled))
+    return tuple(found), tuple(problems)

@@ -1,0 +1,29 @@
+"""Settings while a session runs: those that are set here hold at once, and files that changed are read again. Files in
+which MCP servers may come to be written are looked at with them."""
+
+from app.engine.event_bus import Telling
+from app.engine.mcp.servers import McpServers
+from app.resources.in_force import InForce
+from app.resources.settings import SettingRefused
+
+
+class Following:
+    def __init__(self, in_force: InForce, servers: McpServers, telling: Telling) -> None:
+        self._in_force = in_force
+        self._servers = servers
+        self._telling = telling
+
+    def keep(self, name: str, value: object) -> None:
+        """Raises `SettingRefused` when the value does not fit; a file that cannot be written is told."""
+        self._in_force.set(name, value)
+        try:
+            self._in_force.keep(name, value)
+        except SettingRefused as problem:
+            self._telling.notify(f"{name} holds for this session only: {problem}", "warning")
+
+    def look(self) -> None:
+        if self._in_force.files.are_others():
+            for problem in self._in_force.follow():
+                self._telling.notify(str(problem), "warning")
+        if self._servers.files.are_others():
+            self._servers.follow()

@@ -1,0 +1,142 @@
+"""What a call would change in files, looked at before it runs.
+
+While a call only waits to run, files are looked at that the model may read unasked. A person who asks for the whole
+change sees it for every file.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from app.engine.permissions.gate import Permits
+from app.engine.secrets.masked_calls import MaskedCalls
+from app.engine.tools.toolbox import Toolbox
+from tools.base import Tool, ToolContext, ToolError
+from tools.effects import Effects
+from tools.files.places import locate
+from tools.results import ToolResult
+from tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from tools.edits.preview import SeenFile
+
+MAX_BYTES = 2_000_000
+"""Of a file that is looked at for a preview."""
+
+
+class CallPreview:
+    """The diffs of one session's calls, before they run."""
+
+    def __init__(self, toolbox: Toolbox, permits: Permits, masks: MaskedCalls) -> None:
+        self._toolbox = toolbox
+        self._permits = permits
+        self._masks = masks
+
+    def is_for(self, name: str) -> bool:
+        """Whether that tool's calls have one."""
+        tool = self._toolbox.callable().get(name)
+        return tool is not None and tool.preview is not None
+
+    async def of(
+        self, name: str, arguments: Mapping[str, Any], *, is_for_person: bool = False
+    ) -> ToolResult | None:
+        """The diffs as the details of a result; None where there is nothing to show beside the arguments."""
+        tool = self._toolbox.callable().get(name)
+        if tool is None or tool.preview is None:
+            return None
+        return await asyncio.to_thread(self._diffs, tool, dict(arguments), is_for_person)
+
+    def _diffs(self, tool: Tool, arguments: dict[str, Any], is_for_person: bool) -> ToolResult | None:
+        from tools.edits.preview import details_of  # noqa: PLC0415  (what edits mean comes with the first of them)
+
+        assert tool.preview is not None
+        try:
+            arguments = tool.prepare(arguments) if tool.prepare is not None else arguments
+            diffs = tool.preview(arguments, self._look_for_person if is_for_person else self.look)
+        except Exception:  # noqa: BLE001  (what is wrong with the arguments is said when the call runs)
+            return None
+        if not diffs:
+            return None
+        made = ToolResult(details=details_of(diffs))
+        return made if is_for_person else self.masked(made, tuple(diff.real for diff in diffs if diff.real))
+
+    def masked(self, result: ToolResult, real_paths: tuple[str, ...], where: str = "") -> ToolResult:
+        """A result of before the call, with its secrets masked. For a thread."""
+        return self._masks.before(result, real_paths, self.context(), where=where)
+
+    def context(self) -> ToolContext:
+        return ToolContext(call_id="", cwd=self._workspace.cwd, workspace=self._workspace)
+
+    @property
+    def _workspace(self) -> Workspace:
+        return self._toolbox.workspace
+
+    def look(self, raw: str) -> "SeenFile":
+        """A file by its path as it was sent, if the model may read it unasked. For a thread."""
+        return self._seen(raw, self._may_be_shown)
+
+    def _look_for_person(self, raw: str) -> "SeenFile":
+        """Any file, and every line of it as if the model had read it: whether it did, the call itself finds out."""
+        from tools.edits.shown import ShownLines  # noqa: PLC0415  (as in `_seen`)
+        from tools.files.snapshots import Snapshot  # noqa: PLC0415
+
+        seen = self._seen(raw, lambda _path, _real: True)
+        if seen.text is None:
+            return seen
+        lines = tuple(seen.text.text.split("\n"))
+        whole = Snapshot(lines=lines, shown=frozenset(range(1, len(lines) + 1)))
+        return msgspec.structs.replace(
+            seen, shown=ShownLines(lines=dict(enumerate(lines, 1))), versions=(*seen.versions, whole)
+        )
+
+    def _seen(self, raw: str, may_be_shown: Callable[[str, str], bool]) -> "SeenFile":
+        # What edits mean comes with the first of them.
+        from tools.edits.applying import notebook_key  # noqa: PLC0415
+        from tools.edits.editing import editable  # noqa: PLC0415
+        from tools.edits.preview import SeenFile  # noqa: PLC0415
+        from tools.edits.shown import ShownLines  # noqa: PLC0415
+        from tools.files.failures import file_error  # noqa: PLC0415
+        from tools.files.paths import display  # noqa: PLC0415
+
+        workspace, hidden, path = self._workspace, SeenFile(state="hidden", path=raw), raw
+        files = workspace.files
+        try:
+            path = locate(workspace, raw, self.context())
+            real = files.real_path(path)
+            shown = display(path, workspace.cwd)
+            if not may_be_shown(path, real):
+                return hidden
+            status = files.stat(real)
+            if status.kind != "file" or status.size > MAX_BYTES:
+                return hidden
+            with files.open(real) as file:
+                data = file.read(MAX_BYTES + 1)
+            is_notebook = path.lower().endswith(".ipynb")
+            text = editable(data, shown, is_notebook=is_notebook)
+        except FileNotFoundError as problem:
+            return SeenFile(state="missing", path=raw, error=file_error(problem, "edit", path, files))
+        except (OSError, ToolError, ValueError):
+            return hidden
+        key = notebook_key(real) if is_notebook else real
+        cache = workspace.read_cache
+        return SeenFile(
+            state="text",
+            path=shown,
+            real=real,
+            text=text,
+            shown=ShownLines(lines=dict(cache.lines(key)), sent=cache.sent(real)),
+            versions=cache.snapshots.of(key),
+        )
+
+    def _may_be_shown(self, path: str, real: str) -> bool:
+        root = self._workspace.files.real_path(str(self._workspace.cwd)).rstrip("/")
+        if not real.startswith(f"{root}/") or self._workspace.kept_back()(real):
+            return False
+        judge = self._permits.judge
+        return all(
+            judge(Effects(reads=(one,)), tool="read").outcome == "run"
+            and judge(Effects(writes=(one,)), tool="edit").outcome != "refuse"
+            for one in dict.fromkeys((path, real))
+        )

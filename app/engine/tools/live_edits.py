@@ -1,0 +1,197 @@
+"""Edits while their arguments arrive: an answer is stopped at one whose old text is not in its file
+(`edit.streamingAbort`)."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from app.agent.outcomes import failure
+from app.agent.watching import CallWatch
+from app.engine.hooks import Hooks
+from app.engine.options import SessionOptions
+from app.engine.permissions.gate import Permits
+from app.engine.tools.call_preview import CallPreview
+from app.engine.tools.toolbox import Toolbox
+from app.values.content import ToolCall
+from app.values.json_texts import texts_of
+from app.values.messages import AssistantMessage
+from app.values.stream import BlockEvent, ToolCallDelta, ToolCallEnd, ToolCallStart
+from app.values.wire import new_id
+from tools.base import Tool
+from tools.masking.marks import BEGINNING
+from tools.results import ToolResult
+from tools.streamed import StreamedObject
+
+if TYPE_CHECKING:
+    from tools.edits.preview import LostEdit
+
+_MIN_SECONDS: Final = 0.15
+_PAUSE_PER_LOOK: Final = 5
+"""A look that cost t is followed by the next after at least this many t."""
+_CUT: Final = (
+    "The call was stopped at this edit, before the rest of it was written: nothing behind it was read."
+)
+
+
+class _ArrivingCall:
+    """The first call of an answer, where it edits."""
+
+    def __init__(self, index: int, id: str, tool: Tool) -> None:
+        self.index = index
+        self.id = id
+        self.tool = tool
+        self.pieces: list[str] = []
+        """Pieces of its arguments that were not read yet."""
+        self.arguments = StreamedObject()
+        self.is_complete = False
+
+    def complete_edits(self) -> dict[str, Any] | None:
+        """The arguments up to the last complete edit; None while it cannot be told what they will be."""
+        pieces, self.pieces = self.pieces, []
+        self.arguments.feed("".join(pieces))
+        whole = self.arguments.whole()
+        if not self.arguments.is_plain or self.arguments.is_lost:
+            return None
+        # An edit without a list may still get others before it.
+        return whole if any(isinstance(value, list) for value in whole.values()) else None
+
+
+class _Stop(msgspec.Struct, frozen=True, kw_only=True):
+    """Why an answer was stopped."""
+
+    index: int
+    call: ToolCall
+    """As far as it was complete."""
+    result: ToolResult
+
+
+class LiveEdits(CallWatch):
+    """Watches the answers of one session."""
+
+    def __init__(
+        self,
+        *,
+        toolbox: Toolbox,
+        permits: Permits,
+        preview: CallPreview,
+        hooks: Hooks,
+        options: SessionOptions,
+    ) -> None:
+        self._toolbox = toolbox
+        self._permits = permits
+        self._preview = preview
+        self._hooks = hooks
+        self._options = options
+        self._message_id = ""
+        self._has_call = False
+        self._call: _ArrivingCall | None = None
+        self._cancel: Callable[[], None] = lambda: None
+        self._stop: _Stop | None = None
+        self._checking: asyncio.Task[None] | None = None
+
+    def begin(self, message_id: str, cancel: Callable[[], None]) -> None:
+        self._message_id, self._cancel = message_id, cancel
+        self._has_call = False
+        self._call = self._stop = None
+
+    def hear(self, event: BlockEvent) -> None:
+        if isinstance(event, ToolCallStart):
+            # What runs before an edit may put its old text into the file.
+            self._call = None if self._has_call else self._begun(event)
+            self._has_call = True
+        elif isinstance(event, ToolCallDelta):
+            call = self._call
+            if call is not None and call.index == event.content_index:
+                call.pieces.append(event.delta)
+                self._check(call)
+        elif isinstance(event, ToolCallEnd) and self._call is not None:
+            self._call.is_complete = True
+
+    def _begun(self, event: ToolCallStart) -> _ArrivingCall | None:
+        tool = self._toolbox.callable().get(event.tool_name)
+        if tool is None or not self._options.in_force.settings.edit.streaming_abort:
+            return None
+        # What edits mean comes with the first of them.
+        from tools.edits.call import EditArguments  # noqa: PLC0415
+
+        is_edit = tool.arguments is EditArguments
+        return _ArrivingCall(event.content_index, event.id, tool) if is_edit else None
+
+    def _check(self, call: _ArrivingCall) -> None:
+        """Looks beside the stream, one look at a time."""
+        if self._checking is None or self._checking.done():
+            self._checking = asyncio.create_task(self._keep_checking(call))
+
+    async def _keep_checking(self, call: _ArrivingCall) -> None:
+        while call.pieces and self._is_arriving(call):
+            cost, stop = await asyncio.to_thread(self._look, call)
+            if stop is not None and self._is_arriving(call):
+                self._stop = stop
+                self._cancel()
+                return
+            await asyncio.sleep(max(_MIN_SECONDS, _PAUSE_PER_LOOK * cost))
+
+    def _is_arriving(self, call: _ArrivingCall) -> bool:
+        return self._call is call and not call.is_complete and self._stop is None
+
+    def _look(self, call: _ArrivingCall) -> tuple[float, _Stop | None]:
+        # What edits mean comes with the first of them.
+        from tools.edits.preview import lost_edit  # noqa: PLC0415
+
+        began = time.thread_time()
+        stop = None
+        raw = call.complete_edits()
+        lost = lost_edit(_prepared(call.tool, raw), self._preview.look) if raw is not None else None
+        if raw is not None and lost is not None:
+            cut = ToolCall(id=call.id, name=call.tool.name, arguments=raw)
+            stop = self._stopped(call.index, cut, lost) if self._would_run(cut) else None
+        return time.thread_time() - began, stop
+
+    def _would_run(self, call: ToolCall) -> bool:
+        """Whether the call would run unasked and with these arguments, and be refused by the tool itself."""
+        if self._hooks.changes_calls() or any(BEGINNING in text for text in texts_of(call.arguments)):
+            return False
+        effects = self._toolbox.effects_of(call.name, call.arguments)
+        return effects is not None and self._permits.judge(effects, tool=call.name).outcome == "run"
+
+    def _stopped(self, index: int, call: ToolCall, lost: "LostEdit") -> _Stop:
+        said = failure(f"{lost.why}\n\n{_CUT}", {"stoppedEarly": True})
+        real = (lost.real,) if lost.real else ()
+        return _Stop(
+            index=index,
+            call=call,
+            result=self._preview.masked(said, real, where=f"{call.name} {lost.path}"),
+        )
+
+    def cut(self, message: AssistantMessage) -> AssistantMessage | None:
+        stop, content = self._stop, message.content
+        if stop is None or message.id != self._message_id or len(content) < stop.index:
+            return None
+        # Not all of an answer's blocks are there before it ends.
+        known = content[stop.index] if len(content) > stop.index else stop.call
+        if not isinstance(known, ToolCall):
+            return None
+        call = msgspec.structs.replace(
+            known, id=known.id or f"call_{new_id()}", arguments=stop.call.arguments, arguments_error=None
+        )
+        self._stop = msgspec.structs.replace(stop, call=call)
+        return msgspec.structs.replace(
+            message, content=(*content[: stop.index], call), stop_reason="toolUse", error_message=None
+        )
+
+    def refusal(self, call: ToolCall) -> ToolResult | None:
+        stop = self._stop
+        return stop.result if stop is not None and stop.call.id == call.id else None
+
+
+def _prepared(tool: Tool, raw: dict[str, Any]) -> dict[str, Any]:
+    """By the names that the tool has."""
+    if tool.prepare is None:
+        return raw
+    try:
+        return tool.prepare(dict(raw))
+    except Exception:  # noqa: BLE001  (a tool's own preparation of arguments; it is told where they are checked)
+        return {}

@@ -1,0 +1,140 @@
+"""A tool call within a tool call: it goes the same steps (`app.agent.tool_pipeline`), but is no message.
+
+Events carry the outer call's id; the model sees only what the outer tool makes of the result.
+"""
+
+import asyncio
+import itertools
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from app.agent.outcomes import as_outcome, checked
+from app.agent.tool_pipeline import Gate, Masks, Progress, ToolPipeline
+from app.engine.event_bus import Telling
+from app.engine.hooks import Hooks
+from app.engine.jobs.background_jobs import JobTable
+from app.engine.models.model_choice import ModelChoice
+from app.engine.tools.toolbox import Toolbox
+from app.values.content import ToolCall
+from app.values.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
+from tools.base import Tool, ToolContext
+from tools.results import ToolResult
+
+
+class _Within:
+    """The calls within one call, as long as one of them is under way."""
+
+    def __init__(self, pipeline: ToolPipeline) -> None:
+        self.pipeline = pipeline
+        self.turn = asyncio.Lock()
+        """They begin one after the other, as they were made."""
+
+
+class NestedCalls(msgspec.Struct, eq=False):
+    toolbox: Toolbox
+    choice: ModelChoice
+    """Who reads what the tools bring."""
+    jobs: JobTable
+    hooks: Hooks
+    gate: Gate
+    masks: Masks
+    telling: Telling
+    _numbers: Iterator[int] = msgspec.field(default_factory=lambda: itertools.count(1))
+    _within: WeakValueDictionary[str, _Within] = msgspec.field(
+        default_factory=WeakValueDictionary[str, _Within]
+    )
+    _to_background: set[str] = msgspec.field(default_factory=set[str])
+
+    def tool_context(self, call: ToolCall, progress: Progress) -> ToolContext:
+        """What a call of a tool is given, this way to others among it."""
+        model, workspace = self.choice.model, self.toolbox.workspace
+        return ToolContext(
+            call_id=call.id,
+            cwd=workspace.cwd,
+            progress=progress,
+            workspace=workspace,
+            jobs=self.jobs,
+            caller=self.within(call.id),
+            background_requested=lambda: call.id in self._to_background,
+            model_reads_images=model is None or model.reads_images,
+            model_window=model.context_window if model is not None else None,
+        )
+
+    def send_to_background(self, call_id: str) -> None:
+        """The person asked that this running call be waited for no longer."""
+        self._to_background.add(call_id)
+
+    def within(self, parent_id: str) -> "CallsWithin":
+        return CallsWithin(self, self.toolbox, parent_id)
+
+    async def run(self, name: str, arguments: dict[str, Any], parent_id: str) -> ToolResult:
+        """Never raises for what the tool or a hook does; only being cancelled goes through."""
+        call = ToolCall(id=f"{parent_id}/{next(self._numbers)}", name=name, arguments=arguments)
+        within = self._of(parent_id)
+        async with within.turn:
+            await self.telling.publish(
+                ToolExecutionStart(
+                    tool_call_id=call.id, tool_name=name, args=arguments, parent_tool_call_id=parent_id
+                )
+            )
+            started = time.monotonic()
+            prepared = await within.pipeline.prepare(call, self._progress(call, parent_id))
+        result = prepared if isinstance(prepared, ToolResult) else await within.pipeline.run(prepared)
+        await self.telling.publish(
+            ToolExecutionEnd(
+                tool_call_id=call.id,
+                tool_name=name,
+                result=as_outcome(result),
+                is_error=result.is_error,
+                duration_ms=round((time.monotonic() - started) * 1000),
+                parent_tool_call_id=parent_id,
+            )
+        )
+        return result
+
+    def _of(self, parent_id: str) -> _Within:
+        known = self._within.get(parent_id)
+        if known is None:
+            pipeline = ToolPipeline(
+                tools=self.toolbox.callable,
+                tool_context=self.tool_context,
+                hooks=self.hooks,
+                gate=self.gate,
+                masks=self.masks,
+                parent_id=parent_id,
+            )
+            self._within[parent_id] = known = _Within(pipeline)
+        return known
+
+    def _progress(self, call: ToolCall, parent_id: str) -> Progress:
+        def show(result: ToolResult) -> None:
+            self.telling.publish_now(
+                ToolExecutionUpdate(
+                    tool_call_id=call.id,
+                    tool_name=call.name,
+                    args=call.arguments,
+                    partial_result=as_outcome(checked(call.name, result)),
+                    parent_tool_call_id=parent_id,
+                )
+            )
+
+        return show
+
+
+class CallsWithin:
+    """The calls that one call may make; a `ToolCaller`."""
+
+    def __init__(self, nested: NestedCalls, toolbox: Toolbox, parent_id: str) -> None:
+        self._nested = nested
+        self._toolbox = toolbox
+        self._parent_id = parent_id
+
+    def tools(self) -> Mapping[str, Tool]:
+        return self._toolbox.active()
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
+        return await self._nested.run(name, arguments, self._parent_id)

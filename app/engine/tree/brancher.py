@@ -1,0 +1,141 @@
+"""Leaving a branch: moving the leaf, with a summary of what is left behind where one is wanted; and merging one in."""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+import msgspec
+
+from app.compaction.branch import branch_of
+from app.compaction.files import files_of, own_details
+from app.compaction.summary import BRANCH_PREAMBLE, SHARE, Written, branch_request
+from app.engine.cancellable_task import Underway
+from app.engine.context.summariser import Summariser, SummaryFailed
+from app.engine.conversation import Conversation
+from app.engine.hook_results import MoveOpinion, Moving, Wish
+from app.engine.hooks import Hooks
+from app.engine.models.model_choice import ModelChoice
+from app.engine.options import SessionOptions
+from app.values.entries import BranchSummaryEntry, Entry
+from app.values.usage import Usage
+
+_UNKNOWN_WINDOW = 128_000
+
+
+class MoveStopped(SummaryFailed):
+    """An extension stopped the move."""
+
+
+class Brancher(msgspec.Struct, eq=False, kw_only=True):
+    conversation: Conversation
+    choice: ModelChoice
+    options: SessionOptions
+    hooks: Hooks
+    summariser: Summariser
+    underway: Underway = msgspec.field(default_factory=Underway)
+
+    async def leave(
+        self, target_id: str | None, wish: Wish, before_moving: Callable[[], Awaitable[None]]
+    ) -> BranchSummaryEntry | None:
+        """Moves the leaf; returns the summary, if there is one. Raises `SummaryFailed`, with nothing moved.
+
+        `before_moving` is awaited when nothing can stop the move any more but it.
+        """
+        log = self.conversation.log
+        leaving = self._moving(log.leaf_id, target_id, wish)
+        opinion = await self._opinion(leaving, "Going there was stopped by an extension.")
+        wish = opinion.changed(wish)
+        written = _of_extension(opinion)
+        if written is None and wish.summarise and leaving.messages:
+            written = await self._write(leaving.entries, wish)
+        await before_moving()
+        log.move_leaf(target_id)
+        entry = self._record(leaving, written, opinion) if written is not None else None
+        labelled = entry.id if entry is not None else target_id
+        if wish.label and labelled is not None:
+            log.set_label(labelled, wish.label)
+        await self.hooks.after_move(leaving, entry)
+        return entry
+
+    async def merge(self, leaf_id: str, wish: Wish) -> BranchSummaryEntry:
+        """Summarises another branch into the present one, without leaving it."""
+        log = self.conversation.log
+        merging = self._moving(leaf_id, log.leaf_id, wish)
+        if not merging.messages:
+            raise SummaryFailed("That branch holds nothing that is not in this one.")
+        opinion = await self._opinion(merging, "The merge was stopped by an extension.")
+        wish = opinion.changed(wish)
+        written = _of_extension(opinion) or await self._write(merging.entries, wish)
+        entry = self._record(merging, written, opinion)
+        if wish.label:
+            log.set_label(entry.id, wish.label)
+        await self.hooks.after_move(merging, entry)
+        return entry
+
+    def _moving(self, old_leaf_id: str | None, target_id: str | None, wish: Wish) -> Moving:
+        log = self.conversation.log
+        ancestor = log.common_ancestor(old_leaf_id, target_id)
+        return Moving(
+            target_id=target_id,
+            old_leaf_id=old_leaf_id,
+            common_ancestor_id=ancestor,
+            entries=_below(log.path_to(old_leaf_id), ancestor),
+            wish=wish,
+        )
+
+    async def _opinion(self, move: Moving, refusal: str) -> MoveOpinion:
+        opinion = await self.hooks.before_move(move)
+        if opinion.is_cancelled:
+            raise MoveStopped(refusal)
+        return opinion
+
+    async def _write(self, entries: Sequence[Entry], wish: Wish) -> Written:
+        with self.underway.begun() as abort:
+            branch = branch_of(entries, self._budget)
+            if not branch.messages:
+                raise SummaryFailed(
+                    f"The last message of that branch alone is larger than {self._budget:,} tokens, which is what "
+                    "the model can read at once. Go there without a summary, or with a model of a larger window."
+                )
+            request = branch_request(branch, wish.instructions, replace=wish.replaces_instructions)
+            reserve = self.options.in_force.settings.branch_summary.reserve_tokens
+            written = await self.summariser.write(
+                request, abort, "branchSummary", budget=int(reserve * SHARE)
+            )
+            text = BRANCH_PREAMBLE + written.text + branch.files.as_text()
+            return msgspec.structs.replace(written, text=text)
+
+    @property
+    def _budget(self) -> int:
+        window = self.choice.required().context_window or _UNKNOWN_WINDOW
+        return max(1_000, window - self.options.in_force.settings.branch_summary.reserve_tokens)
+
+    def _record(self, leaving: Moving, written: Written, opinion: MoveOpinion) -> BranchSummaryEntry:
+        files = files_of(leaving.entries)
+        entry = BranchSummaryEntry(
+            parent_id=None,
+            from_id=leaving.old_leaf_id or "root",
+            summary=written.text,
+            details={
+                "readFiles": list(files.read_files),
+                "modifiedFiles": list(files.modified_files),
+                **own_details(opinion.details),
+            },
+            usage=written.usage,
+            from_hook=opinion.summary is not None,
+        )
+        stored = self.conversation.log.append(entry)
+        assert isinstance(stored, BranchSummaryEntry)
+        return stored
+
+
+def _of_extension(opinion: MoveOpinion) -> Written | None:
+    """The summary that it brought."""
+    if opinion.summary is None:
+        return None
+    return Written(text=opinion.summary, usage=opinion.usage or Usage())
+
+
+def _below(path: Sequence[Entry], ancestor_id: str | None) -> tuple[Entry, ...]:
+    """What comes after the ancestor on a path from the root."""
+    ids = [entry.id for entry in path]
+    start = ids.index(ancestor_id) + 1 if ancestor_id in ids else 0
+    return tuple(path[start:])

@@ -1,0 +1,241 @@
+"""Going elsewhere: another point of the session's tree, another branch merged into this one, another session's file.
+
+What all of these share is that the context becomes another one: counts, model and waiting deliveries follow it.
+"""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from app.agent.queues import Queues
+from app.engine.context.compactor import Compactor
+from app.engine.context.usage_totals import Account
+from app.engine.conversation import Conversation
+from app.engine.delivery import Deliveries
+from app.engine.event_bus import Telling
+from app.engine.files.file_diagnostics import Diagnostics
+from app.engine.files.pending_changes import Pending
+from app.engine.files.restore import Restoring
+from app.engine.files.session_files import Files
+from app.engine.hook_results import Wish
+from app.engine.hooks import Hooks
+from app.engine.jobs.background_jobs import JobTable
+from app.engine.mcp.servers import McpServers
+from app.engine.models.model_choice import ModelChoice, NoModel
+from app.engine.planning.plan_mode import Planning
+from app.engine.preconditions import Readiness
+from app.engine.prompt_intake import Refused, Stayed
+from app.engine.tree.brancher import Brancher
+from app.engine.tree.session_paths import Places
+from app.sessions.log import SessionLog
+from app.sessions.old_outputs import outputs_of
+from app.sessions.projection import settings_above
+from app.undo.images import RestoredData
+from app.values.entries import BranchSummaryEntry, CompactionEntry
+from app.values.events import SessionReplaced
+from app.values.models import thinking_level
+from tools.files.artifacts import Artifacts
+
+SwitchReason = Literal["new", "resume", "fork", "tree", "reload"]
+
+
+class Arrival(msgspec.Struct, frozen=True, kw_only=True):
+    """At another point of the tree."""
+
+    text: str | None = None
+    """Going to a prompt means going before it: this is its text, for the editor."""
+    summary: BranchSummaryEntry | None = None
+    """Of the branch that was left."""
+    files: RestoredData | None = None
+    """What was put back."""
+
+
+class Navigation(msgspec.Struct, frozen=True, kw_only=True):
+    """Moves one session about."""
+
+    conversation: Conversation
+    places: Places
+    choice: ModelChoice
+    hooks: Hooks
+    queues: Queues
+    jobs: JobTable
+    deliveries: Deliveries
+    account: Account
+    compactor: Compactor
+    brancher: Brancher
+    readiness: Readiness
+    files: Files
+    restoring: Restoring
+    pending: Pending
+    diagnostics: Diagnostics
+    planning: Planning
+    servers: McpServers
+    telling: Telling
+    stop: Callable[[], Awaitable[None]]
+    """Ends what is under way, and returns when it has."""
+    enter: Callable[[Path], Awaitable[None]]
+    """Makes a folder the one that this session works in."""
+    artifacts: Artifacts
+    end_kernel: Callable[[str], None]
+
+    # In the tree
+
+    async def go_to(self, entry_id: str | None, wish: Wish) -> Arrival:
+        text = None
+        self.readiness.require_idle("Going to another point of the session")
+        if entry_id is not None:
+            target = self.conversation.log.navigation(entry_id)
+            entry_id, text = target.leaf_id, target.text
+        restored: list[RestoredData] = []
+        stays = None if wish.puts_files_back else await self.restoring.left_as_restored(entry_id)
+
+        async def before_moving() -> None:
+            if wish.puts_files_back:
+                plan = await self.restoring.to_place(entry_id, is_move=True)
+                restored.append(await self.files.carry_out(plan, wish.choices))
+
+        try:
+            summary = await self.brancher.leave(entry_id, wish, before_moving)
+        except BaseException:
+            for data in restored:  # the files went, the conversation did not
+                await self.files.record_restore(msgspec.structs.replace(data, is_move=False))
+            raise
+        await self._replaced("tree")
+        for data in (*restored, *((stays,) if stays is not None else ())):
+            if await self.files.record_restore(data) is not None:
+                await self.restoring.tell_model(data)
+        files = restored[0] if restored else None
+        return Arrival(text=text, summary=summary, files=files)
+
+    async def merge(self, leaf_id: str, wish: Wish) -> BranchSummaryEntry:
+        self.readiness.require_idle("Merging a branch")
+        summary = await self.brancher.merge(leaf_id, wish)
+        await self._replaced("tree")
+        return summary
+
+    async def undo_compaction(self) -> str | None:
+        """Back to right before the last compaction on this branch; the automatic one does not undo that at once."""
+        path = self.conversation.log.path_to()
+        found = next((entry for entry in reversed(path) if isinstance(entry, CompactionEntry)), None)
+        if found is None:
+            raise Refused("Nothing on this branch has been compacted: the history is whole.")
+        arrival = await self.go_to(found.parent_id, Wish())
+        self.compactor.hold()
+        return arrival.text
+
+    # To other sessions
+
+    async def begin(self, parent: Path | None) -> None:
+        """A session that is kept nowhere is followed by another such."""
+        await self.stop()
+        if self.conversation.log.path is None:
+            log = SessionLog.in_memory(self.places.cwd)
+        else:
+            log = self.places.new(parent=parent)
+        await self.open(log, "new")
+
+    async def switch_to(self, name: str) -> None:
+        if self.places.is_at(self.conversation.log, name):  # it is here already
+            await self.stop()
+            return
+        log = self.places.open_or_begin(name)
+        log.require_cwd(self.places.cwd)
+        await self.stop()
+        await self.open(log, "resume")
+
+    async def fork(self, entry_id: str, position: Literal["before", "at"]) -> bool:
+        from app.sessions.fork import clone, fork_before  # noqa: PLC0415  (with what reads whole sessions)
+
+        log = self.conversation.log
+        if not await self.hooks.may_fork(entry_id, position):
+            return False
+        is_here = entry_id == log.leaf_id
+        await self.stop()  # what it leaves behind the present point goes along
+        folder, cwd, fsync = self.places.folder, self.places.cwd, self.places.sync
+        if position == "before":
+            copy = fork_before(log, entry_id, folder, cwd=cwd, fsync=fsync)
+        else:
+            copy = clone(log, folder, leaf_id=None if is_here else entry_id, cwd=cwd, fsync=fsync)
+        await self.open(copy, "fork")
+        return True
+
+    async def open(self, log: SessionLog, reason: SwitchReason, *, stays: bool = False) -> None:
+        """A session acts in its own folder, unless somebody who was asked wants it to go on here (`stays`)."""
+        self.readiness.require_idle("Switching sessions")
+        is_elsewhere = reason in ("new", "resume", "fork")
+        if is_elsewhere and not await self.hooks.may_leave(reason, log.path):
+            log.close()
+            raise Stayed("An extension wants to stay in this session.")
+        await self.jobs.close(keep_pinned=True)
+        self.queues.forget_companions()
+        self.deliveries.left_context(frozenset(), self.conversation.log.__contains__)
+        self.conversation.open(log).close()
+        self.artifacts.belong_to(*outputs_of(log))
+        if reason != "fork":  # which goes on with what its cells have defined
+            self.end_kernel("Another session is open.")
+        if not stays and not log.is_read_only and self.places.is_elsewhere(log):
+            await self.enter(log.cwd)
+        self._recover_files()
+        self.conversation.recover_partial()
+        await self._replaced(reason)
+        self.servers.resume()
+
+    def _recover_files(self) -> None:
+        """What a crash left of changes to files."""
+        told = self.files.recover()
+        if told is not None:
+            self.conversation.log.problems.append(told)
+
+    def restore(self, *, restores_model: bool, restores_thinking: bool, name: str | None) -> bool:
+        """At the start; whether the log names a model. One that is not there may still come, with an extension."""
+        log = self.conversation.log
+        names_model = bool(log.entries) and self._restore_choice(
+            model=restores_model, thinking=restores_thinking
+        )
+        self._recover_files()
+        self.conversation.recover_partial()
+        self.planning.arrive()
+        self._tell_lost()
+        if name and not log.is_read_only:
+            self.conversation.rename(" ".join(name.split()))
+        return names_model
+
+    def _tell_lost(self) -> None:
+        if (lost := self.pending.lost()) is not None:
+            self.queues.hold_for_next_turn(lost)
+
+    def _restore_choice(self, *, model: bool = True, thinking: bool = True) -> bool:
+        """Takes up the model and thinking level that the log was left with; whether it names a model."""
+        log = self.conversation.log
+        projection = settings_above(log.upwards(), log.upwards(without_messages=True))
+        if projection.model is not None and model:
+            try:
+                self.choice.set(self.choice.find(*projection.model))
+            except NoModel:
+                self.choice.lose("/".join(projection.model))
+        level = thinking_level(projection.thinking_level)
+        if level is not None and projection.has_thinking_level and thinking:
+            self.choice.set_thinking(level)
+        return projection.model is not None and model
+
+    async def _replaced(self, reason: SwitchReason) -> None:
+        self.conversation.reload()
+        self._tell_lost()
+        self.pending.left()
+        self.diagnostics.left()
+        self.compactor.start_over()
+        self.account.start_over()
+        model = self.choice.model
+        self._restore_choice()
+        if self.choice.missing is not None:
+            if (
+                reason == "tree" and model is not None
+            ):  # it is the same session, which has another model by now
+                self.choice.set(model)
+            else:
+                self.telling.notify(self.choice.why_none, "warning")
+        self.telling.forget_undeliverable()
+        await self.telling.publish(SessionReplaced(reason=reason))
+        self.planning.arrive()

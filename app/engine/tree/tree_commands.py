@@ -1,0 +1,203 @@
+"""Commands that go elsewhere: other sessions, other points of the tree, and what there is to go to."""
+
+from collections.abc import Awaitable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from app.engine.commands import results
+from app.engine.commands.base import command, for_the_system, require_entry, without_nothing
+from app.engine.context.summariser import SummaryCancelled
+from app.engine.prompt_intake import Stayed
+from app.engine.session import Session
+from app.engine.tree.brancher import MoveStopped, Wish
+from app.values.codec import encode, encode_json
+from app.values.content import text_of
+from app.values.entries import Entry, LabelEntry, MessageEntry
+from app.values.messages import UserMessage
+from app.values.unable import Unable
+
+_UNSAVED = "This session has not been saved yet. Send a message before cloning or forking it."
+
+
+@command("Begin a new session")
+async def new_session(session: Session, parent_session: str | None = None) -> results.Moved:
+    parent = Path(for_the_system(parent_session, "parentSession")) if parent_session else None
+    return await _unless_stayed(session.begin(parent))
+
+
+@command("Go on with another session")
+async def switch_session(session: Session, session_path: str) -> results.Moved:
+    name = for_the_system(session_path, "sessionPath")
+    try:
+        return await _unless_stayed(session.switch_to(name))
+    except OSError as problem:
+        raise Unable(f"{name}: {problem.strerror or problem}.") from None
+
+
+async def _unless_stayed(going: Awaitable[None]) -> results.Moved:
+    try:
+        await going
+    except Stayed:
+        return {"cancelled": True}
+    return {"cancelled": False}
+
+
+@command("Go on from before a prompt, in a new file")
+async def fork(session: Session, entry_id: str) -> results.Forked:
+    """The prompt's text comes back."""
+    log = session.log
+    if entry_id not in log or not _is_prompt(log.entry(entry_id)):
+        raise Unable("Invalid entry ID for forking")
+    if not log.is_on_disk:
+        raise Unable(_UNSAVED)
+    text = log.navigation(entry_id).text
+    if not await session.fork(entry_id, "before"):
+        return {"cancelled": True}
+    return {"text": text, "cancelled": False} if text is not None else {"cancelled": False}
+
+
+branch = fork.also_called("branch")
+
+
+@command("Go on in a copy of this branch")
+async def clone(session: Session) -> results.Moved:
+    return {"cancelled": not await clone_from(session, session.state.leaf_id)}
+
+
+async def clone_from(session: Session, entry_id: str | None) -> bool:
+    """Goes on in a copy of everything down to an entry. False: an extension wants to stay."""
+    if entry_id is None:
+        raise Unable("Cannot clone session: no current entry selected")
+    if not session.state.is_on_disk:
+        raise Unable(_UNSAVED)
+    return await session.fork(entry_id, "at")
+
+
+@command("All prompts of the file", answer="messages")
+async def get_fork_messages(session: Session) -> Sequence[results.ForkMessage]:
+    return [
+        {"entryId": entry.id, "text": text_of(entry.message.content)}
+        for entry in session.entries
+        if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
+    ]
+
+
+get_branch_messages = get_fork_messages.also_called("get_branch_messages")
+
+
+@command("Entries in file order")
+async def get_entries(session: Session, since: str | None = None) -> results.Entries:
+    entries = list(session.entries)
+    if since is not None:
+        ids = [entry.id for entry in entries]
+        if since not in ids:
+            raise Unable(f"Entry not found: {since}")
+        entries = entries[ids.index(since) + 1 :]
+    return {"entries": entries, "leafId": session.state.leaf_id}
+
+
+@command("The entries as a tree", data=results.Tree)
+async def get_tree(session: Session) -> dict[str, Any]:
+    """Written as text without recursion: a session's tree is as deep as the session is long."""
+    log = session.log
+    stamps = {entry.target_id: entry.timestamp for entry in log.entries if isinstance(entry, LabelEntry)}
+    below: dict[str | None, list[Entry]] = {}
+    known = {entry.id for entry in log.entries}
+    for entry in log.entries:
+        below.setdefault(entry.parent_id if entry.parent_id in known else None, []).append(entry)
+    return {"tree": Raw(_tree_text(below, log.labels, stamps)), "leafId": log.leaf_id}
+
+
+def _tree_text(
+    below: Mapping[str | None, Sequence[Entry]], labels: Mapping[str, str], stamps: Mapping[str, str]
+) -> bytes:
+    parts: list[bytes] = [b"["]
+    open_nodes: list[tuple[Iterator[Entry], bytes]] = [(iter(below.get(None, ())), b"]")]
+    while open_nodes:
+        siblings, end = open_nodes[-1]
+        entry = next(siblings, None)
+        if entry is None:
+            open_nodes.pop()
+            parts.append(end)
+            continue
+        if parts[-1] != b"[":
+            parts.append(b",")
+        label = labels.get(entry.id)
+        more = encode_json({"label": label, "labelTimestamp": stamps.get(entry.id)}) if label else b""
+        parts += [b'{"entry":', encode(entry), b',"children":', b"["]
+        open_nodes.append((iter(below.get(entry.id, ())), b"]" + (b"," + more[1:] if more else b"}")))
+    return b"".join(parts)
+
+
+@command(
+    "Go to an entry",
+    "`summarize` takes a summary of the branch along, `restoreFiles` its files.",
+)
+async def navigate_tree(
+    session: Session,
+    entry_id: str | None = None,
+    summarize: bool = False,
+    custom_instructions: str | None = None,
+    replace_instructions: bool = False,
+    label: str | None = None,
+    restore_files: bool = False,
+) -> results.Navigated:
+    """No entry: before everything."""
+    require_entry(session, entry_id)
+    wish = _wish(summarize, custom_instructions, replace_instructions, label)
+    wish = msgspec.structs.replace(wish, puts_files_back=restore_files)
+    with _telling_failures():
+        arrival = await session.go_to(entry_id, wish)
+        return without_nothing(cancelled=False, editorText=arrival.text, summaryEntry=arrival.summary)
+    return {"cancelled": True}
+
+
+@command("Add a summary of another branch here")
+async def merge_branch(
+    session: Session,
+    entry_id: str,
+    custom_instructions: str | None = None,
+    replace_instructions: bool = False,
+    label: str | None = None,
+) -> results.Navigated:
+    """The entry is the end of the other branch."""
+    require_entry(session, entry_id)
+    wish = _wish(True, custom_instructions, replace_instructions, label)
+    with _telling_failures():
+        return {"cancelled": False, "summaryEntry": await session.merge(entry_id, wish)}
+    return {"cancelled": True}
+
+
+def _wish(summarise: bool, instructions: str | None, replaces: bool, label: str | None) -> Wish:
+    """`replaces`: the instructions stand instead of bayou's own, and not beside them."""
+    return Wish(summarise=summarise, instructions=instructions, replaces_instructions=replaces, label=label)
+
+
+@command("Back to the full history", "It is as it was before the last compaction.")
+async def undo_compaction(session: Session) -> results.Navigated:
+    with _telling_failures():
+        return without_nothing(cancelled=False, editorText=await session.undo_compaction())
+    return {"cancelled": True}
+
+
+@contextmanager
+def _telling_failures() -> Generator[None]:
+    """A move that somebody stopped has not happened, and is no error; the body is left then."""
+    try:
+        yield
+    except (MoveStopped, SummaryCancelled):
+        return
+
+
+@command("Label an entry, or take its label away")
+async def set_label(session: Session, entry_id: str, label: str | None = None) -> None:
+    require_entry(session, entry_id)
+    session.set_label(entry_id, label)
+
+
+def _is_prompt(entry: Entry) -> bool:
+    return isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)

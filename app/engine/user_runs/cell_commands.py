@@ -1,0 +1,78 @@
+"""Commands about the kernel: run a cell as the person, look at it, begin anew."""
+
+from pathlib import Path
+
+from app.engine.commands import results
+from app.engine.commands.base import command, without_nothing
+from app.engine.session import Session
+from app.engine.user_runs.user_cells import OwnCell
+from app.values.unable import Unable
+from tools.files.paths import absolute
+from tools.results import ImagePart
+
+
+@command(
+    "Run Python as the person", "In the same kernel as the agent's cells; progress comes as events of tools."
+)
+async def eval(
+    session: Session,
+    code: str,
+    title: str = "",
+    timeout: float | None = None,
+    reset: bool = False,
+    exclude_from_context: bool = False,
+) -> results.CellResult:
+    done = await session.cells.run(
+        code, title=title, timeout=timeout or 0, resets=reset, exclude=exclude_from_context
+    )
+    return _told(done)
+
+
+@command("Run the code cells of a notebook", "Until one fails. `cells`: 3, 2-5 or 4-.", answer="cells")
+async def run_notebook(session: Session, path: str, cells: str = "") -> list[results.CellResult]:
+    if "\0" in path:
+        raise Unable("path has a NUL character, which no path can have.")
+    done = await session.cells.run_notebook(Path(absolute(path, session.cwd)), cells)
+    return [_told(cell) for cell in done]
+
+
+@command("Stop the person's cell", stops=True)
+async def abort_eval(session: Session) -> None:
+    session.cells.abort()
+
+
+@command(
+    "Begin with an empty kernel",
+    "What cells defined is gone. False: none runs.",
+    answer="restarted",
+    stops=True,
+)
+async def restart_kernel(session: Session) -> bool:
+    return await session.cells.restart()
+
+
+@command("Interpreter, memory and names of the kernel")
+async def get_kernel(session: Session) -> results.Kernel:
+    view = await session.cells.view()
+    if view is None or view.state == "none":
+        return {"state": "none", "cells": 0, "names": []}
+    return without_nothing(
+        state=view.state,
+        interpreter=view.interpreter,
+        found=view.found,
+        version=view.version,
+        pid=view.pid,
+        memory=view.memory,
+        cells=view.cells,
+        names=list(view.names),
+    )
+
+
+def _told(cell: OwnCell) -> results.CellResult:
+    return {
+        "id": cell.id,
+        "output": cell.result.text,
+        "pictures": sum(isinstance(part, ImagePart) for part in cell.result.content),
+        "isError": cell.result.is_error,
+        "details": cell.result.details,
+    }

@@ -1,0 +1,174 @@
+"""Cells that the person runs (`$ code`, `$$ code`), in the same kernel as the agent's."""
+
+import asyncio
+import time
+import uuid
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from app.agent.outcomes import as_outcome, checked
+from app.engine.conversation import Conversation
+from app.engine.event_bus import Telling
+from app.engine.hooks import Hooks
+from app.engine.secrets.session_mask import Masking
+from app.engine.tools.nested_calls import NestedCalls
+from app.engine.user_runs.one_at_a_time import OneAtATime
+from app.engine.user_runs.user_shell import CommandBlocked, UserShell
+from app.values.cells import CELL, as_data, own_cell_id
+from app.values.content import Image, Text, ToolCall, UserContent
+from app.values.events import EntryAppended, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
+from app.values.messages import CustomMessage
+from app.values.unable import Unable
+from tools.base import ToolError
+from tools.results import ImagePart, Part, TextPart, ToolResult
+from tools.running.pace import Pace
+from tools.workspace import Workspace
+
+_WHERE = "your cell"
+
+
+class OwnCell(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person's cell came to."""
+
+    id: str
+    code: str
+    title: str
+    result: ToolResult
+
+
+class OwnCells(msgspec.Struct, eq=False):
+    """One at a time."""
+
+    workspace: Workspace
+    conversation: Conversation
+    hooks: Hooks
+    masking: Masking
+    nested: NestedCalls
+    shell: UserShell
+    """Keeps what is recorded behind a turn that is under way."""
+    telling: Telling
+    underway: OneAtATime[ToolResult] = msgspec.field(
+        default_factory=partial(OneAtATime[ToolResult], "A cell is already running.")
+    )
+
+    async def run(
+        self,
+        code: str,
+        *,
+        title: str = "",
+        timeout: float | None = 0,
+        resets: bool = False,
+        exclude: bool = False,
+    ) -> OwnCell:
+        """`exclude`: the model does not read of it. Raises `Unable`."""
+        call = ToolCall(id=own_cell_id(uuid.uuid4().hex[:12]), name="eval", arguments={"code": code})
+        if title:
+            call.arguments["title"] = title
+        result = await self.underway.run(lambda: self._execute(call, timeout, resets))
+        if result is None:
+            raise Unable("The cell was stopped before it began.")
+        cell = OwnCell(id=call.id, code=self.masking.text(code, _WHERE), title=title, result=result)
+        await self._record(cell, exclude=exclude)
+        return cell
+
+    async def _execute(self, call: ToolCall, timeout: float | None, resets: bool) -> ToolResult:
+        # The kernel, its words and pictures: what most sessions never need.
+        from tools.kernel.calls import Evaluation, EvalWish  # noqa: PLC0415
+
+        verdict = await self.hooks.before_tool(call, call.arguments, None)
+        if verdict.is_blocked:
+            raise CommandBlocked(verdict.reason or "An extension does not want this cell.")
+        given = verdict.arguments or call.arguments
+        code = str(given.get("code", ""))
+        await asyncio.to_thread(self.masking.known.look, self.workspace.cwd, (code,))
+        try:
+            evaluation = Evaluation(
+                EvalWish(code=code, title=str(given.get("title", "")), timeout=timeout, resets=resets),
+                self.workspace,
+                call_id=None,
+                caller=self.nested.within(call.id),
+            )
+            if evaluation.kernel.job is not None and not resets:
+                raise Unable(f"The kernel is busy: it runs job {evaluation.kernel.job}.")
+        except ToolError as problem:
+            raise Unable(str(problem)) from None
+        await self.telling.publish(
+            ToolExecutionStart(tool_call_id=call.id, tool_name="eval", args=call.arguments)
+        )
+        started = time.monotonic()
+        result = await self._followed(evaluation, call)
+        await self.telling.publish(
+            ToolExecutionEnd(
+                tool_call_id=call.id,
+                tool_name="eval",
+                result=as_outcome(result),
+                is_error=result.is_error,
+                duration_ms=round((time.monotonic() - started) * 1000),
+            )
+        )
+        return result
+
+    async def _followed(self, evaluation: Any, call: ToolCall) -> ToolResult:
+        from tools.kernel.telling import so_far, told  # noqa: PLC0415  (as above)
+
+        running = asyncio.ensure_future(evaluation.run())
+        shown: tuple[str, list[str]] = ("", [])
+        pace = Pace()
+        while not running.done():
+            try:
+                await asyncio.wait({running}, timeout=pace.seconds)
+                seen = (evaluation.preview(), [made.state for made in evaluation.calls])
+                pace.saw(seen != shown)
+                if seen != shown and not running.done():
+                    shown = seen
+                    progress = self._masked(so_far(seen[0], evaluation.calls), "")
+                    await self.telling.publish(
+                        ToolExecutionUpdate(
+                            tool_call_id=call.id,
+                            tool_name="eval",
+                            args=call.arguments,
+                            partial_result=as_outcome(checked("eval", progress)),
+                        )
+                    )
+            except asyncio.CancelledError:
+                evaluation.abort()
+        try:
+            result = told(running.result(), self.workspace)
+        except ToolError as problem:
+            result = ToolResult(content=(TextPart(text=str(problem)),), is_error=True)
+        return await asyncio.to_thread(self._masked, checked("eval", result), _WHERE)
+
+    def _masked(self, result: ToolResult, where: str) -> ToolResult:
+        def part(one: Part) -> Part:
+            return TextPart(text=self.masking.text(one.text, where)) if isinstance(one, TextPart) else one
+
+        details = self.masking.value(result.details, where) if where else result.details
+        return msgspec.structs.replace(result, content=tuple(map(part, result.content)), details=details)
+
+    async def _record(self, cell: OwnCell, *, exclude: bool) -> None:
+        details = {
+            **(cell.result.details or {}),
+            "id": cell.id,
+            "code": cell.code,
+            "title": cell.title,
+            "isError": cell.result.is_error,
+        }
+        content = tuple(map(_content, cell.result.content))
+        if exclude:
+            if not self.conversation.log.is_read_only:
+                data = {**details, "content": as_data(content)}
+                await self.telling.publish(EntryAppended(entry=self.conversation.note(CELL, data)))
+            return
+        fence = "````" if "```" in cell.code else "```"
+        said = Text(
+            text=f"The user ran this in the Python kernel:\n{fence}python\n{cell.code}\n{fence}\nIt showed:"
+        )
+        self.shell.hold_back(CustomMessage(custom_type=CELL, content=(said, *content), details=details))
+
+
+def _content(part: Part) -> UserContent:
+    if isinstance(part, ImagePart):
+        return Image(data=part.data, mime_type=part.mime_type)
+    return Text(text=part.text)

@@ -19,7 +19,7 @@ from tools.results import ImageBlock
 from widgets.graphics.ability import ImageAbility, Wish
 from widgets.graphics.over_cells import REST
 from widgets.graphics.terminal_images import TerminalImages
-from widgets.terminal_output import OutputDiff
+from widgets.terminal.terminal_output import OutputDiff
 from widgets.transcript.blocks import Block, UserBlock
 
 WAYS: tuple[Wish, ...] = ("blocks", "kitty", "sixel")

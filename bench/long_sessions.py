@@ -27,8 +27,8 @@ from bench.table import Row
 from bench.transcript_corpus import conversation, markdown
 from bench.transcript_stage import Stage, cpu, stage, stream_deltas
 from widgets.transcript.blocks import Prose, ReplyBlock
-from widgets.transcript.finder import Finder
-from widgets.transcript.search import Search
+from widgets.transcript.searching.finder import Finder
+from widgets.transcript.searching.text_search import Search
 
 SMALL, LARGE = 10, 50_000
 MEGABYTES = (6, 200)

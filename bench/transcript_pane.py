@@ -21,7 +21,7 @@ from textual.widgets import Input
 
 from bench.table import Row
 from bench.transcript_corpus import conversation, markdown
-from widgets.terminal_output import OutputDiff
+from widgets.terminal.terminal_output import OutputDiff
 from widgets.themes import variable_defaults
 from widgets.transcript.view import Transcript
 

@@ -15,7 +15,7 @@ from textual.app import App, ComposeResult
 
 from bench.transcript_corpus import conversation
 from widgets.editor.prompt import PromptEditor
-from widgets.terminal_output import OutputDiff
+from widgets.terminal.terminal_output import OutputDiff
 from widgets.themes import variable_defaults
 from widgets.transcript.view import Transcript
 

@@ -24,9 +24,9 @@ from tools.files.readcache import ReadCache
 from tools.masking.mask import MaskNow
 from tools.operations import FileOperations, LocalFiles, ProcessOperations, RunningProcess
 from tools.running.process import BoxedNetwork, BoxFailed, LocalProcesses
-from tools.running.ptyhost import PtyHost
+from tools.running.pty.pty_host import PtyHost
 from tools.running.shell import ShellSettings, SpawnHook
-from tools.running.shellsession import ShellSession
+from tools.running.shell_session import ShellSession
 from tools.running.watching import WatchCommand
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from widgets.figures import figured
-from widgets.transcript.text import clean, crop, crop_start
+from widgets.transcript.leaves.text import clean, crop, crop_start
 
 
 def cells(text: str) -> int:

@@ -34,7 +34,7 @@ from textual.strip import Strip
 from textual.widget import Widget, _RenderCache
 
 __all__ = ("ChopsUpdate", "CompositorUpdate", "LayoutUpdate")
-"""What a frame paints, as the compositor gives it: `widgets.terminal_output` takes them apart."""
+"""What a frame paints, as the compositor gives it: `widgets.terminal.terminal_output` takes them apart."""
 
 Result = TypeVar("Result")
 

@@ -52,7 +52,7 @@ from app.undo.blobs import UndoPlace
 from tools.base import Tool
 from tools.files.artifacts import Artifacts
 from tools.files.presence import is_file
-from tools.running.own_shell import OwnShell
+from tools.running.user_shell.shell_snapshot import OwnShell
 from tools.workspace import Workspace
 
 

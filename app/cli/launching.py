@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from widgets.held_terminal import HeldTerminal
+    from widgets.terminal.early_terminal import HeldTerminal
 
 _ALONE = frozenset(("-c", "--continue", "-r", "--resume", "--no-session", "--offline"))
 _WITH_VALUE = frozenset(
@@ -24,7 +24,7 @@ def launch(words: "Sequence[str]") -> "HeldTerminal | None":
         return None
     # Other faces draw no frame.
     from app.resources import launch_frame  # noqa: PLC0415
-    from widgets.held_terminal import HeldTerminal, TypingPlace  # noqa: PLC0415
+    from widgets.terminal.early_terminal import HeldTerminal, TypingPlace  # noqa: PLC0415
 
     if not launch_frame.is_capable(os.environ):
         return None

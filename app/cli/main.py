@@ -9,7 +9,7 @@ from app.version import VERSION
 TYPE_CHECKING = False
 """As in `typing`, which is not imported: it takes as long as all of this."""
 if TYPE_CHECKING:
-    from widgets.held_terminal import HeldTerminal
+    from widgets.terminal.early_terminal import HeldTerminal
 
 EXIT_FAILED = 1
 """Also for words that are not understood, as in pi: a script asks whether it went well."""

@@ -13,7 +13,7 @@ from app.resources.paths import Paths
 from app.resources.private_folders import keep_private
 
 if TYPE_CHECKING:
-    from widgets.held_terminal import HeldTerminal
+    from widgets.terminal.early_terminal import HeldTerminal
 
 Face = Literal["tui", "print", "json", "rpc"]
 
@@ -47,7 +47,7 @@ def start(options: Options, held: "HeldTerminal | None" = None) -> int:
         # The terminal is asked for its size; the environment's word would come first, and follows no resize.
         for name in ("COLUMNS", "LINES"):
             os.environ.pop(name, None)
-        from widgets.held_terminal import HeldTerminal  # noqa: PLC0415  (the other faces draw nothing)
+        from widgets.terminal.early_terminal import HeldTerminal  # noqa: PLC0415  (the other faces draw nothing)
 
         held = held or HeldTerminal()
         end_on_signals()

@@ -11,7 +11,7 @@ from app.values.entries import Entry
 from app.values.events import CompactionResult
 from app.values.messages import Message
 from app.values.usage import Usage
-from tools.running.usershell import UserCommandResult
+from tools.running.user_shell.user_commands import UserCommandResult
 
 Reason = Literal["manual", "threshold", "overflow"]
 

@@ -23,8 +23,8 @@ from tools.edits.modes import EditMode
 from tools.kernel.settings import KernelSettings
 from tools.patterns import late
 from tools.running.interceptor import InterceptRule
-from tools.running.own_shell import OwnShell
 from tools.running.shell import ShellSettings
+from tools.running.user_shell.shell_snapshot import OwnShell
 from tools.workspace import ReadSettings
 
 

@@ -37,7 +37,7 @@ from tools.diagnostics.problems import ChangedText, CodeProblem, in_changed_line
 from tools.diagnostics.reading import MOST_KEPT, clean
 from tools.results import ToolResult
 from tools.running.shell import SpawnPlan
-from tools.running.usershell import UserCommandResult
+from tools.running.user_shell.user_commands import UserCommandResult
 
 if TYPE_CHECKING:
     from app.extensions.bound import Bound

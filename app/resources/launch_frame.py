@@ -2,7 +2,7 @@
 
 In a file for each size of the terminal, with what it depends on: bayou's version, what the terminal says it can, the
 settings and the theme. Nothing of a session, a model or a folder is in it. Needs nothing but the system, like what
-shows it (`widgets.held_terminal`).
+shows it (`widgets.terminal.early_terminal`).
 """
 
 import os

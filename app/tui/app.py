@@ -61,7 +61,6 @@ from tools.running.browser import open_page
 from tools.running.own_programs import find_own_program
 from tools.running.withheld import own_variables
 from widgets.editor.prompt import PromptEditor
-from widgets.raw_input import RawInput
 from widgets.screens.requests import ScreenRequest
 from widgets.status.approval import ApprovalBar
 from widgets.status.footer import StatusFooter
@@ -69,12 +68,13 @@ from widgets.status.header import StatusHeader
 from widgets.status.queue import QueueView
 from widgets.status.side import SidePanel
 from widgets.status.todos import TodoView
-from widgets.terminal_driver import TerminalDriver
-from widgets.terminal_manners import write_to
+from widgets.terminal.raw_input import RawInput
+from widgets.terminal.terminal_driver import TerminalDriver
+from widgets.terminal.terminal_manners import write_to
 from widgets.textual_inside import driver_of
 from widgets.themes import variable_defaults
 from widgets.transcript.blocks import NoteKind
-from widgets.transcript.searchbar import SearchBar
+from widgets.transcript.searching.search_bar import SearchBar
 from widgets.transcript.view import Transcript
 
 if TYPE_CHECKING:

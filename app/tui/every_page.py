@@ -20,7 +20,7 @@ from app.tui.prompt.staged import StagedQuestions
 from app.tui.slash import command_of
 from app.tui.terminal.suspending import suspend
 from app.values.messages import CustomMessage
-from widgets.terminal_manners import editor_command, open_externally
+from widgets.terminal.terminal_manners import editor_command, open_externally
 from widgets.transcript.blocks import NoteKind
 
 # ruff: noqa: PLC0415

@@ -21,7 +21,7 @@ from widgets.editor.prompt import PromptEditor
 from widgets.status.approval import ApprovalBar
 from widgets.status.queue import QueueView
 from widgets.textual_inside import paint_near_changes
-from widgets.transcript.searchbar import SearchBar
+from widgets.transcript.searching.search_bar import SearchBar
 from widgets.transcript.view import Transcript
 
 ROOMY = 16

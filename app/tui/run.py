@@ -30,13 +30,13 @@ from app.tui import theme_in_force
 from app.tui.app import BayouApp
 from app.tui.opening import Opening, extensions_for
 from tools.files.presence import exists
-from widgets.appearance import appearance_of
-from widgets.held_terminal import HeldTerminal
-from widgets.terminal_driver import TerminalDriver
-from widgets.terminal_manners import restore_terminal
-from widgets.terminal_output import OutputDiff
+from widgets.terminal.appearance import appearance_of
+from widgets.terminal.early_terminal import HeldTerminal
+from widgets.terminal.terminal_driver import TerminalDriver
+from widgets.terminal.terminal_manners import restore_terminal
+from widgets.terminal.terminal_output import OutputDiff
 from widgets.textual_inside import take_faults
-from widgets.transcript.text import clean
+from widgets.transcript.leaves.text import clean
 
 TASKS_SECONDS = 0.3
 """How long what a person had begun on the page is waited for once it is cancelled."""
@@ -190,7 +190,7 @@ def say_goodbye(assembled: Assembled) -> None:
         secrets = assembled.session.secrets
         sys.stdout.write(clean(secrets.text(export_markdown(log), "export")))
     elif wanted == "last-answer" and message is not None and message.text:
-        from widgets.transcript.printed import printed  # noqa: PLC0415  (only for this way out)
+        from widgets.transcript.markdown.printed_markdown import printed  # noqa: PLC0415  (only for this way out)
 
         width = min(_WIDEST, shutil.get_terminal_size().columns)
         sys.stdout.write(printed(_end_of(message.text), width).rstrip("\n") + "\n\n")

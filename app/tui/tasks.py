@@ -9,7 +9,7 @@ from textual.app import App
 from app.engine.prompt_intake import Busy
 from app.tui.handed import KeyTold
 from app.values.unable import Unable
-from widgets.terminal_driver import raised
+from widgets.terminal.terminal_driver import raised
 
 
 def words_of(problem: Exception, key_told: KeyTold) -> str:

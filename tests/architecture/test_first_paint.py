@@ -60,10 +60,10 @@ BEHIND_IT = (
     "tools.schema",
     "tools.structure",
     "widgets.editor.vi.mode",
-    "widgets.transcript.drawing",
+    "widgets.transcript.leaves.block_leaves",
     "widgets.transcript.item",
-    "widgets.transcript.live",
-    "widgets.transcript.markdown",
+    "widgets.transcript.markdown.live_reply",
+    "widgets.transcript.markdown.markdown_leaves",
 )
 """Modules and packages that are for what comes later."""
 

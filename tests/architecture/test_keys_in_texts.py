@@ -30,7 +30,7 @@ NOT_BOUND = {
     "app/providers/signin": "pages in a browser",
     "app/resources/settings_agent.py": "the reference of settings, made once for everybody",
     "widgets/screens/catalogue.py": "the question for a key, which takes any but these two",
-    "widgets/terminal/keys.py": "what keys send",
+    "widgets/emulator/emulator_keys.py": "what keys send",
     "widgets/keys_told.py": "how keys are found in a text",
 }
 """Where a key in a text is none of bayou's."""

@@ -32,10 +32,7 @@ CROWDED_FOLDERS = {
     "tools/edits": 26,
     "tools/filemap": 23,
     "tools/repomap": 21,
-    "tools/running": 22,
-    "widgets": 21,
     "widgets/screens": 28,
-    "widgets/transcript": 43,
 }
 """Folders with more modules, which may lose some and gain none."""
 

@@ -58,8 +58,8 @@ NOT_PRINTED = (
     "app.resources.launch_frame",
     "app.tui.run",
     "textual",
-    "tools.running.ptyrun",
-    "widgets.held_terminal",
+    "tools.running.pty.pty_run",
+    "widgets.terminal.early_terminal",
 )
 """What an answer that is printed can do without."""
 

@@ -8,8 +8,8 @@ from tests.box.hands import BoxedHands
 from tools.base import ToolError
 from tools.box.abilities import of_this_system
 from tools.box.plan import Step
-from tools.running.own_shell import OwnShell, own_snapshot
 from tools.running.shell import ShellSettings
+from tools.running.user_shell.shell_snapshot import OwnShell, own_snapshot
 
 pytestmark = pytest.mark.skipif(
     not of_this_system().step.startswith("namespaces"), reason="this system cannot make mounts"

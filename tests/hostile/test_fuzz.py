@@ -33,9 +33,9 @@ from tests.tools.conftest import HARMFUL, Hands
 from tools.base import ToolError
 from tools.git.config import read_configuration
 from tools.workspace import Workspace
-from widgets.terminal.emulator import Emulator
-from widgets.transcript import ansi
-from widgets.transcript.markdown import parse
+from widgets.emulator.emulator import Emulator
+from widgets.transcript.leaves import ansi
+from widgets.transcript.markdown.markdown_leaves import parse
 
 SECONDS = float(OUTSIDE.get("BAYOU_FUZZ_SECONDS", "20"))
 SEED = int(OUTSIDE.get("BAYOU_FUZZ_SEED", "1"))

@@ -13,7 +13,7 @@ from tests.support.terminals import terminal
 from tests.tools.conftest import Hands
 from tools.running.browser import open_page
 from tools.running.shell import ShellSettings
-from tools.running.usershell import run_user_command
+from tools.running.user_shell.user_commands import run_user_command
 from tools.running.withheld import looks_secret
 from tools.workspace import Workspace
 

@@ -11,9 +11,9 @@ from app.providers.signin.interface import Entry, SignInUi
 from app.tui.extensions.overlay import OverlayScreen
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
+from widgets.emulator.terminal_view import TerminalScreen
 from widgets.screens.dialogs import QuestionScreen, WaitScreen
 from widgets.screens.picker import PickerScreen
-from widgets.terminal.view import TerminalScreen
 
 OWN_WIDGET = """
 from textual.widgets import Static

@@ -13,7 +13,7 @@ from app.providers.scripted import Scripted, call, say
 from app.values.content import Image
 from tests.support.photographs import Photographs, Tour
 from tests.support.screens import Screen
-from tools.running.own_shell import ShellSnapshot
+from tools.running.user_shell.shell_snapshot import ShellSnapshot
 from widgets.screens.changes import ChangesScreen
 from widgets.screens.own_shell import OwnShellScreen
 

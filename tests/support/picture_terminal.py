@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from PIL import Image
 
+from widgets.emulator.emulator import Emulator
 from widgets.graphics.kitty import _MARKS, CELL
-from widgets.terminal.emulator import Emulator
 
 WIDTH, HEIGHT = 10, 20
 """Pixels of a cell."""

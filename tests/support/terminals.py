@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from app.cli.subcommands import SUBCOMMANDS
-from widgets.terminal.emulator import Emulator
+from widgets.emulator.emulator import Emulator
 
 LIMIT = 20.0
 WRITTEN_NOTHING = "Ask anything"

@@ -11,9 +11,9 @@ from tests.tools.conftest import Hands, until
 from tests.tools.test_bash import alive, until_gone
 from tools.base import ToolError
 from tools.results import ToolResult
-from tools.running.ptyhost import PtyProgram
+from tools.running.pty.pty_host import PtyProgram
 from tools.running.shell import ShellSettings
-from tools.running.usershell import run_user_command
+from tools.running.user_shell.user_commands import run_user_command
 from tools.workspace import Workspace
 
 

@@ -13,7 +13,7 @@ from tools.builtin.bash import bash_tool
 from tools.results import CommandBlock
 from tools.running.colours import LIVE_LINES, colours_in, colours_of
 from tools.text import on_screen
-from widgets.transcript import ansi
+from widgets.transcript.leaves import ansi
 
 
 def painted(written: str) -> str:

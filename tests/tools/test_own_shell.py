@@ -11,11 +11,11 @@ import pytest
 from app.permits.shell import judge_command
 from tests.permits.lists import PLACE
 from tests.tools.conftest import Hands
-from tools.running import own_shell
 from tools.running.interceptor import InterceptRule, better_tool, broken
-from tools.running.own_shell import OwnShell, own_snapshot
 from tools.running.shell import ShellSettings
-from tools.running.start_up import MARK
+from tools.running.user_shell import shell_snapshot as own_shell
+from tools.running.user_shell.shell_snapshot import OwnShell, own_snapshot
+from tools.running.user_shell.start_up import MARK
 from tools.workspace import Workspace
 
 

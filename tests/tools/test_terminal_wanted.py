@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.running.terminal_wanted import wants_terminal
+from tools.running.pty.terminal_wanted import wants_terminal
 
 
 @pytest.mark.parametrize(

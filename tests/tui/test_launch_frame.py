@@ -11,7 +11,7 @@ import pytest
 
 from app.resources import launch_frame
 from tests.support.terminals import Terminal, terminal
-from widgets.held_terminal import TypingPlace, typed_in
+from widgets.terminal.early_terminal import TypingPlace, typed_in
 
 PAGE = "Ask anything"
 MODEL = "guide  medium"

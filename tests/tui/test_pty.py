@@ -12,7 +12,7 @@ from app.values.content import Text
 from app.values.messages import BashExecutionMessage, ToolResultMessage
 from tests.support.sizes import resize
 from tests.tui.stage import StageApp, make_app
-from widgets.terminal.view import TerminalScreen
+from widgets.emulator.terminal_view import TerminalScreen
 
 
 @asynccontextmanager

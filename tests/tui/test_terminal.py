@@ -309,7 +309,7 @@ FAULTS = {
     "after the first paint": "import app.tui.opening as m; m.warm_up = lambda app: 1 / 0",
 }
 FAULTS_OF_KEYS = {
-    "in reading keys": "from widgets.pastes import Incoming as I; I.take = lambda self, text: 1 / 0",
+    "in reading keys": "from widgets.terminal.incoming import Incoming as I; I.take = lambda self, text: 1 / 0",
     "in a key": "from app.tui.app import BayouApp as A; A.action_act = lambda self, name: 1 / 0",
     "in leaving": "from app.tui import run; run.say_goodbye = lambda assembled: 1 / 0",
 }

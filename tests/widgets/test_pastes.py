@@ -9,7 +9,7 @@ from textual.constants import ESCAPE_DELAY
 from textual.events import Paste
 
 from tests.support.clock import Clock
-from widgets.pastes import Incoming, TerminalAnswer
+from widgets.terminal.incoming import Incoming, TerminalAnswer
 
 IMAGES, NAME, CELL = "\x1b_Gi=3190;OK\x1b\\", "\x1bP>|kitty(0.35.2)\x1b\\", "\x1b[6;20;10t"
 ANSWERS = [

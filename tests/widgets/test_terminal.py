@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from textual.app import App
 
-from widgets import clipboard
-from widgets.appearance import background_from
-from widgets.terminal_manners import (
+from widgets.terminal import clipboard
+from widgets.terminal.appearance import background_from
+from widgets.terminal.terminal_manners import (
     BELL,
     RESTORE,
     Notifier,
@@ -92,8 +92,8 @@ def test_the_answer_about_the_background() -> None:
 )
 def test_asking_a_real_terminal(answer: bytes, appearance: str) -> None:
     code = (
-        "from widgets.appearance import appearance_of\n"
-        "from widgets.held_terminal import HeldTerminal\n"
+        "from widgets.terminal.appearance import appearance_of\n"
+        "from widgets.terminal.early_terminal import HeldTerminal\n"
         "held = HeldTerminal()\n"
         "held.hold()\n"
         "appearance, read = appearance_of(held, 5.0), held.take_read()\n"

@@ -9,7 +9,7 @@ from textual import events
 from textual._xterm_parser import XTermParser
 from textual.message import Message
 
-from widgets.terminal_input import InputReader
+from widgets.terminal.terminal_input import InputReader
 from widgets.textual_inside import KeyParser
 
 

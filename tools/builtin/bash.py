@@ -26,7 +26,7 @@ from tools.running.card import command_card, so_far
 from tools.running.commands import CommandOutcome, RunningCommand, start_command
 from tools.running.interceptor import better_tool
 from tools.running.pace import Pace
-from tools.running.ptyhost import PtyHost
+from tools.running.pty.pty_host import PtyHost
 from tools.running.rolling import OutputSnapshot
 from tools.running.shell import SpawnPlan, check_names, child_environment, split_leading_cd
 from tools.running.withheld import missed, told, withheld
@@ -217,7 +217,7 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
         environment=child_environment(workspace.shell(), extra=extra, is_interactive=terminal is not None),
     )
     if terminal is not None:
-        from tools.running.ptyrun import run_in_terminal  # noqa: PLC0415  (few commands have a terminal)
+        from tools.running.pty.pty_run import run_in_terminal  # noqa: PLC0415  (few commands have a terminal)
 
         async with (
             workspace.terminal_turn

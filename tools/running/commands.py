@@ -13,11 +13,11 @@ import msgspec
 from tools.base import ToolError
 from tools.box.set_aside import BoxSeen, SetAside, look_at_unprotected, look_behind
 from tools.operations import CommandLine, RunningProcess
-from tools.running.own_shell import own_snapshot, with_own_shell
 from tools.running.process import BoxFailed, pipe
 from tools.running.rolling import OutputSnapshot, RollingOutput
 from tools.running.shell import ShellSettings, SpawnPlan, prefixed, shell_argv
-from tools.running.shellsession import ShellSession
+from tools.running.shell_session import ShellSession
+from tools.running.user_shell.shell_snapshot import own_snapshot, with_own_shell
 from tools.running.watching import CommandEnded, CommandFiles
 from tools.workspace import Workspace
 

@@ -15,7 +15,7 @@ from tools.running.withheld import own_variables
 
 if TYPE_CHECKING:
     from tools.running.interceptor import InterceptRule
-    from tools.running.own_shell import OwnShell
+    from tools.running.user_shell.shell_snapshot import OwnShell
 
 NON_INTERACTIVE: Final[Mapping[str, str]] = {
     # Pagers show everything at once.

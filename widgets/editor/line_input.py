@@ -12,12 +12,12 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from widgets import caret
 from widgets.editor.keys import TEXT_KEYS
 from widgets.editor.model import EditorModel
 from widgets.editor.own_keys import do_own_key, take
 from widgets.editor.paste import clean
 from widgets.line import Line, cells
+from widgets.terminal import caret
 
 _KEYS = {key.id: key for key in TEXT_KEYS}
 

@@ -13,7 +13,7 @@ from widgets.editor.model import EditorModel, Position
 from widgets.keys_told import hint_parts
 from widgets.legible import has_ground
 from widgets.line import Line, cells, fit
-from widgets.transcript.text import crop
+from widgets.transcript.leaves.text import crop
 
 MARK_CELLS = 2
 """The column of marks, and a blank: where text begins on the whole page."""

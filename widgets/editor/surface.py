@@ -5,10 +5,10 @@ from textual.geometry import Offset, Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from widgets import caret
 from widgets.editor.layout import Layout
 from widgets.editor.model import EditorModel, Position, selected
 from widgets.editor.painting import MARK_CELLS, EditorLook, RuleWords, draw_row, draw_rule
+from widgets.terminal import caret
 
 
 class Surface:

@@ -12,7 +12,7 @@ from rich.color import ColorSystem
 from widgets.graphics import answers, kitty
 from widgets.graphics.answers import Known
 from widgets.graphics.drawn import ImageProtocol
-from widgets.terminal_manners import wrapped
+from widgets.terminal.terminal_manners import wrapped
 
 if TYPE_CHECKING:
     from widgets.graphics.tmux import Pane

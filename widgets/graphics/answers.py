@@ -1,4 +1,4 @@
-"""What a terminal is asked about images, and what it says. How answers are told from keys is in `widgets.pastes`."""
+"""What a terminal is asked about images, and what it answers. `widgets.terminal.incoming` tells answers from keys."""
 
 from collections.abc import Mapping
 from typing import NamedTuple

@@ -16,7 +16,7 @@ from textual.strip import Strip
 from widgets.graphics import kitty
 from widgets.graphics.drawn import DrawnImage
 from widgets.graphics.marks import marked
-from widgets.painted import Row, Run
+from widgets.terminal.written_runs import Row, Run
 
 REST = 0.2
 """Seconds for which nothing of it has moved: while one scrolls, nothing is drawn."""

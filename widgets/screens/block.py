@@ -23,11 +23,11 @@ from widgets.transcript.blocks import (
     ReplyState,
     UserBlock,
 )
-from widgets.transcript.code import CodeLeaf
 from widgets.transcript.extent import Expansion
 from widgets.transcript.item import Item
 from widgets.transcript.keyboard import Keyboard
-from widgets.transcript.searchbar import SearchBar
+from widgets.transcript.leaves.code import CodeLeaf
+from widgets.transcript.searching.search_bar import SearchBar
 from widgets.transcript.view import Transcript
 
 REFRESH = 0.5

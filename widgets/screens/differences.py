@@ -22,8 +22,8 @@ from widgets.screens.block import SearchedScreen, WholeBlock, WholeKeyboard, put
 from widgets.screens.parts import KeyHint, KeyHints, RuleTitle
 from widgets.screens.requests import ScreenRequest
 from widgets.transcript.blocks import Block, NoteBlock
-from widgets.transcript.diff import DiffLeaf, line_at
-from widgets.transcript.text import crop
+from widgets.transcript.leaves.diff_leaf import DiffLeaf, line_at
+from widgets.transcript.leaves.text import crop
 from widgets.transcript.view import Transcript
 
 _LONGEST_PATH = 56

@@ -11,7 +11,7 @@ from textual.widget import Widget
 from widgets import textual_inside
 from widgets.keys_told import NO_KEY, key_name
 from widgets.line import Line, cells, plain
-from widgets.transcript.text import crop
+from widgets.transcript.leaves.text import crop
 
 
 class KeyHint(NamedTuple):

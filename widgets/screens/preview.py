@@ -14,7 +14,7 @@ from widgets import textual_inside
 from widgets.legible import readable
 from widgets.line import Line, cells, plain
 from widgets.lists.rows import Tone
-from widgets.transcript.text import clean, expand_tabs, wrap
+from widgets.transcript.leaves.text import clean, expand_tabs, wrap
 
 LONGEST = 20_000
 LEAST_WRAPPED = 16

@@ -14,7 +14,7 @@ from widgets.line import Line, cells, plain
 from widgets.lists.rows import Badge, ListRow
 from widgets.screens.parts import KeyHint
 from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
-from widgets.transcript.text import crop
+from widgets.transcript.leaves.text import crop
 
 _UPRIGHT = " ▁▂▃▄▅▆▇█"
 _HEIGHT = 4

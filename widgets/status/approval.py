@@ -22,8 +22,8 @@ from widgets.keys_told import fitting_hints
 from widgets.legible import on_current
 from widgets.line import Line, cells, plain
 from widgets.status.arming import Arming
-from widgets.terminal_driver import DoubtfulChord
-from widgets.transcript.text import clean, expand_tabs, wrap
+from widgets.terminal.terminal_driver import DoubtfulChord
+from widgets.transcript.leaves.text import clean, expand_tabs, wrap
 
 AGAIN_SECONDS = 2.5
 """How long the same chord once more counts, in a terminal that sends Alt as an Escape in front."""

@@ -6,7 +6,7 @@ import msgspec
 
 from widgets.line import cells, plain
 from widgets.lists.rows import Tone
-from widgets.transcript.text import crop
+from widgets.transcript.leaves.text import crop
 
 GAP = "  "
 

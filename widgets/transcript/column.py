@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from widgets.transcript.blocks import UserBlock
 from widgets.transcript.extent import Expansion
 from widgets.transcript.heights import Heights
-from widgets.transcript.leaf import Leaf
+from widgets.transcript.leaves.leaf import Leaf
 
 if TYPE_CHECKING:
     from widgets.transcript.item import Item

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple, assert_never
 
 from tools.results import CommandBlock, DiffBlock
 from widgets.transcript.blocks import Block, CardBlock, CardState, ReplyBlock
-from widgets.transcript.diagram import Diagrams
+from widgets.transcript.markdown.diagram import Diagrams
 
 OpensCards = Literal["never", "errors", "edits", "always"]
 

@@ -3,7 +3,6 @@
 from bisect import bisect_right
 from itertools import accumulate
 
-from widgets.transcript import cards, drawing, rough
 from widgets.transcript.blocks import (
     Block,
     CardBlock,
@@ -12,10 +11,13 @@ from widgets.transcript.blocks import (
     ReplyState,
     ShownFailure,
 )
-from widgets.transcript.diagram import show_diagrams
 from widgets.transcript.extent import Expansion, Extent
-from widgets.transcript.leaf import Leaf
-from widgets.transcript.live import LiveReply
+from widgets.transcript.leaves import block_leaves as drawing
+from widgets.transcript.leaves import card_leaves as cards
+from widgets.transcript.leaves import long_messages as rough
+from widgets.transcript.leaves.leaf import Leaf
+from widgets.transcript.markdown.diagram import show_diagrams
+from widgets.transcript.markdown.live_reply import LiveReply
 
 
 class Item:

@@ -9,11 +9,11 @@ from textual.widget import Widget
 from widgets.keytable import Key, KeyTable
 from widgets.transcript import messages
 from widgets.transcript.blocks import CardBlock, CustomBlock, UserBlock, map_in
-from widgets.transcript.code import CodeLeaf
 from widgets.transcript.column import Column
-from widgets.transcript.finder import Finder
+from widgets.transcript.leaves.code import CodeLeaf
 from widgets.transcript.overlay import Overlay
 from widgets.transcript.pointing import selected_text
+from widgets.transcript.searching.finder import Finder
 from widgets.transcript.viewport import Viewport
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class Keyboard:
 
     def copy_raw(self) -> None:
         if item := self.item:
-            from widgets.transcript.drawing import raw_text  # noqa: PLC0415  (came with the first block)
+            from widgets.transcript.leaves.block_leaves import raw_text  # noqa: PLC0415  (came with the first block)
 
             text = item.live.text if item.live is not None else raw_text(item.block)
             self.copy(text, "source")

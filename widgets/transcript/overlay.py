@@ -1,7 +1,7 @@
 """What lies over the rows of a transcript: the mark of a block, the link under the pointer, search hits."""
 
 from widgets.transcript.pointing import Link
-from widgets.transcript.search import Search
+from widgets.transcript.searching.text_search import Search
 
 
 class Overlay:

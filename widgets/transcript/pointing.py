@@ -7,8 +7,8 @@ from textual.selection import Selection
 
 from tools.patterns import late
 from widgets.transcript.column import Column, RowInSight
-from widgets.transcript.leaf import Leaf, Piece
-from widgets.transcript.text import cells
+from widgets.transcript.leaves.leaf import Leaf, Piece
+from widgets.transcript.leaves.text import cells
 
 _NAME = late(r"(?:[^\W\d]|\$)[\w$]*")
 _WORD = late(r"[\w./~@:+-]+|\s+|[^\w\s]+")

@@ -19,20 +19,20 @@ from textual.strip import Strip
 
 from widgets import textual_inside
 from widgets.transcript import messages
-from widgets.transcript.arriving import Arriving
+from widgets.transcript.arriving_blocks import Arriving
 from widgets.transcript.blocks import Block, CardBlock, CustomBlock, ReplyBlock, ReplyState, ShownFailure
 from widgets.transcript.column import Column
-from widgets.transcript.diagram import Diagrams
 from widgets.transcript.extent import Extent, OpensCards, extent_of
-from widgets.transcript.finder import Finder
 from widgets.transcript.keyboard import KEYS, Keyboard
-from widgets.transcript.look import COMPONENTS, CurrentLook
 from widgets.transcript.making import items_of, reply_item
+from widgets.transcript.markdown.diagram import Diagrams
 from widgets.transcript.mouse import Mouse
 from widgets.transcript.overlay import Overlay
-from widgets.transcript.painter import Painter
+from widgets.transcript.painting.look import COMPONENTS, CurrentLook
+from widgets.transcript.painting.painter import Painter
+from widgets.transcript.painting.scrollbar import MarkedScrollBar, Thumb
 from widgets.transcript.pointing import selected_text
-from widgets.transcript.scrollbar import MarkedScrollBar, Thumb
+from widgets.transcript.searching.finder import Finder
 from widgets.transcript.viewport import Viewport
 
 

@@ -15,7 +15,7 @@ from widgets import textual_inside
 from widgets.transcript import messages
 from widgets.transcript.column import Anchor, Column, RowInSight, first_row, prompts_in, show_anew
 from widgets.transcript.overlay import Overlay
-from widgets.transcript.scrollbar import Thumb
+from widgets.transcript.painting.scrollbar import Thumb
 
 if TYPE_CHECKING:
     from widgets.transcript.item import Item

@@ -40,8 +40,8 @@ from app.values.events import EntryAppended
 from app.values.unable import Unable
 from tools.base import ToolError
 from tools.effects import Effects, Program
-from tools.running.own_shell import own_snapshot
 from tools.running.shell import SpawnHook, SpawnPlan
+from tools.running.user_shell.shell_snapshot import own_snapshot
 
 _WITHOUT_REASON = (
     "allow and outside: true need a reason, which the user is shown: why the command needs more than the sandbox lets "

@@ -2,7 +2,7 @@
 
 from app.values.unable import Unable
 from tools.base import ToolError
-from tools.running.own_shell import ShellSnapshot, own_snapshot
+from tools.running.user_shell.shell_snapshot import ShellSnapshot, own_snapshot
 from tools.workspace import Workspace
 
 

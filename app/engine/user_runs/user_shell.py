@@ -13,7 +13,7 @@ from app.engine.secrets.session_mask import Masking
 from app.engine.user_runs.one_at_a_time import OneAtATime
 from app.values.events import BashExecutionUpdate, MessageEnd
 from app.values.messages import BashExecutionMessage, CustomMessage
-from tools.running.usershell import run_user_command
+from tools.running.user_shell.user_commands import run_user_command
 from tools.workspace import Workspace
 
 

@@ -19,10 +19,10 @@ from app.tui.handed import AskPerson, TellPerson
 from app.tui.status.status_lines import StatusLines
 from app.tui.theme_in_force import ThemeInForce
 from widgets.editor.prompt import PromptEditor
-from widgets.raw_input import RawInput
 from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
 from widgets.status.segments import Segment
+from widgets.terminal.raw_input import RawInput
 from widgets.transcript.blocks import NoteKind
 from widgets.transcript.view import Transcript
 

@@ -15,7 +15,7 @@ from widgets.editor.vi.keys import BINDINGS as VI_KEYS
 from widgets.keys_told import NO_KEY, key_name, key_told
 from widgets.screens.actions import ActionRow
 from widgets.status.queue import QueueView
-from widgets.transcript.searchbar import SearchBar
+from widgets.transcript.searching.search_bar import SearchBar
 from widgets.transcript.view import Transcript
 
 _ON_THE_PAGE: tuple[KeyPlace, ...] = (

@@ -1,6 +1,7 @@
 """The keys of all screens that open over the page, by the place where they are heard."""
 
 from app.tui.keys.keymap import KeyPlace, place
+from widgets.emulator.terminal_view import TerminalScreen
 from widgets.lists.row_list import RowList
 from widgets.screens.block import SearchedScreen
 from widgets.screens.catalogue import ThemeScreen
@@ -21,7 +22,6 @@ from widgets.screens.sessions import SessionsScreen
 from widgets.screens.settings import SettingsScreen
 from widgets.screens.trust import TrustScreen
 from widgets.screens.usage import UsageScreen
-from widgets.terminal.view import TerminalScreen
 from widgets.textual_inside import SheetScreen
 
 SCREENS: tuple[KeyPlace, ...] = (

@@ -14,7 +14,7 @@ from app.tui.pages.asking import read_card
 from app.values.unable import Unable
 from tools.amounts import ago, counted
 from tools.results import Card, TextBlock
-from tools.running.own_shell import ShellSnapshot
+from tools.running.user_shell.shell_snapshot import ShellSnapshot
 from tools.text import one_line, visible
 from widgets.lists.rows import ListRow
 from widgets.screens.own_shell import AGAIN, OwnShellScreen

@@ -8,10 +8,10 @@ from textual.app import App
 
 from app.assembly.build import Assembled
 from app.tui.handed import AskPerson, OwnProgram, TellPerson
-from widgets import clipboard
 from widgets.editor.chips import UnsentPrompt
 from widgets.editor.prompt import PromptEditor
-from widgets.terminal_manners import edit_externally, editor_command
+from widgets.terminal import clipboard
+from widgets.terminal.terminal_manners import edit_externally, editor_command
 
 if TYPE_CHECKING:
     from widgets.screens.picker import Picked

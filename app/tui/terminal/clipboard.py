@@ -8,7 +8,7 @@ from typing import Any
 from textual.app import App
 
 from app.tui.handed import OwnProgram, Spawn
-from widgets import clipboard
+from widgets.terminal import clipboard
 
 SHOWN_SECONDS = 2.5
 """How long a word about what was done stays."""

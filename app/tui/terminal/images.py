@@ -8,8 +8,8 @@ from textual.app import App
 from app.resources.in_force import InForce
 from widgets.graphics.ability import ImageAbility
 from widgets.graphics.terminal_images import TerminalImages
-from widgets.terminal_manners import write_to
-from widgets.transcript.sgr import color_system
+from widgets.terminal.terminal_manners import write_to
+from widgets.transcript.painting.sgr import color_system
 
 
 def images_for(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from app.resources.settings import Settings
 from app.values.events import AgentSettled, AgentStart, Event, JobChanged, QuestionAsked
-from widgets.terminal_manners import Notifier
+from widgets.terminal.terminal_manners import Notifier
 
 
 class Notifications:

@@ -6,7 +6,7 @@ from weakref import WeakSet
 from textual.app import App
 from textual.screen import Screen
 
-from tools.running.ptyhost import PtyProgram
+from tools.running.pty.pty_host import PtyProgram
 
 if TYPE_CHECKING:
     from app.tui.terminal.shown_program import ShownProgram

@@ -5,13 +5,13 @@ from typing import Any
 
 from textual.app import App
 
-from tools.running.ptyhost import PtyProgram
-from widgets.terminal.emulator import Emulator
-from widgets.terminal.view import BARS, TerminalScreen
+from tools.running.pty.pty_host import PtyProgram
+from widgets.emulator.emulator import Emulator
+from widgets.emulator.terminal_view import BARS, TerminalScreen
 
 
 class ShownProgram:
-    """A program on its screen: a `tools.running.ptyhost.PtyView`."""
+    """A program on its screen: a `tools.running.pty.pty_host.PtyView`."""
 
     def __init__(self, app: App[Any], program: PtyProgram) -> None:
         self.size = (max(2, app.size.width), max(2, app.size.height - BARS))

@@ -6,7 +6,7 @@ from typing import Any
 from textual.app import App
 from textual.driver import Driver
 
-from widgets.terminal_driver import TerminalDriver
+from widgets.terminal.terminal_driver import TerminalDriver
 from widgets.textual_inside import driver_of
 
 

@@ -15,7 +15,7 @@ from app.values.events import (
     ToolExecutionEnd,
     ToolExecutionUpdate,
 )
-from widgets.terminal_manners import progress_sequence, title_sequence
+from widgets.terminal.terminal_manners import progress_sequence, title_sequence
 
 _ANSWERED = (ToolExecutionUpdate, ToolExecutionEnd, MessageStart)
 """The agent goes on."""

@@ -10,8 +10,8 @@ from app.resources.paths import Paths
 from app.tui.pages.own_shell_page import OwnShellPage
 from app.tui.pages.settings_page import SettingsPage
 from tests.tui.pages.person import Person, at_the_keyboard
-from tools.running.own_shell import OwnShell
 from tools.running.shell import ShellSettings
+from tools.running.user_shell.shell_snapshot import OwnShell
 from tools.workspace import Workspace
 
 

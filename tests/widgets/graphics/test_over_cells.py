@@ -8,7 +8,7 @@ from textual.strip import Strip
 from widgets.graphics.drawn import DrawnImage
 from widgets.graphics.marks import mark_of_image
 from widgets.graphics.over_cells import REST, OverCells
-from widgets.painted import Row, Run
+from widgets.terminal.written_runs import Row, Run
 
 
 class OnePicture:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widgets.terminal.emulator import Emulator
+from widgets.emulator.emulator import Emulator
 
 
 class Screen(Emulator):

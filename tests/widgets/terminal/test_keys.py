@@ -2,7 +2,7 @@
 
 import pytest
 
-from widgets.terminal.keys import key_bytes, pasted_bytes
+from widgets.emulator.emulator_keys import key_bytes, pasted_bytes
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from widgets.transcript.leaf import Leaf
+from widgets.transcript.leaves.leaf import Leaf
 
 
 def rows(leaves: Iterable[Leaf], width: int = 60) -> list[str]:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widgets.transcript.ansi import read
+from widgets.transcript.leaves.ansi import read
 
 
 def test_colours_become_the_themes_colours() -> None:

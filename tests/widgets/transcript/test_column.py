@@ -21,7 +21,7 @@ from widgets.transcript.column import Column, show_anew
 from widgets.transcript.extent import Expansion, Extent
 from widgets.transcript.heights import Heights
 from widgets.transcript.item import Item
-from widgets.transcript.leaf import Leaf
+from widgets.transcript.leaves.leaf import Leaf
 
 TEXTS = st.lists(
     st.sampled_from(["word", "a longer run of words", "\n", "\n\n", "- item\n", "`code`"]), min_size=1

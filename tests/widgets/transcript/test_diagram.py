@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from tests.widgets.transcript.drawn import rows
-from widgets.transcript import diagram
-from widgets.transcript.stream import MarkdownStream, parse_bounded
+from widgets.transcript.markdown import diagram
+from widgets.transcript.markdown.markdown_stream import MarkdownStream, parse_bounded
 
 SOURCE = "graph LR\n A --> B"
 FENCE = f"```mermaid\n{SOURCE}\n```\n"

@@ -2,8 +2,8 @@
 
 from tests.widgets.transcript.drawn import rows, styled
 from tools.diff_lines import changed_words
-from widgets.transcript.diff import DiffLeaf
-from widgets.transcript.highlight import highlight
+from widgets.transcript.leaves.diff_leaf import DiffLeaf
+from widgets.transcript.leaves.highlight import highlight
 
 DIFF = """--- a/f.py
 +++ b/f.py

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from widgets.transcript.formula import readable
+from widgets.transcript.markdown.formula import readable
 
 
 @pytest.mark.parametrize(

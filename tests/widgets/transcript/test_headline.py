@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from tests.widgets.transcript.drawn import rows
 from tools.registry import builtin_tools
 from tools.results import Card, CommandBlock, TextBlock, text_result
-from widgets.transcript import drawing
 from widgets.transcript.blocks import CardBlock, CardState
 from widgets.transcript.extent import Extent
-from widgets.transcript.leaf import Leaf
-from widgets.transcript.text import cells
+from widgets.transcript.leaves import block_leaves as drawing
+from widgets.transcript.leaves.leaf import Leaf
+from widgets.transcript.leaves.text import cells
 
 WIDTHS = st.integers(40, 200)
 NAMES = st.sampled_from(("read", "edit", "bash", "grep", "mcp search", "server · a_long_tool_name"))

@@ -1,7 +1,7 @@
 """What Markdown looks like."""
 
 from tests.widgets.transcript.drawn import rows, styled
-from widgets.transcript.stream import parse_bounded
+from widgets.transcript.markdown.markdown_stream import parse_bounded
 
 
 def drawn(source: str, width: int = 40) -> str:

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from tests.widgets.transcript.documents import cut_sources, sources
 from tests.widgets.transcript.drawn import rows, styled
-from widgets.transcript.leaf import Leaf
-from widgets.transcript.stream import MARKDOWN_LIMIT, MarkdownStream, parse_bounded
+from widgets.transcript.leaves.leaf import Leaf
+from widgets.transcript.markdown.markdown_stream import MARKDOWN_LIMIT, MarkdownStream, parse_bounded
 
 
 def streamed(pieces: list[str], width: int = 60, *, look: bool = False) -> list[Leaf]:

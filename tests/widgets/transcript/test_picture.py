@@ -14,7 +14,7 @@ from widgets.graphics import drawing
 from widgets.graphics.drawing import UNREADABLE, CellBox, draw
 from widgets.graphics.drawn import TOO_LARGE, DrawnImage
 from widgets.transcript.blocks import CardBlock, UserBlock
-from widgets.transcript.picture import MOST_COLUMNS, MOST_ROWS, PictureLeaf, cells_of
+from widgets.transcript.leaves.picture_leaf import MOST_COLUMNS, MOST_ROWS, PictureLeaf, cells_of
 
 
 def png(width: int = 64, height: int = 32, color: str = "#3060c0", kind: str = "PNG") -> ImageBlock:

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from tests.widgets.transcript.page import Page
-from widgets.transcript import finder
 from widgets.transcript.blocks import NoteBlock, Prose, ReplyBlock
 from widgets.transcript.item import Item
-from widgets.transcript.search import Search
+from widgets.transcript.searching import finder
+from widgets.transcript.searching.text_search import Search
 from widgets.transcript.view import Transcript
 
 COUNT = 60

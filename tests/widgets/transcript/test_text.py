@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from widgets.transcript.text import clean, crop, crop_start, wrap
+from widgets.transcript.leaves.text import clean, crop, crop_start, wrap
 
 WORDS = st.sampled_from(
     [

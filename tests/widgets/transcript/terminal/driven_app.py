@@ -18,7 +18,7 @@ from textual.widgets import Input, Static
 from tests.support.idle import idle, is_laid_out
 from tests.widgets.transcript.terminal.planted import PLANTED
 from tools.results import Card, CommandBlock, TextBlock
-from widgets.terminal_output import OutputDiff
+from widgets.terminal.terminal_output import OutputDiff
 from widgets.textual_inside import paint_near_changes
 from widgets.themes import variable_defaults
 from widgets.transcript.blocks import CardBlock, CardState, NoteBlock, NoteKind, UserBlock

@@ -7,11 +7,11 @@ from textual._compositor import ChopsUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 
-from widgets import terminal_output
-from widgets.terminal_output import Move, OutputDiff, Row, Run
+from widgets.terminal import terminal_output
+from widgets.terminal.terminal_output import Move, OutputDiff, Row, Run
 from widgets.textual_inside import _NearChanges
-from widgets.transcript.code import CodeLeaf
-from widgets.transcript.painter import Painter
+from widgets.transcript.leaves.code import CodeLeaf
+from widgets.transcript.painting.painter import Painter
 
 
 def scrolls_one_row_too_far() -> None:

@@ -8,7 +8,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from tests.widgets.transcript.page import Page
-from widgets.terminal_output import Move, OutputDiff, Run, changed_part, find_move
+from widgets.terminal.terminal_output import Move, OutputDiff, Run, changed_part, find_move
 
 RED, BLUE = Style(color="red"), Style(color="blue")
 PARTS = st.lists(st.tuples(st.text("ab c", min_size=1, max_size=4), st.sampled_from([RED, BLUE])), max_size=6)

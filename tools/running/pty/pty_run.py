@@ -1,0 +1,140 @@
+"""Running a command in a pseudo-terminal that a person sees and types into. Drawing it is the host's business."""
+
+import asyncio
+import fcntl
+import functools
+import os
+import queue
+import struct
+import termios
+import threading
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from tools.box.set_aside import look_at_unprotected
+from tools.files.replacing import write_all
+from tools.limits import truncate_tail
+from tools.running.commands import (
+    CommandOutcome,
+    RunningCommand,
+    as_set,
+    boxed,
+    start_process,
+    watch,
+)
+from tools.running.pty.pty_host import PtyHost, PtyProgram
+from tools.running.rolling import OutputSnapshot, RollingOutput
+from tools.running.shell import SpawnPlan
+from tools.text import visible
+from tools.workspace import Workspace
+
+_TERMINAL_TYPE: Final = "xterm-256color"
+
+
+async def run_in_terminal(
+    workspace: Workspace,
+    host: PtyHost,
+    plan: SpawnPlan,
+    *,
+    title: str,
+    timeout: float | None,
+    call_id: str | None = None,
+    is_own: bool = False,
+) -> CommandOutcome:
+    """Shows the command in an overlay until it ends; what is on the terminal then is its output.
+
+    Whoever calls this has `workspace.terminal_turn`: there is one place to show a terminal in.
+    """
+    command = await as_set(workspace, plan)
+    command = msgspec.structs.replace(command, environment={**command.environment, "TERM": _TERMINAL_TYPE})
+    command = await boxed(workspace, command, call_id)
+    if command.box is not None:
+        seen_box = msgspec.structs.replace(command.box, has_terminal=True)
+        command = msgspec.structs.replace(command, box=seen_box)
+    watched = await watch(workspace, call_id, "bash", command)
+    seen = await asyncio.to_thread(look_at_unprotected, command.box, workspace.nested)
+    master, slave = os.openpty()
+    hands = _Hands(os.dup(master))
+    aborted = asyncio.Event()
+    program = PtyProgram(title=title, send=hands.send, resize=hands.resize, kill=aborted.set, is_own=is_own)
+    view = host.open(program)
+    try:
+        _set_size(master, *view.size)
+        process = await start_process(workspace, command, slave, terminal=slave)
+    except BaseException:
+        os.close(master)
+        hands.close()
+        view.close()
+        if watched is not None:
+            await watched()
+        raise
+    finally:
+        os.close(slave)
+    output = RollingOutput(workspace.artifacts, "pty", workspace.mask_output)
+    running = RunningCommand(workspace, process, output, watched, command=command, seen=seen)
+    running.drain(master, on_data=view.feed)
+    killing = asyncio.ensure_future(_kill_when(aborted, running))
+    try:
+        outcome = await _finish(running, timeout)
+    finally:
+        killing.cancel()
+        hands.close()
+        text = view.close()
+    return msgspec.structs.replace(outcome, output=_as_left(outcome.output, text))
+
+
+async def _kill_when(asked: asyncio.Event, running: RunningCommand) -> None:
+    await asked.wait()
+    running.kill()
+
+
+async def _finish(running: RunningCommand, timeout: float | None) -> CommandOutcome:
+    finishing = asyncio.ensure_future(running.finish(timeout))
+    try:
+        return await asyncio.shield(finishing)
+    except asyncio.CancelledError:
+        return await running.abort(finishing)
+
+
+def _as_left(written: OutputSnapshot, text: str) -> OutputSnapshot:
+    """The output as it is to be read on the terminal at the end, rather than all that was written to get there."""
+    shown = truncate_tail(visible(text))
+    if shown.truncated:
+        lines = max(shown.total_lines, written.truncation.total_lines)
+        shown = msgspec.structs.replace(shown, total_lines=lines)
+    return msgspec.structs.replace(written, truncation=shown)
+
+
+class _Hands:
+    """What a person does to a terminal, done in a thread: a program that takes no keys must not hold anybody up."""
+
+    def __init__(self, terminal: int) -> None:
+        self._terminal = terminal
+        self._wanted: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        threading.Thread(target=self._work, daemon=True, name="bayou-keys").start()
+
+    def send(self, data: bytes) -> None:
+        if data:
+            self._wanted.put(functools.partial(write_all, self._terminal, data))
+
+    def resize(self, columns: int, rows: int) -> None:
+        self._wanted.put(functools.partial(_set_size, self._terminal, columns, rows))
+
+    def close(self) -> None:
+        self._wanted.put(None)
+
+    def _work(self) -> None:
+        try:
+            while (action := self._wanted.get()) is not None:
+                try:
+                    action()
+                except OSError:
+                    continue  # The program ended while the key was on its way.
+        finally:
+            os.close(self._terminal)
+
+
+def _set_size(terminal: int, columns: int, rows: int) -> None:
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))

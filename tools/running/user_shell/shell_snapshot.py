@@ -1,0 +1,242 @@
+"""The person's own shell: aliases, functions and options of its start-up files, written down once for commands.
+
+A shell with a person reads its start-up files, and writes down what it has then; nothing of its environment is kept.
+What holds a secret is left out. How it is made to say that is `start_up`'s business.
+"""
+
+import asyncio
+import hashlib
+import os
+import re
+import shutil
+import signal
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from tools.base import ToolError
+from tools.files.replacing import swap_in
+from tools.masking.mask import shape_spans
+from tools.masking.runs import LongWords
+from tools.operations import CommandLine, RunningProcess
+from tools.patterns import late
+from tools.running.shell import ShellSettings, shell_argv
+from tools.running.user_shell.start_up import FILES, MARK, WHOLE, reading_argv, reading_variables
+from tools.running.withheld import looks_secret, own_variables
+from tools.workspace import Workspace
+
+MOST_SECONDS: Final = 5.0
+MOST_BYTES: Final = 512 * 1024
+_LAST_SECONDS: Final = 1.0
+"""For saying what there is when patience is lost."""
+_KEPT_DAYS: Final = 30
+_SAID: Final = "said"
+_GIVEN: Final = late(r"\b([A-Za-z_]\w*)=((?:'[^']*'|\"[^\"]*\"|[^\s;&|'\"])+)")
+_ALIAS: Final = late(r"alias (?:-- )?([^=\s]+)=(.*)", re.DOTALL)
+_OPTION: Final = late(r"^(?:shopt -s|set -o|setopt) (\w+)$", re.MULTILINE)
+
+
+class ShellSnapshot(msgspec.Struct, frozen=True, kw_only=True):
+    shell: str = ""
+    file: str = ""
+    """What commands read first; empty: nothing."""
+    aliases: Mapping[str, str] = {}
+    functions: Mapping[str, str] = {}
+    """With their definitions."""
+    options: tuple[str, ...] = ()
+    """Those that are on."""
+    taken: float = 0.0
+    """When, in seconds since the epoch."""
+    problem: str = ""
+    """Why there is nothing, or not all."""
+
+
+class OwnShell:
+    """Made at the first command that wants it; then known as long as the session lives, or until it is taken anew."""
+
+    def __init__(self, folder: Path, home: Path) -> None:
+        """`folder`: where it is kept, by what is in it; sessions with the same share a file."""
+        self._folder = folder
+        self._home = home
+        self._making: dict[str, asyncio.Task[ShellSnapshot]] = {}
+        self.known: ShellSnapshot | None = None
+
+    async def snapshot(self, shell: str, workspace: Workspace) -> ShellSnapshot:
+        making = self._making.get(shell)
+        if making is None:
+            making = self._making[shell] = asyncio.ensure_future(self._made(shell, workspace))
+        known = await asyncio.shield(making)
+        self.known = known
+        return known
+
+    async def again(self, shell: str, workspace: Workspace) -> ShellSnapshot:
+        """Taken anew; commands that start meanwhile wait for it."""
+        making = self._making.get(shell)
+        if making is None or making.done():
+            self._making.pop(shell, None)
+        return await self.snapshot(shell, workspace)
+
+    async def _made(self, shell: str, workspace: Workspace) -> ShellSnapshot:
+        name = Path(shell).name
+        private = ""
+        try:
+            if name not in FILES:
+                raise ToolError(f"{name or shell} cannot say what it has; bash and zsh can")
+            private = await asyncio.to_thread(_filled, workspace.private_folder, name)
+            late = await self._run(shell, private, workspace)
+            snapshot = await asyncio.to_thread(self._kept, name, private, late)
+        except (OSError, ToolError) as failure:
+            snapshot = ShellSnapshot(problem=str(failure))
+        finally:
+            if private:
+                shutil.rmtree(private, ignore_errors=True)
+        return msgspec.structs.replace(snapshot, shell=shell, taken=time.time())
+
+    def _kept(self, name: str, private: str, late: str) -> ShellSnapshot:
+        """`late`: said where patience was lost."""
+        with Path(private, _SAID).open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+        if not data:
+            return ShellSnapshot(problem=late or "its start-up files ended it before it could say anything")
+        if len(data) > MOST_BYTES:
+            return ShellSnapshot(problem=f"it is more than {MOST_BYTES >> 10} KB")
+        text, snapshot = _read(data.decode("utf-8", "replace"), name)
+        whole = text.encode()
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        place = self._folder / f"own-{name}-{hashlib.sha256(whole).hexdigest()[:16]}.sh"
+        swap_in(str(place), whole, mode=0o600)
+        self._drop_old()
+        problems = "; ".join(filter(None, (late, snapshot.problem)))
+        return msgspec.structs.replace(snapshot, file=str(place), problem=problems)
+
+    def _drop_old(self) -> None:
+        oldest = time.time() - _KEPT_DAYS * 86_400
+        for path in self._folder.glob("own-*.sh"):
+            with suppress(OSError):
+                if path.stat().st_mtime < oldest:
+                    path.unlink()
+
+    async def _run(self, shell: str, private: str, workspace: Workspace) -> str:
+        home = str(self._home)
+        box = workspace.box_of_start_up(private)
+        variables = reading_variables(private, f"{private}/{_SAID}", home, os.environ.get("ZDOTDIR", ""))
+        command = CommandLine(
+            argv=reading_argv(shell, Path(shell).name, private),
+            cwd=home,
+            environment={**own_variables(()), **variables, **dict(box.environment if box else ())},
+            box=box,
+        )
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        try:
+            running = await workspace.processes.start(command, nowhere)
+        finally:
+            os.close(nowhere)
+        try:
+            if await _ended(running, MOST_SECONDS):
+                return ""
+            with suppress(OSError):
+                os.killpg(running.pid, signal.SIGUSR1)
+            await _ended(running, _LAST_SECONDS)
+            return f"its start-up files took longer than {MOST_SECONDS:g} s"
+        finally:
+            running.kill()
+
+
+def _filled(private_folder: Callable[[str], Path], name: str) -> str:
+    """A folder with what stands in the place of that shell's start-up files."""
+    folder = str(private_folder("shell"))
+    for file, text in FILES[name].items():
+        Path(folder, file).write_text(text, encoding="utf-8")
+    Path(folder, _SAID).touch(mode=0o600)
+    return folder
+
+
+async def _ended(running: RunningProcess, seconds: float) -> bool:
+    try:
+        await asyncio.wait_for(running.wait(), seconds)
+    except TimeoutError:
+        return False
+    return True
+
+
+def _read(text: str, shell: str) -> tuple[str, ShellSnapshot]:
+    """What commands will read, and what is known of it."""
+    is_whole = text.endswith(WHOLE)
+    options, *pieces = text.removesuffix(WHOLE).split(MARK)
+    if not is_whole and pieces:
+        pieces.pop()  # it may be half of one
+    bodies: dict[str, str] = {}
+    lines: list[str] = []
+    aliases: dict[str, str] = {}
+    left_out = 0
+    for piece in pieces:
+        kind, _, body = piece.partition("\n")
+        matched = _ALIAS.match(body.strip())
+        if _holds_secret(body) or (matched and _holds_secret(_unquoted(matched[2]))):
+            left_out += 1
+        elif kind.startswith("function "):
+            if "builtin autoload -X" not in body:  # zsh has not loaded it
+                bodies[kind.removeprefix("function ")] = body
+        elif matched:
+            lines.append(body)
+            aliases[matched[1]] = _unquoted(matched[2])
+    # An alias would be read for the name of a function that is defined after it.
+    beginning = "shopt -s expand_aliases\n" if shell == "bash" else ""
+    whole = "".join((beginning, "unalias -a\n", options, *bodies.values(), *lines))
+    problems = [] if is_whole else ["it did not come to the end of what it has"]
+    if left_out:
+        is_one = left_out == 1
+        problems.append(
+            f"{left_out} of its definitions {'holds' if is_one else 'hold'} something like a secret and "
+            f"{'is' if is_one else 'are'} left out"
+        )
+    return whole, ShellSnapshot(
+        aliases=aliases,
+        functions=bodies,
+        options=tuple(found[1] for found in _OPTION.finditer(options)),
+        problem="; ".join(problems),
+    )
+
+
+def _holds_secret(text: str) -> bool:
+    """By its look, or by the name that it is given."""
+    if next(shape_spans(text, LongWords(text)), None) is not None:
+        return True
+    return any(looks_secret(found[1], found[2].strip("'\"")) for found in _GIVEN.finditer(text))
+
+
+def _unquoted(text: str) -> str:
+    """As bash and zsh write it: in single quotes, a quote in it as `'\\''`."""
+    text = text.strip()
+    if len(text) > 1 and text[0] == text[-1] == "'":
+        return text[1:-1].replace("'\\''", "'")
+    return text
+
+
+async def own_snapshot(
+    workspace: Workspace, settings: ShellSettings, *, is_anew: bool = False
+) -> ShellSnapshot | None:
+    """What the shell of these settings has, where commands are to have it."""
+    if settings.own is None or not workspace.has_local_processes:
+        return None
+    shell = shell_argv(settings, workspace.processes.find_program)[0]
+    take = settings.own.again if is_anew else settings.own.snapshot
+    return await take(shell, workspace)
+
+
+def with_own_shell(snapshot: ShellSnapshot, shell: str, command: str) -> str:
+    """The command behind what the person's shell has."""
+    if not snapshot.file:
+        return command
+    reads = f". '{_quoted(snapshot.file)}' 2>/dev/null"
+    if Path(shell).name == "zsh":  # it reads the whole text before it runs any of it
+        return f"setopt aliases; {reads}; eval '{_quoted(command)}'"
+    return f"{reads}\n{command}"
+
+
+def _quoted(text: str) -> str:
+    return text.replace("'", "'\\''")

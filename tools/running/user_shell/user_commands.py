@@ -1,0 +1,97 @@
+"""Commands that the person runs with `!`: the same executor as the model's, no tool around it."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tools.running.pace import Pace
+from tools.running.shell import SpawnPlan, child_environment
+from tools.running.withheld import missed, told, withheld
+from tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from tools.running.commands import CommandOutcome
+
+
+class UserCommandResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a bash message of the session records."""
+
+    output: str
+    exit_code: int | None = None
+    cancelled: bool = False
+    truncated: bool = False
+    full_output_path: str | None = None
+    seconds: float = 0.0
+
+
+async def run_user_command(
+    command: str, workspace: Workspace, on_output: Callable[[str], Awaitable[None] | None] = lambda text: None
+) -> UserCommandResult:
+    """Runs `command` where the session works. Cancelling ends it and answers what it printed until then.
+
+    `on_output` gets what was printed since the last time, at most ten times a second, and may take its time.
+    """
+    # With the first command.
+    from tools.running.commands import start_command  # noqa: PLC0415
+    from tools.running.pty.terminal_wanted import wants_terminal  # noqa: PLC0415
+    from tools.running.rolling import OutputDelta  # noqa: PLC0415
+
+    if workspace.pty_host is not None and wants_terminal(command):
+        return await _in_terminal(command, workspace)
+    plan = SpawnPlan(
+        command=command,
+        cwd=str(workspace.cwd),
+        environment=child_environment(workspace.shell()),
+    )
+    running = await start_command(workspace, plan, tool="user")
+    finishing = asyncio.ensure_future(running.finish(None))
+    shown, pace = OutputDelta(running.output), Pace()
+    while not finishing.done():
+        try:
+            await asyncio.wait({finishing}, timeout=pace.seconds)
+            news = shown.take()
+            pace.saw(bool(news))
+            told = on_output(news) if news else None
+            if told is not None:
+                await told
+        except asyncio.CancelledError:
+            await running.abort(finishing)
+    return _result(command, finishing.result(), workspace)
+
+
+async def _in_terminal(command: str, workspace: Workspace) -> UserCommandResult:
+    """On a screen of its own, with the person's keys; what is on it at the end is the output."""
+    from tools.running.pty.pty_run import run_in_terminal  # noqa: PLC0415  (exists on POSIX only)
+
+    assert workspace.pty_host is not None, "looked at above"
+    plan = SpawnPlan(
+        command=command,
+        cwd=str(workspace.cwd),
+        environment=child_environment(workspace.shell(), is_interactive=True),
+    )
+    async with workspace.terminal_turn:
+        outcome = await run_in_terminal(
+            workspace, workspace.pty_host, plan, title=command, timeout=None, is_own=True
+        )
+    return _result(command, outcome, workspace)
+
+
+def _result(command: str, outcome: "CommandOutcome", workspace: Workspace) -> UserCommandResult:
+    code = outcome.exit_code
+    return UserCommandResult(
+        output=_with_missed(command, outcome.output.text, workspace, has_failed=bool(code)),
+        exit_code=128 - code if code is not None and code < 0 else code,
+        cancelled=outcome.is_aborted,
+        truncated=outcome.output.truncation.truncated,
+        full_output_path=str(outcome.output.artifact.path) if outcome.output.artifact else None,
+        seconds=outcome.seconds,
+    )
+
+
+def _with_missed(command: str, output: str, workspace: Workspace, *, has_failed: bool) -> str:
+    hidden = withheld(os.environ, workspace.shell().passed_names)
+    found = missed(command, output, has_failed=has_failed, names=hidden)
+    return f"{output.rstrip()}\n\n[{told(found)}]".lstrip() if found else output

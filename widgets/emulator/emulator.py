@@ -1,0 +1,313 @@
+"""A terminal without a window: takes what a program writes, keeps the screen that it means, answers its questions.
+
+As much of an xterm as full-screen programs, shells and prompts use. What it does not know it leaves out; nothing that
+a program writes gets any further than onto this screen: no clipboard, no links, no titles of windows.
+"""
+
+import codecs
+import re
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from rich.style import Style
+
+from widgets.emulator.grid import Grid, GridRow
+from widgets.emulator.pen import Pen
+
+_MAX_HISTORY: Final = 5_000
+_MAX_SEQUENCE: Final = 65_536
+_DIGITS: Final = 9
+"""Of a number; Python reads none of thousands."""
+_MAX_PARAMETER: Final = 9_999
+_TAB: Final = 8
+_TOKEN: Final = re.compile(
+    r"(?P<text>[^\x00-\x1f\x7f-\x9f]+)"
+    r"|\x1b\[(?P<parameters>[0-?]*)(?P<between>[ -/]*)(?P<final>[@-~])"
+    r"|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)"
+    r"|\x1b(?P<charset>[()])(?P<set>.)"
+    r"|\x1b[ -/]+[0-~]"
+    r"|\x1b(?P<escape>[0-OQ-WYZ\\`-~])"
+    r"|(?P<control>[\x00-\x1f\x7f-\x9f])",
+    re.DOTALL,
+)
+_UNFINISHED: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)\Z")
+_MOVING: Final = frozenset("ABCDEFGHIZadef`")
+_CHANGING: Final = frozenset("JKLM@PXbST")
+_LINES: Final = str.maketrans("`afgjklmnopqrstuvwxyz{|}~", "◆▒°±┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·")
+"""The characters that draw boxes in the old way."""
+
+
+class Emulator:
+    """Fed from one thread, drawn from another."""
+
+    def __init__(self, columns: int, lines: int, *, reply: Callable[[bytes], None]) -> None:
+        self._reply = reply
+        self._lock = threading.RLock()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._held_back = ""
+        self._history: deque[GridRow] = deque(maxlen=_MAX_HISTORY)
+        self._size = (columns, lines)
+        self._reset()
+
+    def _reset(self) -> None:
+        columns, lines = self._size
+        self._main = Grid(columns, lines, self._history.append)
+        self._other = Grid(columns, lines)
+        """The second screen, which full-screen programs use and which leaves no trace."""
+        self._grid = self._main
+        self._pen = Pen()
+        self._saved: tuple[int, int, Pen] = (0, 0, Pen())
+        self._wraps, self._inserts = True, False
+        self._charsets, self._charset = ["B", "B"], 0
+        self._last_char = " "
+        self.has_cursor = True
+        self.has_application_keys = False
+        self.has_bracketed_paste = False
+
+    # For those who look
+
+    @property
+    def is_full_screen(self) -> bool:
+        return self._grid is self._other
+
+    @property
+    def cursor(self) -> tuple[int, int]:
+        with self._lock:
+            return min(self._grid.x, self._grid.columns - 1), self._grid.y
+
+    def row(self, y: int) -> list[tuple[str, Style | None]]:
+        """A row as pieces of one style each."""
+        with self._lock:
+            if y >= self._grid.lines:
+                return []
+            row = self._grid.rows[y]
+            return list(_pieces(row))
+
+    def text(self) -> str:
+        """All that is to be read on it, with what has scrolled away; wrapped lines are whole again."""
+        with self._lock:
+            rows = [*self._history, *self._main.rows]
+            if self.is_full_screen:
+                rows += self._other.rows
+            lines = [""]
+            for row in rows:
+                lines[-1] += "".join(row.chars)
+                if not row.wraps:
+                    lines.append("")
+        return "\n".join(line.rstrip() for line in lines).strip("\n")
+
+    def resize(self, columns: int, lines: int) -> None:
+        with self._lock:
+            self._size = (columns, lines)
+            for grid in (self._main, self._other):
+                grid.resize(columns, lines)
+
+    # What a program writes
+
+    def feed(self, data: bytes) -> None:
+        with self._lock:
+            text = self._held_back + self._decoder.decode(data)
+            self._held_back = ""
+            unfinished = _UNFINISHED.search(text)
+            if unfinished and len(text) - unfinished.start() <= _MAX_SEQUENCE:
+                self._held_back = text[unfinished.start() :]
+                text = text[: unfinished.start()]
+            for token in _TOKEN.finditer(text):
+                self._take(token)
+
+    def _take(self, token: "re.Match[str]") -> None:
+        match token.lastgroup:
+            case "text":
+                text = token["text"]
+                if self._charsets[self._charset] == "0":
+                    text = text.translate(_LINES)
+                self._last_char = text[-1]
+                self._grid.put(text, self._pen.style, wraps=self._wraps, inserts=self._inserts)
+            case "final":
+                self._sequence(token["parameters"], token["between"], token["final"])
+            case "set":
+                self._charsets["()".index(token["charset"])] = token["set"]
+            case "escape":
+                self._escape(token["escape"])
+            case "control":
+                self._control(token["control"])
+            case _:
+                pass  # A title, a clipboard, a picture: nothing of that is ours to hand on.
+
+    def _control(self, char: str) -> None:
+        grid = self._grid
+        match char:
+            case "\b":
+                grid.x = max(0, min(grid.x, grid.columns - 1) - 1)
+            case "\t":
+                grid.move_to((grid.x // _TAB + 1) * _TAB, grid.y)
+            case "\n" | "\v" | "\f":
+                grid.line_feed()
+            case "\r":
+                grid.x = 0
+            case "\x0e" | "\x0f":
+                self._charset = 1 if char == "\x0e" else 0
+
+    def _escape(self, char: str) -> None:
+        grid = self._grid
+        match char:
+            case "7":
+                self._save()
+            case "8":
+                self._restore()
+            case "D":
+                grid.line_feed()
+            case "E":
+                grid.x = 0
+                grid.line_feed()
+            case "M":
+                grid.reverse_line_feed()
+            case "c":
+                self._reset()
+
+    def _sequence(self, parameters: str, between: str, final: str) -> None:
+        sign = parameters[:1] if parameters[:1] in ("<", "=", ">", "?") else ""
+        if between:
+            return
+        if final == "m":
+            if not sign:
+                self._pen.obey(parameters)
+            return
+        numbers = [
+            min(int(part[:_DIGITS]), _MAX_PARAMETER) if part.isdigit() else 0
+            for part in parameters.removeprefix(sign)[:_MAX_SEQUENCE].split(";")
+        ]
+        if sign == "?" and final in "hl":
+            for number in numbers:
+                self._set_private_mode(number, is_on=final == "h")
+        elif final == "c" and sign in ("", ">"):
+            self._reply(b"\x1b[>0;10;1c" if sign else b"\x1b[?62;22c")
+        elif not sign or (sign == "?" and final in "JK"):
+            self._obey(final, numbers)
+
+    def _obey(self, final: str, numbers: list[int]) -> None:
+        if final in _MOVING:
+            self._move(final, numbers)
+        elif final in _CHANGING:
+            self._change(final, numbers[0])
+        else:
+            self._settle(final, numbers)
+
+    def _move(self, final: str, numbers: list[int]) -> None:
+        """The cursor; a missing number counts as 1."""
+        grid, count = self._grid, max(1, numbers[0])
+        match final:
+            case "A":
+                grid.move_by(0, -count)
+            case "B" | "e":
+                grid.move_by(0, count)
+            case "C" | "a":
+                grid.move_by(count, 0)
+            case "D":
+                grid.move_by(-count, 0)
+            case "E" | "F":
+                grid.move_by(-grid.columns, count if final == "E" else -count)
+            case "G" | "`":
+                grid.move_to(count - 1, grid.y)
+            case "d":
+                grid.move_to(grid.x, count - 1)
+            case "I" | "Z":
+                steps = count if final == "I" else -count
+                grid.move_to((grid.x // _TAB + steps) * _TAB, grid.y)
+            case _:
+                column = max(1, numbers[1]) if len(numbers) > 1 else 1
+                grid.move_to(column - 1, count - 1)
+
+    def _change(self, final: str, how: int) -> None:
+        """What stands on the screen."""
+        grid, blank, count = self._grid, self._pen.blank, max(1, how)
+        match final:
+            case "J":
+                if how < 3:
+                    grid.erase_display(how, blank)
+                elif not self.is_full_screen:
+                    self._history.clear()
+            case "K":
+                grid.erase_line(how, blank)
+            case "L" | "M":
+                grid.insert_lines(count if final == "L" else -count, blank)
+            case "@":
+                grid.insert_chars(count, blank)
+            case "P":
+                grid.delete_chars(count, blank)
+            case "X":
+                grid.erase_chars(count, blank)
+            case "b":
+                again = self._last_char * min(count, grid.columns * grid.lines)
+                grid.put(again, self._pen.style, wraps=self._wraps, inserts=self._inserts)
+            case _:
+                grid.scroll(count if final == "S" else -count, blank)
+
+    def _settle(self, final: str, numbers: list[int]) -> None:
+        """How things are done from now on, and questions."""
+        match final:
+            case "s":
+                self._save()
+            case "u":
+                self._restore()
+            case "r":
+                bottom = numbers[1] if len(numbers) > 1 and numbers[1] else self._grid.lines
+                self._grid.set_region(max(1, numbers[0]) - 1, bottom - 1)
+            case "h" | "l":
+                self._inserts = final == "h" if 4 in numbers else self._inserts
+            case "n":
+                self._report(numbers[0])
+
+    def _set_private_mode(self, mode: int, *, is_on: bool) -> None:
+        match mode:
+            case 1:
+                self.has_application_keys = is_on
+            case 7:
+                self._wraps = is_on
+            case 25:
+                self.has_cursor = is_on
+            case 1048:
+                self._save() if is_on else self._restore()
+            case 47 | 1047 | 1049:
+                self._show_other(is_on=is_on, saves=mode == 1049)
+            case 2004:
+                self.has_bracketed_paste = is_on
+
+    def _show_other(self, *, is_on: bool, saves: bool) -> None:
+        if is_on == self.is_full_screen:
+            return
+        if is_on:
+            if saves:
+                self._save()
+            self._other = Grid(*self._size)
+            self._other.move_to(self._main.x, self._main.y)
+            self._grid = self._other
+        else:
+            self._grid = self._main
+            if saves:
+                self._restore()
+
+    def _save(self) -> None:
+        self._saved = (self._grid.x, self._grid.y, self._pen.copy())
+
+    def _restore(self) -> None:
+        x, y, pen = self._saved
+        self._grid.move_to(x, y)
+        self._pen = pen.copy()
+
+    def _report(self, what: int) -> None:
+        if what == 5:
+            self._reply(b"\x1b[0n")
+        elif what == 6:
+            x, y = self.cursor
+            self._reply(b"\x1b[%d;%dR" % (y + 1, x + 1))
+
+
+def _pieces(row: GridRow) -> Iterator[tuple[str, Style | None]]:
+    start, styles = 0, row.styles
+    for at in range(1, len(styles) + 1):
+        if at == len(styles) or styles[at] is not styles[start]:
+            yield "".join(row.chars[start:at]), styles[start]
+            start = at

@@ -1,0 +1,234 @@
+"""The rows of a terminal's screen and what can be done to them. What sequence of bytes asks for it is `emulator`'s
+business."""
+
+from collections.abc import Callable
+
+from rich.cells import get_character_cell_size
+from rich.style import Style
+
+from widgets.transcript.leaves.text import clean
+
+_MAX_CLUSTER = 16
+"""Characters in one cell: a letter and its marks."""
+_JOINING = "\u200d\ufe0e\ufe0f"
+"""These change how wide their neighbours are, in some terminals: columns would not stay under each other."""
+
+
+class GridRow:
+    __slots__ = ("chars", "styles", "wraps")
+
+    def __init__(self, columns: int, style: Style | None = None) -> None:
+        self.chars = [" "] * columns
+        """The second half of a wide character is empty."""
+        self.styles: list[Style | None] = [style] * columns
+        self.wraps = False
+        """Its line goes on in the next row."""
+
+    def resize(self, columns: int) -> None:
+        missing = columns - len(self.chars)
+        self.chars[columns:] = [" "] * max(0, missing)
+        self.styles[columns:] = [None] * max(0, missing)
+        self.mend(columns)
+
+    def blank(self, start: int, end: int, style: Style | None) -> None:
+        size = max(0, end - start)
+        self.chars[start:end] = [" "] * size
+        self.styles[start:end] = [style] * size
+        self.mend(start)
+        self.mend(end)
+        if end >= len(self.chars):
+            self.wraps = False
+
+    def mend(self, column: int) -> None:
+        """After a change up to or from `column`: no half of a wide character stays alone."""
+        chars = self.chars
+        if 0 < column < len(chars) and chars[column] == "" and not _is_wide(chars[column - 1]):
+            chars[column] = " "
+        if 0 < column <= len(chars) and _is_wide(chars[column - 1]) and chars[column : column + 1] != [""]:
+            chars[column - 1] = " "
+
+
+def _is_wide(cluster: str) -> bool:
+    return bool(cluster) and not cluster.isascii() and get_character_cell_size(cluster[0]) == 2
+
+
+class Grid:
+    def __init__(
+        self, columns: int, lines: int, on_scrolled: Callable[[GridRow], None] | None = None
+    ) -> None:
+        self.columns = columns
+        self.lines = lines
+        self.rows = [GridRow(columns) for _ in range(lines)]
+        self.x = self.y = 0
+        """The cursor; `x` is past the last column while a wrap is due."""
+        self.top, self.bottom = 0, lines - 1
+        """The region that scrolls."""
+        self._on_scrolled = on_scrolled
+
+    # Writing
+
+    def put(self, text: str, style: Style | None, *, wraps: bool, inserts: bool) -> None:
+        if not text.isascii():
+            self._put_any(text, style, wraps=wraps, inserts=inserts)
+            return
+        while text:
+            room = self._room(wraps=wraps)
+            piece, text = text[:room], text[room:]
+            self._place(list(piece), style, inserts=inserts)
+            if not wraps and text:
+                text = text[-1]  # All but the last are written over in the last column.
+
+    def _put_any(self, text: str, style: Style | None, *, wraps: bool, inserts: bool) -> None:
+        for char in clean(text):
+            size = get_character_cell_size(char)
+            if size == 0:
+                self._combine(char)
+                continue
+            if self._room(wraps=wraps) < size and self.columns > 1:
+                if wraps:
+                    self._wrap()
+                else:
+                    self.x = self.columns - size
+            self._place([char, ""][: min(size, self.columns)], style, inserts=inserts)
+
+    def _room(self, *, wraps: bool) -> int:
+        if self.x >= self.columns:
+            if wraps:
+                self._wrap()
+            else:
+                self.x = self.columns - 1
+        return self.columns - self.x
+
+    def _wrap(self) -> None:
+        self.rows[self.y].wraps = True
+        self.x = 0
+        self.line_feed()
+
+    def _place(self, cells: list[str], style: Style | None, *, inserts: bool) -> None:
+        if inserts:
+            self.insert_chars(len(cells), None)
+        row, start, end = self.rows[self.y], self.x, self.x + len(cells)
+        row.chars[start:end] = cells
+        row.styles[start:end] = [style] * len(cells)
+        row.mend(start)
+        row.mend(end)
+        self.x = end
+
+    def _combine(self, mark: str) -> None:
+        if mark in _JOINING:
+            return
+        chars = self.rows[self.y].chars
+        column = self.x - 1
+        if column > 0 and chars[column] == "":
+            column -= 1
+        if column >= 0 and len(chars[column]) < _MAX_CLUSTER:
+            chars[column] += mark
+
+    # Moving
+
+    def move_to(self, x: int, y: int) -> None:
+        self.x = min(max(x, 0), self.columns - 1)
+        self.y = min(max(y, 0), self.lines - 1)
+
+    def move_by(self, columns: int, lines: int) -> None:
+        """Stops at the edge of the scrolling region if it begins inside."""
+        first = self.top if self.y >= self.top else 0
+        last = self.bottom if self.y <= self.bottom else self.lines - 1
+        self.move_to(
+            min(self.x, self.columns - 1) + columns,
+            min(max(self.y + lines, first), last) if lines else self.y,
+        )
+
+    def line_feed(self) -> None:
+        if self.y == self.bottom:
+            self.scroll(1)
+        elif self.y < self.lines - 1:
+            self.y += 1
+
+    def reverse_line_feed(self) -> None:
+        if self.y == self.top:
+            self.scroll(-1)
+        elif self.y > 0:
+            self.y -= 1
+
+    # Scrolling
+
+    def set_region(self, top: int, bottom: int) -> None:
+        top, bottom = max(0, top), min(bottom, self.lines - 1)
+        if top < bottom:
+            self.top, self.bottom = top, bottom
+            self.move_to(0, 0)
+
+    def scroll(self, count: int, style: Style | None = None) -> None:
+        """Up by `count`, down if it is negative."""
+        for _ in range(min(abs(count), self.lines)):
+            if count > 0:
+                gone = self.rows.pop(self.top)
+                self.rows.insert(self.bottom, GridRow(self.columns, style))
+                if self.top == 0 and self._on_scrolled:
+                    self._on_scrolled(gone)
+            else:
+                self.rows.pop(self.bottom)
+                self.rows.insert(self.top, GridRow(self.columns, style))
+
+    def insert_lines(self, count: int, style: Style | None) -> None:
+        """Below the cursor's row lines move down, or up if `count` is negative."""
+        if not self.top <= self.y <= self.bottom:
+            return
+        for _ in range(min(abs(count), self.lines)):
+            self.rows.pop(self.bottom if count > 0 else self.y)
+            self.rows.insert(self.y if count > 0 else self.bottom, GridRow(self.columns, style))
+        self.x = 0
+
+    # Within a row
+
+    def insert_chars(self, count: int, style: Style | None) -> None:
+        row, start = self.rows[self.y], min(self.x, self.columns - 1)
+        count = min(count, self.columns - start)
+        row.chars[start:] = [" "] * count + row.chars[start : self.columns - count]
+        row.styles[start:] = [style] * count + row.styles[start : self.columns - count]
+        row.mend(start)
+        row.mend(start + count)
+        row.mend(self.columns)
+
+    def delete_chars(self, count: int, style: Style | None) -> None:
+        row, start = self.rows[self.y], min(self.x, self.columns - 1)
+        count = min(count, self.columns - start)
+        row.chars[start:] = row.chars[start + count :] + [" "] * count
+        row.styles[start:] = row.styles[start + count :] + [style] * count
+        row.mend(start)
+
+    def erase_chars(self, count: int, style: Style | None) -> None:
+        start = min(self.x, self.columns - 1)
+        self.rows[self.y].blank(start, min(start + count, self.columns), style)
+
+    def erase_line(self, how: int, style: Style | None) -> None:
+        """From the cursor on (0), up to it (1), or all (2)."""
+        start = 0 if how else min(self.x, self.columns - 1)
+        end = min(self.x + 1, self.columns) if how == 1 else self.columns
+        self.rows[self.y].blank(start, end, style)
+
+    def erase_display(self, how: int, style: Style | None) -> None:
+        self.erase_line(how, style)
+        first = self.y + 1 if how == 0 else 0
+        last = self.y if how == 1 else self.lines
+        for row in self.rows[first:last]:
+            row.blank(0, self.columns, style)
+
+    def resize(self, columns: int, lines: int) -> None:
+        """Rows that do not fit any longer go away below the cursor, then above it."""
+        for row in self.rows:
+            row.resize(columns)
+        spare = len(self.rows) - lines
+        if spare > 0:
+            below = min(spare, len(self.rows) - 1 - self.y)
+            del self.rows[len(self.rows) - below :]
+            for row in self.rows[: spare - below]:
+                if self._on_scrolled:
+                    self._on_scrolled(row)
+            del self.rows[: spare - below]
+            self.y -= spare - below
+        self.rows += [GridRow(columns) for _ in range(lines - len(self.rows))]
+        self.columns, self.lines = columns, lines
+        self.top, self.bottom = 0, lines - 1
+        self.move_to(self.x, self.y)

@@ -1,0 +1,145 @@
+"""The screen on which a running program is shown and typed into. Starting and ending the program is not done here."""
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.strip import Strip
+from textual.widget import Widget
+
+from widgets.emulator.emulator import Emulator
+from widgets.emulator.emulator_keys import key_bytes, pasted_bytes
+from widgets.line import plain
+from widgets.screens.parts import KeyHint, KeyHints, RuleTitle
+
+_CURSOR = Style(reverse=True)
+BARS = 2
+"""Rows of the screen that are not the program's."""
+
+
+class TerminalView(Widget, can_focus=True):
+    """Draws an emulator's rows and sends it every key."""
+
+    def __init__(
+        self,
+        emulator: Emulator,
+        *,
+        send: Callable[[bytes], None],
+        resize: Callable[[int, int], None],
+        id: str | None = None,
+    ) -> None:
+        super().__init__(id=id)
+        self._emulator = emulator
+        self._send = send
+        self._resize = resize
+
+    def render_line(self, y: int) -> Strip:
+        base = self.rich_style
+        segments = [Segment(text, base + style if style else base) for text, style in self._emulator.row(y)]
+        strip = Strip(segments).adjust_cell_length(self.size.width, base)
+        x, line = self._emulator.cursor
+        if line == y and self.has_focus and self._emulator.has_cursor:
+            before, at, after = strip.divide([x, x + 1, self.size.width])
+            strip = Strip.join([before, at.apply_style(_CURSOR), after])
+        return strip
+
+    def on_resize(self, event: events.Resize) -> None:
+        columns, lines = max(2, event.size.width), max(2, event.size.height)
+        self._emulator.resize(columns, lines)
+        self._resize(columns, lines)
+        self.refresh()
+
+    def on_key(self, event: events.Key) -> None:
+        event.stop()
+        event.prevent_default()
+        self._send(
+            key_bytes(event.key, event.character, has_application_keys=self._emulator.has_application_keys)
+        )
+
+    def on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        self._send(pasted_bytes(event.text, has_bracketed_paste=self._emulator.has_bracketed_paste))
+
+
+class TerminalScreen(ModalScreen[None]):
+    """A program in a terminal above the page. Escape ends what the model started, and what the person started gets it
+    as every other key: an editor needs it more than anything."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "kill", "End the program", priority=True, show=False, id="app.terminal.kill"),
+        Binding(
+            "f12",
+            "send_escape",
+            "Escape; ends a program of your own",
+            priority=True,
+            show=False,
+            id="app.terminal.escape",
+        ),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        emulator: Emulator,
+        *,
+        send: Callable[[bytes], None],
+        resize: Callable[[int, int], None],
+        kill: Callable[[], None],
+        is_own: bool = False,
+    ) -> None:
+        super().__init__(classes="full-height")
+        self._title = plain(title)
+        self._send = send
+        self._kill = kill
+        self._is_own = is_own
+        self._is_over = False
+        self._view = TerminalView(emulator, send=send, resize=resize, id="terminal")
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="sheet"):
+            yield RuleTitle(self._title, "terminal", id="title")
+            yield self._view
+            yield KeyHints(self._hints(), id="keys")
+
+    def _hints(self) -> tuple[KeyHint, ...]:
+        if self._is_own:
+            return (KeyHint("f12", "end the program", 9, "app.terminal.escape"),)
+        return (
+            KeyHint("escape", "end the program", 9, "app.terminal.kill"),
+            KeyHint("f12", "send esc to it", 7, "app.terminal.escape"),
+        )
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return False if action == "kill" and self._is_own else super().check_action(action, parameters)
+
+    def on_mount(self) -> None:
+        self._view.focus()
+
+    def show_change(self) -> None:
+        self._view.refresh()
+
+    def action_kill(self) -> None:
+        self.query_one("#title", RuleTitle).show(note="ending")
+        self._kill()
+
+    def action_send_escape(self) -> None:
+        if self._is_own:
+            self.action_kill()
+        else:
+            self._send(b"\x1b")
+
+    def close(self) -> None:
+        """Goes away, at once or as soon as nothing is above it any longer."""
+        self._is_over = True
+        if self.is_current:
+            self.dismiss()
+
+    def on_screen_resume(self) -> None:
+        if self._is_over:
+            self.dismiss()

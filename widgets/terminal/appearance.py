@@ -1,0 +1,34 @@
+"""Whether the terminal is dark or light, asked early: the answer arrives while everything else is being loaded."""
+
+import time
+from typing import Literal
+
+from tools.patterns import late
+from widgets.colors import is_dark
+from widgets.terminal.early_terminal import HeldTerminal
+
+Appearance = Literal["dark", "light"]
+_PART = rb"([0-9a-fA-F]{1,4})"
+_BACKGROUND = late(rb"\x1b\]11;rgba?:" + b"/".join((_PART,) * 3) + rb"[^\x07\x1b]*(\x07|\x1b\\)")
+_ATTRIBUTES = late(rb"\x1b\[\?[\d;]*c")
+"""The answer to a question that every terminal answers: behind it, no other answer comes."""
+
+
+def appearance_of(held: HeldTerminal, patience: float = 0.1) -> Appearance | None:
+    """None when the terminal does not say within `patience` seconds after it was asked."""
+    deadline = held.asked_at + patience
+    while held.is_held and not _ATTRIBUTES.search(held.read):
+        left = deadline - time.monotonic()
+        if not held.wait_for(max(0.0, left)) and left <= 0:
+            break
+    color = background_from(held.read)
+    return None if color is None else "dark" if is_dark(color) else "light"
+
+
+def background_from(answer: bytes) -> str | None:
+    """The colour in a terminal's answer to OSC 11."""
+    match = _BACKGROUND.search(answer)
+    if match is None:
+        return None
+    parts = (round(int(part, 16) / (16 ** len(part) - 1) * 255) for part in match.groups()[:3])
+    return "#" + "".join(f"{part:02x}" for part in parts)

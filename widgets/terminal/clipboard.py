@@ -1,0 +1,155 @@
+"""The clipboard: written by the terminal (OSC 52) and by the system's own programs, read by the latter.
+
+Says truthfully which way worked. Text too long for a terminal is put into a file instead.
+"""
+
+import base64
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from widgets.editor.chips import Attachment
+from widgets.editor.images import image_bytes
+from widgets.terminal.terminal_manners import wrapped
+
+MOST_OSC52 = 74_000
+"""Characters of base64 that common terminals take; more is cut off or dropped by them."""
+SECONDS = 3.0
+
+
+class Copied(msgspec.Struct, frozen=True, kw_only=True):
+    """How a copy went. `sent` tells that a terminal was asked, which never answers."""
+
+    by: str = ""
+    """The program that took it."""
+    sent: bool = False
+    path: Path | None = None
+
+    @property
+    def text(self) -> str:
+        """For people."""
+        if self.by:
+            return f"Copied with {self.by}"
+        if self.sent:
+            return "Copied, if your terminal allows it"
+        if self.path is not None:
+            return f"No clipboard was found; the text is in {self.path}"
+        return "Nothing could be copied: there is no clipboard here and no file could be written"
+
+
+def osc52(text: str, env: Mapping[str, str] = os.environ, *, target: str = "c") -> str:
+    """The sequence that puts a text into the terminal's clipboard (`c`) or selection (`p`); empty if too long."""
+    data = base64.b64encode(text.encode(errors="replace")).decode()
+    return wrapped(f"\x1b]52;{target};{data}\x1b\\", env) if len(data) <= MOST_OSC52 else ""
+
+
+def copy(
+    text: str,
+    write: Callable[[str], None] | None,
+    *,
+    fallback: Path,
+    env: Mapping[str, str] = os.environ,
+    find: Callable[[str], str | None] = shutil.which,
+) -> Copied:
+    """Copy by every way there is; `write` sends to the terminal, `fallback` is the file to use without a clipboard.
+    `env` is what programs are told, too.
+
+    Runs programs: call it in a thread.
+    """
+    by = ""
+    for command in _writers(env):
+        program = find(command[0])
+        if program and _feed((program, *command[1:]), text, env):
+            by = command[0]
+            break
+    sequence = osc52(text, env) if write is not None else ""
+    if write is not None and sequence:
+        write(sequence)
+    if by or sequence:
+        return Copied(by=by, sent=bool(sequence))
+    try:
+        fallback.parent.mkdir(parents=True, exist_ok=True)
+        fallback.write_text(text, encoding="utf-8", errors="replace")
+    except OSError:
+        return Copied()
+    return Copied(path=fallback)
+
+
+def paste(
+    *, env: Mapping[str, str] = os.environ, find: Callable[[str], str | None] = shutil.which
+) -> Attachment | str | None:
+    """What the system's clipboard holds: an image, or a text, or nothing that can be read. Call it in a thread."""
+    for image_command, text_command in _readers(env):
+        program = find(text_command[0])
+        if not program:
+            continue
+        image_program = find(image_command[0]) if image_command else None
+        if image_program:
+            data = _output((image_program, *image_command[1:]), env)
+            image = image_bytes(data, "clipboard") if data else None
+            if image is not None:
+                return image
+        data = _output((program, *text_command[1:]), env)
+        if data:
+            return data.decode(errors="replace")
+    return None
+
+
+def _writers(env: Mapping[str, str]) -> list[Sequence[str]]:
+    tmux: list[Sequence[str]] = [("tmux", "load-buffer", "-w", "-")] if env.get("TMUX") else []
+    """It hands nothing on by default that is wrapped for it (`allow-passthrough`)."""
+    if sys.platform == "darwin":
+        return [("pbcopy",), *tmux]
+    if env.get("SSH_TTY") or env.get("SSH_CONNECTION"):
+        return tmux  # other programs here would fill the clipboard of the wrong machine
+    found: list[Sequence[str]] = []
+    if env.get("WAYLAND_DISPLAY"):
+        found.append(("wl-copy",))
+    if env.get("DISPLAY"):
+        found += [("xclip", "-selection", "clipboard"), ("xsel", "--clipboard", "--input")]
+    if env.get("WSL_DISTRO_NAME"):
+        found.append(("clip.exe",))
+    return [*found, *tmux]
+
+
+def _readers(env: Mapping[str, str]) -> list[tuple[Sequence[str], Sequence[str]]]:
+    if sys.platform == "darwin":
+        return [(("pngpaste", "-"), ("pbpaste",))]
+    found: list[tuple[Sequence[str], Sequence[str]]] = []
+    if env.get("WAYLAND_DISPLAY"):
+        found.append((("wl-paste", "--type", "image/png"), ("wl-paste", "--no-newline")))
+    if env.get("DISPLAY"):
+        clip = ("xclip", "-selection", "clipboard", "-o")
+        found += [((*clip, "-t", "image/png"), clip), ((), ("xsel", "--clipboard", "--output"))]
+    if env.get("WSL_DISTRO_NAME"):
+        found.append(((), ("powershell.exe", "-NoProfile", "-Command", "Get-Clipboard")))
+    return found
+
+
+def _feed(command: Sequence[str], text: str, env: Mapping[str, str]) -> bool:
+    try:
+        done = subprocess.run(
+            command,
+            env=env,
+            input=text.encode(errors="replace"),
+            stdout=subprocess.DEVNULL,  # such a program stays behind and would hold a pipe open
+            stderr=subprocess.DEVNULL,
+            timeout=SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+def _output(command: Sequence[str], env: Mapping[str, str]) -> bytes:
+    try:
+        done = subprocess.run(command, env=env, capture_output=True, timeout=SECONDS, check=False)
+        return done.stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return b""

@@ -1,0 +1,307 @@
+"""The terminal as Textual's driver: keys from a thread that sleeps until there are some.
+
+Textual's own thread looks ten times a second whether it should end, which is most of what a waiting program costs;
+this one is woken through a pipe. It also sees Escape as soon as its delay is over, takes what was typed before there
+was a page, and ends the program when the terminal has gone.
+"""
+
+import asyncio
+import os
+import select
+import signal
+import sys
+import threading
+import time
+from concurrent.futures import Future, wait
+from typing import Any, Protocol
+
+from textual import events
+from textual.app import App
+from textual.drivers.linux_driver import LinuxDriver
+from textual.geometry import Size
+from textual.message import Message
+
+from tools.patterns import TURNS_DIRECTION, late
+from widgets import textual_inside
+from widgets.graphics.terminal_images import TerminalImages
+from widgets.terminal.early_terminal import HeldTerminal
+from widgets.terminal.incoming import Incoming, TerminalAnswer
+from widgets.terminal.raw_input import RawInput
+from widgets.terminal.terminal_input import InputReader
+from widgets.textual_inside import KeyParser
+
+_CHUNK = 65_536
+_PATIENCE = 2.0
+"""Seconds for what a key does until the next one is given on in any case."""
+_ENTER_SCREEN = "\x1b[?1049h"
+_ASK_HOW_KEYS_ARE_TOLD = "\x1b[?u"
+_KEYS_ARE_TOLD = late(r"\x1b\[\?(\d*)u")
+_CHORDS_ARE_TOLD = 1
+"""In the answer: Escape and Alt are sequences that nothing else begins with (kitty's keyboard protocol)."""
+_KEEP_TITLE = "\x1b[22;0t"
+_OWN_TITLE_AND_CURSOR = "\x1b[23;0t\x1b[0 q"
+"""The shell's, which it does not set anew."""
+
+
+class _WakingEvent(threading.Event):
+    """Setting it also wakes a thread that waits for input."""
+
+    def __init__(self, waker: int) -> None:
+        super().__init__()
+        self._waker = waker
+
+    def set(self) -> None:
+        super().set()  # before the byte: who has missed that sees this
+        os.write(self._waker, b"\0")
+
+
+class Ahead(Protocol):
+    """Tells for which keys those behind them wait, and for what."""
+
+    def is_text(self, key: events.Key) -> bool: ...
+    async def settle(self) -> None: ...
+
+
+class DoubtfulChord(events.Key):
+    """Alt with a key, or Escape with that key right behind it: only a terminal that tells them apart would know."""
+
+
+DoubtfulChord.handler_name = events.Key.handler_name
+
+
+class TerminalDriver(LinuxDriver):
+    def __init__(
+        self,
+        app: App[Any],
+        *,
+        debug: bool = False,
+        mouse: bool = True,
+        size: tuple[int, int] | None = None,
+        held: HeldTerminal | None = None,
+        ahead: Ahead | None = None,
+        raw: RawInput | None = None,
+        images: TerminalImages | None = None,
+    ) -> None:
+        """`held`: the terminal so far; knows what it was like before. `raw`: hears what comes before keys are made.
+
+        `images`: those that it shows, which are told when it comes and goes, and what it answers.
+        """
+        super().__init__(app, debug=debug, mouse=mouse, size=size)
+        if sys.__stderr__ is not None and not sys.__stderr__.isatty():
+            textual_inside.draw_on(self, sys.__stdout__)
+        _draw_anything(sys.__stdout__)
+        _draw_anything(textual_inside.output_of(self))
+        self._owner = app
+        self._events = asyncio.get_running_loop()
+        self._is_debugging = debug
+        self._held = held
+        self._ahead = ahead
+        self._raw = raw
+        self._images = images
+        self._settling: Future[None] | None = None
+        self._incoming = Incoming()
+        self._has_page = False
+        self._tells_chords = False
+        self._wakes, self._waker = os.pipe()
+        os.set_blocking(self._wakes, False)
+        self.exit_event = _WakingEvent(self._waker)
+
+    def start_application_mode(self) -> None:
+        if self._held is not None:
+            self._held.page_came()
+        super().start_application_mode()
+        # Between any two steps of Python a second signal would overtake the first, and an old size come last; while
+        # many keys wait, asyncio's own way would lose it.
+        tell_size = signal.getsignal(signal.SIGWINCH)
+        if callable(tell_size):
+            loop = asyncio.get_running_loop()
+            loop.add_signal_handler(signal.SIGWINCH, lambda: None)  # which wakes the loop
+            signal.signal(
+                signal.SIGWINCH, lambda number, _: loop.call_soon_threadsafe(tell_size, number, None)
+            )
+        if self._held is not None and self._held.attributes is not None:
+            self.attrs_before = self._held.attributes
+        self.write(_KEEP_TITLE + _ASK_HOW_KEYS_ARE_TOLD)
+        if self._images is not None:
+            self.write(self._images.arrive())
+
+    def write(self, data: str) -> None:
+        if data == _ENTER_SCREEN and self._held is not None and self._held.is_drawn:
+            self._held.hand_over()  # it is entered, and some terminals would clear it
+            return
+        if not data.isascii():
+            data = TURNS_DIRECTION.sub("", data)  # none of that takes a cell, and it moves those behind it
+        super().write(data)
+
+    def stop_application_mode(self) -> None:
+        if self._images is not None:
+            self.write(self._images.leave())
+        self.write(_OWN_TITLE_AND_CURSOR)
+        super().stop_application_mode()
+        if self._held is not None:
+            self._held.page_went()
+
+    def step_aside(self) -> bool:
+        """Leaves the terminal to the shell until that brings us back. False: there is no shell that could."""
+        self.suspend_application_mode()
+        with self.no_automatic_restart():
+            was_away = _stop_group()
+        self.resume_application_mode()
+        return was_away
+
+    def run_input_thread(self) -> None:
+        """Until `disable_input`, which may be followed by another such thread (a suspended program goes on)."""
+        try:
+            self._read_keys()
+        except Exception as error:  # noqa: BLE001  (a listener's boundary: the app reports it)
+            self._owner.call_later(raised, error)
+
+    def _read_keys(self) -> None:
+        self._wait_for_page()
+        parser, reader = KeyParser(debug=self._is_debugging), InputReader()
+        if self._held is not None:
+            self._take(parser, reader.read(self._held.take_read()), is_guessed=reader.has_guessed)
+        while not self.exit_event.is_set():
+            ready, _, _ = select.select([self.fileno, self._wakes], [], [], _sooner(parser, self._incoming))
+            if self.fileno in ready:
+                data = _read(self.fileno)
+                if not data:
+                    os.kill(os.getpid(), signal.SIGHUP)  # the terminal has gone
+                    return
+                self._take(parser, reader.read(data), is_guessed=reader.has_guessed)
+            for event in parser.take_alone(self._incoming.give_up()):
+                self._deliver(self._as_key(event))
+            for event in parser.tick():
+                self._deliver(self._as_key(event))
+        parser.close()
+
+    def page_is_there(self) -> None:
+        """Until now keys would have found nobody who takes them."""
+        self._has_page = True
+        os.write(self._waker, b"\0")
+
+    def _wait_for_page(self) -> None:
+        while not (self._has_page or self.exit_event.is_set()):
+            select.select([self._wakes], [], [])
+            _empty(self._wakes)
+        _empty(self._wakes)
+
+    def _take(self, parser: KeyParser, text: str, *, is_guessed: bool) -> None:
+        """`is_guessed`: this terminal, or what stands between, has sent Alt as an Escape in front, whatever it said."""
+        if text and self._raw is not None and self._raw.is_heard:
+            text = self._passed(self._raw, text)
+        for part in self._incoming.take(text):
+            if isinstance(part, events.Paste):
+                self._deliver(part)
+            elif isinstance(part, TerminalAnswer):
+                self._hear(part)
+            else:
+                self._tells_chords &= not is_guessed
+                for event in parser.feed(part):
+                    self._deliver(self._as_key(event))
+
+    def _hear(self, answer: TerminalAnswer) -> None:
+        if (found := _KEYS_ARE_TOLD.fullmatch(answer)) is not None:
+            self._tells_chords = bool(int(found[1] or 0) & _CHORDS_ARE_TOLD)
+        elif self._images is not None:
+            self._events.call_soon_threadsafe(self._images.hear, str(answer))
+
+    def _as_key(self, event: Message) -> Message:
+        """Alt with a letter writes nothing, though the letter may have come behind its Escape in a read of its own."""
+        if not isinstance(event, events.Key) or not event.key.startswith("alt+"):
+            return event
+        character = None if event.is_printable else event.character
+        return (events.Key if self._tells_chords else DoubtfulChord)(event.key, character)
+
+    def _passed(self, raw: RawInput, text: str) -> str:
+        """What the listeners leave of it. They belong to the application's thread; one that hangs loses its say."""
+
+        async def ask() -> str:
+            return raw.passed(text)
+
+        asked = asyncio.run_coroutine_threadsafe(ask(), self._events)
+        end = time.monotonic() + _PATIENCE
+        while not asked.done() and time.monotonic() < end and not self.exit_event.is_set():
+            wait([asked], 0.05)
+        return asked.result() if asked.done() else text
+
+    def _deliver(self, event: Message) -> None:
+        """A key or a paste, when what the key before it has set going stands."""
+        if isinstance(event, events.Key | events.Paste):
+            self._wait_until_settled()
+        if isinstance(event, events.MouseEvent) and not is_within(event, self._owner.size):
+            return
+        self.process_message(event)
+        if self._images is not None and self._images.misses_some:
+            self._events.call_soon_threadsafe(self._images.try_again)
+        if self._ahead is not None and isinstance(event, events.Key) and not self._ahead.is_text(event):
+            self._settling = asyncio.run_coroutine_threadsafe(self._ahead.settle(), self._events)
+
+    def _wait_until_settled(self) -> None:
+        settling, self._settling = self._settling, None
+        end = time.monotonic() + _PATIENCE
+        while settling is not None and not settling.done() and not self.exit_event.is_set():
+            if time.monotonic() > end:
+                return
+            wait([settling], 0.05)
+
+
+def is_within(event: events.MouseEvent, size: Size) -> bool:
+    """A press beside the screen hits no widget and would take the focus from the editor; letting go always counts."""
+    return isinstance(event, events.MouseUp) or (0 <= event.x < size.width and 0 <= event.y < size.height)
+
+
+def raised(error: Exception) -> None:
+    """Called later by an application, it is a fault in one of its handlers: the application ends and says why."""
+    raise error
+
+
+def _sooner(parser: KeyParser, incoming: Incoming) -> float | None:
+    """Seconds until one of them takes what there is for all that comes."""
+    waits = [seconds for seconds in (parser.patience, incoming.patience) if seconds is not None]
+    return min(waits, default=None)
+
+
+def _draw_anything(file: Any) -> None:
+    """Whatever the locale says: a frame is drawn with characters, and a name on disk may hold bytes that are none."""
+    if file is not None:
+        file.reconfigure(encoding="utf-8", errors="replace")
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, _CHUNK)
+    except OSError:
+        return b""
+
+
+def _empty(descriptor: int) -> None:
+    try:
+        while os.read(descriptor, _CHUNK):
+            pass
+    except BlockingIOError:
+        pass
+
+
+def _stop_group() -> bool:
+    """Stops all processes in the foreground, as the terminal's own Ctrl+Z does, and returns when they go on.
+
+    Those that wait for us (`make`, `time`, a script) have to stop too: the shell waits for them, not for us. False: we
+    were not stopped, because nobody is there who could let us go on.
+    """
+    has_stopped = False
+
+    def note(number: int, frame: object) -> None:
+        nonlocal has_stopped
+        has_stopped = True
+
+    stopping = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+    going_on = signal.signal(signal.SIGCONT, note)
+    try:
+        # One call for all: a shell that goes on with us before we have stopped takes that back with it. Where there is
+        # no shell the system passes it over.
+        os.killpg(0, signal.SIGTSTP)
+    finally:
+        signal.signal(signal.SIGTSTP, stopping)
+        signal.signal(signal.SIGCONT, going_on)
+    return has_stopped

@@ -1,0 +1,327 @@
+"""What a frame sends to the terminal: only what the terminal does not show already.
+
+Textual sends every changed region whole, with a full style in front of each piece: 125 bytes for a streamed
+character. This remembers what each cell run of the screen was given, moves rows with a scroll region when most of a
+frame is the last one moved up or down, and sends the changed part of the rest. It depends on no widget: that rows
+have moved is found by looking at them.
+
+`OutputDiff(app).install()` puts it between the app and its driver; `is_on = False` takes it out again. A full
+repaint (a resize, a new screen) is always sent whole.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from rich.color import ColorSystem
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.segment import Segment
+from textual.app import App
+from textual.screen import Screen
+from textual.strip import Strip
+
+from tools.patterns import late
+from widgets.graphics.over_cells import OverCells
+from widgets.terminal.written_runs import Row, Run
+from widgets.textual_inside import (
+    ChopsUpdate,
+    CompositorUpdate,
+    Display,
+    LayoutUpdate,
+    driver_of,
+    encoded,
+    keep_encoded,
+    reroute_display,
+)
+from widgets.transcript.painting.sgr import color_system, compact
+
+_NARROW = late("[ -~\u00a1-\u00ac\u00ae-\u02ff\u2500-\u257f]*")
+"""Characters that every terminal draws one cell wide."""
+_FEWEST_MOVED = 4
+_SHARE_MOVED = 0.3
+
+
+class _Update(CompositorUpdate):
+    """Stands for an update of the compositor; it is encoded only when it is really sent."""
+
+    def __init__(self, output: "OutputDiff", update: ChopsUpdate | LayoutUpdate) -> None:
+        self._output = output
+        self._update = update
+
+    def render_segments(self, console: Console) -> str:
+        return self._output.encode(self._update, console)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield from self._update.__rich_console__(console, options)
+
+
+class OutputDiff:
+    def __init__(self, app: App[Any], over: OverCells | None = None) -> None:
+        """`over`: the images that the terminal draws over cells."""
+        self._app = app
+        self._over = over
+        self._send: Display | None = None
+        self._rows: dict[int, Row] = {}
+        self._is_on = True
+        self.bytes_sent = 0
+        """Characters encoded so far, for measuring."""
+
+    def install(self) -> "OutputDiff":
+        reroute_display(self._app, self._through)
+        return self
+
+    def _through(self, send: Display) -> Display:
+        self._send = send
+        return self._display
+
+    @property
+    def is_on(self) -> bool:
+        return self._is_on
+
+    @is_on.setter
+    def is_on(self, value: bool) -> None:
+        self._is_on = value
+        self.forget()
+
+    def forget(self) -> None:
+        """Nothing is known of the terminal: something else has written to it."""
+        self._rows = {}
+
+    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
+        assert self._send is not None
+        driver = driver_of(self._app)
+        is_inline = driver is not None and driver.is_inline
+        if self._is_on and not is_inline and isinstance(renderable, ChopsUpdate | LayoutUpdate):
+            renderable = _Update(self, renderable)
+        elif renderable is not None:
+            self.forget()
+        self._send(screen, renderable)
+
+    def encode(self, update: ChopsUpdate | LayoutUpdate, console: Console) -> str:
+        """The bytes that bring the terminal from what it shows to what the update wants."""
+        system = color_system(console)
+        if isinstance(update, LayoutUpdate):
+            out = self._encode_all(update, system)
+        else:
+            out = self._encode_changes(update, system)
+        if self._over is not None:
+            self._over.look(self._rows)
+        text = "".join(out)
+        self.bytes_sent += len(text)
+        return text
+
+    def _encode_all(self, update: LayoutUpdate, system: ColorSystem) -> list[str]:
+        self.forget()
+        out: list[str] = [self._over.take_all_off()] if self._over is not None else []
+        for y, strips in enumerate(update.strips, update.region.y):
+            row: Row = {}
+            x = update.region.x
+            out.append(_move_to(x, y))
+            for strip in strips:
+                end = x + strip.cell_length
+                row[x] = Run(x, end, strip)
+                out.append(_encoded(strip, system))
+                x = end
+            self._rows[y] = row
+        return out
+
+    def _encode_changes(self, update: ChopsUpdate, system: ColorSystem) -> list[str]:
+        wanted = _wanted(update)
+        out: list[str] = [self._over.make_way(self._rows, wanted)] if self._over is not None else []
+        move = find_move(self._rows, wanted)
+        if move is not None and not (self._over is not None and self._over.covers(move.top, move.bottom)):
+            self._scroll(move, wanted, out)
+        for y, runs in wanted.items():
+            row = self._rows.setdefault(y, {})
+            for run in runs:
+                known = row.get(run.x)
+                if known is not None and known.end == run.end:
+                    if known.strip is run.strip or known.strip == run.strip:
+                        continue
+                    part = changed_part(known, run)
+                    if part is not None:
+                        x, strip = part
+                        if strip.cell_length:
+                            out.append(_move_to(x, y) + _encoded(strip, system))
+                        row[run.x] = run
+                        continue
+                out.append(_move_to(run.x, y) + _encoded(run.strip, system))
+                _write(row, run)
+        return out
+
+    def _scroll(self, move: "Move", wanted: dict[int, list[Run]], out: list[str]) -> None:
+        """Move rows, in the terminal and in memory; what must not have moved is wanted again where it was."""
+        rows = self._rows
+        count = abs(move.up)
+        code = "S" if move.up > 0 else "T"
+        out.append(f"\x1b[0m\x1b[{move.top + 1};{move.bottom}r\x1b[{count}{code}\x1b[r")
+        before = {y: rows.get(y, {}) for y in range(move.top, move.bottom)}
+        for y in range(move.top, move.bottom):
+            source = y + move.up
+            rows[y] = dict(before[source]) if move.top <= source < move.bottom else {}
+            covered = wanted.setdefault(y, [])
+            ends = {run.x: run.end for run in covered}
+            for run in before[y].values():
+                is_covered = ends.get(run.x) == run.end
+                if not is_covered and not any(new.x < run.end and new.end > run.x for new in covered):
+                    covered.append(run)
+
+
+class Move(NamedTuple):
+    top: int
+    bottom: int
+    up: int
+    """How many rows upwards; negative for downwards."""
+
+
+def find_move(rows: dict[int, Row], wanted: dict[int, list[Run]]) -> Move | None:
+    """Whether most of what is wanted is on the screen already, some rows further up or down."""
+    if len(wanted) < 2 * _FEWEST_MOVED:
+        return None
+    shown: dict[int, int | None] = {}
+    for y in wanted:
+        for run in rows.get(y, {}).values():
+            key = id(run.strip)
+            shown[key] = None if key in shown else y  # what stands in two places does not tell of a move
+    steps: dict[int, int] = {}
+    width = 0
+    for y, runs in wanted.items():
+        for run in runs:
+            size = run.end - run.x
+            width = max(size, width)
+            source = shown.get(id(run.strip))
+            if source is not None:
+                steps[source - y] = steps.get(source - y, 0) + size
+    if not steps:
+        return None
+    up = max(steps, key=steps.__getitem__)
+    fewest = max(_FEWEST_MOVED, _SHARE_MOVED * len(wanted) - abs(up)) * width
+    if up == 0 or steps[up] <= steps.get(0, 0) or steps[up] < fewest:
+        return None
+    top, bottom = min(wanted), max(wanted) + 1
+    if bottom - top != len(wanted) or abs(up) >= bottom - top or not _is_known(rows, top, bottom, wanted):
+        return None
+    return Move(top, bottom, up)
+
+
+def _is_known(rows: dict[int, Row], top: int, bottom: int, wanted: dict[int, list[Run]]) -> bool:
+    """Whether every cell of these rows is either wanted anyway or remembered, so that it can be put back."""
+    width = max((run.end for y in range(top, bottom) for run in rows.get(y, {}).values()), default=0)
+    for y in range(top, bottom):
+        row = rows.get(y, {})
+        runs = wanted.get(y, [])
+        if row and {run.x: run.end for run in runs} == {x: run.end for x, run in row.items()}:
+            continue  # each run takes the place of one
+        cells = sorted([(run.x, run.end) for run in (*row.values(), *runs)])
+        reached = 0
+        for start, end in cells:
+            if start > reached:
+                return False
+            reached = max(reached, end)
+        if reached < width or _is_cut(row, runs):
+            return False
+    return True
+
+
+def _is_cut(row: Row, runs: Iterable[Run]) -> bool:
+    """Whether a remembered run is covered in part only, and could not be put back."""
+    wanted = list(runs)
+    for known in row.values():
+        overlapping = [run for run in wanted if run.x < known.end and run.end > known.x]
+        if overlapping:
+            covered = sum(min(run.end, known.end) - max(run.x, known.x) for run in overlapping)
+            if covered < known.end - known.x:
+                return True
+    return False
+
+
+def _wanted(update: ChopsUpdate) -> dict[int, list[Run]]:
+    """What an update wants to be shown, row by row."""
+    wanted: dict[int, list[Run]] = {}
+    for y, x1, x2 in update.spans:
+        runs = wanted.get(y)
+        is_fresh = runs is None
+        if runs is None:
+            runs = wanted[y] = []
+        for end, (x, strip) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):
+            if strip is None or x >= x2 or end <= x1:
+                continue
+            if not is_fresh and any(run.x == x for run in runs):
+                continue
+            if end > x2:
+                strip = strip.crop(0, x2 - x)
+            runs.append(Run(x, min(end, x2), strip))
+    return wanted
+
+
+def _write(row: Row, run: Run) -> None:
+    """Remember a run; what it covers is forgotten."""
+    for known in [known for known in row.values() if known.x < run.end and known.end > run.x]:
+        del row[known.x]
+    row[run.x] = run
+
+
+def changed_part(known: Run, run: Run) -> tuple[int, Strip] | None:
+    """Where two runs of the same cells begin to differ, and the new cells; none when it is safer to send all.
+
+    Only runs of plain narrow characters are cut: of others a terminal may have its own idea how wide they are.
+    """
+    old, new = _segments(known.strip), _segments(run.strip)
+    if old is None or new is None:
+        return None
+    start = _common(old, new, 0)
+    if start >= run.end - run.x:
+        return run.x, Strip([], 0)
+    back = _common(_reversed(old), _reversed(new), 0)
+    size = run.end - run.x
+    end = max(start + 1, size - back)
+    return run.x + start, Strip(run.strip.crop(start, end), end - start)
+
+
+def _segments(strip: Strip) -> list[Segment] | None:
+    segments = list(strip)
+    for text, style, _ in segments:
+        if not _NARROW.fullmatch(text) or (style is not None and style.link):
+            return None
+    return segments
+
+
+def _reversed(segments: list[Segment]) -> list[Segment]:
+    return [Segment(text[::-1], style) for text, style, _ in reversed(segments)]
+
+
+def _common(old: list[Segment], new: list[Segment], at: int) -> int:
+    """How many cells two rows have in common from the start."""
+    index_old = index_new = offset_old = offset_new = 0
+    while index_old < len(old) and index_new < len(new):
+        text_old, style_old, _ = old[index_old]
+        text_new, style_new, _ = new[index_new]
+        if style_old is not style_new and style_old != style_new:
+            break
+        size = min(len(text_old) - offset_old, len(text_new) - offset_new)
+        if text_old[offset_old : offset_old + size] != text_new[offset_new : offset_new + size]:
+            while text_old[offset_old] == text_new[offset_new]:
+                offset_old += 1
+                offset_new += 1
+                at += 1
+            break
+        at += size
+        offset_old += size
+        offset_new += size
+        if offset_old == len(text_old):
+            index_old, offset_old = index_old + 1, 0
+        if offset_new == len(text_new):
+            index_new, offset_new = index_new + 1, 0
+    return at
+
+
+def _encoded(strip: Strip, system: ColorSystem) -> str:
+    """The strip for the terminal, encoded once."""
+    found = encoded(strip)
+    if found is None:
+        found = compact(strip, system)
+        keep_encoded(strip, found)
+    return found
+
+
+def _move_to(x: int, y: int) -> str:
+    return f"\x1b[{y + 1};{x + 1}H"

@@ -1,0 +1,156 @@
+"""Output of programs: colours as style runs, other sequences dropped, overwritten lines resolved."""
+
+import re
+from collections.abc import Sequence
+
+from tools.patterns import late
+from tools.results import ColouredSpan
+from widgets.transcript.leaves.leaf import Run
+from widgets.transcript.leaves.text import clean
+
+_SEQUENCE = late(
+    r"\x1b\[([0-9;:]*)m"
+    r"|\x1b\[[0-?]*[ -/]*[@-~]"
+    r"|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)"
+    r"|\x1b[ -/]*[0-~]"
+    r"|\x9b[0-?]*[ -/]*[@-~]",
+    re.DOTALL,
+)
+_NAMES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
+_OVERWRITTEN = late(r"[^\n]*\r(?!\n|$)", re.MULTILINE)
+_BACKSPACE = late(r"[^\n\x08]\x08")
+
+
+def read(text: str) -> tuple[str, list[Run]]:
+    """Plain text as a terminal would leave it, and runs for its colours."""
+    text = text.replace("\r\n", "\n")
+    if "\r" in text:
+        text = _OVERWRITTEN.sub("", text)
+    for _ in range(3):
+        if "\x08" not in text:
+            break
+        text = _BACKSPACE.sub("", text)
+    if "\x1b" not in text and "\x9b" not in text:
+        return clean(text), []
+    parts: list[str] = []
+    runs: list[Run] = []
+    pen = _Pen()
+    at = size = 0
+    for match in _SEQUENCE.finditer(text):
+        size = _write(parts, runs, clean(text[at : match.start()]), pen.key, size)
+        if match.group(1) is not None:
+            pen.obey(match.group(1))
+        at = match.end()
+    _write(parts, runs, clean(text[at:]), pen.key, size)
+    return "".join(parts), runs
+
+
+def plain(text: str) -> str:
+    """Only the text."""
+    return read(text)[0] if not text.isascii() or "\x1b" in text or "\r" in text else text
+
+
+def _write(parts: list[str], runs: list[Run], text: str, key: str, at: int) -> int:
+    if text:
+        parts.append(text)
+        if key != "output":
+            runs.append((at, at + len(text), key))
+    return at + len(text)
+
+
+class _Pen:
+    def __init__(self) -> None:
+        self.key = "output"
+        self._reset()
+
+    def _reset(self) -> None:
+        self._color = ""
+        self._background = ""
+        self._flags: set[str] = set()
+
+    def obey(self, parameters: str) -> None:
+        codes = [int(code) if code else 0 for code in re.split("[;:]", parameters[:200])]
+        at = 0
+        while at < len(codes):
+            at += self._obey(codes[at], codes[at + 1 :])
+        name = f"ansi-{self._color}" if self._color else "output"
+        flags = "".join(sorted(self._flags))
+        background = f"|ansi-{self._background}" if self._background else ""
+        self.key = name + (f"+{flags}" if flags else "") + background
+
+    def _obey(self, code: int, rest: list[int]) -> int:
+        """Change the pen; how many codes that took."""
+        match code:
+            case 0:
+                self._reset()
+            case 1 | 3 | 9:
+                self._flags.add({1: "b", 3: "i", 9: "s"}[code])
+            case 22 | 23 | 29:
+                self._flags.discard({22: "b", 23: "i", 29: "s"}[code])
+            case 38 | 48:
+                return self._extended(code, rest)
+            case 39:
+                self._color = ""
+            case 49:
+                self._background = ""
+            case _ if 30 <= code <= 37:
+                self._color = _NAMES[code - 30]
+            case _ if 90 <= code <= 97:
+                self._color = f"bright-{_NAMES[code - 90]}"
+            case _ if 40 <= code <= 47:
+                self._background = _NAMES[code - 40]
+            case _ if 100 <= code <= 107:
+                self._background = f"bright-{_NAMES[code - 100]}"
+        return 1
+
+    def _extended(self, code: int, rest: list[int]) -> int:
+        if rest[:1] == [5] and len(rest) > 1:
+            name, taken = _indexed(rest[1]), 3
+        elif rest[:1] == [2] and len(rest) > 3:
+            name, taken = _nearest(*rest[1:4]), 5
+        else:
+            return 1 + len(rest)
+        if code == 38:
+            self._color = name
+        else:
+            self._background = name
+        return taken
+
+
+def _indexed(index: int) -> str:
+    if index < 8:
+        return _NAMES[index]
+    if index < 16:
+        return f"bright-{_NAMES[index - 8]}"
+    if index < 232:
+        red, rest = divmod(index - 16, 36)
+        green, blue = divmod(rest, 6)
+        return _nearest(red * 51, green * 51, blue * 51)
+    level = (index - 232) * 10 + 8
+    return _nearest(level, level, level)
+
+
+def _nearest(red: int, green: int, blue: int) -> str:
+    """The theme's colour that comes closest: foreign output keeps its meaning, and to the theme."""
+    strongest = max(red, green, blue)
+    if strongest < 60:
+        return "bright-black"
+    bits = (red > strongest * 0.6) | (green > strongest * 0.6) << 1 | (blue > strongest * 0.6) << 2
+    return f"bright-{_NAMES[bits]}" if strongest > 200 else _NAMES[bits]
+
+
+_CODE = late(r"[\d;:]{1,24}")
+
+
+def painted(text: str, spans: Sequence[ColouredSpan]) -> str:
+    """Output with the colours that it had; what does not fit it is left out."""
+    if not spans:
+        return text
+    lines = text.split("\n")
+    for span in reversed(spans):
+        if not 0 <= span.line < len(lines) or not 0 <= span.start < span.end or not _CODE.fullmatch(span.sgr):
+            continue
+        line = lines[span.line]
+        if inner := line[span.start : span.end]:
+            lines[span.line] = f"{line[: span.start]}\x1b[{span.sgr}m{inner}\x1b[0m{line[span.end :]}"
+    return "\n".join(lines)

@@ -1,0 +1,347 @@
+"""The blocks of a tool's card as leaves: each kind of result has its own drawing."""
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, assert_never
+
+import msgspec
+
+from tools.results import (
+    Block,
+    Card,
+    CommandBlock,
+    DiffBlock,
+    FileBlock,
+    ImageBlock,
+    ListBlock,
+    MapBlock,
+    MarkdownBlock,
+    TableBlock,
+    TextBlock,
+    TreeBlock,
+    TreeNode,
+)
+from widgets.transcript.leaves import ansi
+from widgets.transcript.leaves.code import CodeLeaf
+from widgets.transcript.leaves.diff_leaf import DiffLeaf
+from widgets.transcript.leaves.highlight import language_of
+from widgets.transcript.leaves.leaf import Leaf, OneLine, Piece, Run
+from widgets.transcript.leaves.picture_leaf import PictureLeaf
+from widgets.transcript.leaves.table_leaf import Cell, TableLeaf
+from widgets.transcript.leaves.text import clean
+from widgets.transcript.markdown.markdown_stream import parse_bounded
+
+_CHUNK_LINES = 400
+MOST_PREVIEWED = 3
+"""Parts of a card that are looked into without asking."""
+
+
+MOST_REASON_LINES, MOST_REASON = 3, 400
+"""Of why a call failed, unasked."""
+
+
+class Limit(NamedTuple):
+    """How much of a result is drawn; what is left out is said."""
+
+    lines: int
+    characters: int
+
+
+PREVIEW = Limit(8, 20_000)
+PREVIEW_OF_CHANGES = Limit(12, 20_000)
+TAIL = Limit(5, 20_000)
+"""Of a command's output: the last lines say how it goes, or why it failed."""
+IN_PLACE = Limit(200, 100_000)
+FOUND = Limit(3_000, 400_000)
+"""Where something was searched for in it."""
+LIVE = Limit(12, 100_000)
+"""Of a running command's output, where all of it is wanted."""
+WHOLE = Limit(50_000, 2_000_000)
+"""On a screen of its own."""
+
+
+class FileLeaf(CodeLeaf):
+    """Code with the numbers of its lines."""
+
+    __slots__ = ("_digits", "_numbers", "first_line")
+
+    def __init__(self, plain: str, language: str, first_line: int) -> None:
+        super().__init__(plain, language, key="code", fill="code")
+        self.first_line = first_line
+        self._digits = len(str(first_line + plain.count("\n")))
+        self._numbers: list[int] = []
+
+    def _lay_out(self, width: int) -> list[tuple[int, int]]:
+        rows = self._break_lines(0, max(1, self._room(width) - self._digits - 1))
+        number = self.first_line - 1
+        self._numbers = []
+        for start, _ in rows:
+            starts_line = start == 0 or self.plain[start - 1] == "\n"
+            number += starts_line
+            self._numbers.append(number if starts_line else 0)
+        return rows
+
+    def pieces(self, row: int) -> list[Piece]:
+        start, end = self._rows[row]
+        label = Piece(f"{self._numbers[row] or '':>{self._digits}} ", "dim|code")
+        text = self._text_pieces(start, start + len(self.plain[start:end].rstrip(" ")))
+        return [*self._before(row), label, *text]
+
+
+def reason(card: Card) -> str:
+    """Why a call failed: the beginning of what the tool says of it, where it does not show output."""
+    if any(isinstance(block, CommandBlock) for block in card.blocks):
+        return ""
+    text = next((block.text for block in card.blocks if isinstance(block, TextBlock)), "")
+    return "\n".join(text.strip().split("\n")[:MOST_REASON_LINES])[:MOST_REASON]
+
+
+def preview(card: Card) -> list[Leaf]:
+    """The beginning of what a card holds, of output the end: what one wants to see without asking."""
+    leaves = _drawn(card, card.blocks[:MOST_PREVIEWED], _previewed)
+    if (others := len(card.blocks) - MOST_PREVIEWED) > 0:
+        leaves.append(Leaf(f"… {others} more below", key="hint", link="toggle"))
+    return opening(leaves)
+
+
+def opening(leaves: list[Leaf]) -> list[Leaf]:
+    """What is left out opens the card, and not a screen of its own."""
+    for leaf in leaves:
+        if leaf.link == "full":
+            leaf.link = "toggle"
+    return leaves
+
+
+def _drawn(card: Card, blocks: Iterable[Block], draw_one: Callable[[Block], list[Leaf]]) -> list[Leaf]:
+    """Blocks of a card with air between them, each with its file above it where changes of several are shown."""
+    names_files = sum(isinstance(block, DiffBlock) for block in card.blocks) > 1
+    leaves: list[Leaf] = []
+    for block in blocks:
+        drawn = draw_one(block)
+        if names_files and isinstance(block, DiffBlock):
+            drawn = [Leaf(clean(block.path), key="path"), *drawn]
+        if leaves and drawn:
+            drawn[0].blank = max(drawn[0].blank, 1)
+        leaves.extend(drawn)
+    return leaves
+
+
+def _previewed(block: Block) -> list[Leaf]:
+    if isinstance(block, CommandBlock):
+        return output(ansi.painted(block.output, block.colours), tail=True, limit=TAIL, is_cut=block.is_cut)
+    if isinstance(block, DiffBlock):
+        return draw(block, PREVIEW_OF_CHANGES, TAIL)
+    if isinstance(block, MarkdownBlock):
+        text, left_out = _bounded(block.text.strip(), PREVIEW, tail=False)
+        return parse_bounded(clean(text)) + ([_left_out(left_out, "below")] if left_out else [])
+    if isinstance(block, TableBlock):
+        left_out = len(block.rows) - PREVIEW.lines
+        drawn = draw(msgspec.structs.replace(block, rows=block.rows[: PREVIEW.lines]), PREVIEW, TAIL)
+        return drawn + ([_left_out(left_out, "below")] if left_out > 0 else [])
+    return draw(block, PREVIEW, TAIL)
+
+
+def shows_less(card: Card) -> bool:
+    """Whether the preview leaves anything out."""
+    return any(
+        isinstance(block, CommandBlock) and "\n" in block.command.strip() for block in card.blocks
+    ) or any(leaf.link == "toggle" for leaf in preview(card))
+
+
+def body(
+    card: Card, *, is_running: bool = False, is_whole: bool = False, is_searched: bool = False
+) -> list[Leaf]:
+    """The leaves of an opened card, without its header."""
+    limit = WHOLE if is_whole else FOUND if is_searched else IN_PLACE
+    tail = LIVE if is_running and not is_whole else limit
+    return _drawn(card, card.blocks, lambda block: draw(block, limit, tail))
+
+
+def without_code(card: Card, lines: int) -> list[Leaf]:
+    """What a cell of code shows unopened: each part as it is when open, texts shorter."""
+    limit = IN_PLACE._replace(lines=lines)
+    parts = (part for part in card.blocks if not isinstance(part, FileBlock))
+    return opening([leaf for part in parts for leaf in draw(part, limit, limit)])
+
+
+def draw(block: Block, limit: Limit, tail: Limit) -> list[Leaf]:
+    """`tail` is the limit for what is shown from its end."""
+    match block:
+        case TextBlock():
+            return output(block.text, tail=block.tail, limit=tail if block.tail else limit)
+        case MarkdownBlock():
+            return parse_bounded(clean(block.text))
+        case FileBlock():
+            return _file(block, limit)
+        case DiffBlock():
+            return _diff(block, limit)
+        case CommandBlock():
+            return _command(block, tail)
+        case ListBlock():
+            return _list(block, limit) + _note(block.note)
+        case TreeBlock():
+            return output("\n".join(line for root in block.roots for line in tree_rows(root)), limit=limit)
+        case MapBlock():
+            return _map(block, limit)
+        case ImageBlock():
+            return [PictureLeaf(block, is_large=limit is WHOLE)]
+        case TableBlock():
+            rows = [[Cell(clean(cell)) for cell in row] for row in (block.header, *block.rows)]
+            return [TableLeaf(rows, [])]
+        case _:
+            assert_never(block)
+
+
+def output(text: str, *, tail: bool = False, limit: Limit = IN_PLACE, is_cut: bool = False) -> list[Leaf]:
+    """A program's output, cut to what can be read here. `is_cut`: there was more than this before."""
+    text, left_out = _bounded(text.rstrip("\n"), limit, tail=tail)
+    if not text:
+        return []
+    plain, runs = ansi.read(text)
+    leaves: list[Leaf] = [*_chunks(plain, runs)]
+    if left_out:
+        leaves.insert(0 if tail else len(leaves), _left_out(left_out, "above" if tail else "below", is_cut))
+    elif is_cut:
+        leaves.insert(0, Leaf("… the beginning is left out", key="hint"))
+    return leaves
+
+
+def _left_out(count: int, where: str, is_least: bool = False) -> Leaf:
+    over = "over " if is_least else ""
+    lines = "line" if count == 1 else "lines"
+    return Leaf(f"… {over}{count:,} more {lines} {where}", key="hint", link="full")
+
+
+def _bounded(text: str, limit: Limit, *, tail: bool) -> tuple[str, int]:
+    if len(text) <= limit.characters and text.count("\n") < limit.lines:
+        return text, 0
+    kept = text[-limit.characters :] if tail else text[: limit.characters]
+    lines = kept.split("\n")
+    lines = lines[-limit.lines :] if tail else lines[: limit.lines]
+    kept = "\n".join(lines)
+    return kept, max(1, text.count("\n") - kept.count("\n"))
+
+
+def _chunks(plain: str, runs: list[Run]) -> list[Leaf]:
+    """Leaves of bounded size, so that a change at the end lays out only the last of them."""
+    if plain.count("\n") < _CHUNK_LINES:
+        return [Leaf(plain, runs, key="output")]
+    leaves = []
+    at = 0
+    lines = plain.split("\n")
+    for first in range(0, len(lines), _CHUNK_LINES):
+        part = "\n".join(lines[first : first + _CHUNK_LINES])
+        end = at + len(part)
+        inner = [(max(a, at) - at, min(b, end) - at, key) for a, b, key in runs if b > at and a < end]
+        leaves.append(Leaf(part, inner, key="output"))
+        at = end + 1
+    return leaves
+
+
+def _note(note: str) -> list[Leaf]:
+    return [Leaf(clean(note), key="hint")] if note else []
+
+
+def _list(block: ListBlock, limit: Limit) -> list[Leaf]:
+    text = "\n".join(block.items)
+    if not block.marks or clean(text) != text:
+        return output(text, limit=limit) if block.items else []
+    text, left_out = _bounded(text, limit, tail=False)
+    begins = [0]
+    for item in block.items:
+        begins.append(begins[-1] + len(item) + 1)
+    runs = [(begins[at] + start, begins[at] + end, "text+b") for at, start, end in block.marks]
+    leaves = _chunks(text, [run for run in runs if run[1] <= len(text)])
+    return [*leaves, _left_out(left_out, "below")] if left_out else leaves
+
+
+def _file(block: FileBlock, limit: Limit) -> list[Leaf]:
+    if block.folds and limit is not WHOLE and block.text.count("\n") > block.folds + 1:
+        limit = Limit(block.folds, limit.characters)
+    text, left_out = _bounded(block.text.removesuffix("\n"), limit, tail=False)
+    left_out += block.more
+    leaves: list[Leaf] = [FileLeaf(clean(text), language_of(block.path), block.first_line)]
+    if left_out:
+        leaves.append(_left_out(left_out, "below"))
+    return leaves + _note(block.note)
+
+
+def _diff(block: DiffBlock, limit: Limit) -> list[Leaf]:
+    if not block.diff.strip():
+        return []
+    head, found, hunks = block.diff.partition("@@")
+    text, left_out = _bounded(found + hunks, Limit(limit.lines + 1, limit.characters), tail=False)
+    left_out += block.more
+    leaves: list[Leaf] = [DiffLeaf(clean(head + text), language_of(block.path))]
+    return [*leaves, _left_out(left_out, "below")] if left_out else leaves
+
+
+def _command(block: CommandBlock, limit: Limit) -> list[Leaf]:
+    leaves: list[Leaf] = [CodeLeaf(clean(block.command), "bash", first="$ ", rest="  ")]
+    leaves += output(ansi.painted(block.output, block.colours), tail=True, limit=limit, is_cut=block.is_cut)
+    ending = []
+    if block.exit_code is not None:
+        ending.append(f"exit {block.exit_code}")
+    if block.note and block.note != f"Command exited with code {block.exit_code}":
+        ending.append(clean(block.note))  # the model's words for it are the person's figure
+    if ending:
+        leaves.append(Leaf(" · ".join(ending), key="note-error" if block.exit_code else "hint"))
+    return leaves
+
+
+def tree_rows(root: TreeNode) -> list[str]:
+    lines = [clean(root.label)]
+    open_nodes: list[tuple[TreeNode, str, bool]] = []
+
+    def push(node: TreeNode, indent: str) -> None:
+        count = len(node.children)
+        for index, child in reversed(list(enumerate(node.children))):
+            open_nodes.append((child, indent, index == count - 1))
+
+    push(root, "")
+    while open_nodes:
+        node, indent, is_last = open_nodes.pop()
+        lines.append(f"{indent}{'└─ ' if is_last else '├─ '}{clean(node.label)}")
+        push(node, (indent + ("   " if is_last else "│  "))[:60])
+    return lines
+
+
+def _map(block: MapBlock, limit: Limit) -> list[Leaf]:
+    """The text as the model has it, its symbols to be chosen; without a text that names them, a list of them."""
+    if not block.symbols:
+        return output(block.text, limit=limit)
+    named = {symbol.row: index for index, symbol in enumerate(block.symbols) if symbol.row >= 0}
+    if not named:
+        return _symbols(block, limit)
+    leaves: list[Leaf] = []
+    lines = clean(block.text).split("\n")
+    if limit is IN_PLACE:  # it has its own bound: what the model gets of a file
+        limit = FOUND
+    for row, line in enumerate(lines[: limit.lines]):
+        if row in named:
+            kind, _, rest = line.lstrip().partition(" ")
+            indent = line[: len(line) - len(line.lstrip())]
+            parts = [(indent, "output"), (f"{kind} ", "syntax-keyword|page"), (rest, "output")]
+            leaves.append(OneLine(parts, flexible=2, link=f"symbol {named[row]}"))
+        else:
+            leaves.append(OneLine([(line, "dim")], flexible=0))
+    if (left_out := len(lines) - limit.lines) > 0:
+        leaves.append(_left_out(left_out, "below"))
+    return leaves
+
+
+def _symbols(block: MapBlock, limit: Limit) -> list[Leaf]:
+    digits = max(len(f"{symbol.first_line}-{symbol.last_line}") for symbol in block.symbols)
+    leaves: list[Leaf] = []
+    for index, symbol in enumerate(block.symbols[: limit.lines]):
+        span = f"{symbol.first_line}-{symbol.last_line}"
+        indent = "  " * min(symbol.depth, 12)
+        parts = [
+            (f"{span:>{digits}}  ", "dim"),
+            (indent, "output"),
+            (f"{clean(symbol.kind)} " if symbol.kind else "", "syntax-keyword|page"),
+            (clean(symbol.label.replace("\n", " ")), "output"),
+        ]
+        leaves.append(OneLine(parts, flexible=3, link=f"symbol {index}"))
+    if (left_out := len(block.symbols) - limit.lines) > 0:
+        leaves.append(_left_out(left_out, "below"))
+    return leaves

@@ -1,0 +1,105 @@
+"""Fenced code and other highlighted text: coloured when first painted, in windows when large."""
+
+import re
+from bisect import bisect_right
+
+from widgets.transcript.leaves.highlight import Checkpoint, highlight, resume
+from widgets.transcript.leaves.leaf import Leaf, Piece, Run
+
+GOES_ON = "↳ "
+"""In front of a row that goes on with the line above: code is wrapped, and copied as it was written."""
+WINDOW_LINES = 200
+WINDOW_FROM = 12_000
+"""Characters from which a closed block is coloured window by window."""
+
+
+class CodeLeaf(Leaf):
+    """Code that may still be growing."""
+
+    __slots__ = ("_checkpoint", "_coloured", "_final", "_windows", "is_open", "language")
+
+    def __init__(
+        self,
+        plain: str,
+        language: str,
+        *,
+        first: str = "",
+        rest: str = "",
+        blank: int = 0,
+        key: str = "code",
+        fill: str = "code",
+        is_open: bool = False,
+    ) -> None:
+        super().__init__(plain, key=key, fill=fill, first=first, rest=rest, blank=blank)
+        self.language = language
+        self.is_open = is_open
+        self._coloured = -1
+        """Length of the text that `runs` are for."""
+        self._final: list[Run] = []
+        self._checkpoint = Checkpoint(0)
+        self._windows: ColouredWindows | None = None
+
+    def extend(self, text: str) -> None:
+        """More code. Rows above the last two lines keep what was painted."""
+        at = len(self.plain)
+        settled = min(self._checkpoint.position, at)
+        strips = self.strips
+        self.replace_end(at, text, self.runs)
+        rows = self._rows
+        kept = range(len(rows))
+        self.strips = {row: strips[row] for row in strips if row in kept and rows[row][1] < settled}
+        self._coloured = -1
+
+    def close(self) -> None:
+        """The fence is complete: colour it once more as a whole."""
+        if self._checkpoint.position:
+            self.strips = {}
+        self.is_open = False
+        self._coloured = -1
+        self._final = []
+        self._checkpoint = Checkpoint(0)
+
+    def runs_for(self, start: int, end: int) -> list[Run]:
+        del end
+        if not self.is_open and len(self.plain) > WINDOW_FROM:
+            if self._windows is None or self._windows.plain is not self.plain:
+                self._windows = ColouredWindows(self.plain, self.language)
+            return self._windows.at(start)
+        if self._coloured != len(self.plain):
+            self._colour()
+        return self.runs
+
+    def pieces(self, row: int) -> list[Piece]:
+        out = super().pieces(row)
+        start = self._rows[row][0]
+        if start and self.plain[start - 1] != "\n" and out[0].start < 0 and len(out[0].text) > 1:
+            out[0] = Piece(out[0].text[:-2] + GOES_ON, out[0].key)
+        return out
+
+    def _colour(self) -> None:
+        self._coloured = len(self.plain)
+        if not self.is_open:
+            self.runs = highlight(self.plain, self.language)
+            return
+        live, final, self._checkpoint = resume(self.plain, self.language, self._checkpoint)
+        self.runs = self._final + live
+        self._final = self._final + live[:final] if final else self._final
+
+
+class ColouredWindows:
+    """The colours of a text that is large and complete: so many lines at a time, when one of them is painted."""
+
+    def __init__(self, plain: str, language: str) -> None:
+        self.plain = plain
+        self._language = language
+        line_ends = [match.end() for match in re.finditer("\n", plain)]
+        self._starts = [0, *line_ends[WINDOW_LINES - 1 :: WINDOW_LINES], len(plain)]
+        self._runs: dict[int, list[Run]] = {}
+
+    def at(self, start: int) -> list[Run]:
+        """Of the lines around a place, and of those alone."""
+        index = min(len(self._starts) - 1, bisect_right(self._starts, start)) - 1
+        if index not in self._runs:
+            first, last = self._starts[index : index + 2]
+            self._runs[index] = highlight(self.plain[first:last], self._language, first)
+        return self._runs[index]

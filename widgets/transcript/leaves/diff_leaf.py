@@ -1,0 +1,176 @@
+"""A unified diff as numbered lines: changed words stand out, and old and new stand side by side where there is room.
+
+Words and syntax are looked at when a line is painted.
+"""
+
+from bisect import bisect_right
+from itertools import pairwise
+from operator import attrgetter
+
+from tools.diff_lines import changed_words, read
+from widgets.transcript.leaves.code import ColouredWindows
+from widgets.transcript.leaves.leaf import Leaf, Piece, Run
+from widgets.transcript.leaves.text import cells, wrap
+
+SIDE_BY_SIDE_FROM = 116
+
+
+class DiffLeaf(Leaf):
+    __slots__ = (
+        "_drawn",
+        "_is_split",
+        "_numbers",
+        "_windows",
+        "_word_spans",
+        "_wraps",
+        "language",
+        "lines",
+    )
+
+    def __init__(self, diff: str, language: str) -> None:
+        plain, self.lines = read(diff)
+        super().__init__(plain, key="output")
+        self.language = language
+        self._numbers = len(str(max((max(line.old, line.new) for line in self.lines), default=1)))
+        self._is_split = False
+        self._drawn: list[tuple[int, int, int, int]] = []
+        """For each row: line on the left (or the only one), its wrapped row, line on the right, its wrapped row."""
+        self._wraps: dict[int, list[tuple[int, int]]] = {}
+        self._word_spans: dict[int, list[tuple[int, int]]] = {}
+        self._windows = ColouredWindows(plain, language)
+
+    def _lay_out(self, width: int) -> list[tuple[int, int]]:
+        self._is_split = width >= SIDE_BY_SIDE_FROM and any(line.kind == "-" for line in self.lines)
+        self._drawn = []
+        self._wraps = {}
+        room = self._text_room(width)
+        for left, right in self._pairs():
+            count = max(len(self._wrapped(index, room)) for index in (left, right) if index >= 0)
+            self._drawn.extend((left, row, right, row) for row in range(count))
+        rows = []
+        for left, row, right, _ in self._drawn:
+            index = left if left >= 0 else right
+            spans = self._wrapped(index, room)
+            start, end = spans[min(row, len(spans) - 1)]
+            rows.append((self.lines[index].start + start, self.lines[index].start + end))
+        return rows
+
+    def _text_room(self, width: int) -> int:
+        room = self._room(width)
+        if self._is_split:
+            return max(1, (room - 3) // 2 - self._numbers - 3)
+        return max(1, room - self._numbers - 3)
+
+    def _pairs(self) -> list[tuple[int, int]]:
+        if not self._is_split:
+            return [(index, -1) for index in range(len(self.lines))]
+        pairs = []
+        for index, line in enumerate(self.lines):
+            match line.kind:
+                case "-":
+                    pairs.append((index, line.partner))
+                case "+" if line.partner < 0:
+                    pairs.append((-1, index))
+                case "+":
+                    pass
+                case _:
+                    pairs.append((index, index))
+        return pairs
+
+    def _wrapped(self, index: int, room: int) -> list[tuple[int, int]]:
+        spans = self._wraps.get(index)
+        if spans is None:
+            line = self.lines[index]
+            spans = self._wraps[index] = wrap(self.plain[line.start : line.end], room)
+        return spans
+
+    def fill_key(self, row: int) -> str:
+        if self._is_split:
+            return ""
+        return _background("text", self.lines[self._drawn[row][0]].kind)
+
+    def pieces(self, row: int) -> list[Piece]:
+        left, left_row, right, right_row = self._drawn[row]
+        out = self._before(row)
+        room = self._text_room(self._width)
+        if not self._is_split:
+            out.extend(self._side(left, left_row, room, is_old=self.lines[left].kind == "-"))
+            return out
+        side = room + self._numbers + 3
+        for index, line_row, is_old in ((left, left_row, True), (right, right_row, False)):
+            pieces = self._side(index, line_row, room, is_old=is_old) if index >= 0 else []
+            pad = side - sum(cells(piece.text) for piece in pieces)
+            kind = self.lines[index].kind if index >= 0 else " "
+            out.extend(pieces)
+            if pad > 0:
+                out.append(Piece(" " * pad, _background("text", kind)))
+            if is_old:
+                out.append(Piece(" │ ", "rule"))
+        return out
+
+    def _side(self, index: int, row: int, room: int, *, is_old: bool) -> list[Piece]:
+        line = self.lines[index]
+        spans = self._wrapped(index, room)
+        if row >= len(spans):
+            return []
+        number = "" if row or line.kind == "@" else str(line.old if is_old else line.new)
+        sign = line.kind if line.kind in "+-" and not row else " "
+        text = Piece(f"{number:>{self._numbers}} {sign} ", _background("dim", line.kind))
+        start, end = line.start + spans[row][0], line.start + spans[row][1]
+        return [text, *self._text_pieces(start, end)]
+
+    def runs_for(self, start: int, end: int) -> list[Run]:
+        line = max(0, bisect_right(self.lines, start, key=attrgetter("start")) - 1)
+        kind = self.lines[line].kind
+        if kind == "@":
+            return [(start, end, "dim")]
+        runs = [
+            (max(a, start), min(b, end), key)
+            for a, b, key in self._windows.at(start)
+            if b > start and a < end
+        ]
+        return _coloured(start, end, runs, self._words(line), kind)
+
+    def _words(self, index: int) -> list[tuple[int, int]]:
+        line = self.lines[index]
+        if line.partner < 0:
+            return []
+        if index not in self._word_spans:
+            old, new = (index, line.partner) if line.kind == "-" else (line.partner, index)
+            texts = [self.plain[self.lines[at].start : self.lines[at].end] for at in (old, new)]
+            for at, spans in zip((old, new), changed_words(*texts), strict=True):
+                base = self.lines[at].start
+                self._word_spans[at] = [(base + a, base + b) for a, b in spans]
+        return self._word_spans[index]
+
+
+def line_at(leaf: DiffLeaf, row: int) -> int:
+    """The number in the new file of what a row shows, or of what stands where it was."""
+    left, _, right, _ = leaf._drawn[row]
+    return max(1, leaf.lines[right if right >= 0 else left].new)
+
+
+def _background(key: str, kind: str) -> str:
+    return key + {"+": "|add", "-": "|remove"}.get(kind, "|page")
+
+
+def _coloured(start: int, end: int, runs: list[Run], words: list[tuple[int, int]], kind: str) -> list[Run]:
+    """Syntax runs with the background of the line, and a stronger one for the words that changed."""
+    edges = {
+        start,
+        end,
+        *(edge for run in runs for edge in run[:2]),
+        *(edge for word in words for edge in word),
+    }
+    out: list[Run] = []
+    marks = sorted(edge for edge in edges if start <= edge <= end)
+    at = 0
+    for first, last in pairwise(marks):
+        while at < len(runs) and runs[at][1] <= first:
+            at += 1
+        key = runs[at][2] if at < len(runs) and runs[at][0] <= first else "text"
+        key = _background(key, kind)
+        if any(a <= first and last <= b for a, b in words):
+            key += "-word"
+        out.append((first, last, key))
+    return out

@@ -1,0 +1,215 @@
+"""The line of a card: mark, what was done to what, and at the right edge, in one column, the figures of it.
+
+What is done to is the last to give way. What is too long to stand beside it gets a row of its own.
+"""
+
+from tools.patterns import late
+from tools.results import Card, CommandBlock, FileBlock
+from widgets.figures import figured
+from widgets.keys_told import pressable
+from widgets.transcript.extent import Extent
+from widgets.transcript.leaves.leaf import Leaf, Piece
+from widgets.transcript.leaves.text import cells, clean, crop, crop_start, wrap
+
+MOST_FIGURES = 16
+"""Cells of figures beside a subject that is longer than the page in any case."""
+LEAST_WRAPPED = 16
+"""Cells that a subject needs to go on below itself."""
+WIDEST = 119
+"""Those of a page of 120 columns: on a wider one figures stay where the eye finds them."""
+_EXPRESSION = late(r"/.*/(?: in | \(|\Z)")
+_AND_MORE = late(r" and \d+ more\Z")
+_OF_COMMANDS = late(r" [-/~.\"']|[|&;<>$=]")
+_SEPARATOR = " · "
+
+
+class Headline(Leaf):
+    """One row, or two; of an open card as many as its subject needs."""
+
+    __slots__ = (
+        "_at",
+        "_figures",
+        "_glyph",
+        "_is_at_work",
+        "_is_below",
+        "_is_open",
+        "_left",
+        "_shown",
+        "_subject",
+        "_wrapped",
+    )
+
+    def __init__(
+        self,
+        glyph: tuple[str, str],
+        title: str,
+        subject: str,
+        figures: list[tuple[str, str]],
+        *,
+        is_open: bool,
+        is_at_work: bool,
+    ) -> None:
+        super().__init__("", link="toggle")
+        self._glyph = glyph
+        self._left = f"{title} " if title and subject else title
+        self._subject = subject
+        self._figures = [piece for text, key in figures for piece in _coloured(text, key)]
+        told = "".join(text for text, _ in self._figures)
+        self.plain = f"{glyph[0]}{self._left}{subject}{_SEPARATOR if told else ''}{told}"
+        self._at = len(self.plain) - len(told)
+        self._shown = self._figures
+        self._is_at_work = is_at_work and bool(told)
+        """Its time, the last of the figures, is told above the editor too, and pushes nothing away."""
+        self._is_open = is_open
+        self._is_below = False
+        self._wrapped: list[tuple[int, int]] = []
+        """Of the subject, the part in each row, where it takes several."""
+
+    def _lay_out(self, width: int) -> list[tuple[int, int]]:
+        end = len(self.plain)
+        lead = cells(self._glyph[0]) + cells(self._left)
+        takes = lead + cells(self._subject)
+        fits_alone = takes <= width
+        self._wrapped = []
+        self._shown = self._figures
+        if self._is_at_work and takes + 2 + self._size(self._figures) > width:
+            self._shown = self._figures[:-1]
+        right = self._size(self._shown)
+        self._is_below = right > 0 and takes + 2 + right > width and (fits_alone or right > MOST_FIGURES)
+        start = len(self._glyph[0]) + len(self._left)
+        rows = [(0, start + len(self._subject))]
+        if self._is_open and not fits_alone and width - lead >= LEAST_WRAPPED:
+            self._is_below = right > 0
+            self._wrapped = wrap(self._subject, width - lead)
+            rows = [(start + first, start + last) for first, last in self._wrapped]
+            rows[0] = (0, rows[0][1])
+        if self._is_below:
+            rows.append((rows[-1][1], end))
+        else:
+            rows[-1] = (rows[-1][0], end)
+        return rows
+
+    @staticmethod
+    def _size(pieces: list[tuple[str, str]]) -> int:
+        return sum(cells(text) for text, _ in pieces)
+
+    def pieces(self, row: int) -> list[Piece]:
+        width = self._width
+        if row and row < len(self._wrapped):
+            return self._further(row)
+        if row:
+            return [Piece("│ ", "rule"), *self._cut(self._shown, width - 2, self._at)]
+        right = [] if self._is_below else self._shown
+        size = self._size(right)
+        lead = cells(self._glyph[0])
+        takes = lead + cells(self._left) + cells(self._subject) + 2 + size
+        edge = max(min(width, WIDEST), takes if takes <= width else 0) if size else width
+        at = len(self._glyph[0])
+        title = crop(self._left, max(1, width - lead))
+        out = [Piece(*self._glyph, 0, at), Piece(title, "title", at, at + len(title))]
+        room = edge - lead - cells(title) - (size + 2 if size else 0)
+        at += len(self._left)
+        subject = self._subject[: self._wrapped[0][1]] if self._wrapped else self._fitting(max(8, room))
+        if subject:
+            is_cut = not self._wrapped and subject != self._subject
+            end = at + (len(subject) if self._wrapped else len(self._subject))
+            out.append(Piece(subject, "subject", at, at + len(subject) - 1 if is_cut else end))
+        used = sum(cells(piece.text) for piece in out)
+        if size and used + 2 + size <= width:
+            out.append(Piece(" " * (max(edge, used + 2 + size) - size - used), "text"))
+            out += self._cut(right, size, self._at)
+        return self._within(out, width)
+
+    def _further(self, row: int) -> list[Piece]:
+        first, last = self._wrapped[row]
+        lead = cells(self._glyph[0]) + cells(self._left)
+        start = len(self._glyph[0]) + len(self._left)
+        indent = Piece("│" + " " * (lead - 1), "rule")
+        return [indent, Piece(self._subject[first:last], "subject", start + first, start + last)]
+
+    def _fitting(self, room: int) -> str:
+        """Of a path the end, which has the name; of all else the beginning."""
+        subject = self._subject
+        if cells(subject) <= room:
+            return subject
+        return crop_start(subject, room) if _is_path(subject) else crop(subject, room)
+
+    @staticmethod
+    def _cut(parts: list[tuple[str, str]], room: int, at: int) -> list[Piece]:
+        out = []
+        for text, key in parts:
+            shown = crop(text, room)
+            room -= cells(shown)
+            if shown:
+                out.append(Piece(shown, key, at, at + len(shown)))
+            at += len(text)
+            if room <= 0:
+                break
+        return out
+
+    @staticmethod
+    def _within(pieces: list[Piece], width: int) -> list[Piece]:
+        out, room = [], width
+        for piece in pieces:
+            if room <= 0:
+                break
+            shown = crop(piece.text, room)
+            out.append(piece if shown == piece.text else piece._replace(text=shown))
+            room -= cells(shown)
+        return out
+
+
+def _is_path(subject: str) -> bool:
+    """`/…/` is an expression, and what has blanks in it is a path only where it begins as one."""
+    subject = _AND_MORE.sub("", subject)
+    if "/" not in subject or _EXPRESSION.match(subject):
+        return False
+    return " " not in subject or (subject.startswith(("/", "~/", "./")) and not _OF_COMMANDS.search(subject))
+
+
+def _coloured(text: str, key: str) -> list[tuple[str, str]]:
+    """`+12 −4` in the colours of a diff, keys in that of what one can press."""
+    out: list[tuple[str, str]] = []
+    at = 0
+    for start, end in pressable(text):
+        if text[start] != "/":
+            out += [*_figures(text[at:start], key), (text[start:end], "accent")]
+            at = end
+    return [*out, *_figures(text[at:], key)]
+
+
+def _figures(text: str, key: str) -> list[tuple[str, str]]:
+    return [(piece.text, piece.kind or key) for piece in figured(text)]
+
+
+def headline(
+    glyph: tuple[str, str],
+    card: Card,
+    figures: list[tuple[str, str]],
+    extent: Extent,
+    *,
+    is_at_work: bool = False,
+) -> Headline:
+    """The figures stand behind each other. All of a subject stands in an open card, as a command and code do anyway."""
+    joined: list[tuple[str, str]] = []
+    for said, key in figures:
+        if text := _one_line(said):
+            joined.append((f"{_SEPARATOR}{text}" if joined else text, key))
+    shows_it = any(isinstance(block, CommandBlock | FileBlock) for block in card.blocks)
+    return Headline(
+        (f"{glyph[0]} ", glyph[1]),
+        _one_line(card.title),
+        _subject(card.subject),
+        joined,
+        is_open=extent >= Extent.ALL and not shows_it,
+        is_at_work=is_at_work,
+    )
+
+
+def _one_line(text: str) -> str:
+    return clean(" ".join(text[:2_000].split()))
+
+
+def _subject(text: str) -> str:
+    """As it is, blanks included: it may be a pattern. Only line ends are none here."""
+    return clean(" ".join(text[:2_000].replace("\t", " ").splitlines()))

@@ -1,0 +1,238 @@
+"""Syntax colours for code: Pygments tokens to style runs, whole or from where the last look stopped.
+
+Pygments is imported on first use; nothing here knows of leaves or colours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from widgets.transcript.leaves.leaf import Run
+
+if TYPE_CHECKING:
+    from pygments.lexer import Lexer
+
+BIGGEST_LINE = 5_000
+"""Longer lines get no colours: some lexers need quadratic time on them."""
+BIGGEST_CODE = 2_000_000
+TAIL = 1_400
+"""Characters lexed again at a time for lexers that cannot be resumed."""
+
+_NAMES = (
+    ("Comment.Preproc", "syntax-preprocessor"),
+    ("Comment", "syntax-comment"),
+    ("Keyword.Type", "syntax-type"),
+    ("Keyword.Constant", "syntax-constant"),
+    ("Keyword", "syntax-keyword"),
+    ("Name.Builtin", "syntax-builtin"),
+    ("Name.Function", "syntax-function"),
+    ("Name.Class", "syntax-type"),
+    ("Name.Decorator", "syntax-decorator"),
+    ("Name.Exception", "syntax-type"),
+    ("Name.Tag", "syntax-keyword"),
+    ("Name.Attribute", "syntax-attribute"),
+    ("Name.Constant", "syntax-constant"),
+    ("Name.Label", "syntax-attribute"),
+    ("Literal.String", "syntax-string"),
+    ("Literal.Number", "syntax-number"),
+    ("Literal", "syntax-constant"),
+    ("Operator.Word", "syntax-keyword"),
+    ("Operator", "syntax-operator"),
+    ("Generic.Deleted", "syntax-deleted"),
+    ("Generic.Inserted", "syntax-inserted"),
+    ("Generic.Heading", "syntax-keyword"),
+    ("Generic.Subheading", "syntax-function"),
+    ("Generic.Prompt", "syntax-comment"),
+    ("Generic.Error", "syntax-deleted"),
+)
+
+
+class Checkpoint(NamedTuple):
+    """From where lexing may go on: a line start, and the lexer's stack there."""
+
+    position: int
+    stack: tuple[str, ...] = ("root",)
+
+
+def _token_key(token: Any) -> str:
+    return _key_of_name(str(token)[len("Token.") :])
+
+
+@lru_cache(1024)
+def _key_of_name(name: str) -> str:
+    for prefix, key in _NAMES:
+        if name == prefix or name.startswith(prefix + "."):
+            return key
+    return ""
+
+
+@lru_cache(128)
+def lexer_for(language: str) -> Lexer | None:
+    """The lexer of a fence's language; none for plain or unknown ones."""
+    from pygments.lexers import get_lexer_by_name  # noqa: PLC0415 - costs 40 ms of start-up
+    from pygments.util import ClassNotFound  # noqa: PLC0415 - same
+
+    try:
+        lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False) if language else None
+    except ClassNotFound:
+        return None
+    return None if lexer is None or lexer.name == "Text only" else lexer
+
+
+def warm_up() -> None:
+    """Do what the first code on the screen would otherwise wait for."""
+    highlight("x = 1", "python")
+    resume("x = 1", "python", Checkpoint(0))
+
+
+@lru_cache(512)
+def language_of(path: str) -> str:
+    """A language name for a file, from its name alone."""
+    from pygments.lexers import find_lexer_class_for_filename  # noqa: PLC0415 - costs 40 ms of start-up
+
+    found = find_lexer_class_for_filename(path.rsplit("/", 1)[-1])
+    aliases: tuple[str, ...] = tuple(getattr(found, "aliases", ())) if found else ()
+    return aliases[0] if aliases else ""
+
+
+def highlight(code: str, language: str, base: int = 0) -> list[Run]:
+    """Style runs for a piece of code, counted from `base`."""
+    lexer = lexer_for(language)
+    if lexer is None or len(code) > BIGGEST_CODE or _has_long_line(code):
+        return []
+    return _joined(_plain_runs(lexer, code, base))
+
+
+def _plain_runs(lexer: Lexer, code: str, base: int) -> Iterator[Run]:
+    at, end = base, base + len(code)
+    for token, value in lexer.get_tokens(
+        code if code.endswith("\n") else f"{code}\n"
+    ):  # some want whole lines
+        size = len(value)
+        key = _token_key(token)
+        if key and not value.isspace() and at < end:
+            yield at, min(at + size, end), key
+        at += size
+
+
+def _has_long_line(code: str) -> bool:
+    return len(code) > BIGGEST_LINE and max(map(len, code.split("\n"))) > BIGGEST_LINE
+
+
+def _joined(runs: Iterator[Run]) -> list[Run]:
+    out: list[Run] = []
+    for run in runs:
+        if out and out[-1][1] == run[0] and out[-1][2] == run[2]:
+            out[-1] = (out[-1][0], run[1], run[2])
+        else:
+            out.append(run)
+    return out
+
+
+def resume(code: str, language: str, checkpoint: Checkpoint) -> tuple[list[Run], int, Checkpoint]:
+    """Runs from a checkpoint to the end, how many of them are final, and the next checkpoint.
+
+    The next checkpoint is the start of the last but one line, since a token may still look at the line behind it.
+    """
+    lexer = lexer_for(language)
+    if lexer is None or _has_long_line(code[checkpoint.position :]):
+        return [], 0, checkpoint
+    if not _is_resumable(lexer):
+        return _resume_blindly(lexer, code, checkpoint)
+    return _Machine(lexer, code, checkpoint).run()
+
+
+def _is_resumable(lexer: Lexer) -> bool:
+    from pygments.lexer import RegexLexer  # noqa: PLC0415 - costs 40 ms of start-up
+
+    return type(lexer).get_tokens_unprocessed is RegexLexer.get_tokens_unprocessed
+
+
+@cache
+def _states(lexer: Any) -> Any:
+    """The states of a lexer's class: rules of a pattern, what becomes of its match, and the next state.
+
+    Pygments prepares them for itself too; what it compiled is found in the cache of `re`.
+    """
+    return lexer.process_tokendef("bayou", lexer.get_tokendefs())
+
+
+def _resume_blindly(lexer: Lexer, code: str, checkpoint: Checkpoint) -> tuple[list[Run], int, Checkpoint]:
+    start = checkpoint.position
+    runs = list(_plain_runs(lexer, code[start:], start))
+    if len(code) - start <= 2 * TAIL:
+        return runs, 0, checkpoint
+    cut = code.rfind("\n", start, len(code) - TAIL) + 1
+    if cut <= start:
+        return runs, 0, checkpoint
+    final = sum(1 for run in runs if run[1] <= cut)
+    return runs, final, Checkpoint(cut)
+
+
+class _Machine:
+    """Pygments' state machine with a stack that can be kept and taken up again."""
+
+    def __init__(self, lexer: Any, code: str, checkpoint: Checkpoint) -> None:
+        self.lexer = lexer
+        self.code = code
+        self.start = checkpoint
+        self.stack = list(checkpoint.stack)
+        self.runs: list[Run] = []
+        self.marks: list[tuple[int, int, tuple[str, ...]]] = []
+
+    def run(self) -> tuple[list[Run], int, Checkpoint]:
+        code, states = self.code, _states(type(self.lexer))
+        at, size = self.start.position, len(code)
+        while at < size:
+            for match_at, action, new_state in states[self.stack[-1]]:
+                if match := match_at(code, at):
+                    self._emit(action, match)
+                    at = match.end()
+                    self._go(new_state)
+                    break
+            else:
+                if code[at] == "\n":
+                    self.stack = ["root"]
+                at += 1
+            if code[at - 1] == "\n" and (not self.marks or at > self.marks[-1][0]):
+                self.marks.append((at, len(self.runs), tuple(self.stack)))
+        return self._result()
+
+    def _emit(self, action: Any, match: Any) -> None:
+        if action is None:
+            return
+        if isinstance(action, tuple):  # a token
+            self._add(match.start(), action, match.group())
+        else:
+            for at, token, value in action(self.lexer, match):
+                self._add(at, token, value)
+
+    def _add(self, at: int, token: Any, value: str) -> None:
+        key = _token_key(token)
+        if key and value and not value.isspace():
+            self.runs.append((at, at + len(value), key))
+
+    def _go(self, new_state: Any) -> None:
+        stack = self.stack
+        if new_state is None:
+            return
+        if isinstance(new_state, int):
+            del stack[max(1, len(stack) - abs(new_state)) :]
+            return
+        for state in new_state if isinstance(new_state, tuple) else (new_state,):
+            if state == "#pop":
+                del stack[max(1, len(stack) - 1) :]
+            elif state == "#push":
+                stack.append(stack[-1])
+            else:
+                stack.append(state)
+
+    def _result(self) -> tuple[list[Run], int, Checkpoint]:
+        last_line = self.code.rfind("\n") + 1
+        safe = self.code.rfind("\n", 0, max(0, last_line - 1)) + 1
+        for at, count, stack in reversed(self.marks):
+            if at <= safe:
+                return self.runs, count, Checkpoint(at, stack)
+        return self.runs, 0, self.start

@@ -1,0 +1,296 @@
+"""Leaves: the smallest things that are laid out. A leaf is plain text with style runs and a prefix for its rows.
+
+`layout(width)` finds the rows and needs no styles; `pieces(row)` says what a row shows and which characters of
+the leaf's own text stand where. Painting is in `paint`, colours are in `look`.
+"""
+
+from bisect import bisect_right
+from typing import NamedTuple
+
+from widgets.transcript.leaves.text import TAB, cells, crop, is_sticky, whole, wrap
+
+Run = tuple[int, int, str]
+"""Start, end, style key."""
+
+
+class Piece(NamedTuple):
+    """Some cells of a row: its own text (start and end in the leaf's text), or decoration (start is -1)."""
+
+    text: str
+    key: str
+    start: int = -1
+    end: int = -1
+
+
+class Leaf:
+    """Text with one indent, wrapped to a width."""
+
+    __slots__ = (
+        "_rows",
+        "_width",
+        "blank",
+        "copied_indent",
+        "fill",
+        "first",
+        "hang",
+        "key",
+        "link",
+        "plain",
+        "prefix_key",
+        "rest",
+        "runs",
+        "shift",
+        "strips",
+    )
+
+    def __init__(
+        self,
+        plain: str,
+        runs: list[Run] | None = None,
+        *,
+        key: str = "text",
+        first: str = "",
+        rest: str = "",
+        prefix_key: str = "dim",
+        blank: int = 0,
+        fill: str = "",
+        link: str = "",
+    ) -> None:
+        self.plain = plain
+        self.runs = runs or []
+        self.key = key
+        self.first = first
+        self.rest = rest
+        self.prefix_key = prefix_key
+        self.blank = blank
+        """Empty rows above."""
+        self.hang = 0
+        """Characters of a list marker at the start: further rows are indented below the text behind it."""
+        self.fill = fill
+        """Style key for the rest of the row; empty for the page."""
+        self.link = link
+        """What a click anywhere on the leaf does: the name of a view action with its arguments."""
+        self.copied_indent = ""
+        """What stands before it in a copy: the indent of what is below an item."""
+        self.shift = 0
+        """Cells that a too wide leaf is scrolled to the right."""
+        self.strips: dict[int, object] = {}
+        self._rows: list[tuple[int, int]] = []
+        self._width = -1
+
+    def layout(self, width: int) -> list[tuple[int, int]]:
+        """The rows at a width, as ranges of the plain text."""
+        if self._width != width:
+            self._width = width
+            self.strips = {}
+            self._rows = self._lay_out(width)
+        return self._rows
+
+    def _room(self, width: int) -> int:
+        return max(1, width - cells(self._prefix(0, width)))
+
+    def _lay_out(self, width: int) -> list[tuple[int, int]]:
+        return self._break_lines(0, self._room(width))
+
+    def _break_lines(self, at: int, room: int) -> list[tuple[int, int]]:
+        rows: list[tuple[int, int]] = []
+        hang = self.hang if at == 0 else 0
+        inner = max(1, room - hang) if self.hang else room
+        for line in self.plain[at:].split("\n") if at else self.plain.split("\n"):
+            size = len(line)
+            if size <= inner and line.isascii() and "\t" not in line:
+                rows.append((at, at + size))
+            elif hang:
+                spans = wrap(line[hang:], inner)
+                rows.append((at, at + hang + spans[0][1]))
+                rows.extend((at + hang + start, at + hang + end) for start, end in spans[1:])
+            else:
+                rows.extend((at + start, at + end) for start, end in wrap(line, inner))
+            at += size + 1
+            hang = 0
+        return rows
+
+    @property
+    def width(self) -> int:
+        """The width that it is laid out for."""
+        return self._width
+
+    def height(self, width: int) -> int:
+        return self.blank + len(self.layout(width))
+
+    def forget(self) -> None:
+        """Drop what was painted: the colours changed."""
+        self.strips = {}
+
+    def scroll_sideways(self, cells_right: int) -> None:
+        """Move a leaf that is wider than the view; others stay."""
+        shift = max(0, min(self.shift + cells_right, self.natural_width() - self._width))
+        if shift != self.shift:
+            self.shift = shift
+            self.strips = {}
+
+    def natural_width(self) -> int:
+        """What the widest row takes; only leaves that do not wrap have more than the view."""
+        return 0
+
+    def relayout(self) -> None:
+        self._width = -1
+        self.strips = {}
+
+    def runs_for(self, start: int, end: int) -> list[Run]:
+        """Style runs that cover at least the range; sorted, not overlapping."""
+        del start, end
+        return self.runs
+
+    def fill_key(self, row: int) -> str:
+        """The style of what remains of a row behind its text."""
+        del row
+        return self.fill
+
+    def _prefix(self, row: int, width: int) -> str:
+        prefix = self.first if row == 0 else self.rest
+        limit = max(2, width // 2)
+        return prefix if len(prefix) <= limit else prefix[: limit - 1] + " "
+
+    def _before(self, row: int) -> list[Piece]:
+        """The prefix of a row, if it has one."""
+        prefix = self._prefix(row, self._width)
+        return [Piece(prefix, self.prefix_key)] if prefix else []
+
+    def pieces(self, row: int) -> list[Piece]:
+        """What a row shows, from the left."""
+        start, end = self._rows[row]
+        out = self._before(row)
+        if row and self.hang and start:
+            out.append(Piece(" " * self.hang, self.key))
+        out.extend(self._text_pieces(start, start + len(self.plain[start:end].rstrip(" "))))
+        return out
+
+    def _text_pieces(self, start: int, end: int) -> list[Piece]:
+        plain = self.plain
+        sticky = is_sticky(plain[start:end])
+        out: list[Piece] = []
+        at = start
+        runs = self.runs_for(start, end)
+        if runs:
+            for index in range(max(0, bisect_right(runs, (start, 1 << 60, "")) - 1), len(runs)):
+                first, last, key = runs[index]
+                if first >= end:
+                    break
+                if last <= at:
+                    continue
+                if sticky:
+                    first, last = whole(plain, first), whole(plain, last)
+                if first > at:
+                    out.append(Piece(plain[at:first], self.key, at, first))
+                    at = first
+                last = min(last, end)
+                if last > at:
+                    out.append(Piece(plain[at:last], key, at, last))
+                    at = last
+        if at < end:
+            out.append(Piece(plain[at:end], self.key, at, end))
+        return _without_tabs(out) if "\t" in plain[start:end] else out
+
+    def row_at(self, offset: int) -> int:
+        """The row that shows a character of the plain text."""
+        return max(0, bisect_right(self._rows, (offset, 1 << 60)) - 1)
+
+    def replace_end(self, at: int, text: str, runs: list[Run]) -> None:
+        """Give the leaf another end from a character on, keeping the rows that cannot change."""
+        keep = max(0, self.row_at(at) - 1) if self._rows and self._width > 0 else 0
+        self.plain = self.plain[:at] + text
+        self.runs = runs
+        if keep < 2:
+            self.relayout()
+            return
+        start = self._rows[keep][0]
+        room = self._room(self._width)
+        self._rows = self._rows[:keep] + self._break_lines(start, room)
+        self.strips = {row: strip for row, strip in self.strips.items() if row < keep}
+
+
+def _without_tabs(pieces: list[Piece]) -> list[Piece]:
+    out: list[Piece] = []
+    column = 0
+    for piece in pieces:
+        at = piece.start
+        for index, part in enumerate(piece.text.split("\t")):
+            if index:
+                size = TAB - column % TAB
+                out.append(Piece(" " * size, piece.key, at, at + 1))
+                at += 1
+                column += size
+            if part:
+                out.append(Piece(part, piece.key, at, at + len(part)))
+                at += len(part)
+                column += cells(part)
+    return out
+
+
+class LongText(Leaf):
+    """A piece of a very long text. It is laid out when it comes in sight, since there may be thousands of them."""
+
+    __slots__ = ("_lines",)
+
+    def __init__(
+        self, plain: str, *, key: str, first: str = "", rest: str = "", blank: int = 0, fill: str = ""
+    ) -> None:
+        super().__init__(plain, key=key, first=first, rest=rest, blank=blank, fill=fill)
+        self._lines = -1
+        """Counted when asked for."""
+
+    def guess(self, width: int) -> int:
+        """About how high it is, without laying it out."""
+        if self._lines < 0:
+            self._lines = self.plain.count("\n") + 1
+        full = max(0, len(self.plain) - self._lines * (width // 2))
+        return self.blank + self._lines + full // max(1, width - len(self.first))
+
+    def replace_end(self, at: int, text: str, runs: list[Run]) -> None:
+        self._lines = -1
+        super().replace_end(at, text, runs)
+
+
+class OneLine(Leaf):
+    """A single row: what does not fit is cut from the middle part, so that both ends stay readable."""
+
+    __slots__ = ("_parts", "flexible")
+
+    def __init__(
+        self,
+        parts: list[tuple[str, str]],
+        *,
+        flexible: int,
+        first: str = "",
+        blank: int = 0,
+        link: str = "",
+    ) -> None:
+        super().__init__("", first=first, blank=blank, link=link)
+        self._parts = parts
+        self.flexible = flexible
+        """Which of the parts gives way."""
+        self.plain = "".join(text for text, _ in parts)
+
+    def _lay_out(self, width: int) -> list[tuple[int, int]]:
+        del width
+        return [(0, len(self.plain))]
+
+    def pieces(self, row: int) -> list[Piece]:
+        out = self._before(row)
+        room = self._room(self._width)
+        sizes = [cells(text) for text, _ in self._parts]
+        spare = room - sum(sizes)
+        at = 0
+        for index, (text, key) in enumerate(self._parts):
+            shown = text
+            if spare < 0 and index == self.flexible:
+                shown = crop(text, max(min(8, sizes[index]), sizes[index] + spare))
+            shown = crop(shown, room)
+            room -= cells(shown)
+            if shown:
+                out.append(Piece(shown, key, at, at + len(shown) - (shown != text)))
+            at += len(text)
+            if room <= 0:
+                break
+        return out

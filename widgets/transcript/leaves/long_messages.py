@@ -1,0 +1,63 @@
+"""Leaves one below the other of which only those in sight are laid out: a message may have thousands of them.
+
+`tops` says where each leaf begins, and at its end where the last one ends. What is not laid out has a guessed height
+there. Whoever shows rows makes them exact first, and is told where the row that it began with is then.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from widgets.transcript.leaves.leaf import Leaf, LongText
+
+
+def about(leaf: Leaf, width: int) -> int:
+    """The height, which only long texts guess while they are not laid out."""
+    if isinstance(leaf, LongText) and leaf.width != width:
+        return leaf.guess(width)
+    return leaf.height(width)
+
+
+def is_rough(leaves: Sequence[Leaf], width: int) -> bool:
+    """Something has only been guessed."""
+    return any(leaf.width != width for leaf in leaves)
+
+
+def sharpen(leaves: Sequence[Leaf], tops: list[int], width: int, row: int, rows: int) -> int:
+    """Make so many rows exact from one on; where that one is now."""
+    index = _index(tops, row)
+    row = tops[index] + _inside(leaves, tops, width, index, row)
+    while index + 1 < len(leaves) and tops[index + 1] < row + rows:
+        index += 1
+        _lay_out(leaves, tops, width, index)
+    return row
+
+
+def sharpen_above(leaves: Sequence[Leaf], tops: list[int], width: int, row: int, rows: int) -> int:
+    """Make so many rows above a row exact, which stays what it was; where it is now. The end counts as a row."""
+    index = at = _index(tops, min(row, tops[-1] - 1))
+    inside = _inside(leaves, tops, width, at, row)
+    missing = rows - inside
+    while missing > 0 and index > 0:
+        index -= 1
+        missing -= _lay_out(leaves, tops, width, index)
+    return tops[at] + inside
+
+
+def _index(tops: list[int], row: int) -> int:
+    return max(0, min(bisect_right(tops, row) - 1, len(tops) - 2))
+
+
+def _inside(leaves: Sequence[Leaf], tops: list[int], width: int, index: int, row: int) -> int:
+    """Which row of a leaf a row is, when the leaf is laid out; its end stays its end."""
+    inside, before = row - tops[index], tops[index + 1] - tops[index]
+    after = _lay_out(leaves, tops, width, index)
+    return inside if after == before or inside <= 0 else inside * after // max(1, before)
+
+
+def _lay_out(leaves: Sequence[Leaf], tops: list[int], width: int, index: int) -> int:
+    """The exact height of a leaf, with which those below it move."""
+    height = leaves[index].height(width)
+    change = height - (tops[index + 1] - tops[index])
+    if change:
+        tops[index + 1 :] = [top + change for top in tops[index + 1 :]]
+    return height

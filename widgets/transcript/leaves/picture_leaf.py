@@ -1,0 +1,139 @@
+"""Images in their place: what the terminal draws, or half blocks, two pixels for each cell in its own colours.
+
+Sizes come from the header at once, so that heights are right; pixels are made in a thread and come when they are
+ready. Where there are to be no colours, and for what cannot be read, the label alone stands for the image.
+"""
+
+import base64
+import os
+
+from tools import amounts
+from tools.results import ImageBlock
+from widgets.editor.images import HEADER, image_bytes, is_on_its_side
+from widgets.graphics import kitty
+from widgets.graphics.drawn import MOST_DATA, TOO_LARGE, DrawnImage
+from widgets.transcript.leaves.leaf import Leaf, Piece
+from widgets.transcript.leaves.text import clean
+
+MOST_COLUMNS = 48
+MOST_ROWS = 12
+
+
+def label(image: ImageBlock, problem: str = "") -> str:
+    width, height = size_of(image)
+    size = f" {width}×{height}" if width and height else ""
+    told = f", {problem}" if problem else ""
+    return f"[image {clean(image.mime_type)}{size}, {amounts.size(image.byte_count)}{told}]"
+
+
+def size_of(image: ImageBlock) -> tuple[int, int]:
+    """Pixels across and down; zeros when the image does not say."""
+    if image.width and image.height:
+        return image.width, image.height
+    found = image_bytes(_header(image), "")
+    return (found.width, found.height) if found is not None else (0, 0)
+
+
+def upright_size(image: ImageBlock) -> tuple[int, int]:
+    """As it is seen."""
+    width, height = size_of(image)
+    return (height, width) if is_on_its_side(_header(image)) else (width, height)
+
+
+def _header(image: ImageBlock) -> bytes:
+    head = image.data[: HEADER // 3 * 4]
+    try:
+        return base64.b64decode(head[: len(head) // 4 * 4])
+    except ValueError:
+        return b""
+
+
+def cells_of(
+    width: int, height: int, room: int, most: tuple[int, int] = (MOST_COLUMNS, MOST_ROWS)
+) -> tuple[int, int]:
+    """Columns and rows of an image: its shape kept, never larger than the image, never more than is allowed."""
+    most_columns, most_rows = most
+    columns = max(1, min(room, most_columns, width))
+    rows = -(-columns * height // (2 * width))
+    if rows > most_rows:
+        rows = most_rows
+        columns = max(1, min(columns, 2 * rows * width // height))
+    return columns, max(1, rows)
+
+
+def is_wanted() -> bool:
+    return "NO_COLOR" not in os.environ
+
+
+class PictureLeaf(Leaf):
+    """The label, and the image below it. Its own text is the label."""
+
+    __slots__ = ("_cells", "_image", "_is_large", "_problem", "_size", "drawn")
+
+    def __init__(
+        self, image: ImageBlock, *, key: str = "hint", fill: str = "", is_large: bool = False
+    ) -> None:
+        """`is_large`: it has a screen of its own, which it may fill."""
+        is_too_large = len(image.data) > MOST_DATA
+        self._problem = TOO_LARGE if is_too_large else ""
+        super().__init__(label(image, self._problem), key=key, fill=fill)
+        self.drawn: DrawnImage | None = None
+        self._image = image
+        self._is_large = is_large
+        self._size = upright_size(image) if is_wanted() and image.data and not is_too_large else (0, 0)
+        self._cells = (0, 0)
+
+    def _lay_out(self, width: int) -> list[tuple[int, int]]:
+        rows = super()._lay_out(width)
+        if 0 in self._size or self._problem or width < 12:
+            self._cells = (0, 0)
+            return rows
+        most = (width, max(MOST_ROWS, width // 4)) if self._is_large else (MOST_COLUMNS, MOST_ROWS)
+        cells = cells_of(*self._size, self._room(width), most)
+        if cells != self._cells:
+            self._cells = cells
+            self.drawn = None
+        end = len(self.plain)
+        return rows + [(end, end)] * cells[1]
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it has a place for an image and none that counts."""
+        return self._cells[1] > 0 and (self.drawn is None or self.drawn.is_stale)
+
+    @property
+    def wanted(self) -> tuple[str, int, int]:
+        """What is to be drawn: base64, columns and rows."""
+        columns, rows = self._cells
+        return self._image.data, columns, rows
+
+    def take(self, drawn: DrawnImage | str) -> None:
+        """What was made is shown from now on; if there is none, its place goes and the label says why."""
+        if isinstance(drawn, str):
+            self._problem = drawn
+            self.plain = label(self._image, drawn)
+            self.relayout()
+        elif (drawn.columns, drawn.rows) == self._cells:  # it may have got another size meanwhile
+            self.drawn = drawn
+            self.strips = {}
+
+    def pieces(self, row: int) -> list[Piece]:
+        first = len(self._rows) - self._cells[1]
+        if row < first:
+            return super().pieces(row)
+        out = self._before(row)
+        drawn = self.drawn
+        if drawn is None:
+            return out
+        at = row - first
+        if drawn.has_cells and not drawn.is_stale and not drawn.is_refused:
+            return [*out, Piece(kitty.cells_of(drawn.number, at, drawn.columns), f"%{drawn.colour}")]
+        mark = f"={drawn.token}.{at}" if drawn.is_over_cells else ""
+        upper, lower = drawn.pixels[2 * at], drawn.pixels[2 * at + 1]
+        return [*out, *(_half_blocks(*pair, mark) for pair in zip(upper, lower, strict=True))]
+
+
+def _half_blocks(upper: str, lower: str, mark: str) -> Piece:
+    if upper:
+        return Piece("▀", f"{upper}{lower}{mark}")
+    return Piece("▄", f"{lower}{mark}") if lower else Piece(" ", mark or "text")

@@ -1,0 +1,88 @@
+"""Mermaid fences as drawings made of text, when the library that draws them is installed; otherwise as code."""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any, Literal
+
+from widgets.transcript.leaves.code import CodeLeaf
+from widgets.transcript.leaves.leaf import Leaf, Piece
+from widgets.transcript.leaves.text import cells, clean
+
+Diagrams = Literal["streaming", "final", "off"]
+"""When a fence becomes a drawing: with every line that arrives, when it is complete, never."""
+LANGUAGES = frozenset(("mermaid", "mmd"))
+LONGEST_SOURCE = 4_000
+MOST_LINES = 80
+"""Of source: drawing takes more than linear time."""
+
+
+@lru_cache(64)
+def drawing(source: str) -> tuple[str, ...]:
+    """The lines of the picture; none when it cannot be drawn."""
+    if len(source) > LONGEST_SOURCE or source.count("\n") > MOST_LINES or not source.strip():
+        return ()
+    try:
+        import termaid  # noqa: PLC0415 - costs start-up, and may be missing  # pyright: ignore[reportMissingImports]
+
+        picture = str(termaid.render(source))
+    except Exception:  # noqa: BLE001 - a foreign reader meets a model's text: whatever it trips over, code is shown
+        return ()
+    lines = [clean(line).rstrip() for line in picture.split("\n")]
+    while lines and not lines[0]:
+        lines.pop(0)
+    while lines and not lines[-1]:
+        lines.pop()
+    return tuple(lines)
+
+
+class DiagramLeaf(CodeLeaf):
+    """Its own text is the source; the picture is decoration, so that copying gives what was written."""
+
+    __slots__ = ("_diagrams", "_picture")
+
+    def __init__(self, plain: str, language: str, **more: Any) -> None:
+        super().__init__(plain, language, **more)
+        self._diagrams: Diagrams = "final"
+
+    def show(self, diagrams: Diagrams) -> None:
+        if self._diagrams != diagrams:
+            self._diagrams = diagrams
+            self.relayout()
+
+    def _source(self) -> str:
+        """What is drawn: all of it, of a fence that still grows the whole lines if it is drawn at all."""
+        if self._diagrams == "off" or (self.is_open and self._diagrams == "final"):
+            return ""
+        return self.plain[: self.plain.rfind("\n") + 1] if self.is_open else self.plain
+
+    def _lay_out(self, width: int) -> list[tuple[int, int]]:
+        self._picture: tuple[str, ...] = drawing(self._source())
+        if not self._picture:
+            return super()._lay_out(width)
+        return [(0, 0)] * (len(self._picture) - 1) + [(0, len(self.plain))]
+
+    def pieces(self, row: int) -> list[Piece]:
+        if not self._picture:
+            return super().pieces(row)
+        return [*self._before(row), Piece(self._picture[row], self.key)]
+
+    def natural_width(self) -> int:
+        return cells(self.rest) + max((cells(line) for line in self._picture), default=0)
+
+    def close(self) -> None:
+        super().close()
+        self.relayout()
+
+
+def show_diagrams(leaves: Iterable[Leaf], diagrams: Diagrams) -> None:
+    for leaf in leaves:
+        if isinstance(leaf, DiagramLeaf):
+            leaf.show(diagrams)
+
+
+def code_leaf(
+    plain: str, language: str, *, first: str = "", rest: str = "", blank: int = 0, is_open: bool = False
+) -> CodeLeaf:
+    """The leaf for a fence."""
+    kind = DiagramLeaf if language in LANGUAGES else CodeLeaf
+    return kind(plain, language, first=first, rest=rest, blank=blank, is_open=is_open)

@@ -1,0 +1,280 @@
+"""Blocks that grow at their end without being parsed as a whole again: fences, tables, paragraphs, plain text.
+
+Each takes text with `feed` and gives None while everything belongs to it, else what does not. When it then says
+`is_closed`, its leaves are final and the rest stands behind it; otherwise its whole `source` has to be read again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tools.patterns import late
+from widgets.transcript.leaves.code import CodeLeaf
+from widgets.transcript.leaves.leaf import Leaf, LongText, Run
+from widgets.transcript.leaves.table_leaf import TableLeaf
+from widgets.transcript.markdown.diagram import code_leaf
+from widgets.transcript.markdown.markdown_leaves import inline, language, parse, parser
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+_FENCE = late(r"(`{3,}|~{3,})[ \t]*([^\n]*)\n")
+TABLE_FROM = 24
+"""Body rows from which a table grows row by row."""
+PARAGRAPH_FROM = 1_200
+_SETTLE_FROM = 400
+_PLAIN_CHUNK = 16_000
+_PLAIN_LONGEST = 64_000
+
+
+class GrowingFence:
+    """An open fence: text is appended to its code until the closing line."""
+
+    is_closed = True
+
+    def __init__(self, marker: str, leaf: CodeLeaf) -> None:
+        self.marker = marker
+        self.leaf = leaf
+        self.source = ""
+        self._line = ""
+        """The unfinished line, while it may still become the closing one."""
+        self._in_line = False
+        self._newline = ""
+        """A newline is written only when something follows it, since the last one is not part of the code."""
+
+    @classmethod
+    def start(cls, tail: str, live: Leaf) -> GrowingFence | None:
+        match = _FENCE.match(tail)
+        if match is None:
+            return None
+        leaf = code_leaf(
+            "", language(match.group(2)), first=live.first, rest=live.rest, blank=live.blank, is_open=True
+        )
+        fence = cls(match.group(1), leaf)
+        rest = fence.feed(tail[match.end() :])
+        return fence if rest is None else None
+
+    def feed(self, text: str) -> str | None:
+        out: list[str] = []
+        rest = None
+        text = self._line + text
+        self._line = ""
+        at = 0
+        while at < len(text):
+            newline = text.find("\n", at)
+            end = len(text) if newline < 0 else newline
+            line = text[at:end]
+            if not self._in_line:
+                if self._closes(line) and newline >= 0:
+                    rest = text[newline + 1 :]
+                    break
+                if newline < 0 and (self._may_close(line) or not line.strip()):
+                    self._line = line
+                    break
+            out.append(self._newline + line)
+            self._newline = "\n" if newline >= 0 else ""
+            self._in_line = newline < 0
+            at = end + 1
+        if written := "".join(out):
+            self.leaf.extend(written)
+        if rest is not None:
+            self.leaf.close()
+        return rest
+
+    def finish(self) -> None:
+        if self._line.strip() and not self._closes(self._line):  # markdown-it ignores a last line of blanks
+            self.leaf.extend(self._newline + self._line)
+        self.leaf.close()
+
+    def _may_close(self, line: str) -> bool:
+        bare = line.lstrip(" ")
+        return len(line) - len(bare) <= 3 and not bare.rstrip(" \t").strip(self.marker[0])
+
+    def _closes(self, line: str) -> bool:
+        return self._may_close(line) and len(line.strip()) >= len(self.marker)
+
+
+class GrowingTable:
+    """A long table: only rows that arrive are read."""
+
+    def __init__(self, head: str, source: str, rows: int, leaf: TableLeaf, base: str) -> None:
+        self.is_closed = True
+        self.source = source
+        self._head = head
+        self._rows = rows
+        """Finished rows of the leaf, its header included."""
+        self._line = ""
+        """The unfinished row."""
+        self._leaf = leaf
+        self._base = base
+
+    @classmethod
+    def start(cls, tail: str, tokens: list[Token], live: Leaf, base: str) -> GrowingTable | None:
+        if not isinstance(live, TableLeaf) or len(live.rows) <= TABLE_FROM:
+            return None
+        lines = tail.split("\n")
+        span = tokens[0].map or [0, 0]
+        if span[0] != 0 or span[1] < len(lines) - 1 or (span[1] == len(lines) - 1 and lines[-1]):
+            return None
+        is_partial = bool(lines[-1])
+        grown = cls("\n".join(lines[:2]) + "\n", "", len(live.rows) - int(is_partial), live, base)
+        grown._line = lines[-1]
+        return grown
+
+    def feed(self, text: str) -> str | None:
+        source = self._line + text
+        tokens = parser().parse(self._head + source, {})
+        others = [
+            token for token in tokens if token.level == 0 and token.type not in ("table_open", "table_close")
+        ]
+        complete = source.count("\n")
+        ends_at = (tokens[0].map or [0, 0])[1] - 2
+        if others or ends_at < complete:
+            rows = _body(parse(self._head + "\n".join(source.split("\n")[:ends_at]), base=self._base))
+            self._leaf.replace_rows(self._rows, rows)
+            return "\n".join(source.split("\n")[ends_at:])
+        rows = _body(parse(self._head + source, base=self._base))
+        self._leaf.replace_rows(self._rows, rows)
+        self._rows += complete
+        self._line = source.rsplit("\n", 1)[-1]
+        return None
+
+
+def _body(leaves: list[Leaf]) -> list[Any]:
+    table = leaves[0]
+    return table.rows[1:] if isinstance(table, TableLeaf) else []
+
+
+class GrowingParagraph:
+    """A long paragraph: what stands before an untroubled blank is settled, and only the rest is read again."""
+
+    is_closed = False
+
+    def __init__(self, source: str, leaf: Leaf, base: str, env: dict[str, Any]) -> None:
+        self._parts = [source]
+        self._leaf = leaf
+        self._base = base
+        self._env = env
+        self._open = ""
+        """Source that is not settled."""
+        self._at = 0
+        """Characters of the leaf that are settled."""
+        self._runs: list[Run] = []
+        self._ends_line = False
+
+    @property
+    def source(self) -> str:
+        return "".join(self._parts)
+
+    @classmethod
+    def start(cls, tail: str, leaf: Leaf, base: str, env: dict[str, Any]) -> GrowingParagraph | None:
+        if len(tail) < PARAGRAPH_FROM or tail != tail.strip() or leaf.hang or "\n " in tail:
+            return None
+        grown = cls(tail, leaf, base, env)
+        grown._open = tail
+        grown._settle()
+        return grown if grown._at else None
+
+    def feed(self, text: str) -> str | None:
+        joined = self._open[-1:] + ("\n" if self._ends_line else "") + text
+        if _UNSURE.search(joined) or (self._ends_line and not text[0].isalpha()):
+            return ("\n" if self._ends_line else "") + text
+        if self._ends_line:
+            text = "\n" + text
+        self._ends_line = text.endswith("\n")
+        text = text.removesuffix("\n")
+        self._parts.append(text)
+        self._open += text
+        plain, runs = self._read(self._open)
+        shifted = [(start + self._at, end + self._at, key) for start, end, key in runs]
+        self._leaf.replace_end(self._at, plain, self._runs + shifted)
+        if len(self._open) > 2 * _SETTLE_FROM:
+            self._settle()
+        return None
+
+    def _read(self, source: str) -> tuple[str, list[Run]]:
+        return inline(self._children(source), self._base)
+
+    def _children(self, source: str) -> list[Token]:
+        return parser().parseInline(source, self._env)[0].children or []
+
+    def _settle(self) -> None:
+        cut = self._cut()
+        if not cut:
+            return
+        children = self._children(self._open[:cut])
+        if not _is_settled(children, self._open[:cut]):
+            return
+        plain, runs = inline(children, self._base)
+        self._runs += [(start + self._at, end + self._at, key) for start, end, key in runs]
+        self._at += len(plain)
+        self._open = self._open[cut:]
+
+    def _cut(self) -> int:
+        """Behind a blank between two words, some way from the end; inside a word if it never ends."""
+        blanks = [match.end() for match in _CALM_BLANK.finditer(self._open, 0, len(self._open) - 40)]
+        if blanks:
+            return blanks[-1]
+        if len(self._open) > 8_000 and self._open[4_000:4_002].isalnum():
+            return 4_001
+        return 0
+
+
+_CALM_BLANK = late(r"(?<=[^\s*_`~\[\]<>!\\$&])[ \n](?=[^\s*_`~\[\]<>!\\$&])")
+"""Where neither side is part of something that begins or ends."""
+_PAIR = late(r"\[[^\[\]]*\]")
+_TROUBLE = late(
+    r"(?<!\s)\*|\*(?!\s)"  # a star that may open or close
+    r"|(?<![^\W_])_|_(?![^\W_])"  # an underscore that is not inside a word
+    r"|`|\[|~~|\$\$|<(?=[A-Za-z/!?])|<$"
+)
+_OPEN_FORMULA = late(r"\\[(\[]|\$[^\n]*\Z")
+
+
+def _is_settled(children: list[Token], source: str) -> bool:
+    """Whether nothing that follows can change how this was read: nothing in it waits for its other half."""
+    for token in children:
+        if token.type == "math_inline":
+            source = source.replace(token.content, "", 1)
+        elif token.type == "text" and _TROUBLE.search(_PAIR.sub("", token.content)):
+            return False
+    return _OPEN_FORMULA.search(source) is None
+
+
+_UNSURE = late(r"\n(?![^\W\d_])(?!\Z)|\s\n| {2}|\t")
+
+
+class GrowingPlain:
+    """Text behind the Markdown of a message, in leaves of bounded size."""
+
+    is_closed = False
+    source = ""
+
+    def __init__(self, base: str, gutter: str) -> None:
+        self.leaves: list[Leaf] = [LongText("", key=base, first=gutter, rest=gutter, blank=1)]
+        self._base = base
+        self._gutter = gutter
+
+    def feed(self, text: str) -> str | None:
+        leaf = self.leaves[-1]
+        known = len(leaf.plain)
+        plain = leaf.plain + text
+        at = 0  # where the leaf begins: what is before it is not copied again for each of thousands
+        while (cut := _plain_cut(plain, at)) is not None:
+            end, start = cut
+            keep = min(known, end - at)
+            leaf.replace_end(keep, plain[at + keep : end], [])
+            at, known = start, 0
+            leaf = LongText("", key=self._base, first=self._gutter, rest=self._gutter)
+            self.leaves.append(leaf)
+        leaf.replace_end(known, plain[at + known :], [])
+        return None
+
+
+def _plain_cut(plain: str, at: int) -> tuple[int, int] | None:
+    """Where a leaf that begins at a place ends, and where the next one begins."""
+    newline = plain.find("\n", at + _PLAIN_CHUNK, at + _PLAIN_LONGEST)
+    if newline >= 0:
+        return newline, newline + 1
+    longest = at + _PLAIN_LONGEST
+    return (longest, longest) if len(plain) > longest else None

@@ -1,0 +1,137 @@
+"""Whether the words of a link look like another address than the one it leads to."""
+
+import re
+from urllib.parse import SplitResult, urlsplit
+
+from tools.patterns import late
+from widgets.transcript.leaves.text import clean
+
+_LIKE = late(
+    r"(?P<scheme>[a-z][a-z0-9+.-]*://)?(?P<user>[^\s/@]+@)?"
+    r"(?P<host>[^\s/@:?#()<>\[\]\"',;]+\.[^\s/@:?#()<>\[\]\"',;.]{2,}|localhost|\d+(?:\.\d+){3})"
+    r"(?P<port>:\d+)?(?P<rest>[/?#]\S*)?",
+    re.IGNORECASE,
+)
+_FILES = frozenset(
+    [
+        "py",
+        "md",
+        "js",
+        "ts",
+        "rs",
+        "go",
+        "sh",
+        "rb",
+        "cs",
+        "pl",
+        "so",
+        "cc",
+        "hs",
+        "ml",
+        "mm",
+        "kt",
+        "vb",
+        "ps",
+        "cp",
+        "hh",
+        "el",
+        "ex",
+        "fs",
+        "jl",
+        "pm",
+        "pp",
+        "st",
+        "tf",
+        "vi",
+        "id",
+        "db",
+        "gz",
+        "xz",
+        "xs",
+        "in",
+        "am",
+    ]
+)
+"""Endings of two letters that are files' in what a coding agent writes, although some are countries' too."""
+_COMMON = frozenset(
+    [
+        "com",
+        "org",
+        "net",
+        "edu",
+        "gov",
+        "mil",
+        "int",
+        "info",
+        "biz",
+        "name",
+        "app",
+        "dev",
+        "cloud",
+        "site",
+        "online",
+        "shop",
+        "store",
+        "xyz",
+        "tech",
+        "page",
+        "link",
+        "live",
+        "blog",
+    ]
+)
+_LONGEST = 80
+
+
+def told_target(words: str, href: str) -> str:
+    """Where a link really leads, if its words say something else; nothing if they do not look like an address."""
+    target = _split(href)
+    if target is None:
+        return ""
+    for match in _LIKE.finditer(clean(words)):
+        if _is_address(match) and not _is_meant(match, target):
+            return _shown(target)
+    return ""
+
+
+def _split(href: str) -> SplitResult | None:
+    try:
+        target = urlsplit(href)
+        return target if target.hostname or target.scheme == "mailto" else None
+    except ValueError:
+        return None
+
+
+def _is_address(match: "re.Match[str]") -> bool:
+    last = match["host"].rpartition(".")[2].lower()
+    is_country = len(last) == 2 and last.isalpha() and last not in _FILES
+    return bool(match["scheme"] or match["user"]) or last in _COMMON or is_country or last.isdigit()
+
+
+def _is_meant(match: "re.Match[str]", target: SplitResult) -> bool:
+    if target.scheme == "mailto":
+        return target.path.lower() == f"{match['user'] or ''}{match['host']}".lower()
+    if _bare(match["host"]) != _bare(target.hostname or "") or match["user"]:
+        return False
+    if match["port"] and match["port"] != f":{target.port}":
+        return False
+    said = (match["rest"] or "").rstrip("/….,")
+    rest = (
+        target.path
+        + (f"?{target.query}" if target.query else "")
+        + (f"#{target.fragment}" if target.fragment else "")
+    )
+    return rest.startswith(said)
+
+
+def _bare(host: str) -> str:
+    return host.lower().rstrip(".").removeprefix("www.")
+
+
+def _shown(target: SplitResult) -> str:
+    """The part that decides comes first, however long the rest is."""
+    if target.scheme == "mailto":
+        return target.path[:_LONGEST]
+    port = f":{target.port}" if target.port else ""
+    text = f"{target.scheme}://{target.hostname}{port}{target.path}"
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

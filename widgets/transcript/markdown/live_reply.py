@@ -1,0 +1,205 @@
+"""A reply while it arrives: deltas are only gathered, and worked in once a frame."""
+
+from typing import Literal
+
+from tools.patterns import late
+from widgets.transcript.blocks import Prose, ReplyBlock, ReplyState, ShownFailure, Thought
+from widgets.transcript.leaves.block_leaves import GUTTER, reply_end, thinking_label
+from widgets.transcript.leaves.leaf import Leaf
+from widgets.transcript.leaves.text import clean
+from widgets.transcript.markdown.markdown_stream import MarkdownStream
+
+Sort = Literal["thinking", "prose"]
+LONGEST_SENTENCE = 600
+_ENDS = late(r"[.!?:;](?=\s)|\n")
+MOST_AT_ONCE = 24_000
+"""Characters worked in per frame; what is beyond waits for the next one."""
+
+
+class _Part:
+    def __init__(self, sort: Sort, now: float) -> None:
+        self.sort: Sort = sort
+        self.began = now
+        self.seconds: float | None = None
+        self.texts: list[str] = []
+        self.read = 0
+        """How many of the texts the stream has."""
+        self.last_said = ""
+        """The last sentence that is complete: what is said beside a thought that is not shown."""
+        self._tail = ""
+        self.stream = MarkdownStream("thinking" if sort == "thinking" else "text", GUTTER)
+
+    def read_all(self) -> None:
+        for text in self.texts[self.read :]:
+            self.stream.feed(text)
+        self.read = len(self.texts)
+
+    def take(self, text: str) -> None:
+        self.texts.append(text)
+        if self.sort == "thinking":
+            self._tail = (self._tail + text)[-LONGEST_SENTENCE:]
+            begin = 0
+            for found in _ENDS.finditer(self._tail):
+                if said := " ".join(self._tail[begin : found.end()].split()).strip("*#_ "):
+                    self.last_said = said
+                begin = found.end()
+            self._tail = self._tail[begin:]
+
+    def end(self, now: float) -> None:
+        self.seconds = now - self.began
+
+    @property
+    def text(self) -> str:
+        return "".join(self.texts)
+
+
+class LiveReply:
+    def __init__(self, block_id: str) -> None:
+        self.block_id = block_id
+        self._parts: list[_Part] = []
+        self._waiting: list[tuple[Sort, str]] = []
+        self._leaves: list[Leaf] = []
+        self._stable = 0
+        """Leaves at the start that do not change any more."""
+        self._part = 0
+        """The part that is being collected."""
+        self._taken = 0
+        """Frozen leaves of its stream that were collected."""
+        self._generation = 0
+        self._was_open = False
+        self.epoch = 0
+        """Changes when leaves that were stable are not any more."""
+
+    def append(self, sort: Sort, delta: str) -> None:
+        self._waiting.append((sort, delta))
+
+    @property
+    def is_waiting(self) -> bool:
+        return bool(self._waiting)
+
+    def work_in(self, now: float, most: int = MOST_AT_ONCE) -> None:
+        """Give the waiting deltas to the parts that they belong to."""
+        taken = 0
+        index = 0
+        joined: list[tuple[Sort, list[str]]] = []
+        while index < len(self._waiting) and taken < most:
+            sort, delta = self._waiting[index]
+            if len(delta) > most - taken + 1_000:
+                self._waiting[index] = (sort, delta[most - taken :])
+                delta = delta[: most - taken]
+                index -= 1
+            taken += len(delta)
+            index += 1
+            if not joined or joined[-1][0] != sort:
+                joined.append((sort, []))
+            joined[-1][1].append(delta)
+            if taken >= most:
+                break
+        del self._waiting[:index]
+        for sort, deltas in joined:
+            self._add(sort, "".join(deltas), now)
+
+    def _add(self, sort: Sort, text: str, now: float) -> None:
+        text = clean(text)
+        if not self._parts or self._parts[-1].sort != sort:
+            if not text.strip():
+                return
+            if self._parts:
+                self._parts[-1].end(now)
+            self._parts.append(_Part(sort, now))
+        self._parts[-1].take(text)
+
+    def collect(self, *, is_open: bool) -> tuple[list[Leaf], int]:
+        """The leaves to show, and how many of them are the same as the last time and for good."""
+        if is_open != self._was_open:
+            self._restart()
+            self._was_open = is_open
+        stable_before = self._stable
+        epoch = self.epoch
+        del self._leaves[self._stable :]
+        while self._part < len(self._parts):
+            part = self._parts[self._part]
+            is_last = self._part == len(self._parts) - 1
+            if part.sort == "prose" or is_open:
+                part.read_all()
+            if not is_last:
+                part.stream.finish()
+            if part.stream.generation != self._generation:
+                self._restart()
+                continue
+            self._collect_part(part, is_last=is_last, is_open=is_open)
+            if is_last:
+                break
+            self._part += 1
+            self._taken = 0
+            self._generation = self._parts[self._part].stream.generation
+        return self._leaves, stable_before if epoch == self.epoch else 0
+
+    def _collect_part(self, part: _Part, *, is_last: bool, is_open: bool) -> None:
+        leaves = self._leaves
+        if part.sort == "thinking":
+            said = part.last_said if is_last and not is_open else ""
+            label = thinking_label(part.seconds, is_live=is_last, is_open=is_open, said=said)
+            label.blank = int(bool(leaves))
+            if not self._taken:
+                leaves.append(label)
+                if not is_last or part.stream.frozen:
+                    self._stable = len(leaves)
+            if not is_open:
+                self._stable = len(leaves) - int(is_last)
+                return
+        fresh = part.stream.frozen[self._taken :]
+        if fresh:
+            self._space(part, fresh[0])
+            leaves.extend(fresh)
+            self._taken += len(fresh)
+            self._stable = len(leaves)
+        if is_last and part.stream.live:
+            self._space(part, part.stream.live[0])
+            leaves.extend(part.stream.live)
+
+    def _space(self, part: _Part, leaf: Leaf) -> None:
+        if not self._taken and self._leaves and part.sort == "prose":
+            leaf.blank = 1
+
+    def _restart(self) -> None:
+        self.epoch += 1
+        self._leaves = []
+        self._stable = self._part = self._taken = 0
+        self._generation = self._parts[0].stream.generation if self._parts else 0
+
+    def finish(self, now: float) -> None:
+        """Work in everything that waits; the last part is complete."""
+        while self._waiting:
+            self.work_in(now, 1 << 40)
+        if self._parts and self._parts[-1].seconds is None:
+            self._parts[-1].end(now)
+
+    def block(self, state: ReplyState, failure: ShownFailure | None = None) -> ReplyBlock:
+        parts = tuple(
+            Thought(text=part.text, seconds=part.seconds)
+            if part.sort == "thinking"
+            else Prose(text=part.text)
+            for part in self._parts
+        )
+        return ReplyBlock(id=self.block_id, parts=parts, state=state, failure=failure)
+
+    @property
+    def text(self) -> str:
+        """Everything so far, for searching."""
+        return "\n".join(part.text for part in self._parts)
+
+    def final_leaves(self, state: ReplyState, failure: ShownFailure | None, *, is_open: bool) -> list[Leaf]:
+        """The leaves of the finished reply; those that were frozen are the same objects."""
+        for part in self._parts:
+            if part.sort == "prose" or is_open:
+                part.read_all()
+            part.stream.finish()
+        leaves, _ = self.collect(is_open=is_open)
+        leaves = list(leaves)
+        if self._parts and self._parts[-1].sort == "thinking":
+            index = next(i for i in range(len(leaves) - 1, -1, -1) if leaves[i].link == "toggle")
+            label = thinking_label(self._parts[-1].seconds, is_live=False, is_open=is_open)
+            label.blank = leaves[index].blank
+            leaves[index] = label
+        return leaves + reply_end(state, failure, has_text=bool(leaves))

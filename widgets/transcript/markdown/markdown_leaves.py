@@ -1,0 +1,386 @@
+"""Markdown to leaves: what markdown-it finds, drawn as text with runs.
+
+Everything is decided locally (from a block and the line above it), so that a suffix of a document gives the same
+leaves as it gives inside the whole. `stream` relies on that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tools.patterns import late
+from widgets.transcript.leaves.leaf import Leaf, Piece, Run
+from widgets.transcript.leaves.table_leaf import Cell, TableLeaf
+from widgets.transcript.markdown.diagram import code_leaf
+from widgets.transcript.markdown.link_addresses import told_target
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_inline import StateInline
+    from markdown_it.token import Token
+
+QUOTE = "▎ "
+_FLAGS = {"strong": "b", "em": "i", "s": "s"}
+_MARKS = ("• ", "◦ ", "▪ ")
+_URL = late(r"https?://[^\s<>\"'`\x00-\x1f]{1,1900}[^\s<>\"'`.,;:!?)\]}\x00-\x1f]")
+_LINKABLE = late(r"(?:https?|ftp|mailto|file):", re.IGNORECASE)
+_BLOCK = frozenset(
+    (
+        "paragraph_open",
+        "heading_open",
+        "fence",
+        "code_block",
+        "hr",
+        "html_block",
+        "table_open",
+        "bullet_list_open",
+        "ordered_list_open",
+        "blockquote_open",
+        "list_item_open",
+    )
+)
+
+
+class PieceLead(NamedTuple):
+    """What stands above a piece of source that is parsed on its own."""
+
+    is_first: bool = True
+    """Nothing: it is the beginning of the document."""
+    in_list: bool = False
+    """An item of the list that goes on here."""
+    blank_above: bool = False
+    number: int | None = None
+    """Of the next item, when that list is numbered."""
+
+
+@lru_cache(1)
+def parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # noqa: PLC0415  (a tenth of the start; needed with the first answer)
+
+    made = MarkdownIt("commonmark", {"maxNesting": 24}).enable(["table", "strikethrough"])
+    made.inline.ruler.before("escape", "math", _math)
+    return made
+
+
+_MATH = late(
+    r"\$\$[^$]+\$\$|\$(?![\s$])[^$\n]*[\\^_{}=][^$\n]*(?<!\s)\$(?!\d)|\\\((?:[^\\]|\\(?!\)))+\\\)|\\\[(?:[^\\]|\\(?!\]))+\\\]"
+)
+
+
+def _readable(formula: str) -> str:
+    from widgets.transcript.markdown.formula import readable  # noqa: PLC0415  (with the first formula)
+
+    return readable(formula).replace("\n", " ")
+
+
+def _math(state: StateInline, silent: bool) -> bool:
+    """LaTeX stays as it was written: nothing in it is an escape or an emphasis."""
+    if state.src[state.pos] not in "$\\":
+        return False
+    match = _MATH.match(state.src, state.pos, state.posMax)
+    if match is None:
+        return False
+    if not silent:
+        token = state.push("math_inline", "", 0)
+        token.content = match.group()
+    state.pos = match.end()
+    return True
+
+
+class RuleLeaf(Leaf):
+    """A line across."""
+
+    __slots__ = ()
+
+    def _lay_out(self, width: int) -> list[tuple[int, int]]:
+        del width
+        return [(0, len(self.plain))]
+
+    def pieces(self, row: int) -> list[Piece]:
+        return [*self._before(row), Piece("─" * self._room(self._width), "rule")]
+
+
+def inline(children: Sequence[Token], base: str) -> tuple[str, list[Run]]:
+    """The text of inline tokens and its style runs."""
+    writer = _Inline(base)
+    for token in children:
+        writer.add(token)
+    return "".join(writer.parts), writer.runs
+
+
+class _Inline:
+    def __init__(self, base: str) -> None:
+        self.base = base
+        self.parts: list[str] = []
+        self.runs: list[Run] = []
+        self.at = 0
+        self.flags: list[str] = []
+        self.href = ""
+        self.words_from = 0
+        """The part at which the words of the open link begin."""
+
+    def add(self, token: Token) -> None:
+        match token.type:
+            case "text":
+                self._text(token.content)
+            case "softbreak":
+                self._put(" ", self._key())
+            case "hardbreak":
+                self._put("\n", self._key())
+            case "code_inline":
+                self._put(token.content, self._key("code-inline"))
+            case "math_inline":
+                self._put(_readable(token.content), self._key("math"))
+            case "link_open":
+                href = str(token.attrs.get("href", ""))
+                self.href = href if _LINKABLE.match(href) else ""
+                self.flags.append("l")
+                self.words_from = len(self.parts)
+            case "link_close":
+                target = told_target("".join(self.parts[self.words_from :]), self.href)
+                self.href = ""
+                self._close("l")
+                if target:
+                    self._put(f" (leads to {target})", self._key())
+            case "image":
+                self._put(f"[image: {token.content or token.attrs.get('src', '')}]", self._key())
+            case "html_inline":
+                self._put(token.content, self._key("html"))
+            case _ if token.type.removesuffix("_open") in _FLAGS:
+                self.flags.append(_FLAGS[token.type.removesuffix("_open")])
+            case _ if token.type.removesuffix("_close") in _FLAGS:
+                self._close(_FLAGS[token.type.removesuffix("_close")])
+
+    def _close(self, flag: str) -> None:
+        if flag in self.flags:
+            self.flags.remove(flag)
+
+    def _key(self, base: str = "") -> str:
+        flags = "".join(sorted(set(self.flags)))
+        key = (base or self.base) + (f"+{flags}" if flags else "")
+        return f"@{self.href}\0{key}" if self.href else key
+
+    def _text(self, text: str) -> None:
+        if self.href or "://" not in text:
+            self._put(text, self._key())
+            return
+        at = 0
+        for match in _URL.finditer(text):
+            self._put(text[at : match.start()], self._key())
+            self.href = match.group()
+            self.flags.append("l")
+            self._put(match.group(), self._key())
+            self.href = ""
+            self._close("l")
+            at = match.end()
+        self._put(text[at:], self._key())
+
+    def _put(self, text: str, key: str) -> None:
+        if not text:
+            return
+        end = self.at + len(text)
+        if key != self.base:
+            if self.runs and self.runs[-1][1] == self.at and self.runs[-1][2] == key:
+                self.runs[-1] = (self.runs[-1][0], end, key)
+            else:
+                self.runs.append((self.at, end, key))
+        self.parts.append(text)
+        self.at = end
+
+
+class _Level:
+    """An open list item or quote: what it puts in front of rows."""
+
+    __slots__ = ("is_quote", "marker", "rest")
+
+    def __init__(self, marker: str, rest: str, *, is_quote: bool = False) -> None:
+        self.marker = marker
+        """Of the item, until its first leaf has taken it."""
+        self.rest = rest
+        self.is_quote = is_quote
+
+
+class Builder:
+    """Walks block tokens and writes leaves."""
+
+    def __init__(self, lines: list[str], lead: PieceLead, base: str, gutter: str = "") -> None:
+        self.lines = lines
+        self.gutter = gutter
+        self.lead = lead
+        self.base = base
+        self.leaves: list[Leaf] = []
+        self.levels: list[_Level] = []
+        self.lists: list[int | None] = []
+        """For each open list the number of its next item; none for bullets."""
+        self.number: int | None = None
+        """Of the item behind the last one of the top-level list."""
+        self.above: tuple[_Level, ...] = ()
+        """The levels around the last leaf."""
+        self.blank = 0
+        self.heading = ""
+        self.row: list[Cell] | None = None
+        self.rows: list[list[Cell]] = []
+        self.aligns: list[str] = []
+
+    def build(self, tokens: Sequence[Token]) -> list[Leaf]:
+        for token in tokens:
+            if token.type in _BLOCK and token.map:
+                self._space(token)
+            self._add(token)
+        return self.leaves
+
+    def _space(self, token: Token) -> None:
+        line = token.map[0] if token.map else 0
+        if token.level == 0:
+            goes_on = self.lead.in_list and not self.leaves and token.type.endswith("_list_open")
+            if goes_on:
+                self.blank = int(self.lead.blank_above)
+            elif self.leaves or not self.lead.is_first:
+                self.blank = 1
+        elif 0 < line <= len(self.lines) and self.leaves and not self.lines[line - 1].strip(" \t>"):
+            self.blank = 1
+
+    def _add(self, token: Token) -> None:
+        match token.type:
+            case "heading_open":
+                self.heading = token.tag
+            case "heading_close":
+                self.heading = ""
+            case "inline":
+                self._add_inline(token)
+            case "fence" | "code_block":
+                self._add_code(token)
+            case "hr":
+                self._emit(RuleLeaf("---"))
+            case "html_block":
+                self._emit(Leaf(token.content.rstrip("\n"), key="html"))
+            case "bullet_list_open":
+                self.lists.append(None)
+            case "ordered_list_open":
+                self.lists.append(self._first_number(token))
+            case "bullet_list_close" | "ordered_list_close":
+                self.number = self.lists.pop()
+            case "list_item_open":
+                self._open_item()
+            case "list_item_close" | "blockquote_close":
+                self._close_level()
+            case "blockquote_open":
+                self.levels.append(_Level("", QUOTE, is_quote=True))
+            case _:
+                self._add_table(token)
+
+    def _first_number(self, token: Token) -> int:
+        if token.level == 0 and not self.leaves and self.lead.in_list and self.lead.number is not None:
+            return self.lead.number
+        return int(token.attrs.get("start", 1))
+
+    def _open_item(self) -> None:
+        number = self.lists[-1]
+        if number is None:
+            marker = _MARKS[min(len(self.lists), len(_MARKS)) - 1]
+        else:
+            marker = f"{number}. "
+            self.lists[-1] = number + 1
+        self.levels.append(_Level(marker, " " * len(marker)))
+
+    def _close_level(self) -> None:
+        if self.levels[-1].marker:  # an item without anything in it
+            self._emit(Leaf("", key=self.base))
+        self.levels.pop()
+
+    def _add_table(self, token: Token) -> None:
+        match token.type:
+            case "table_open":
+                self.rows = []
+                self.aligns = []
+            case "tr_open":
+                self.row = []
+            case "th_open":
+                self.aligns.append(str(token.attrs.get("style", "")).removeprefix("text-align:"))
+            case "tr_close":
+                self.rows.append(self.row or [])
+                self.row = None
+            case "table_close":
+                self._emit(TableLeaf(self.rows, self.aligns))
+
+    def _add_inline(self, token: Token) -> None:
+        if self.row is not None:
+            base = self.base if self.rows else "table-header"
+            plain, runs = inline(token.children or (), base)
+            self.row.append(Cell(plain.replace("\n", " "), tuple(runs)))
+            return
+        in_quote = any(level.is_quote for level in self.levels)
+        base = self.heading or ("quote" if in_quote and self.base == "text" else self.base)
+        plain, runs = inline(token.children or (), base)
+        self._emit(Leaf(plain, runs, key=base))
+
+    def _add_code(self, token: Token) -> None:
+        code = token.content.removesuffix("\n")
+        self._emit(code_leaf(code, language(token.info)))
+
+    def _emit(self, leaf: Leaf) -> None:
+        rest = "".join(level.rest for level in self.levels)
+        first = rest
+        marker = self.levels[-1].marker if self.levels else ""
+        if any(level.marker for level in self.levels):
+            first = "".join(level.marker or level.rest for level in self.levels)
+            inner = "".join(level.rest for level in self.levels[:-1])
+            outer_are_plain = not any(level.marker for level in self.levels[:-1])
+            if marker and outer_are_plain and type(leaf) is Leaf and leaf.plain and "\n" not in leaf.plain:
+                _take_marker(leaf, marker)
+                first = rest = inner
+            for level in self.levels:
+                level.marker = ""
+        if self.blank and self._is_in_same_quote():
+            bar = self.gutter + rest
+            self.leaves.append(Leaf("", first=bar, rest=bar, prefix_key="quote-mark"))
+            self.blank = 0
+        self.above = tuple(self.levels)
+        leaf.first = self.gutter + first
+        leaf.rest = self.gutter + rest
+        leaf.blank = self.blank
+        if any(level.is_quote for level in self.levels):
+            leaf.prefix_key = "quote-mark"
+        elif type(leaf) is Leaf:
+            leaf.copied_indent = first
+        self.blank = 0
+        self.leaves.append(leaf)
+
+    def _is_in_same_quote(self) -> bool:
+        return any(level.is_quote and level in self.above for level in self.levels)
+
+
+def _take_marker(leaf: Leaf, marker: str) -> None:
+    """Make a list marker part of the leaf's own text, so that it is copied with it."""
+    for box, sign in (("[ ] ", "☐ "), ("[x] ", "☑ "), ("[X] ", "☑ ")):
+        if leaf.plain.startswith(box) and (not leaf.runs or leaf.runs[0][0] >= len(box)):
+            shift = len(sign) - len(box)
+            leaf.plain = sign + leaf.plain[len(box) :]
+            leaf.runs = [(start + shift, end + shift, key) for start, end, key in leaf.runs]
+            break
+    size = len(marker)
+    leaf.plain = marker + leaf.plain
+    leaf.runs = [(0, size, "marker"), *((start + size, end + size, key) for start, end, key in leaf.runs)]
+    leaf.hang = size
+
+
+def language(info: str) -> str:
+    """The language named behind a fence."""
+    words = info.split()
+    return words[0].strip("{}.").lower()[:40] if words else ""
+
+
+def parse(
+    source: str,
+    *,
+    base: str = "text",
+    gutter: str = "",
+    lead: PieceLead | None = None,
+    env: dict[str, Any] | None = None,
+) -> list[Leaf]:
+    """The leaves of a whole source."""
+    tokens = parser().parse(source, env if env is not None else {})
+    return Builder(source.split("\n"), lead or PieceLead(), base, gutter).build(tokens)

@@ -1,0 +1,240 @@
+"""Markdown that is still arriving: what is finished is frozen, only the unfinished end is looked at again.
+
+A growing fence, table or paragraph is not even parsed again as a whole: see `growing`. Whatever way the text is
+cut into pieces, the leaves are those of `markdown.parse` on the whole.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from widgets.transcript.leaves.leaf import Leaf
+from widgets.transcript.markdown.growing_blocks import (
+    GrowingFence,
+    GrowingParagraph,
+    GrowingPlain,
+    GrowingTable,
+)
+from widgets.transcript.markdown.markdown_leaves import Builder, PieceLead, parse, parser
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+MARKDOWN_LIMIT = 200_000
+"""Characters of a message that are read as Markdown; what is behind them is drawn as it is."""
+_LIMIT_SLACK = 50_000
+
+_Growing = GrowingFence | GrowingTable | GrowingParagraph | GrowingPlain
+
+
+def parse_bounded(source: str, base: str = "text", gutter: str = "") -> list[Leaf]:
+    """The leaves of a whole message, however long."""
+    cut = limit(source)
+    if cut is None:
+        return parse(source, base=base, gutter=gutter)
+    leaves = parse(source[:cut], base=base, gutter=gutter)
+    plain = GrowingPlain(base, gutter)
+    plain.feed(source[cut:])
+    return leaves + plain.leaves
+
+
+def limit(source: str) -> int | None:
+    """Where the part of a long message that is read as Markdown ends."""
+    if len(source) <= MARKDOWN_LIMIT:
+        return None
+    newline = source.find("\n", MARKDOWN_LIMIT, MARKDOWN_LIMIT + _LIMIT_SLACK)
+    if newline >= 0:
+        return newline + 1
+    return MARKDOWN_LIMIT + _LIMIT_SLACK if len(source) > MARKDOWN_LIMIT + _LIMIT_SLACK else None
+
+
+class MarkdownStream:
+    def __init__(self, base: str = "text", gutter: str = "") -> None:
+        self.base = base
+        self.gutter = gutter
+        self.frozen: list[Leaf] = []
+        """These never change again, unless `generation` does."""
+        self.live: list[Leaf] = []
+        self.generation = 0
+        self._parts: list[str] = []
+        self._size = 0
+        self._tail = ""
+        self._lead = PieceLead()
+        self._growing: _Growing | None = None
+        self._references: dict[str, Any] = {}
+        """Link references defined above the tail."""
+        self._known: dict[str, str] = {}
+        """Those that the frozen leaves were made with."""
+        self._has_brackets = False
+
+    @property
+    def leaves(self) -> list[Leaf]:
+        return self.frozen + self.live
+
+    @property
+    def source(self) -> str:
+        if len(self._parts) > 1:
+            self._parts = ["".join(self._parts)]
+        return self._parts[0] if self._parts else ""
+
+    def feed(self, text: str) -> None:
+        """More text, already cleaned."""
+        if not text:
+            return
+        self._parts.append(text)
+        self._size += len(text)
+        self._has_brackets = self._has_brackets or "[" in text
+        before = self._size - len(text)
+        if isinstance(self._growing, GrowingPlain):
+            self._grow(self._growing, text)
+        elif self._size > MARKDOWN_LIMIT and (cut := limit(self.source)) is not None:
+            self._advance(text[: max(0, cut - before)])
+            self.finish()
+            self._growing = GrowingPlain(self.base, self.gutter)
+            self._grow(self._growing, self.source[max(cut, before) :])
+        else:
+            self._advance(text)
+
+    def _advance(self, text: str) -> None:
+        while text:
+            if self._growing is None:
+                self._tail += text
+                self._parse()
+                return
+            text = self._grow(self._growing, text)
+
+    def _grow(self, growing: _Growing, text: str) -> str:
+        """Let the growing block take text; what it gives back belongs behind it."""
+        rest = growing.feed(text)
+        if isinstance(growing, GrowingPlain):
+            self.frozen.extend(growing.leaves[:-1])
+            del growing.leaves[:-1]
+            self.live = list(growing.leaves)
+            return ""
+        if rest is None:
+            return ""
+        self._growing = None
+        if growing.is_closed:
+            self._freeze(self.live)
+            self._lead = PieceLead(is_first=not self.frozen)
+            self._tail = ""
+            return rest
+        self._tail = growing.source + rest
+        self._parse()
+        return ""
+
+    def finish(self) -> None:
+        """No more Markdown comes."""
+        if isinstance(self._growing, GrowingFence):
+            self._growing.finish()
+        self._growing = None
+        self._freeze(self.live)
+        self._tail = ""
+
+    def _freeze(self, leaves: list[Leaf]) -> None:
+        self.frozen.extend(leaves)
+        if leaves is self.live:
+            self.live = []
+
+    def _parse(self) -> None:
+        """Read the tail again, freeze what is above its last block, and see whether that one may grow cheaply."""
+        env: dict[str, Any] = {"references": dict(self._references)}
+        tokens = parser().parse(self._tail, env)
+        references: dict[str, Any] = env["references"]
+        if self._changes_links(references):
+            self._start_again()
+            return
+        lines = self._tail.split("\n")
+        boundary = _boundary(tokens, lines)
+        if boundary is not None:
+            self._freeze_above(tokens, boundary, lines, references)
+            tokens, lines = _below(tokens, *boundary), lines[boundary[1] :]
+        self.live = Builder(lines, self._lead, self.base, self.gutter).build(tokens)
+        self._growing = self._start_growing(tokens, env)
+        if isinstance(self._growing, GrowingFence):
+            self.live = [self._growing.leaf]
+
+    def _freeze_above(
+        self, tokens: list[Token], boundary: tuple[int, int], lines: list[str], references: dict[str, Any]
+    ) -> None:
+        index, line = boundary
+        builder = Builder(lines, self._lead, self.base, self.gutter)
+        in_list = tokens[index].type == "list_item_open"
+        self._freeze(builder.build(tokens[:index]))
+        blank_above = not lines[line - 1].strip(" \t>")
+        number = builder.lists[0] if in_list and builder.lists else None
+        self._lead = PieceLead(
+            is_first=not self.frozen, in_list=in_list, blank_above=blank_above, number=number
+        )
+        self._references = {
+            label: link for label, link in references.items() if "map" not in link or link["map"][0] < line
+        }
+        for link in self._references.values():
+            link.pop("map", None)
+        self._tail = "\n".join(lines[line:])
+
+    def _changes_links(self, references: dict[str, Any]) -> bool:
+        known = {label: f"{link.get('href')}" for label, link in references.items()}
+        if known == self._known:
+            return False
+        self._known = known
+        return self._has_brackets
+
+    def _start_again(self) -> None:
+        """A link that is defined late changes what is above it: read everything once more."""
+        self.generation += 1
+        self.frozen = []
+        self.live = []
+        self._lead = PieceLead()
+        self._tail = self.source
+        self._references = {}
+        self._parse()
+
+    def _start_growing(self, tokens: list[Token], env: dict[str, Any]) -> _Growing | None:
+        if not tokens:
+            return None
+        last = tokens[-1]
+        if last.level:
+            return None
+        if last.type == "fence" and len(tokens) == 1:
+            return GrowingFence.start(self._tail, self.live[-1]) if self.live else None
+        if last.type == "table_close" and tokens[0].type == "table_open" and self.live:
+            return GrowingTable.start(self._tail, tokens, self.live[-1], self.base)
+        is_all = tokens[0].map == [0, self._tail.count("\n") + 1]
+        if last.type == "paragraph_close" and is_all and len(tokens) == 3 and self.live:
+            return GrowingParagraph.start(self._tail, self.live[-1], self.base, env)
+        return None
+
+
+def _below(tokens: list[Token], index: int, line: int) -> list[Token]:
+    """The tokens from a boundary on, as reading the source from there would give them."""
+    rest = tokens[index:]
+    if rest[0].type == "list_item_open":
+        rest.insert(0, next(token for token in reversed(tokens[:index]) if token.level == 0))
+    for token in rest:
+        if token.map:
+            token.map = [max(0, token.map[0] - line), token.map[1] - line]
+    return rest
+
+
+def _is_decided(lines: list[str], line: int) -> bool:
+    """Whether the block that starts on a line surely does: an unfinished line may yet continue what is above it, and
+    a number that stands there may become the next item of a list."""
+    if line < len(lines) - 1:
+        return True
+    return not lines[line - 1].strip(" \t>") and not lines[line].strip(" \t>").isdecimal()
+
+
+def _boundary(tokens: list[Token], lines: list[str]) -> tuple[int, int] | None:
+    """The last block, or the last item of the last list, that surely begins where it seems to: token and line."""
+    starts = [
+        index for index, token in enumerate(tokens) if token.level == 0 and token.nesting >= 0 and token.map
+    ]
+    if starts and tokens[starts[-1]].type.endswith("_list_open"):
+        items = range(starts[-1] + 2, len(tokens))
+        starts += [at for at in items if tokens[at].level == 1 and tokens[at].type == "list_item_open"]
+    for index in reversed(starts):
+        span = tokens[index].map
+        if index and span and span[0] and _is_decided(lines, span[0]):
+            return index, span[0]
+    return None

@@ -1,0 +1,113 @@
+"""A leaf's row as a strip of exactly the viewport's width."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from widgets.transcript.leaves.leaf import Leaf, Piece
+from widgets.transcript.leaves.text import cells
+from widgets.transcript.painting.look import Look
+
+
+class Mark(NamedTuple):
+    """A range of a leaf's text that is shown in another style: a selection, a search hit."""
+
+    start: int
+    end: int
+    style: Style
+
+
+def paint(leaf: Leaf, row: int, width: int, look: Look) -> Strip:
+    """The strip of a row, kept by the leaf until its width or the colours change."""
+    found = leaf.strips.get(row)
+    if isinstance(found, Strip):
+        return found
+    strip = leaf.strips[row] = look.finish(_strip(leaf, row, width, look, leaf.pieces(row), ()))
+    return strip
+
+
+def paint_marked(leaf: Leaf, row: int, width: int, look: Look, marks: Iterable[Mark]) -> Strip:
+    """The strip of a row with marks on it; nothing is kept."""
+    pieces = leaf.pieces(row)
+    return look.finish(_strip(leaf, row, width, look, pieces, tuple(marks)))
+
+
+def _strip(
+    leaf: Leaf, row: int, width: int, look: Look, pieces: list[Piece], marks: tuple[Mark, ...]
+) -> Strip:
+    style = look.style
+    segments: list[Segment] = []
+    used = 0
+    for piece in pieces:
+        used += cells(piece.text)
+        if marks and piece.start >= 0:
+            segments.extend(_marked(piece, style(piece.key), marks))
+        else:
+            segments.append(Segment(piece.text, style(piece.key)))
+    fill = style(leaf.fill_key(row) or "text")
+    if used > width or leaf.shift:
+        return _window(segments, used, leaf.shift, width, look, fill)
+    if used < width:
+        segments.append(Segment(" " * (width - used), fill))
+    return Strip(segments, width)
+
+
+def _marked(piece: Piece, base: Style, marks: tuple[Mark, ...]) -> Iterable[Segment]:
+    text, _, start, end = piece
+    is_literal = len(text) == end - start
+    styles = [base] * len(text)
+    for mark in marks:
+        first, last = max(mark.start, start) - start, min(mark.end, end) - start
+        if first >= last:
+            continue
+        if not is_literal:
+            first, last = 0, len(text)
+        for index in range(first, last):
+            styles[index] = base + mark.style
+    at = 0
+    for index in range(1, len(text) + 1):
+        if index == len(text) or (
+            styles[index] is not styles[index - 1] and styles[index] != styles[index - 1]
+        ):
+            yield Segment(text[at:index], styles[at])
+            at = index
+
+
+def _window(segments: list[Segment], used: int, shift: int, width: int, look: Look, fill: Style) -> Strip:
+    """The part of a too wide row that the viewport shows; arrows at the edges say that there is more."""
+    shift = max(0, min(shift, used - width))
+    shown = Strip(segments, used).crop(shift, shift + width)
+    shown = Strip(Segment.adjust_line_length(list(shown), width, style=fill), width)
+    arrow = look.style("accent")
+    if used > shift + width and width > 2:
+        shown = Strip([*shown.crop(0, width - 1), Segment("›", arrow)], width)
+    if shift and width > 2:
+        shown = Strip([Segment("‹", arrow), *shown.crop(1, width)], width)
+    return shown
+
+
+def with_start(strip: Strip, text: str, style: Style, width: int) -> Strip:
+    """The strip with a sign or a label over its left end."""
+    return Strip([Segment(text, style), *strip.crop(cells(text), width)], width)
+
+
+def with_end(strip: Strip, text: str, style: Style, width: int) -> Strip:
+    """The strip with a label over its right end."""
+    size = cells(text)
+    return Strip([*strip.crop(0, max(0, width - size)), Segment(text, style)], width)
+
+
+def with_places(strip: Strip, places: list[tuple[int, int]]) -> Strip:
+    """The strip with a text offset behind each of its cells."""
+    segments: list[Segment] = []
+    column = 0
+    for text, style, _ in strip:
+        for char in text:
+            place = places[min(column, len(places) - 1)]
+            meta = Style.from_meta({"offset": place})
+            segments.append(Segment(char, (style or Style()) + meta))
+            column += cells(char)
+    return Strip(segments, strip.cell_length)

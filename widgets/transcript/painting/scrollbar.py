@@ -1,0 +1,108 @@
+"""A scrollbar that shows where the prompts and the search hits are."""
+
+from collections.abc import Iterable, Set
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.segment import Segment
+from rich.style import Style
+from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
+
+from widgets.transcript.blocks import UserBlock
+from widgets.transcript.column import Column
+from widgets.transcript.painting.look import CurrentLook
+from widgets.transcript.searching.text_search import Search
+
+
+class MarkedScrollBar(ScrollBar):
+    def __init__(self, *, thickness: int) -> None:
+        super().__init__(vertical=True, name="vertical", thickness=thickness)
+        self._marks: dict[int, tuple[str, Style]] = {}
+
+    def mark(self, layers: Iterable[tuple[str, Style, Set[int]]]) -> None:
+        """Show these marks: sign, style and rows; a later layer stands over an earlier one."""
+        marks = {row: (sign, style) for sign, style, rows in layers for row in rows}
+        if marks != self._marks:
+            self._marks = marks
+            self.refresh()
+
+    def render(self) -> "_Marked":
+        return _Marked(super().render(), self._marks)
+
+
+class _Marked:
+    def __init__(self, inner: object, marks: dict[int, tuple[str, Style]]) -> None:
+        self._inner = inner
+        self._marks = marks
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        lines = console.render_lines(self._inner, options, pad=False, new_lines=False)  # type: ignore[arg-type]
+        for index, line in enumerate(lines):
+            mark = self._marks.get(index)
+            if mark and line:
+                sign, style = mark
+                base = line[0].style or Style()
+                yield Segment(sign, base + style)
+                rest = "".join(segment.text for segment in line)[1:]
+                yield Segment(rest, base)
+            else:
+                yield from line
+            yield Segment.line()
+
+
+class Thumb:
+    """Keeps the scroll bar of a transcript up to date; touches it seldom, since any change repaints all of it."""
+
+    def __init__(self, widget: ScrollView, column: Column, search: Search, look: CurrentLook) -> None:
+        self._widget = widget
+        self._column = column
+        self._search = search
+        self._look = look
+        self._told: tuple[object, ...] = ()
+        self._prompts: list[int] = []
+        self._prompts_of = -1
+
+    def forget(self) -> None:
+        """What the scroll bar was told does not hold any more."""
+        self._told = ()
+
+    def sync(self) -> None:
+        """Touch the scroll bar only when its thumb moves by an eighth of a cell."""
+        widget = self._widget
+        y, total, height = widget.scroll_offset.y, widget.virtual_size.height, widget.size.height
+        if not height or not widget.is_attached:
+            return
+        thumb = max(1.0, height * height / max(1, total))
+        place = (height - thumb) * y / max(1, total - height)
+        told = (int(place * 8), int(thumb * 8), height, total > height, self._search.query)
+        if told != self._told:
+            self._told = told
+            bar = widget.vertical_scrollbar
+            bar.window_virtual_size = total
+            bar.window_size = height
+            bar.position = y
+            if isinstance(bar, MarkedScrollBar):
+                self._mark(bar, height)
+
+    def _mark(self, bar: MarkedScrollBar, height: int) -> None:
+        column = self._column
+        if column.heights.total <= height:  # all of it is seen: there is no way to mark
+            bar.mark(())
+            return
+        total, tops = max(1, column.heights.total), column.heights.tops()
+        prompts = {min(height - 1, tops[index] * height // total) for index in self._places_of_prompts()}
+        search = self._search
+        found = (
+            [index for index, item in enumerate(column.items) if search.hits(item)] if search.is_on else ()
+        )
+        hits = {min(height - 1, tops[index] * height // total) for index in found}
+        look = self._look.now
+        bar.mark((("╸", look.foreground("accent"), prompts), ("◆", look.foreground("current-match"), hits)))
+
+    def _places_of_prompts(self) -> list[int]:
+        """In the column, found again only when blocks have come or gone."""
+        if self._prompts_of != self._column.changes:
+            self._prompts_of = self._column.changes
+            items = self._column.items
+            self._prompts = [index for index, item in enumerate(items) if isinstance(item.block, UserBlock)]
+        return self._prompts

@@ -1,0 +1,72 @@
+"""Has the images drawn that are in sight and are not there yet; what one looks like is in `picture`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from widgets.transcript.column import Column, RowInSight
+from widgets.transcript.leaves.picture_leaf import PictureLeaf
+from widgets.transcript.viewport import Viewport
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from widgets.graphics.terminal_images import TerminalImages
+    from widgets.transcript.item import Item
+
+
+class Thumbnails:
+    def __init__(self, column: Column, viewport: Viewport, images: Callable[[], TerminalImages]) -> None:
+        """`images`: those of the terminal, asked for when the first picture comes in sight."""
+        self._column = column
+        self._viewport = viewport
+        self._images_of_terminal = images
+        self._images: TerminalImages | None = None
+        self._seen: list[RowInSight] | None = None
+        self.tasks: dict[PictureLeaf, asyncio.Task[None]] = {}
+        """Those that are being made."""
+
+    def want(self, rows: list[RowInSight]) -> None:
+        """These rows are in sight; looked through once."""
+        if rows is self._seen:
+            return
+        self._seen = rows
+        for row in rows:
+            leaf = row.leaf
+            if not isinstance(leaf, PictureLeaf):
+                continue
+            if leaf.is_waiting and (kept := self._of_terminal().kept(*leaf.wanted)) is not None:
+                leaf.take(kept)
+            elif leaf.is_waiting and leaf not in self.tasks:
+                self.tasks[leaf] = asyncio.get_running_loop().create_task(self._make(row.item, leaf))
+            elif leaf.drawn is not None:
+                self._of_terminal().use_again(leaf.drawn)
+
+    def _of_terminal(self) -> TerminalImages:
+        if self._images is None:
+            self._images = self._images_of_terminal()
+            self._images.watch(self)
+        return self._images
+
+    def images_changed(self) -> None:
+        """Those in sight that are gone are asked for again, and nothing is shown of what is gone."""
+        self._seen = None
+        for item in self._column.items:
+            for leaf in item.leaves or ():
+                if isinstance(leaf, PictureLeaf):
+                    leaf.strips = {}
+        self._viewport.repaint()
+
+    async def _make(self, item: Item, leaf: PictureLeaf) -> None:
+        drawn = await self._of_terminal().obtain(*leaf.wanted)
+        del self.tasks[leaf]
+        leaf.take(drawn)
+        index = self._column.index_of(item.block.id)
+        if isinstance(drawn, str) and index is not None:
+            anchor = self._viewport.remember_place()
+            item.is_exact = False
+            self._column.measure(index)
+            self._viewport.restore(anchor)
+        self._seen = None
+        self._viewport.repaint()

@@ -1,0 +1,186 @@
+"""Searching in a transcript: from where a search begins, which hit is shown, and where it returns to.
+
+What is found is in `search`, the line that is typed into in `searchbar`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+from widgets.transcript import messages
+from widgets.transcript.column import Anchor, Column, show_anew
+from widgets.transcript.extent import Extent
+from widgets.transcript.painting.scrollbar import Thumb
+from widgets.transcript.searching.text_search import BadPattern, Hit, Search
+from widgets.transcript.viewport import Viewport
+
+if TYPE_CHECKING:
+    from widgets.transcript.item import Item
+
+SLICE = 0.008
+"""Seconds of looking, after which keys and frames have their turn."""
+TOLD_EVERY = 0.1
+"""Seconds; telling costs as much as looking does."""
+
+
+class Finder:
+    def __init__(
+        self,
+        column: Column,
+        viewport: Viewport,
+        search: Search,
+        thumb: Thumb,
+        post: Callable[[Message], object],
+    ) -> None:
+        self._column = column
+        self._viewport = viewport
+        self._search = search
+        self._thumb = thumb
+        self._post = post
+        self._has_begun = False
+        self._told = 0.0
+        """When it was last told how far a search is."""
+        self._going_on: asyncio.Handle | None = None
+        """The next part of a search that takes several."""
+        self._from: Anchor | None = None
+        """None: it began at the end, which was followed."""
+
+    @property
+    def is_on(self) -> bool:
+        return self._search.is_on
+
+    @property
+    def count(self) -> int:
+        return self._search.count
+
+    def begin(self) -> None:
+        """Remember the place: each further key of a query searches from there, and giving up returns to it."""
+        self._has_begun = True
+        self._from = self._viewport.remember_place()
+
+    def cancel(self) -> None:
+        self._go_back()
+        self.end()
+
+    def _go_back(self) -> None:
+        if self._has_begun:
+            self._viewport.set_following(self._from is None)
+            self._viewport.restore(self._from)
+
+    def search(self, query: str) -> None:
+        """Look for a query in the whole conversation and show the first hit from here on, else the last one."""
+        self._go_back()
+        self._stop()
+        problem = ""
+        try:
+            self._search.start(query, self._column.items, self._here)
+        except BadPattern as error:
+            problem = str(error)
+        self._viewport.repaint()
+        if problem:
+            self._tell(problem)
+        else:
+            self._go_on()
+
+    @property
+    def _here(self) -> int:
+        """The block at the top of what is in sight."""
+        return max(0, self._column.heights.find(self._viewport.top))
+
+    def _go_on(self) -> None:
+        """Look at blocks for a while, and show the first hit as soon as it is known which one that is."""
+        self._going_on = None
+        search, items = self._search, self._column.items
+        is_done = search.go_on(SLICE)
+        if search.shown is None and search.count and search.is_known_from(items, self._here):
+            self._step(1)
+        if is_done:
+            self._thumb.forget()  # its marks are of what was known before
+            self._thumb.sync()
+        else:
+            self._going_on = asyncio.get_running_loop().call_soon(self._go_on)
+        if is_done or monotonic() - self._told > TOLD_EVERY:
+            self._told = monotonic()
+            self._tell()
+
+    def _stop(self) -> None:
+        if self._going_on is not None:
+            self._going_on.cancel()
+            self._going_on = None
+
+    def end(self) -> None:
+        """Stay where the search has led."""
+        self._has_begun = False
+        self._stop()
+        self._search.clear()
+        self._thumb.sync()
+        self._viewport.repaint()
+        self._tell()
+
+    def step(self, direction: int) -> None:
+        """To the next or previous hit."""
+        if not self._search.is_on:
+            return
+        self._search.update(self._column.items)
+        self._search.go_on(SLICE)
+        self._step(direction)
+        self._tell()
+
+    def _step(self, direction: int) -> None:
+        at = self._at_shown()
+        if at is None:
+            self._search.shown = None
+            at = self._here
+        hit = self._search.step(direction, self._column.items, at)
+        if hit is not None:
+            self._show(hit)
+
+    def _at_shown(self) -> int | None:
+        """The block with the hit that is shown; None when it has gone, or has that hit no more."""
+        shown = self._search.shown
+        at = self._column.index_of(shown.block_id) if shown is not None else None
+        if shown is None or at is None or shown.number >= self._search.hits(self._column.items[at]):
+            return None
+        return at
+
+    def _tell(self, problem: str = "") -> None:
+        search, at = self._search, self._at_shown()
+        place = search.place(self._column.items, at) if at is not None else 0
+        self._post(messages.SearchChanged(search.count, place, problem, is_done=search.is_done))
+
+    def _show(self, hit: Hit) -> None:
+        column, viewport = self._column, self._viewport
+        index = column.index_of(hit.block_id)
+        if index is None or column.width <= 0:
+            return
+        item = column.items[index]
+        expansion = column.expansion
+        column.measure(index)
+        if (
+            item.can_expand
+            and item.extent(expansion) is not Extent.WHOLE
+            and hit.number >= len(self._search.spans(item, expansion))
+        ):
+            item.toggle(expansion, Extent.WHOLE)
+            show_anew(column, index)
+        row = self._row_of(item, hit.number)
+        y = column.heights.top(index) + row
+        room = viewport.height
+        place = viewport.top
+        if not place <= y < place + room - 1:
+            place = column.shift(column.heights.top(index), row - room // 3, room)
+        viewport.stand_at(place)
+
+    def _row_of(self, item: Item, number: int) -> int:
+        spans = self._search.spans(item, self._column.expansion)
+        if not spans or not item.leaves:
+            return item.gap
+        start = spans[min(number, len(spans) - 1)][0]
+        found = max((i for i, base in enumerate(item.bases) if base <= start), default=0)
+        leaf = item.leaves[found]
+        return item.top_of(leaf) + leaf.row_at(start - item.bases[found])

@@ -1,0 +1,112 @@
+"""The line that is typed into to find something in the transcript: it searches with every key."""
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from widgets.editor.line_input import LineInput
+from widgets.keys_told import hint_parts, key_told, keys_told
+from widgets.textual_inside import keymap_of
+from widgets.transcript.messages import SearchChanged
+from widgets.transcript.searching.text_search import REGEX
+from widgets.transcript.view import Transcript
+
+
+class SearchBar(Horizontal):
+    """Belongs to one transcript and is hidden while nothing is looked for."""
+
+    DEFAULT_CSS = "SearchBar { height: 1; display: none; } SearchBar.is-open { display: block; }"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,ctrl+n", "step(1)", "Next hit", id="search.next"),
+        Binding("up,ctrl+p", "step(-1)", "Previous hit", id="search.previous"),
+        Binding("enter", "accept", "Go there", id="search.accept"),
+        Binding("escape", "cancel", "Back", id="search.cancel"),
+    ]
+
+    class Left(Message):
+        """The keys are wanted elsewhere: on the blocks, or where they were before."""
+
+        def __init__(self, *, is_accepted: bool) -> None:
+            super().__init__()
+            self.is_accepted = is_accepted
+
+    def __init__(self, transcript: Transcript, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._finder = transcript.finder
+        self._line = LineInput(mark="/ ", placeholder=f"words, or {REGEX}pattern")
+        self._count = Static(id="search-count", markup=False)
+
+    def compose(self) -> ComposeResult:
+        yield self._line
+        yield self._count
+
+    def open(self) -> None:
+        """Begin to search; while it is open already, go to the next hit."""
+        if self._line.has_focus and self._line.text:
+            self.action_step(1)
+            return
+        if not self.has_class("is-open"):
+            self._line.clear()
+        self.add_class("is-open")
+        self._finder.begin()
+        self._line.focus()
+
+    @on(LineInput.Changed)
+    def _typed(self, message: LineInput.Changed) -> None:
+        message.stop()
+        if self.has_class("is-open"):
+            self._finder.search(message.text)
+
+    def show(self, found: SearchChanged) -> None:
+        """How the search stands; the line goes with its end, unless there is typing in it."""
+        is_typing = self._line.has_focus
+        if not is_typing and not self._finder.is_on:
+            self.remove_class("is-open")
+        if found.problem:
+            told = Content(found.problem)
+        elif found.count:
+            keys = [
+                (piece, "$accent") if is_key else piece for piece, is_key in hint_parts(self._keys(is_typing))
+            ]
+            told = Content.assemble(f"{found.current} of {found.count:,}", " · " if keys else "", *keys)
+        else:
+            told = Content("nothing found" if self._line.text and found.is_done else "")
+        self._count.update(Content.assemble(" ", told, " "))
+
+    def _keys(self, is_typing: bool) -> str:
+        own = keymap_of(self.app)
+        if not is_typing:
+            return keys_told(
+                (
+                    (key_told(own, "transcript.next-hit", "n"), "next"),
+                    (key_told(own, "transcript.previous-hit", "N"), "previous"),
+                    (key_told(own, "transcript.leave", "Esc"), "ends"),
+                )
+            )
+        others = key_told(own, "search.previous", "↑"), key_told(own, "search.next", "↓")
+        return keys_told(
+            (
+                ("/".join(filter(None, others)), "other hits"),
+                (key_told(own, "search.accept", "Enter"), "goes there"),
+            )
+        )
+
+    def action_step(self, direction: int) -> None:
+        self._finder.step(direction)
+
+    def action_accept(self) -> None:
+        if self._finder.count:
+            self.post_message(self.Left(is_accepted=True))
+        else:
+            self.action_cancel()
+
+    def action_cancel(self) -> None:
+        self.remove_class("is-open")
+        self._finder.cancel()
+        self.post_message(self.Left(is_accepted=False))

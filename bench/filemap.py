@@ -23,7 +23,7 @@ from tools.filemap.detection import language_of
 from tools.filemap.languages.registry import is_described, language_named
 from tools.filemap.map import map_file
 from tools.filemap.parsing import grammar_of
-from tools.filemap.render import render_map
+from tools.filemap.rendering.render import render_map
 
 REPEAT = 5
 _WEIGHINGS = 3
@@ -239,7 +239,7 @@ import sys
 from pathlib import Path
 from tools.filemap.map import map_file
 from tools.memory import give_back_memory
-from tools.filemap.render import render_map
+from tools.filemap.rendering.render import render_map
 
 def tell():
     print(flush=True)

@@ -12,7 +12,7 @@ from app.cli.folder import current_folder
 from app.resources.paths import Paths
 from tools.filemap.cache import shared_cache
 from tools.filemap.map import map_file
-from tools.filemap.render import LEVELS, render_map
+from tools.filemap.rendering.render import LEVELS, render_map
 from tools.filemap.symbols import FileMap, Symbol
 
 _USAGE = f"""\

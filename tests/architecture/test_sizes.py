@@ -30,7 +30,6 @@ CROWDED_FOLDERS = {
     "app/sessions": 30,
     "app/tui/pages": 34,
     "tools/edits": 26,
-    "tools/filemap": 23,
     "tools/repomap": 21,
     "widgets/screens": 28,
 }

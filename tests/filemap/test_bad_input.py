@@ -15,7 +15,7 @@ from tools.filemap import map as mapping
 from tools.filemap.languages.registry import language_names
 from tools.filemap.map import map_file, map_file_async, map_text
 from tools.filemap.reading import CannotMap
-from tools.filemap.render import LEVELS, MAX_MAP_BYTES, render_map
+from tools.filemap.rendering.render import LEVELS, MAX_MAP_BYTES, render_map
 from tools.filemap.scanners.registry import SCANNERS
 from tools.filemap.watch import Cancelled
 

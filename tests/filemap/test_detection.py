@@ -8,7 +8,7 @@ from tools.filemap import ctags
 from tools.filemap import map as mapping
 from tools.filemap.detection import language_of
 from tools.filemap.map import map_file, map_text
-from tools.filemap.render import render_map
+from tools.filemap.rendering.render import render_map
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from tools.filemap.map import map_text
-from tools.filemap.render import render_map
+from tools.filemap.rendering.render import render_map
 
 
 def names(source: str, file: str) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 
 from app.cli.map_command import map_json_line
 from tools.filemap.map import map_text
-from tools.filemap.render import render_map
+from tools.filemap.rendering.render import render_map
 from tools.filemap.symbols import FileMap, find_symbol
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.cli.map_command import map_json_line
 from tools.filemap.map import map_text
-from tools.filemap.render import (
+from tools.filemap.rendering.render import (
     LEVELS,
     MAX_MAP_BYTES,
     budget_for_window,

@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 
 from tools.filemap.map import map_file
-from tools.filemap.render import render_map
+from tools.filemap.rendering.render import render_map
 
 HERE = Path(__file__).parent
 FOLDER = HERE / "samples"

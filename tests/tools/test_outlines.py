@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.conftest import Hands
-from tools.filemap.render import budget_for_window
+from tools.filemap.rendering.render import budget_for_window
 
 CODE = """\
 import os

@@ -25,7 +25,7 @@ def outline_result(
     path: str, shown: str, workspace: Workspace, model_window: int | None, stop: Stop
 ) -> ToolResult:
     """The outline of a file as the result itself."""
-    from tools.filemap.render import budget_for_window, render_map  # noqa: PLC0415  (as below)
+    from tools.filemap.rendering.render import budget_for_window, render_map  # noqa: PLC0415  (as below)
 
     outline = msgspec.structs.replace(_outline(path, workspace, stop), path=shown)
     rendered = render_map(outline, budget_bytes=budget_for_window(model_window, MAX_BYTES, is_asked=True))

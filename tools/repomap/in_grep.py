@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tools.filemap.symbol_lines import span
+from tools.filemap.rendering.symbol_lines import span
 from tools.repomap.kinds import WEIGHTS
 from tools.repomap.lookup import innermost, owners_of
 from tools.repomap.of_session import known_files

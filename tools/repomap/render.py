@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from tools.filemap.symbol_lines import SymbolTree, size, span
+from tools.filemap.rendering.symbol_lines import SymbolTree, size, span
 from tools.filemap.symbols import Symbol
 from tools.text import one_line, visible
 

@@ -103,7 +103,7 @@ class RepositoryMaps:
     async def outline_of(self, path: Path) -> str:
         """Of one file, for its person: kept nowhere. Raises `OSError`."""
         from tools.filemap.map import map_file  # noqa: PLC0415  (as above)
-        from tools.filemap.render import render_map  # noqa: PLC0415  (as above)
+        from tools.filemap.rendering.render import render_map  # noqa: PLC0415  (as above)
 
         return render_map(await asyncio.to_thread(map_file, path)).text
 

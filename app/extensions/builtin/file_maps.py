@@ -29,7 +29,7 @@ from app.extensions.public import (
 )
 
 if TYPE_CHECKING:
-    from tools.filemap.telling import KnownOutlines, Told
+    from tools.filemap.rendering.telling import KnownOutlines, Told
 
 ASKED_LINES = 24
 """Of a map that a person asked for."""
@@ -121,8 +121,8 @@ class Mapper:
         def make() -> "Told":
             from tools.filemap.cache import shared_cache  # noqa: PLC0415  (parsers; most sessions start without)
             from tools.filemap.map import map_file  # noqa: PLC0415  (as above)
-            from tools.filemap.render import budget_for_window  # noqa: PLC0415  (as above)
-            from tools.filemap.telling import KnownOutlines, Standing, tell  # noqa: PLC0415  (as above)
+            from tools.filemap.rendering.render import budget_for_window  # noqa: PLC0415  (as above)
+            from tools.filemap.rendering.telling import KnownOutlines, Standing, tell  # noqa: PLC0415  (as above)
 
             self._known = self._known or KnownOutlines()
             seconds, standing = settings.get("timeLimitMs", 2000) / 1000, given()

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from tools.filemap.symbol_lines import span
+from tools.filemap.rendering.symbol_lines import span
 from tools.filemap.symbols import FileMap, Symbol
 
 _MOST_LINES = 24

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from tools.filemap.changes import changes_between, outline_digest
-from tools.filemap.render import RenderedMap, render_map
+from tools.filemap.rendering.changes import changes_between, outline_digest
+from tools.filemap.rendering.render import RenderedMap, render_map
 from tools.filemap.symbols import FileMap
 
 _KEPT = 16

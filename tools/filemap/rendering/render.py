@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tools.filemap.ranked import choose
+from tools.filemap.rendering.ranked import choose
+from tools.filemap.rendering.symbol_lines import SHORTEST_LINE, MapLine, SymbolTree, size
 from tools.filemap.scanners.lines import counted
-from tools.filemap.symbol_lines import SHORTEST_LINE, MapLine, SymbolTree, size
 from tools.filemap.symbols import FileMap
 
 LEVELS = ("full", "compact", "minimal", "outline", "ranked")

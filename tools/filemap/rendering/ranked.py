@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from tools.filemap.symbol_lines import MapLine, SymbolTree, indent, size
+from tools.filemap.rendering.symbol_lines import MapLine, SymbolTree, indent, size
 from tools.filemap.symbols import Symbol, says_little
 
 _SHARE_OF_GROUPS = 0.2

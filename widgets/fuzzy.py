@@ -97,8 +97,8 @@ def _best(asked: _Word, text: str, reach: int) -> Match | None:
     word, pattern = asked.text, asked.scattered
     folded = word == word.lower()
     haystack = text.lower() if folded else text
-    if len(haystack) != len(text):  # a few letters change length when folded
-        haystack = text
+    if len(haystack) != len(text):  # a few letters become longer when folded, and places are those of `text`
+        haystack = "".join(lower if len(lower := char.lower()) == 1 else char for char in text)
     at = haystack.find(word)
     if at >= 0:
         starts = at == 0 or not text[at - 1].isalnum()
@@ -137,8 +137,6 @@ def _trace(word: str, haystack: str, text: str, start: int) -> Match:
     at = start
     for char in word:
         found = haystack.find(char, at)
-        if found < 0:
-            found = text.lower().find(char.lower(), at)
         if found < 0:
             break
         if places and found == places[-1] + 1:

@@ -1,6 +1,6 @@
 """Fuzzy matching: all words, in order, the better first."""
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from widgets.fuzzy import Query, ranked
@@ -44,6 +44,7 @@ def test_an_empty_query_keeps_the_order() -> None:
 @given(
     st.text(alphabet="abcAB éß İ-_", min_size=1, max_size=8), st.text(alphabet="abcAB éß İ-_", max_size=20)
 )
+@example(query="a", text="İA")
 def test_the_cheap_question_and_the_full_one_agree(query: str, text: str) -> None:
     asked = Query(query)
     match = asked.match(text)

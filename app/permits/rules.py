@@ -6,6 +6,7 @@
     net: python packages        the hosts of a group (`tools.box.host_groups`)
     tool: todo                  a tool by its name
     sandbox.write: ~/notes      a place outside the workspace that commands in the sandbox may change
+    sandbox.read: ~/site/.env   a file with secrets in the workspace that they may see
 
 A rule is never a regular expression over the text of a command.
 """
@@ -13,7 +14,7 @@ A rule is never a regular expression over the text of a command.
 import fnmatch
 import re
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
@@ -26,9 +27,9 @@ from tools.patterns import late
 Deed = Literal["allow", "ask", "deny"]
 Origin = Literal["user", "folder", "project", "session"]
 """`folder`: the person's own for one folder."""
-Kind = Literal["bash", "edit", "write", "read", "net", "tool", "sandbox.write"]
+Kind = Literal["bash", "edit", "write", "read", "net", "tool", "sandbox.write", "sandbox.read"]
 
-KINDS: tuple[Kind, ...] = ("bash", "edit", "write", "read", "net", "tool", "sandbox.write")
+KINDS: tuple[Kind, ...] = get_args(Kind)
 _LONGEST = 2_000
 _RUNS_ANYTHING = names(
     "python pypy node deno bun ruby perl php lua luajit julia Rscript R osascript tclsh awk gawk "
@@ -117,7 +118,7 @@ def parse(text: str, deed: Deed, origin: Origin) -> PermitRule | RuleProblem:
         return problem("would allow every command; choose the mode full for that")
     if known == "net" and pattern not in HOST_GROUPS and not re.fullmatch(r"[A-Za-z0-9.*_\[\]:-]+", pattern):
         return problem(f"is no host, no host:port and none of the groups {', '.join(HOST_GROUPS)}")
-    if known == "sandbox.write" and (deed != "allow" or not pattern.startswith(("/", "~/"))):
+    if known.startswith("sandbox.") and (deed != "allow" or not pattern.startswith(("/", "~/"))):
         return problem("is a place, from ~ or absolute, and can only be allowed")
     return PermitRule(deed=deed, kind=known, pattern=pattern, origin=origin)
 
@@ -149,8 +150,8 @@ def rules_of(written: Iterable[WrittenRules]) -> PermitRules:
 
 def matches(rule: PermitRule, part: CallPart, tool: str, place: CommandPlace) -> bool:
     """Whether it speaks of this part of a call."""
-    if rule.kind == "sandbox.write":
-        return False  # it says what a box can write, and lets no call run
+    if rule.kind.startswith("sandbox."):
+        return False  # it says what a box can do, and lets no call run
     if rule.kind == "tool":
         return _matches_tool(rule.pattern, tool)
     if rule.kind == "net":

@@ -17,6 +17,7 @@ from tools.box.requests import BoxRequest
 LEAVING: Final = "the sandbox, which it wants to leave"
 REQUEST: Final = "the sandbox, which refused it"
 _WRITE: Final = "sandbox.write: "
+_READ: Final = "sandbox.read: "
 _MOST_REASON: Final = 300
 _SHOWN_HOSTS: Final = 2
 
@@ -88,8 +89,8 @@ def rules_for(decision: CallDecision) -> tuple[str, ...]:
     if len(asked) != 1 or asked[0].is_floor:
         return ()
     request = next((one for one in decision.requests if one.words == asked[0].part.text), None)
-    if request is not None and request.verb == "write":
-        return (place_rule(request.place),)
+    if request is not None and request.verb in ("write", "read"):
+        return ((_WRITE if request.verb == "write" else _READ) + request.place,)
     if request is not None and request.verb == "reach":
         group = group_of_host(request.place.rpartition(":")[0])
         return (f"net: {request.place}", *((f"net: {group}",) if group else ()))
@@ -110,6 +111,8 @@ def rule_words(rule: str) -> str:
     place = place_of(rule)
     if place is not None:
         return f"allow writing {place}"
+    if rule.startswith(_READ):
+        return f"allow reading {rule.removeprefix(_READ)}"
     host = rule.removeprefix("net: ")
     if host == rule:
         return ""

@@ -11,7 +11,7 @@ from app.resources.in_force import InForce
 from tools.box.abilities import of_this_system
 from tools.box.plan import Step, lowered
 from tools.files.artifacts import Artifacts
-from tools.running.commands import CommandOutcome, start_command
+from tools.running.commands import CommandOutcome, RunningCommand, start_command
 from tools.running.shell import ShellSettings, SpawnPlan, child_environment
 from tools.workspace import Workspace
 
@@ -41,14 +41,17 @@ class BoxedHands:
     def let_run(self, call_id: str, **how: Any) -> None:
         self.boxes.remember(call_id, Leave(**how))
 
-    async def outcome(self, command: str, call_id: str = "c", **more: Any) -> CommandOutcome:
+    async def started(self, command: str, call_id: str = "c", **more: Any) -> RunningCommand:
+        """It goes on, as a background job does."""
         plan = SpawnPlan(
             command=command,
             cwd=str(self.workspace.cwd),
             environment=child_environment(self.workspace.shell()),
         )
-        running = await start_command(self.workspace, plan, tool="bash", call_id=call_id, **more)
-        return await running.finish(60)
+        return await start_command(self.workspace, plan, tool="bash", call_id=call_id, **more)
+
+    async def outcome(self, command: str, call_id: str = "c", **more: Any) -> CommandOutcome:
+        return await (await self.started(command, call_id, **more)).finish(60)
 
     async def text(self, command: str, call_id: str = "c", **more: Any) -> str:
         return (await self.outcome(command, call_id, **more)).output.text

@@ -60,13 +60,13 @@ async def test_what_only_reads_cannot_write_even_inside(boxed: Boxed, project: P
 async def test_without_a_network_servers_of_the_session_reach_each_other(boxed: Boxed) -> None:
     hands = boxed()
     hands.in_force.set("sandbox.network", "off")
-    server = "python3 -m http.server 8931 --bind 127.0.0.1 >/dev/null 2>&1 & sleep 0.1; "
+    server = "exec python3 -m http.server 8931 --bind 127.0.0.1"
     look = (
         "python3 - <<'E'\nimport time, urllib.request as u\n"
         "for _ in range(100):\n try:\n  print(u.urlopen('http://127.0.0.1:8931').status); break\n"
         " except OSError: time.sleep(0.1)\nE"
     )
-    await hands.outcome(server)
+    await hands.started(server)
     assert "200" in await hands.text(look)
 
 
@@ -85,8 +85,7 @@ async def test_commands_of_one_session_signal_each_other_and_nobody_else(boxed: 
     import os
 
     hands = boxed()
-    first = await hands.outcome("sleep 500 >/dev/null 2>&1 & echo $!")
-    number = first.output.text.split()[0]
+    number = (await hands.started("exec sleep 500")).pid
     text = await hands.text(f"kill {number} && echo ended; kill -0 {os.getpid()} || echo refused")
     assert "ended" in text and "refused" in text
 

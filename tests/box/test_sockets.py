@@ -76,9 +76,8 @@ async def test_a_socket_of_the_workspace_is_reached_whoever_made_it(boxed: Boxed
 async def test_commands_of_a_session_reach_each_other_among_their_temporary_files(boxed: Boxed) -> None:
     hands = boxed()
     await hands.outcome(f"cat > server.py <<'E'\n{BETWEEN_COMMANDS}E\n")
-    await hands.outcome(
-        'python3 server.py "$TMPDIR/s" > out.txt 2>&1 & until grep -q listens out.txt; do :; done'
-    )
+    await hands.started('exec python3 server.py "$TMPDIR/s" > out.txt 2>&1')
+    await hands.outcome("until grep -q listens out.txt; do :; done")
     assert "reached" in await hands.text(CONNECT + '"$TMPDIR/s"')
 
 

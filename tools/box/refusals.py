@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from tools.box.policy import Box, covering
+from tools.box.policy import Box, covering, is_below
 from tools.box.requests import BoxRequest
 from tools.patterns import late
 
@@ -109,6 +109,15 @@ def refusals(
         if has_failed and _RIGHTS.search(low):
             found.setdefault(Refusal("rights"))
     return tuple(found)[:_MOST]
+
+
+def hidden_secrets(text: str, box: Box) -> tuple[Refusal, ...]:
+    """Files of the workspace that the text names and that are hidden: a program finds them empty, and says nothing."""
+    places = [path for path in box.hidden_files if box.searched and is_below(path, box.searched)]
+    names = {path: re.escape(path.rpartition("/")[2]) for path in places}
+    return tuple(
+        Refusal("read", path) for path in places if re.search(rf"(?<![\w.-]){names[path]}(?![\w.-])", text)
+    )[:_MOST]
 
 
 def _is_network(line: str, box: Box) -> bool:

@@ -379,6 +379,11 @@ def _result(outcome: CommandOutcome, asked: _Asked) -> ToolResult:
         lines.insert(0, cut)
     if outcome.has_survivors:
         lines.append("Processes started by this command still run; they end with the session.")
+    if outcome.ended_rest:
+        lines.append(
+            "Processes that this command left running were ended with it. What is to go on, such as a server, "
+            "runs with background: true."
+        )
     if outcome.is_timed_out and asked.is_usual:
         lines.append(
             "That is the usual limit. A command that needs longer gets a timeout (up to 3600, 0 for none), "

@@ -1,7 +1,7 @@
 """The repository that git would find from a folder, and what is checked out there: told by its files alone."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -16,6 +16,7 @@ _COMMIT = late(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
 _BRANCH = "refs/heads/"
 _GITLINK = (0o160000).to_bytes(4, "big")
 """The mode of an entry of the index that stands for another repository."""
+_NAME_LENGTH = 0xFFF
 _MAX_INDEX = 16 * 1024 * 1024
 _READS_FURTHER = frozenset(
     ("diff.submodule", "status.submodulesummary", "extensions.partialclone", "log.showsignature")
@@ -88,6 +89,18 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
             return True
         return _GITLINK in index.read_bytes()
 
+    def tracked(self, paths: Iterable[str]) -> frozenset[str]:
+        """Those of these files that the index has; none where only git could tell."""
+        index = self.folder / "index"
+        try:
+            if not exists(index) or index.stat().st_size > _MAX_INDEX:
+                return frozenset()
+            held = index.read_bytes()
+        except OSError:
+            return frozenset()
+        root = os.path.realpath(self.top).rstrip("/") + "/"
+        return frozenset(path for path in paths if _has_name(held, os.fsencode(path.removeprefix(root))))
+
     def is_at_home(self) -> bool:
         """Git's folder is `.git` here, or one elsewhere that names this one: a linked work tree's, a submodule's."""
         if self.is_bare or (_is_same(self.folder, self.top / ".git") and not is_link(self.top / ".git")):
@@ -155,6 +168,16 @@ def _is_gits(folder: Path) -> bool:
     head = folder / "HEAD"
     common = _common(folder)
     return (exists(head) or is_link(head)) and is_dir(common / "objects") and is_dir(common / "refs")
+
+
+def _has_name(index: bytes, name: bytes) -> bool:
+    """Each name stands behind its length and before a null byte."""
+    at = index.find(name + b"\0")
+    while at >= 0:
+        if int.from_bytes(index[at - 2 : at], "big") & _NAME_LENGTH == min(len(name), _NAME_LENGTH):
+            return True
+        at = index.find(name + b"\0", at + 1)
+    return False
 
 
 def _is_same(one: Path, other: Path) -> bool:

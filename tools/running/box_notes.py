@@ -3,7 +3,7 @@
 import os
 from typing import Any
 
-from tools.box.refusals import Refusal, refusals, request_for, shown, told
+from tools.box.refusals import Refusal, hidden_secrets, refusals, request_for, shown, told
 from tools.box.set_aside import SetAside
 from tools.running.commands import CommandOutcome
 
@@ -17,6 +17,8 @@ def refused(outcome: CommandOutcome, output: str) -> tuple[Refusal, ...]:
     has_failed = outcome.exit_code != 0
     found = refusals(output, command.box, cwd=command.cwd, has_failed=has_failed, real_path=os.path.realpath)
     hosts = tuple(Refusal("network", host) for host in outcome.refused_hosts)
+    said = command.argv[-1] + "\n" + (output if has_failed else "")
+    found = tuple(dict.fromkeys((*found, *hidden_secrets(said, command.box))))
     return (*hosts, *(one for one in found if not hosts or one.kind != "network"))
 
 

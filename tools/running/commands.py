@@ -16,7 +16,7 @@ from tools.operations import CommandLine, RunningProcess
 from tools.running.process import BoxFailed, pipe
 from tools.running.rolling import OutputSnapshot, RollingOutput
 from tools.running.shell import ShellSettings, SpawnPlan, prefixed, shell_argv
-from tools.running.shell_session import ShellSession
+from tools.running.shell_session import SessionCommand, ShellSession
 from tools.running.user_shell.shell_snapshot import own_snapshot, with_own_shell
 from tools.running.watching import CommandEnded, CommandFiles
 from tools.workspace import Workspace
@@ -24,6 +24,8 @@ from tools.workspace import Workspace
 R = TypeVar("R")
 
 _LAST_SECONDS: Final = 30.0
+_REST_SECONDS: Final = 1.0
+"""How long what a command in a box left running may take to end by itself."""
 _QUIET_SECONDS: Final = 0.1
 """After the shell has ended: output of a background child is waited for as long as it keeps coming."""
 
@@ -35,6 +37,8 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
     output: OutputSnapshot
     seconds: float
     has_survivors: bool = False
+    ended_rest: bool = False
+    """It left processes running, which were ended with it."""
     files: CommandFiles | None = None
     """What it did to files, where somebody watched."""
     command: CommandLine | None = None
@@ -134,6 +138,10 @@ class RunningCommand:
         code = await surely(exiting)
         seconds = self.seconds
         has_survivors = await surely(self._settle())
+        ends_rest = has_survivors and self._command.box is not None and self._is_alone_in_its_box
+        if ends_rest:
+            has_survivors = False
+            ends_rest = await surely(self._end_rest())
         output = await surely(asyncio.to_thread(self.output.finish, keep_all=has_survivors))
         if not has_survivors:
             self._workspace.running.discard(self._process)
@@ -154,6 +162,7 @@ class RunningCommand:
             output=output,
             seconds=seconds,
             has_survivors=has_survivors,
+            ended_rest=ends_rest,
             files=files,
             command=self._command,
             refused_hosts=self._workspace.refused_hosts(self._command.box.caller)
@@ -162,6 +171,22 @@ class RunningCommand:
             planted=planted,
             set_aside=aside,
         )
+
+    @property
+    def _is_alone_in_its_box(self) -> bool:
+        """Not one of several in a shell that lasts."""
+        return not isinstance(self._process, SessionCommand)
+
+    async def _end_rest(self) -> bool:
+        """No process in a box goes on behind its command. True if one had to be ended."""
+        deadline = time.monotonic() + _REST_SECONDS
+        while await self._process.has_survivors(is_output_open=False):
+            if time.monotonic() > deadline:
+                await self._process.end()
+                await asyncio.wait({self._drained}, timeout=_LAST_SECONDS)
+                return True
+        await asyncio.wait({self._drained}, timeout=_LAST_SECONDS)
+        return False
 
     async def _settle(self) -> bool:
         """Takes in what is still in the pipe. True if something that the command started lives on."""

@@ -99,7 +99,7 @@ class Permits:
                 keep=self._keep_rule,
                 note=self._note,
             ),
-            allowed_places=lambda: allowed_places(self.rules().rules),
+            allowed_places=lambda verb: allowed_places(self.rules().rules, verb),
         )
         self._definitions = KnownDefinitions(standing.agent_dir / "mcp-allowed.json")
         self._judging = Judging(

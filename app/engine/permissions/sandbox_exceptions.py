@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from app.engine.permissions.gate_question import Keeps
+from app.engine.sandbox.sandbox_places import PlaceVerb
 from app.permits.rules import PermitRule
 from app.permits.sandbox_exceptions import place_of, place_rule
 from app.resources.in_force import InForce
@@ -60,9 +61,9 @@ def allow_place(rule: str, in_force: InForce, *, keeps: bool) -> bool:
     return True
 
 
-def allowed_places(rules: Iterable[PermitRule]) -> tuple[str, ...]:
-    """What rules let commands in the sandbox write beyond the workspace."""
-    return tuple(rule.pattern for rule in rules if rule.kind == "sandbox.write" and rule.deed == "allow")
+def allowed_places(rules: Iterable[PermitRule], verb: PlaceVerb) -> tuple[str, ...]:
+    """What rules let commands in the sandbox write beyond the workspace, or read of the secrets in it."""
+    return tuple(rule.pattern for rule in rules if rule.kind == f"sandbox.{verb}" and rule.deed == "allow")
 
 
 def keep_rule(rule: str, keeps: Keeps, in_force: InForce, folder: str) -> None:

@@ -29,9 +29,12 @@ from tools.box.requests import BoxRequest
 from tools.box.reserved import ReservedNames
 from tools.files.paths import absolute
 from tools.files.presence import is_dir
+from tools.git.repository import find_repository
 from tools.protected.keys import KEY_NAMES, KEY_PLACES, SHOWN_OF_OWN
 from tools.protected.later import IN_HOME
 from tools.workspace import Workspace
+
+PlaceVerb = Literal["write", "read"]
 
 
 class Leave(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,10 +68,10 @@ class BoxPlaces:
         home: Path,
         own: Path,
         sessions: Path | None = None,
-        allowed_places: Callable[[], tuple[str, ...]] = tuple,
+        allowed_places: Callable[[PlaceVerb], tuple[str, ...]] = lambda verb: (),
     ) -> None:
         """`own`: bayou's folder of settings and credentials. `sessions`: the one of all sessions, where that is
-        elsewhere. `allowed_places`: what rules let commands write beyond the workspace."""
+        elsewhere. `allowed_places`: what rules let commands write beyond the workspace, or read of its secrets."""
         self._allowed_places = allowed_places
         self._options = options
         self._workspace = workspace
@@ -79,6 +82,8 @@ class BoxPlaces:
         self._temporary: dict[BoxKind, str] = {}
         """Folders for temporary files."""
         self._reserved = ReservedNames()
+        self._secrets: dict[str, tuple[str, ...]] = {}
+        """Of each folder that was worked in, the files with secrets that are hidden from commands."""
         self._real: dict[str, str] = {}
         """Folders that were worked in, without links as they were then: what a command makes of such a name later does
         not lead elsewhere."""
@@ -113,7 +118,7 @@ class BoxPlaces:
         self._make_cache()
         kept = caches(self._home, os.environ)
         present, missing = guarded_in(workspace)
-        own = self._places((*self._options.in_force.settings.sandbox.write, *self._allowed_places()))
+        own = self._places((*self._options.in_force.settings.sandbox.write, *self._allowed_places("write")))
         granted = real(self._places(leave.writable))
         writable = outermost(
             (workspace, private, *temporary_folders(), *kept.writable, *git.writable, *real(own), *granted)
@@ -143,7 +148,7 @@ class BoxPlaces:
             searched=workspace,
             allowed=self._allowed_below(workspace, leave),
             hidden_folders=folders,
-            hidden_files=files,
+            hidden_files=(*files, *self._secrets_of(workspace, folders, leave)),
             shown=self._shown(folders, workspace),
             sockets=sockets if is_shared else (workspace, *sockets),
             watched=(
@@ -161,10 +166,30 @@ class BoxPlaces:
             environment=(*kept.variables, ("TMPDIR", private)),
         )
 
+    @property
+    def allowed_by_rules(self) -> tuple[str, ...]:
+        return (*self._allowed_places("write"), *self._allowed_places("read"))
+
+    def _secrets_of(self, workspace: str, hidden: tuple[str, ...], leave: Leave) -> tuple[str, ...]:
+        """Those that were there when the session began to work here, and that git does not hold: what its own
+        commands make, such as a certificate for tests, they can read, and a file of the repository stays as it is.
+        """
+        if workspace not in self._secrets:
+            below = self._whereabouts.secrets_below(workspace).paths
+            repository = find_repository(Path(workspace))
+            tracked = repository.tracked(below) if repository is not None else frozenset[str]()
+            self._secrets[workspace] = tuple(path for path in below if path not in tracked)
+        let_see = real(self._places((*leave.shown, *self._allowed_places("read"))))
+        return tuple(
+            path
+            for path in self._secrets[workspace]
+            if path not in let_see and covering(path, hidden) is None and os.path.lexists(path)
+        )
+
     def _allowed_below(self, workspace: str, leave: Leave) -> tuple[str, ...]:
         """Whether they are there or not."""
         settings = self._options.in_force.settings
-        places = self._places((*settings.sandbox.write, *self._allowed_places(), *leave.writable))
+        places = self._places((*settings.sandbox.write, *self._allowed_places("write"), *leave.writable))
         found = (os.path.realpath(absolute(place, self._workspace.cwd)) for place in places)
         return tuple(path for path in found if path != workspace and _holds(workspace, path))
 
@@ -190,6 +215,8 @@ class BoxPlaces:
             return AskedLeave(BoxRequest(request.verb, shown(place, self._home)), danger, problem)
 
         hidden = covering(path, box.hidden)
+        if request.verb == "read" and path in self._secrets.get(box.searched, ()):
+            return found(path) if hidden is not None else None
         if request.verb != "write":
             return found(hidden, danger="it is hidden from commands") if hidden is not None else None
         if box.may_write(path):

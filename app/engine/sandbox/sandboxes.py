@@ -16,7 +16,7 @@ import msgspec
 from app.engine.options import SessionOptions
 from app.engine.permissions.command_context import Whereabouts
 from app.engine.sandbox.network_hosts import Hosts
-from app.engine.sandbox.sandbox_places import BoxPlaces, Leave
+from app.engine.sandbox.sandbox_places import BoxPlaces, Leave, PlaceVerb
 from app.permits.decide import LOCAL_HOSTS, CallDecision, Mode
 from app.permits.proxyless import speaks_no_proxy
 from app.permits.rules import reached_hosts
@@ -75,7 +75,7 @@ class Boxes:
         own: Path,
         sessions: Path | None = None,
         hosts: Hosts | None = None,
-        allowed_places: Callable[[], tuple[str, ...]] = tuple,
+        allowed_places: Callable[[PlaceVerb], tuple[str, ...]] = lambda verb: (),
     ) -> None:
         """`mode`: what runs unasked now. `own`: bayou's folder of settings and credentials. `sessions`: the one of
         all sessions, where that is elsewhere."""
@@ -93,7 +93,6 @@ class Boxes:
             sessions=sessions,
             allowed_places=allowed_places,
         )
-        self._allowed_places = allowed_places
         self._leaves: dict[str, Leave] = {}
         self._granted: set[str] = set()
         """Places that the person let a tool through to."""
@@ -224,7 +223,7 @@ class Boxes:
         """For what the tools do to files by themselves."""
         if not self.are_in_force:
             return None
-        key = (str(self._workspace.cwd), self._options.in_force.settings, self._allowed_places())
+        key = (str(self._workspace.cwd), self._options.in_force.settings, self._places.allowed_by_rules)
         now = time.monotonic()
         if self._of_files is None or self._of_files[1] != key or now - self._of_files[0] > _BELIEVED_SECONDS:
             self._of_files = (now, key, self._places.made("work", Leave()))

@@ -59,16 +59,7 @@ def _hosting(call: Call) -> list[Finding]:
         call.words, row("R= repo= q= jq= X= method= f= F= field= raw-field= input= H= t= L= limit= json=")
     )
     said = [word.text for word in taken.operands]
-    if not said or said[0] in (
-        "help",
-        "version",
-        "completion",
-        "status",
-        "search",
-        "browse",
-        "extension",
-        "alias",
-    ):
+    if not said or said[0] in names("help version completion status search browse extension alias"):
         return []
     if said[0] == "api":
         method = (taken.values("X", "method") or [Word("GET")])[-1].text.upper()

@@ -1,0 +1,44 @@
+"""No process in a sandbox goes on behind its command; a background job's does until that ends."""
+
+import time
+from pathlib import Path
+
+from tests.box.conftest import skip_below
+from tests.box.hands import BoxedHands
+from tests.box.test_set_aside import boxed_stage
+from tests.permits.test_gate import answered, results
+
+BEATS = "setsid -f sh -c 'while :; do date +%N > beat; sleep 0.05; done' >/dev/null 2>&1; sleep 0.2"
+
+
+def still_beats(folder: Path) -> bool:
+    before = (folder / "beat").read_text()
+    time.sleep(0.3)
+    return (folder / "beat").read_text() != before
+
+
+async def test_a_process_left_running_ends_with_its_command_and_the_result_says_so(tmp_path: Path) -> None:
+    play = boxed_stage(tmp_path, command=BEATS)
+    assert await answered(play) == []
+    assert not still_beats(play.session.cwd)
+    assert "were ended with it" in results(play)[0] and "background: true" in results(play)[0]
+
+
+async def test_what_is_about_to_end_may_finish_its_work(tmp_path: Path) -> None:
+    play = boxed_stage(
+        tmp_path, command="(sleep 0.4; echo whole > late) >/dev/null 2>&1 & echo started; exit 0"
+    )
+    await answered(play)
+    assert (play.session.cwd / "late").read_text() == "whole\n"
+    assert "were ended" not in results(play)[0]
+
+
+async def test_in_a_shell_that_lasts_processes_go_on(home: Path, project: Path) -> None:
+    skip_below("namespaces")
+    hands = BoxedHands(home, project, "namespaces", is_persistent=True)
+    try:
+        outcome = await hands.outcome(BEATS)
+        assert not outcome.ended_rest
+        assert still_beats(project)
+    finally:
+        hands.close()

@@ -1,0 +1,71 @@
+"""Files of the project that hold secrets are empty for commands in the sandbox, until a person says yes to one."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.engine.permissions.gate import ApprovalReply
+from app.providers.scripted import call, say
+from tests.box.conftest import skip_below
+from tests.permits.test_gate import answered, results, stage
+
+READS = "python3 -c \"print(len(open('.env').read()), file=open('length', 'w'))\""
+
+
+def project(folder: Path, *calls: Any) -> Any:
+    skip_below("namespaces")
+    play = stage(folder, *calls, say("ok"), mode="auto-edit")
+    (play.session.cwd / ".env").write_text("KEY=x1\n")
+    return play
+
+
+def git(folder: Path, *words: str) -> str:
+    return subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+def length(play: Any) -> str:
+    return (play.session.cwd / "length").read_text().strip()
+
+
+async def test_a_program_finds_the_file_empty_and_the_result_says_what_to_ask_for(tmp_path: Path) -> None:
+    play = project(tmp_path, call("bash", command=READS))
+    assert await answered(play) == []
+    assert length(play) == "0"
+    assert ".env is hidden" in results(play)[0] and 'allow: ["read ' in results(play)[0]
+
+
+async def test_a_yes_shows_the_file_and_always_keeps_that_for_the_project(tmp_path: Path) -> None:
+    ask = call("bash", command=READS, allow=["read .env"], reason="the server wants it")
+    play = project(tmp_path, ask, call("bash", command=READS), call("bash", command=READS))
+    place = "~/project/.env"
+    reply = ApprovalReply(allows=True, rule=f"sandbox.read: {place}", keeps="project")
+    (question,) = await answered(play, reply)
+    assert question.approval is not None and question.approval.floor_word is None
+    assert question.approval.parts[0].text == f"allow reading {place}"
+    assert [rule.text for rule in question.approval.rules] == [f"sandbox.read: {place}"]
+    assert length(play) == "7" and not any("hidden" in text for text in results(play))
+    assert list(play.in_force.settings.permissions.allow_in.values()) == [(f"sandbox.read: {place}",)]
+
+
+async def test_it_cannot_be_committed_unseen(tmp_path: Path) -> None:
+    script = "import subprocess; subprocess.run('git add -f .env; git add -A; git commit -qm x', shell=True)"
+    play = project(tmp_path, call("bash", command=f'python3 -c "{script}"'))
+    git(play.session.cwd, "init", "-q")
+    await answered(play)
+    assert ".env" not in git(play.session.cwd, "ls-files").split()
+
+
+@pytest.mark.parametrize("is_tracked", [True, False])
+async def test_what_git_holds_and_what_commands_make_is_seen(tmp_path: Path, is_tracked: bool) -> None:
+    reads = "python3 -c \"print(len(open('test.pem').read()), file=open('length', 'w'))\""
+    makes = "python3 -c \"open('test.pem', 'w').write('a certificate')\""
+    calls = [call("bash", command=reads)] if is_tracked else [call("bash", command=c) for c in (makes, reads)]
+    play = project(tmp_path, *calls)
+    if is_tracked:
+        (play.session.cwd / "test.pem").write_text("a certificate")
+        git(play.session.cwd, "init", "-q")
+        git(play.session.cwd, "add", "test.pem")
+    await answered(play)
+    assert length(play) == "13"

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from app.sessions.index import INDEX_NAME, SessionIndex
 from app.sessions.library import session_folder
-from app.sessions.lines_read import take
+from app.sessions.lines_read import Texts, take
 from app.sessions.reading import read_header
-from app.sessions.summary import Digest
 from app.values.codec import encode
 from app.values.entries import MessageEntry, SessionHeader
 from app.values.messages import Message, user_message
@@ -138,6 +137,6 @@ def _size(made: Path, files: list[Path]) -> Row:
 
 def _text_size(path: Path) -> int:
     """Bytes of what can be searched."""
-    digest = Digest(texts=[])
-    take(path, read_header(path)[1], digest, with_texts=True)
-    return sum(len(text.text.encode()) for text in digest.texts)
+    texts = Texts()
+    take(path, read_header(path)[1], texts)
+    return sum(len(text.text.encode()) for text in texts.found)

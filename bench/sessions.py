@@ -16,9 +16,8 @@ from pathlib import Path
 import msgspec
 
 from app.sessions.index import INDEX_NAME, SessionIndex
-from app.sessions.library import list_sessions, search_now, session_folder
+from app.sessions.library import list_sessions, search_now, session_folder, usage_in
 from app.sessions.log import SessionLog
-from app.sessions.used_index import used_in
 from app.values.codec import encode
 from app.values.content import Text, Thinking, ToolCall
 from app.values.entries import MessageEntry, SessionHeader
@@ -179,7 +178,7 @@ def usage(root: Path) -> Iterator[Row]:
 
     def once() -> float:
         started = time.process_time()
-        used_in(root, root / ".cache")
+        usage_in(root, root / ".cache")
         return time.process_time() - started
 
     yield Row(name="usage of all of them, cold, CPU", figure=once(), unit="s", limit="1 s")

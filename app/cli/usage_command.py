@@ -13,9 +13,19 @@ from app.assembly.options import UsageError
 from app.cli.folder import current_folder
 from app.resources.in_force import InForce
 from app.resources.paths import Paths
-from app.sessions.used import Used
-from app.sessions.used_by import WAYS, UsedBy, UsedSum, since, summed, total
-from app.sessions.used_index import LeftOut, UsageFound, UsedPart, used_in
+from app.sessions.library import usage_in
+from app.sessions.usage import (
+    GROUPINGS,
+    Grouping,
+    LeftOut,
+    UsageFound,
+    UsageGroup,
+    UsagePart,
+    UsageSum,
+    grouped,
+    since,
+    total,
+)
 from app.values.usage import dollars
 from tools.amounts import bar, counted, share, tokens
 from tools.text import for_terminal
@@ -35,7 +45,7 @@ _BAR = 12
 
 
 class _Wanted(msgspec.Struct, kw_only=True):
-    by: UsedBy | None = None
+    by: Grouping | None = None
     days: int | None = None
     json: bool = False
 
@@ -47,15 +57,15 @@ def run(words: list[str]) -> int:
     wanted = _read(words)
     paths = Paths.from_env(os.environ, current_folder())
     named = InForce(paths).settings.sessions.session_dir
-    found = used_in(Path(named).expanduser() if named else paths.sessions_dir, paths.cache_dir)
+    found = usage_in(Path(named).expanduser() if named else paths.sessions_dir, paths.cache_dir)
     parts = list(found.parts) if wanted.days is None else since(found.parts, wanted.days, date.today())
     if wanted.json:
         sys.stdout.write(json.dumps(_as_data(parts, found), ensure_ascii=False) + "\n")
         return 0
-    ways = WAYS if wanted.by is None else (wanted.by,)
+    ways = GROUPINGS if wanted.by is None else (wanted.by,)
     lines = [_told(total(parts))]
     for by in ways if parts else ():
-        lines += ["", *_table(summed(parts, by), by, None if wanted.by else _FEW, paths.home)]
+        lines += ["", *_table(grouped(parts, by), by, None if wanted.by else _FEW, paths.home)]
     sys.stdout.write("\n".join(map(for_terminal, lines)) + "\n")
     for one in found.left_out:
         sys.stderr.write(f"bayou: left out: {for_terminal(_place(one))}: {for_terminal(one.why)}\n")
@@ -70,9 +80,9 @@ def _read(words: list[str]) -> _Wanted:
             wanted.json = True
         elif word == "--by":
             by = rest.pop(0) if rest else ""
-            wanted.by = next((way for way in WAYS if way == by), None)
+            wanted.by = next((way for way in GROUPINGS if way == by), None)
             if wanted.by is None:
-                raise UsageError(f"--by takes one of {', '.join(WAYS)}.")
+                raise UsageError(f"--by takes one of {', '.join(GROUPINGS)}.")
         elif word == "--days":
             days = rest.pop(0) if rest else ""
             if not (days.isascii() and days.isdecimal() and 0 < int(days) <= 100_000):
@@ -83,14 +93,14 @@ def _read(words: list[str]) -> _Wanted:
     return wanted
 
 
-def _told(used: Used) -> str:
+def _told(used: UsageSum) -> str:
     if not used.answers:
         return "Nothing was used."
     answers = counted(used.answers, "answer")
     return f"{dollars(used.cost)} · {tokens(used.tokens)} tokens · {_cached(used)} cached · {answers}"
 
 
-def _table(sums: list[UsedSum], by: UsedBy, most: int | None, home: Path) -> list[str]:
+def _table(sums: list[UsageGroup], by: Grouping, most: int | None, home: Path) -> list[str]:
     shown = sums[:most]
     is_money = any(found.used.cost for found in sums)
     largest = max(_amount(found.used, is_money=is_money) for found in sums)
@@ -114,21 +124,21 @@ def _table(sums: list[UsedSum], by: UsedBy, most: int | None, home: Path) -> lis
     return lines
 
 
-def _title(found: UsedSum, by: UsedBy, home: Path) -> str:
+def _title(found: UsageGroup, by: Grouping, home: Path) -> str:
     title = " ".join(found.title.split())
-    if by == "session":
-        id_ = found.session_id[-8:]
+    if found.session is not None:
+        id_ = found.session.id[-8:]
         return f"{title[: _LONGEST - 10]:{_LONGEST - 10}}  {id_}"
     if by == "project" and (title == str(home) or title.startswith(f"{home}{os.sep}")):
         title = "~" + title[len(str(home)) :]
     return title if len(title) <= _LONGEST else f"…{title[1 - _LONGEST :]}"
 
 
-def _amount(used: Used, *, is_money: bool) -> float:
+def _amount(used: UsageSum, *, is_money: bool) -> float:
     return used.cost if is_money else used.tokens
 
 
-def _cached(used: Used) -> str:
+def _cached(used: UsageSum) -> str:
     return "–" if used.cached is None else share(used.cached)
 
 
@@ -136,21 +146,22 @@ def _place(one: LeftOut) -> str:
     return f"{one.path}, line {one.line}" if one.line else one.path
 
 
-def _as_data(parts: list[UsedPart], found: UsageFound) -> dict[str, Any]:
+def _as_data(parts: list[UsagePart], found: UsageFound) -> dict[str, Any]:
     return {
         "total": _figures(total(parts)),
-        "days": [{"day": one.id, **_figures(one.used)} for one in summed(parts, "day")],
-        "models": [{"model": one.id, **_figures(one.used)} for one in summed(parts, "model")],
-        "projects": [{"project": one.id, **_figures(one.used)} for one in summed(parts, "project")],
+        "days": [{"day": one.id, **_figures(one.used)} for one in grouped(parts, "day")],
+        "models": [{"model": one.id, **_figures(one.used)} for one in grouped(parts, "model")],
+        "projects": [{"project": one.id, **_figures(one.used)} for one in grouped(parts, "project")],
         "sessions": [
             {
-                "id": one.session_id,
+                "id": one.session.id,
                 "title": one.title,
-                "project": one.project,
+                "project": one.session.cwd,
                 "file": one.id.encode("utf-8", "replace").decode(),
                 **_figures(one.used),
             }
-            for one in summed(parts, "session")
+            for one in grouped(parts, "session")
+            if one.session is not None
         ],
         "leftOut": [
             {
@@ -163,7 +174,7 @@ def _as_data(parts: list[UsedPart], found: UsageFound) -> dict[str, Any]:
     }
 
 
-def _figures(used: Used) -> dict[str, Any]:
+def _figures(used: UsageSum) -> dict[str, Any]:
     return {
         "answers": used.answers,
         "input": used.input,

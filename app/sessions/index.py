@@ -2,8 +2,9 @@
 
 It knows which words a text has and where the text stands, and holds none: what is shown is read there. It is brought up
 to date before every list: new and changed files are read, grown ones from where they were left, vanished ones
-forgotten. Texts are read beside everything else (`reading_all`). A damaged or foreign database is replaced, a read-only
-disk gets one in memory.
+forgotten. What a session used is summed in the same reading; what copies of an entry used (forks, clones, files that
+were copied) counts once. Texts are read beside everything else (`reading_all`). A damaged or foreign database is
+replaced, a read-only disk gets one in memory.
 """
 
 import os
@@ -11,34 +12,55 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
-from app.sessions.errors import SessionError
+from app.sessions.errors import SessionError, reason
 from app.sessions.excerpts import Term, excerpt, plain_excerpt, seamed, terms_of
 from app.sessions.folders import session_files
 from app.sessions.ids import lately
-from app.sessions.lines_read import Rewritten, take, text_at
+from app.sessions.lines_read import Rewritten, Texts, take, text_at
 from app.sessions.listed import SessionHit, SessionSummary
 from app.sessions.projection import milliseconds
 from app.sessions.reading import read_header
+from app.sessions.session_line import read_line
 from app.sessions.summary import Digest, SearchableText, storable
+from app.sessions.usage import (
+    UNKNOWN,
+    LeftOut,
+    UsageFound,
+    UsagePart,
+    UsageSession,
+    UsageSum,
+    UsageTally,
+    Use,
+    day_of,
+)
 
 INDEX_NAME = ".index.sqlite"
-_VERSION = 4
+_VERSION = 5
 _SCHEMA = """
 create table if not exists sessions(
     key integer primary key autoincrement, path blob not null, inode integer, size integer, mtime integer,
     read integer, tail blob, searchable integer not null default 0,
-    id text, cwd text, parent text, created integer, digest blob);
+    id text, cwd text, parent text, created integer, digest blob, model text, broken integer, problem text);
+create table if not exists used(
+    session integer, quarter integer, model text, copied integer, answers integer, input integer, output integer,
+    cache_read integer, cache_write integer, cost real);
+create table if not exists counted(key integer primary key, session integer);
+create table if not exists broken(session integer, line integer, why text);
 create table if not exists texts(key integer primary key, session integer, at integer);
 create table if not exists bounds(oldest integer, newest integer);
 """
 """`texts` says where a text begins in its session's file; the text itself is kept there and nowhere else. Its key tells
 when it was said, about: what is newer than most stands behind all others, what is older before them. Numbers without
-gaps take a third of the room that times would.
+gaps take a third of the room that times would. `counted` says which session an entry was counted for; in `used`, a row
+of another one that holds the same entry has it as `copied`, and counts when the first is gone.
 """
+_MOST_NAMED = 5
+"""Broken lines of one file that are named by their place; the others are counted."""
 _FILES_AT_ONCE = 20
 _MODULE = "fts5"
 _SEARCHABLE = (
@@ -60,8 +82,11 @@ _refreshing = threading.Lock()
 class SessionIndex:
     """Over the files of `root` and of the folders directly in it. One thread at a time, whichever it is."""
 
-    def __init__(self, root: Path, database: Path | None = None) -> None:
+    def __init__(self, root: Path, database: Path | None = None, *, patience: float = 2.0) -> None:
+        """`patience`: seconds that another process is waited for which writes the same database."""
         self.root = root
+        self._start = os.path.join(root, "")  # noqa: PTH118  (of thousands of files, at every start)
+        self._patience = patience
         self._place = database or root / INDEX_NAME
         self._has_search = True
         self._db = self._connect()
@@ -72,13 +97,18 @@ class SessionIndex:
     def _connect(self) -> sqlite3.Connection:
         for attempt in range(2):
             try:
-                return self._prepared(sqlite3.connect(self._place, timeout=2.0, check_same_thread=False))
+                return self._prepared(
+                    sqlite3.connect(self._place, timeout=self._patience, check_same_thread=False)
+                )
             except sqlite3.OperationalError:
                 break  # locked, or nowhere to write
             except sqlite3.DatabaseError:
                 if attempt:
                     break
                 self._remove()
+        return self._in_memory()
+
+    def _in_memory(self) -> sqlite3.Connection:
         return self._prepared(sqlite3.connect(":memory:", check_same_thread=False))
 
     def _remove(self) -> None:
@@ -105,81 +135,140 @@ class SessionIndex:
             raise
         return db
 
-    def refresh(self) -> None:
-        """Brings the index in step with the files. Another process that is doing so just now is left to it; another
-        thread is waited for, and what it has read need not be read again."""
+    def refresh(self) -> bool:
+        """Brings the index in step with the files. Another thread is waited for, and what it has read need not be read
+        again. False: another process is writing, and is left to it."""
         with _refreshing:
             try:
                 self._read_files()
             except sqlite3.OperationalError:
                 self._db.rollback()
+                return False
             except sqlite3.DatabaseError:
                 self._db.close()
                 self._remove()
                 self._db = self._connect()
                 self._read_files()
+            return True
 
     def _read_files(self) -> None:
-        known = {
-            _path(self.root, row[1]): row
-            for row in self._db.execute("select key, path, inode, size, mtime, read from sessions")
-        }
-        files = [(entry.stat(), entry) for entry in session_files(self.root)]
-        for found, entry in files:
-            row = known.pop(entry.path, None)
+        files = list(_stated(session_files(self.root)))
+        known = self._known()
+        if len(files) == len(known) and all(
+            path in known and known[path].is_as(found) for path, found in files
+        ):
+            return
+        self._db.execute("begin immediate")
+        known = self._known()  # what another process has read by now
+        anew: dict[str, os.stat_result] = {}
+        lost: list[int] = []
+        for path, found in files:
+            row = known.pop(path, None)
             if row is None:
-                self._read_whole(entry.path, found)
-            elif row[3] != found.st_size or row[4] != found.st_mtime_ns or row[2] != found.st_ino:
-                self._read_again(row, found)
-        for row in known.values():
-            self._forget(row[0])
-        if known:
-            self._drop_lost()
+                anew[path] = found
+            elif not row.is_as(found) and not self._read_on(row, path, found):
+                anew[path] = found
+                lost.append(row.key)
+        lost += (row.key for row in known.values())
+        if lost:
+            self._forget(lost)
+        # A copy is younger than what it was made of, and files are named by when they began.
+        for path in sorted(anew, key=os.path.basename):
+            self._read_whole(path, anew[path])
+        if lost:
+            self._count_copies()
         self._db.commit()
 
+    def _known(self) -> "dict[str, _Known]":
+        rows = self._db.execute("select key, path, inode, size, mtime, read, problem is null from sessions")
+        return {self._path(row[1]): _Known(row[0], *row[2:]) for row in rows}
+
+    def _path(self, name: bytes) -> str:
+        """Of a file, which is called in the database as it is seen from the root."""
+        return self._start + os.fsdecode(name)
+
     def _read_whole(self, path: str, found: os.stat_result) -> None:
+        key = self._db.execute(
+            "insert into sessions(path, inode, size, mtime, read, broken) values(?,?,?,?,0,0)",
+            (os.fsencode(path[len(self._start) :]), found.st_ino, found.st_size, found.st_mtime_ns),
+        ).lastrowid
+        assert key is not None
         try:
             header, offset = read_header(Path(path))
-            digest = Digest(texts=[])
-            read, tail = take(Path(path), offset, digest)
-        except (SessionError, OSError):
-            header, digest, read, tail = None, Digest(texts=[]), 0, b""
+            created = milliseconds(header.timestamp)
+            lines = _Lines(Digest(), UsageTally(UNKNOWN, _began(created, found)))
+            read, tail = take(Path(path), offset, lines)
+        except (SessionError, OSError) as problem:
+            why = problem.what if isinstance(problem, SessionError) else reason(problem)
+            self._db.execute("update sessions set problem=? where key=?", (storable(why), key))
+            return
         self._db.execute(
-            "insert into sessions(path, inode, size, mtime, read, tail, id, cwd, parent, created, digest)"
-            " values(?,?,?,?,?,?,?,?,?,?,?)",
+            "update sessions set id=?, cwd=?, parent=?, created=? where key=?",
             (
-                os.fsencode(os.path.relpath(path, self.root)),
-                found.st_ino,
+                storable(header.id),
+                storable(header.cwd),
+                storable(header.parent_session) if header.parent_session else None,
+                created,
+                key,
+            ),
+        )
+        self._keep(key, path, lines, found, read, tail)
+
+    def _read_on(self, row: "_Known", path: str, found: os.stat_result) -> bool:
+        """From where it was left. False: another file stands there now, or it cannot be read any more."""
+        if row.inode != found.st_ino or found.st_size < row.size or not row.read or not row.is_session:
+            return False
+        packed, model, created, tail = self._db.execute(
+            "select digest, model, created, tail from sessions where key=?", (row.key,)
+        ).fetchone()
+        lines = _Lines(_unpacked(packed), UsageTally(model, _began(created, found)))
+        try:
+            read, tail = take(Path(path), row.read, lines, tail)
+        except (Rewritten, OSError):
+            return False
+        self._keep(row.key, path, lines, found, read, tail)
+        return True
+
+    def _keep(
+        self, key: int, path: str, lines: "_Lines", found: os.stat_result, read: int, tail: bytes
+    ) -> None:
+        self._db.execute(
+            "update sessions set size=?, mtime=?, read=?, tail=?, digest=?, model=?, broken=broken+? where key=?",
+            (
                 found.st_size,
                 found.st_mtime_ns,
                 read,
                 tail,
-                storable(header.id) if header else None,
-                storable(header.cwd) if header else None,
-                storable(header.parent_session) if header and header.parent_session else None,
-                milliseconds(header.timestamp) if header else 0,
-                _packed(digest),
+                _packed(lines.digest),
+                lines.tally.model,
+                len(lines.broken),
+                key,
             ),
         )
+        self._count(key, lines.tally.uses)
+        if lines.broken:
+            named = self._db.execute("select count(*) from broken where session=?", (key,)).fetchone()[0]
+            for at, why in lines.broken[: _MOST_NAMED - named]:
+                self._db.execute("insert into broken values(?,?,?)", (key, _line_at(path, at), why))
 
-    def _read_again(self, row: tuple[int, bytes, int, int, int, int], found: os.stat_result) -> None:
-        key, inode, size, read = row[0], row[2], row[3], row[5]
-        path = _path(self.root, row[1])
-        stored = self._db.execute("select digest, id, tail from sessions where key=?", (key,)).fetchone()
-        digest = _unpacked(stored[0])
-        try:
-            if inode != found.st_ino or found.st_size < size or not read or stored[1] is None:
-                raise Rewritten
-            read, tail = take(Path(path), read, digest, stored[2])
-        except OSError:
-            return
-        except Rewritten:
-            self._forget(key)
-            self._read_whole(path, found)
-            return
-        self._db.execute(
-            "update sessions set size=?, mtime=?, read=?, tail=?, digest=? where key=?",
-            (found.st_size, found.st_mtime_ns, read, tail, _packed(digest), key),
+    def _count(self, key: int, uses: list[Use]) -> None:
+        entries = {use.entry for use in uses} - {None}
+        counted = {
+            entry
+            for (entry,) in self._db.execute(
+                "select key from counted where key in (select value from json_each(?))", (str(list(entries)),)
+            )
+        }
+        self._db.executemany("insert into counted values(?,?)", ((entry, key) for entry in entries - counted))
+        sums: dict[tuple[int | None, str, int | None], UsageSum] = {}
+        for use in uses:
+            copied = use.entry if use.entry in counted else None
+            sums.setdefault((use.quarter, use.model, copied), UsageSum()).add(use.used)
+            if use.entry is not None:
+                counted.add(use.entry)
+        self._db.executemany(
+            "insert into used values(?,?,?,?,?,?,?,?,?,?)",
+            ((key, *slot, *msgspec.structs.astuple(used)) for slot, used in sums.items()),
         )
 
     def unread(self) -> int:
@@ -194,13 +283,13 @@ class SessionIndex:
         ).fetchall()
         fresh: list[tuple[int, int, SearchableText]] = []
         for key, name, searchable, read in rows:
-            digest, path = Digest(texts=[]), Path(_path(self.root, name))
+            texts, path = Texts(), Path(self._path(name))
             try:
                 offset = searchable or read_header(path)[1]
-                take(path, offset, digest, end=read, with_texts=True)
+                take(path, offset, texts, end=read)
             except (SessionError, OSError, Rewritten):
                 pass  # gone or changed just now; the next look at the files finds out
-            fresh += ((milliseconds(text.time), key, text) for text in digest.texts)
+            fresh += ((milliseconds(text.time), key, text) for text in texts.found)
             self._db.execute("update sessions set searchable=? where key=?", (read, key))
         if fresh:
             self._add_texts(sorted(fresh, key=lambda found: found[0]))
@@ -228,11 +317,11 @@ class SessionIndex:
         self._db.execute("insert into texts(key, session, at) values(?,?,?)", (place, key, text.at))
         self._db.execute("insert into words(rowid, text) values(?,?)", (place, seamed(text.text)))
 
-    def _forget(self, key: int) -> None:
-        """Its texts are found no more. What words they had is forgotten when it is much."""
-        self._db.execute("delete from sessions where key=?", (key,))
-
-    def _drop_lost(self) -> None:
+    def _forget(self, keys: list[int]) -> None:
+        """Their texts are found no more. What words they had is forgotten when it is much."""
+        self._db.executemany("delete from sessions where key=?", ((key,) for key in keys))
+        for table in ("used", "counted", "broken"):
+            self._db.execute(f"delete from {table} where session not in (select key from sessions)")
         whole = self._db.execute("select count(*) from texts").fetchone()[0]
         lost = self._db.execute(
             "select count(*) from texts where session not in (select key from sessions)"
@@ -243,6 +332,15 @@ class SessionIndex:
                 "insert into words(words) values('delete-all')" if self._has_search else "delete from words"
             )
             self._db.execute("update sessions set searchable=0")
+
+    def _count_copies(self) -> None:
+        """What others hold as copies of lost ones counts for the first of them now."""
+        orphans = self._db.execute(
+            "select rowid, copied, session from used where copied not in (select key from counted) order by session"
+        ).fetchall()
+        for row, entry, session in orphans:
+            if self._db.execute("insert or ignore into counted values(?,?)", (entry, session)).rowcount:
+                self._db.execute("update used set copied=null where rowid=?", (row,))
 
     def tidy(self) -> None:
         """After much has been read: the words as small as they can be."""
@@ -271,6 +369,54 @@ class SessionIndex:
             f" where id is not null{which}"
         )
         return {row[0]: _summary(self.root, row) for row in rows}
+
+    def usage(self) -> UsageFound:
+        """What all of them used. Where nothing can be kept everything is read, and the answer is the same."""
+        if not self.refresh():
+            self._db.close()
+            self._db = self._in_memory()
+            self._read_files()
+        sessions: dict[int, UsageSession] = {}
+        for key, name, id_, cwd, packed in self._db.execute(
+            "select key, path, id, cwd, digest from sessions where id is not null"
+        ):
+            title, first_prompt, greeting, *_ = msgspec.msgpack.decode(packed)
+            sessions[key] = UsageSession(
+                path=self._path(name), id=id_, cwd=cwd, title=title or first_prompt or greeting or ""
+            )
+        days: dict[int | None, str] = {}
+        parts: list[UsagePart] = []
+        for key, quarter, model, *sums in self._db.execute(
+            "select session, quarter, model, sum(answers), sum(input), sum(output), sum(cache_read),"
+            " sum(cache_write), sum(cost) from used where copied is null group by session, quarter, model"
+        ):
+            day = days.get(quarter) or days.setdefault(quarter, day_of(quarter))
+            parts.append(UsagePart(session=sessions[key], day=day, model=model, used=UsageSum(*sums)))
+        return UsageFound(
+            parts=tuple(parts),
+            left_out=tuple(self._left_out()),
+        )
+
+    def _left_out(self) -> Iterator[LeftOut]:
+        named: dict[int, list[tuple[int, str]]] = {}
+        for key, line, why in self._db.execute(
+            "select session, line, why from broken order by session, line"
+        ):
+            named.setdefault(key, []).append((line, why))
+        for key, name, is_open, broken, problem in self._db.execute(
+            "select key, path, read < size, broken, problem from sessions"
+            " where problem is not null or broken or read < size order by path"
+        ):
+            path = self._path(name)
+            if problem is not None:
+                yield LeftOut(path=path, why=problem)
+                continue
+            lines = named.get(key, [])
+            yield from (LeftOut(path=path, line=line, why=why) for line, why in lines)
+            if broken > len(lines):
+                yield LeftOut(path=path, why=f"{broken - len(lines)} more of its lines cannot be read")
+            if is_open:
+                yield LeftOut(path=path, why="its last line has no end yet")
 
     def search(self, query: str, *, limit: int = 50) -> list[SessionHit]:
         """Texts with all words of the query (each may be the beginning of a word), newest first; "…" is a phrase. Of
@@ -314,6 +460,60 @@ class SessionIndex:
         return self._db.execute(f"{select}{like} order by words.rowid desc limit ?", (*likes, _CANDIDATES))
 
 
+class _Known(msgspec.Struct, frozen=True, array_like=True):
+    """What is known of a file."""
+
+    key: int
+    inode: int
+    size: int
+    mtime: int
+    read: int
+    is_session: bool
+
+    def is_as(self, found: os.stat_result) -> bool:
+        """A file that could not be read is tried each time."""
+        there = (found.st_ino, found.st_size, found.st_mtime_ns)
+        return bool(self.is_session) and (self.inode, self.size, self.mtime) == there
+
+
+class _Lines:
+    """What is made of lines that are new."""
+
+    def __init__(self, digest: Digest, tally: UsageTally) -> None:
+        self.digest = digest
+        self.tally = tally
+        self.broken: list[tuple[int, str]] = []
+        """Where in the file, and why."""
+
+    def take(self, line: bytes, at: int) -> None:
+        found, why = read_line(line)
+        if found is not None:
+            self.digest.add(found, line)
+        if why:
+            self.broken.append((at, why))
+        elif found is not None:
+            self.tally.add(found)
+
+
+def _stated(files: Iterable[os.DirEntry[str]]) -> Iterator[tuple[str, os.stat_result]]:
+    for entry in files:
+        with suppress(OSError):  # gone just now
+            yield entry.path, entry.stat()
+
+
+def _began(created: int, found: os.stat_result) -> int:
+    return created or found.st_mtime_ns // 1_000_000
+
+
+def _line_at(path: str, at: int) -> int:
+    """The number of the line that begins there."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(at).count(b"\n") + 1
+    except OSError:
+        return 0
+
+
 def _has_search_module(db: sqlite3.Connection) -> bool:
     try:
         db.execute(f"create virtual table temp.probe using {_MODULE}(x)")
@@ -329,11 +529,6 @@ def _asked(term: Term) -> str:
     return " ".join([*(f'"{word}"' for word in whole), f'"{last}"{"*" if term.is_open else ""}'])
 
 
-def _path(root: Path, name: bytes) -> str:
-    """Of a file, which is called in here as it is seen from the root."""
-    return os.path.join(root, os.fsdecode(name))  # noqa: PTH118  (of thousands, at every start)
-
-
 _KEPT = ("name", "first_prompt", "greeting", "messages", "cost", "modified")
 """Of a digest, in this order."""
 
@@ -343,7 +538,7 @@ def _packed(digest: Digest) -> bytes:
 
 
 def _unpacked(packed: bytes) -> Digest:
-    return Digest(**dict(zip(_KEPT, msgspec.msgpack.decode(packed), strict=True)), texts=[])
+    return Digest(**dict(zip(_KEPT, msgspec.msgpack.decode(packed), strict=True)))
 
 
 def _summary(

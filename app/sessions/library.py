@@ -19,12 +19,15 @@ from tools.files.presence import exists, is_file
 
 if TYPE_CHECKING:
     from app.sessions.listed import SessionHit, SessionSummary
+    from app.sessions.usage import UsageFound
 
 # The index, and with it the database, is imported when a list or a search is asked for: most starts need none.
 # ruff: noqa: PLC0415
 
 FIRST = 60
 """As many rows as a screen shows at most."""
+_PATIENCE = 30.0
+"""Seconds that another bayou may take to read everything."""
 
 
 def session_folder(root: Path, cwd: Path) -> Path:
@@ -121,6 +124,19 @@ def search_now(root: Path, query: str, *, limit: int = 50) -> "tuple[list[Sessio
 
     with closing(SessionIndex(root)) as index:
         return index.search(query, limit=limit), index.unread()
+
+
+def usage_in(root: Path, cache: Path) -> "UsageFound":
+    """What all sessions used; another process that reads them is waited for."""
+    import shutil
+
+    from app.sessions.index import SessionIndex
+
+    with closing(SessionIndex(root, patience=_PATIENCE)) as index:
+        found = index.usage()
+    # It had a database of its own there; what is left of that nothing reads any more.
+    shutil.rmtree(cache / "usage", ignore_errors=True)
+    return found
 
 
 class Thread(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,7 +4,8 @@ import hashlib
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from app.sessions.summary import Digest, SearchableText
+from app.sessions.reading import read_entry
+from app.sessions.summary import SearchableText, texts_of
 
 _TAIL = 64
 """Bytes before the place up to which a file has been read, by which it is known again."""
@@ -17,29 +18,37 @@ class Rewritten(Exception):
 class TakesLines(Protocol):
     """What is made of the lines."""
 
-    def take(self, line: bytes, *, at: int | None = None) -> None: ...
+    def take(self, line: bytes, at: int) -> None:
+        """`at`: where in the file the line begins."""
+        ...
+
+
+class Texts:
+    """The texts of the lines that can be searched."""
+
+    def __init__(self) -> None:
+        self.found: list[SearchableText] = []
+
+    def take(self, line: bytes, at: int) -> None:
+        entry = read_entry(line)
+        if entry is not None:
+            self.found.extend(texts_of(entry, at))
 
 
 def take(
-    path: Path,
-    offset: int,
-    digest: TakesLines,
-    tail: bytes = b"",
-    *,
-    end: int | None = None,
-    with_texts: bool = False,
+    path: Path, offset: int, taker: TakesLines, tail: bytes = b"", *, end: int | None = None
 ) -> tuple[int, bytes]:
     """Reads whole lines from `offset` on; returns where the next one will begin, and by what the bytes before that
     are known again (`tail`).
     """
-    with path.open("rb", buffering=1 << 18) as file:
+    with path.open("rb", buffering=1 << 15) as file:
         if tail and _tail(file, offset) != tail:
             raise Rewritten
         file.seek(offset)
         for line in file:
             if not line.endswith(b"\n") or (end is not None and offset >= end):
                 break
-            digest.take(line, at=offset if with_texts else None)
+            taker.take(line, offset)
             offset += len(line)
         return offset, _tail(file, offset)
 
@@ -52,11 +61,11 @@ def _tail(file: BinaryIO, offset: int) -> bytes:
 
 def text_at(path: Path, at: int) -> SearchableText | None:
     """None when the file has changed meanwhile."""
-    digest = Digest(texts=[])
+    texts = Texts()
     try:
         with path.open("rb") as file:
             file.seek(at)
-            digest.take(file.readline(), at=at)
+            texts.take(file.readline(), at)
     except OSError:
         return None
-    return digest.texts[0] if digest.texts else None
+    return texts.found[0] if texts.found else None

@@ -7,6 +7,7 @@ import msgspec
 from app.sessions.errors import SessionError
 from app.sessions.projection import milliseconds
 from app.sessions.reading import read_header
+from app.sessions.session_line import read_line
 from app.sessions.summary import Digest
 
 _SHORT, _BEGINNING = 256 * 1024, 64 * 1024
@@ -46,7 +47,7 @@ class SessionHit(msgspec.Struct, frozen=True, kw_only=True):
 
 def summary_of_file(name: str) -> SessionSummary | None:
     """What the file itself says, or its beginning; None when it is no session."""
-    path, digest = Path(name), Digest(texts=[])
+    path, digest = Path(name), Digest()
     try:
         header, offset = read_header(path)
         found = path.stat()
@@ -54,8 +55,9 @@ def summary_of_file(name: str) -> SessionSummary | None:
         with path.open("rb") as file:
             file.seek(offset)
             for line in file.read(-1 if is_short else _BEGINNING).splitlines(keepends=True):
-                if line.endswith(b"\n"):
-                    digest.take(line)
+                read = read_line(line)[0] if line.endswith(b"\n") else None
+                if read is not None:
+                    digest.add(read, line)
     except (SessionError, OSError):
         return None
     return SessionSummary(

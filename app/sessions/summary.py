@@ -6,11 +6,10 @@ A digest can be continued where it stopped, so that a grown file costs only what
 import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 import msgspec
 
-from app.sessions.projection import milliseconds
 from app.sessions.tree import one_line
 from app.values.content import text_of
 from app.values.entries import (
@@ -27,7 +26,6 @@ from app.values.entries import (
     ThinkingLevelChangeEntry,
     UnknownEntry,
     UsageEntry,
-    usage_of,
 )
 from app.values.messages import (
     AssistantMessage,
@@ -36,6 +34,9 @@ from app.values.messages import (
     UserMessage,
 )
 from tools.patterns import late
+
+if TYPE_CHECKING:
+    from app.sessions.session_line import SessionLine
 
 LONGEST_TITLE = 200
 FIRST_ENTRIES = 200
@@ -63,7 +64,7 @@ class SearchableText(msgspec.Struct, frozen=True):
 
 
 class Digest(msgspec.Struct, kw_only=True):
-    """Counts and texts of the lines read so far."""
+    """What a list shows, counted over the lines read so far."""
 
     name: str | None = None
     first_prompt: str | None = None
@@ -72,35 +73,30 @@ class Digest(msgspec.Struct, kw_only=True):
     cost: float = 0.0
     modified: int = 0
     """Newest message of a person or a model, Unix milliseconds; 0: none."""
-    texts: list[SearchableText] = []
 
     @property
     def title(self) -> str | None:
         """The first thing said that is more than a greeting."""
         return self.first_prompt or self.greeting
 
-    def take(self, line: bytes, *, at: int | None = None) -> None:
-        """Adds a line to the counts, and one that begins at `at` to the texts."""
-        from app.sessions.reading import read_entry  # noqa: PLC0415  (what reads is large; the page asks for a title only)
-
-        entry = read_entry(line)
-        if entry is not None:
-            self._add(entry)
-            if at is not None:
-                self.texts.extend(texts_of(entry, at))
-
-    def _add(self, entry: Entry) -> None:
-        if usage := usage_of(entry):
-            self.cost += usage.cost.total
-        if isinstance(entry, SessionInfoEntry):
-            self.name = storable(one_line(entry.name or "")) or None
-        elif isinstance(entry, MessageEntry):
+    def add(self, line: "SessionLine", data: bytes) -> None:
+        """`data`: the same line as it stands in the file, for what was said in it."""
+        used = line.used
+        if used is not None:
+            self.cost += used.cost.total
+        if line.type == "session_info":
+            self.name = storable(one_line(line.name or "")) or None
+        elif line.type == "message":
             self.messages += 1
-            message = entry.message
-            if isinstance(message, UserMessage | AssistantMessage):
-                self.modified = max(self.modified, int(message.timestamp or milliseconds(entry.timestamp)))
-            if isinstance(message, UserMessage) and self.first_prompt is None:
-                self.hear(text_of(message.content))
+            role = line.role
+            if role in ("user", "assistant"):
+                self.modified = max(self.modified, line.message_time or line.time)
+            if role == "user" and self.first_prompt is None:
+                from app.sessions.reading import read_entry  # noqa: PLC0415  (what reads is large; the page asks for a title only)
+
+                entry = read_entry(data)
+                if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
+                    self.hear(text_of(entry.message.content))
 
     def hear(self, text: str) -> None:
         """A prompt, in order."""

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.sessions.used import Used
-from app.sessions.used_index import LeftOut, UsageFound, UsedPart, UsedSession
+from app.sessions.usage import LeftOut, UsageFound, UsagePart, UsageSession, UsageSum
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
 
@@ -25,14 +24,14 @@ class Today(date):
 
 
 def found() -> UsageFound:
-    parts: list[UsedPart] = []
+    parts: list[UsagePart] = []
     for day in range(1, 24):
         if day % 7 in (0, 1):
             continue
         title, project = SESSIONS[day % 3]
-        session = UsedSession(path=f"/{day % 3}.jsonl", id=f"{day % 3}", cwd=project, title=title)
+        session = UsageSession(path=f"/{day % 3}.jsonl", id=f"{day % 3}", cwd=project, title=title)
         for number, model in enumerate(MODELS[: 1 + day % 3]):
-            used = Used(
+            used = UsageSum(
                 answers=day * 5 + number,
                 input=day * 900,
                 output=day * 700 * (number + 1),
@@ -40,7 +39,7 @@ def found() -> UsageFound:
                 cache_write=day * 3_000,
                 cost=day * (day % 5 + 1) * 0.11 / (number + 1),
             )
-            parts.append(UsedPart(session=session, day=f"2026-11-{day:02}", model=model, used=used))
+            parts.append(UsagePart(session=session, day=f"2026-11-{day:02}", model=model, used=used))
     left_out = (LeftOut(path="/boats/torn.jsonl", line=17, why="its usage cannot be read"),)
     return UsageFound(parts=tuple(parts), left_out=left_out)
 
@@ -49,7 +48,7 @@ async def test_usage(screen: Screen, photographs: Photographs, monkeypatch: pyte
     def known(root: Path, cache: Path) -> UsageFound:
         return found()
 
-    monkeypatch.setattr("app.tui.pages.usage_page.used_in", known)
+    monkeypatch.setattr("app.tui.pages.usage_page.usage_in", known)
     monkeypatch.setattr("app.tui.pages.usage_page.date", Today)
     async with photographs.of(screen.app(theme=photographs.theme)) as tour:
         await tour.say("/usage")

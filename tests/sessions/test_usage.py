@@ -1,19 +1,21 @@
 """What all sessions used: sums, copies, broken lines, and what is read again."""
 
-import os
 import sqlite3
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from app.sessions.fork import clone, fork_before
-from app.sessions.library import session_folder
+from app.sessions.index import INDEX_NAME, SessionIndex
+from app.sessions.library import list_sessions, session_folder, usage_in
 from app.sessions.log import SessionLog
-from app.sessions.used_by import only, since, summed, total
-from app.sessions.used_index import LeftOut, UsageFound, used_in
+from app.sessions.usage import LeftOut, UsageFound, grouped, matching, since, total
 from app.values.codec import decode_json, encode, encode_json
 from app.values.content import Text
 from app.values.entries import CompactionEntry, MessageEntry, SessionHeader, SessionInfoEntry, UsageEntry
@@ -58,8 +60,9 @@ class Sessions:
 
     def used(self) -> UsageFound:
         """As it is known, which is as if everything were read for the first time."""
-        found = used_in(self.root, self.cache)
-        anew = used_in(self.root, self.cache.with_name(f"cache-{time.monotonic_ns()}"))
+        found = usage_in(self.root, self.cache)
+        with closing(SessionIndex(self.root, self.root.with_name(f"anew-{time.monotonic_ns()}"))) as index:
+            anew = index.usage()
         assert sorted(map(repr, found.parts)) == sorted(map(repr, anew.parts))
         assert found.left_out == anew.left_out
         return found
@@ -82,7 +85,7 @@ def zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
 
 
 def sums(found: UsageFound, by: str) -> dict[str, int]:
-    return {one.title: one.used.input for one in summed(found.parts, by)}  # type: ignore[arg-type]
+    return {one.title: one.used.input for one in grouped(found.parts, by)}  # type: ignore[arg-type]
 
 
 def test_all_that_carries_usage_counts_by_day_model_project_and_session(sessions: Sessions) -> None:
@@ -111,7 +114,7 @@ def test_all_that_carries_usage_counts_by_day_model_project_and_session(sessions
     assert sums(found, "session")["paint the boat"] == 132
     whole = total(found.parts)
     assert (whole.answers, whole.output, whole.cost) == (6, 6, 0.5)
-    monday = total(only(found.parts, [("day", "2026-11-16"), ("project", "/boats")]))
+    monday = total(matching(found.parts, [("day", "2026-11-16"), ("project", "/boats")]))
     assert (monday.cached, monday.tokens) == (75, 401)
     today = datetime.fromisoformat("2026-11-17").date()
     assert total(since(found.parts, 1, today)).input == 1032
@@ -211,6 +214,9 @@ def test_days_are_those_of_the_time_zone(sessions: Sessions, zone: Callable[[str
     assert sums(sessions.used(), "day") == {"2026-11-16": 1}
     zone("Asia/Tokyo")
     assert sums(sessions.used(), "day") == {"2026-11-17": 1}
+    zone("Asia/Kathmandu")  # a quarter of an hour beside the hour
+    sessions.written(answered(2, at="2026-11-17T18:14:59.000Z"), answered(4, at="2026-11-17T18:15:00.000Z"))
+    assert sums(sessions.used(), "day") == {"2026-11-18": 4, "2026-11-17": 3}
 
 
 def test_a_time_that_cannot_be_is_that_of_the_session(sessions: Sessions) -> None:
@@ -230,7 +236,7 @@ def test_a_time_that_cannot_be_is_that_of_the_session(sessions: Sessions) -> Non
 def test_an_index_that_is_broken_foreign_or_cannot_be_written_changes_nothing(sessions: Sessions) -> None:
     sessions.written(answered(3))
     sessions.used()
-    (place,) = (sessions.cache / "usage").iterdir()
+    place = sessions.root / INDEX_NAME
     place.write_bytes(b"no database" * 100)
     assert total(sessions.used().parts).input == 3
     with sqlite3.connect(place) as db:
@@ -251,14 +257,64 @@ def test_nothing_is_read_again_that_stands_as_it_was(
     clone(log, folder).close()
     log.close()
     (folder / "no.jsonl").write_text("no session\n")
-    first = used_in(sessions.root, sessions.cache)
+    first = usage_in(sessions.root, sessions.cache)
 
     def never(*given: object, **more: object) -> None:
         raise AssertionError("read again")
 
-    monkeypatch.setattr("app.sessions.used_index.take", never)
-    assert used_in(sessions.root, sessions.cache) == first
-    assert os.listdir(sessions.cache / "usage")  # noqa: PTH208
+    monkeypatch.setattr("app.sessions.index.take", never)
+    assert usage_in(sessions.root, sessions.cache) == first
+
+
+def test_a_copy_counts_for_the_first_that_holds_it_once_its_original_is_gone(sessions: Sessions) -> None:
+    log = sessions.new()
+    log.append(answered(100))
+    folder = session_folder(sessions.root, Path("/boats"))
+    for _ in range(2):
+        clone(log, folder).close()
+    log.close()
+    for path in sorted(folder.glob("*.jsonl"))[:2]:
+        assert [part.session.path for part in sessions.used().parts] == [str(path)]
+        path.unlink()
+    assert total(sessions.used().parts).input == 100
+
+
+_READS = """
+import sys
+from pathlib import Path
+from app.sessions.library import usage_in
+from app.sessions.usage import total
+print(total(usage_in(Path(sys.argv[1]), Path(sys.argv[2])).parts).input)
+"""
+
+
+def test_several_processes_that_read_at_once_count_everything_once(sessions: Sessions) -> None:
+    for number in range(60):
+        sessions.written(*(answered(1) for _ in range(20)), project=f"/p{number}")
+    command = [sys.executable, "-c", _READS, str(sessions.root), str(sessions.cache)]
+    readers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    assert [reader.communicate()[0].strip() for reader in readers] == ["1200"] * 4
+    assert len(list_sessions(sessions.root)) == 60
+
+
+def test_usage_is_whole_while_another_process_writes_the_index(sessions: Sessions) -> None:
+    sessions.written(answered(3))
+    assert total(sessions.used().parts).input == 3
+    sessions.written(answered(4))
+    with closing(sqlite3.connect(sessions.root / INDEX_NAME)) as other:
+        other.execute("begin immediate")
+        with closing(SessionIndex(sessions.root, patience=0.1)) as index:
+            assert total(index.usage().parts).input == 7
+    assert total(sessions.used().parts).input == 7
+
+
+def test_the_database_of_earlier_versions_goes_once_there_is_the_new_one(sessions: Sessions) -> None:
+    sessions.written(answered(3))
+    old = sessions.cache / "usage" / "root.sqlite"
+    old.parent.mkdir(parents=True)
+    old.write_bytes(b"old")
+    assert total(sessions.used().parts).input == 3
+    assert not old.parent.exists() and (sessions.root / INDEX_NAME).exists()
 
 
 def test_no_sessions_at_all(sessions: Sessions) -> None:

@@ -8,9 +8,21 @@ from pathlib import Path
 import msgspec
 
 from app.engine.tree.session_paths import Places
-from app.sessions.used import UNKNOWN, Used
-from app.sessions.used_by import WAYS, UsedBy, UsedSum, Within, only, summed, total
-from app.sessions.used_index import LeftOut, UsageFound, UsedPart, used_in
+from app.sessions.library import usage_in
+from app.sessions.usage import (
+    GROUPINGS,
+    UNKNOWN,
+    Grouping,
+    LeftOut,
+    UsageFound,
+    UsageGroup,
+    UsagePart,
+    UsageSum,
+    Within,
+    grouped,
+    matching,
+    total,
+)
 from app.tui.handed import AskPerson
 from app.tui.status.bars import short_path
 from app.values.usage import dollars
@@ -31,7 +43,7 @@ class UsagePage(msgspec.Struct, frozen=True):
     home: Path
 
     async def open(self) -> None:
-        found = await asyncio.to_thread(used_in, self.places.root, self.cache)
+        found = await asyncio.to_thread(usage_in, self.places.root, self.cache)
         await _LookedAt(found, self.home).open(self.ask)
 
 
@@ -43,7 +55,7 @@ class _LookedAt:
         self._home = home
         self._within: list[tuple[Within, str]] = []
         """What was chosen, one within the other, and what it is called."""
-        self._by: UsedBy = WAYS[0]
+        self._by: Grouping = GROUPINGS[0]
 
     async def open(self, ask: AskPerson) -> None:
         """Escape goes back to what a sum was chosen from."""
@@ -62,9 +74,9 @@ class _LookedAt:
                 self._within.append(((self._by, current), picked.row.title))
                 self._by, current = self._ways()[0], ""
 
-    def _ways(self) -> list[UsedBy]:
+    def _ways(self) -> list[Grouping]:
         taken = {by for (by, _), _ in self._within}
-        return [way for way in WAYS if way not in taken]
+        return [way for way in GROUPINGS if way not in taken]
 
     async def _requested(self, request: UsageScreen.ActionRequested) -> None:
         if isinstance(request.screen, UsageScreen):
@@ -73,18 +85,18 @@ class _LookedAt:
             request.screen.show_view(self._view())
 
     def _view(self) -> UsageView:
-        parts = only(self._found.parts, [within for within, _ in self._within])
+        parts = matching(self._found.parts, [within for within, _ in self._within])
         whole = total(parts)
         within = "".join(f" · {name}" for _, name in self._within)
         return UsageView(
             title=f"Usage by {self._by}{within}",
             note=_told(whole),
             days=_days(parts, date.today(), is_money=bool(whole.cost)),
-            rows=tuple(self._row(found, is_money=bool(whole.cost)) for found in summed(parts, self._by)),
+            rows=tuple(self._row(found, is_money=bool(whole.cost)) for found in grouped(parts, self._by)),
             left_out=() if self._within else tuple(_left_out(one) for one in self._found.left_out),
         )
 
-    def _row(self, found: UsedSum, *, is_money: bool) -> UsageRow:
+    def _row(self, found: UsageGroup, *, is_money: bool) -> UsageRow:
         title = found.title
         if self._by == "project" and found.id:
             title = short_path(Path(found.id), self._home)
@@ -94,29 +106,31 @@ class _LookedAt:
         return UsageRow(
             id=found.id,
             title=title,
-            detail=short_path(Path(found.project), self._home) if found.project else "",
+            detail=short_path(Path(found.session.cwd), self._home)
+            if found.session and found.session.cwd
+            else "",
             amount=used.cost if is_money else used.tokens,
             figures=(f"{used.answers:,}", tokens(used.tokens), _cached(used), dollars(used.cost)),
         )
 
 
-def _told(used: Used) -> str:
+def _told(used: UsageSum) -> str:
     cached = _cached(used)
     return " · ".join(
         filter(None, (dollars(used.cost), f"{tokens(used.tokens)} tokens", cached and f"{cached} cached"))
     )
 
 
-def _cached(used: Used) -> str:
+def _cached(used: UsageSum) -> str:
     return "" if used.cached is None else share(used.cached)
 
 
-def _days(parts: Sequence[UsedPart], today: date, *, is_money: bool) -> tuple[UsageDay, ...]:
-    sums = {found.id: found.used for found in summed(parts, "day")}
+def _days(parts: Sequence[UsagePart], today: date, *, is_money: bool) -> tuple[UsageDay, ...]:
+    sums = {found.id: found.used for found in grouped(parts, "day")}
     shown: list[UsageDay] = []
     for back in range(_DAYS - 1, -1, -1):
         day = today - timedelta(days=back)
-        used = sums.get(day.isoformat(), Used())
+        used = sums.get(day.isoformat(), UsageSum())
         shown.append(
             UsageDay(
                 name=day.isoformat(),

@@ -1,0 +1,116 @@
+"""What lists and usage need of a line of a session file: decoded leniently, without its texts.
+
+Lines that are broken, and usage that cannot be true, are left out and named.
+"""
+
+from typing import Annotated, Any
+
+import msgspec
+
+from app.sessions.projection import milliseconds
+from app.sessions.reading import is_blank, is_header, read_entry
+from app.values.entries import Entry, MessageEntry, UnknownEntry
+from app.values.wire import to_wire
+
+_BROKEN = "the line cannot be read"
+_NO_USAGE = "its usage cannot be read"
+
+_Count = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
+_Dollars = Annotated[float, msgspec.Meta(ge=0, le=10**9)]
+_LATEST = 10**14
+"""Unix milliseconds; a line that claims to be later has no time."""
+
+
+class LineCost(msgspec.Struct):
+    total: _Dollars = 0.0
+
+
+class LineUsage(msgspec.Struct, rename="camel"):
+    input: _Count = 0
+    output: _Count = 0
+    cache_read: _Count = 0
+    cache_write: _Count = 0
+    cost: LineCost = msgspec.field(default_factory=LineCost)
+
+
+class LineMessage(msgspec.Struct):
+    role: str = ""
+    provider: str | None = None
+    model: str | None = None
+    timestamp: int | float | None = None
+    usage: LineUsage | None = None
+
+
+class SessionLine(msgspec.Struct, rename="camel"):
+    type: str = ""
+    id: str = ""
+    timestamp: str = ""
+    name: str | None = None
+    provider: str | None = None
+    model: str | None = None
+    model_id: str | None = None
+    message: LineMessage | None = None
+    usage: LineUsage | None = None
+
+    @property
+    def role(self) -> str:
+        """Of its message; empty: it is none."""
+        return self.message.role if self.type == "message" and self.message is not None else ""
+
+    @property
+    def used(self) -> LineUsage | None:
+        """Only answers, tools and summaries use something."""
+        message = self.message
+        if self.type == "message":
+            return message.usage if message and message.role in ("assistant", "toolResult") else None
+        return self.usage if self.type in _WITH_USAGE else None
+
+    @property
+    def message_time(self) -> int:
+        """Unix milliseconds, as its message says; 0: it does not."""
+        return _credible((self.message.timestamp if self.message is not None else None) or 0)
+
+    @property
+    def time(self) -> int:
+        """Unix milliseconds, as the line itself says; 0: it does not."""
+        return _credible(milliseconds(self.timestamp))
+
+
+def _credible(time: float) -> int:
+    return int(time) if 0 < time < _LATEST else 0
+
+
+_WITH_USAGE = ("message", "usage", "compaction", "branch_summary")
+_decoder = msgspec.json.Decoder(SessionLine)
+
+
+def read_line(line: bytes) -> tuple[SessionLine | None, str]:
+    """The line, if it says anything; and why it cannot be read."""
+    try:
+        found = _decoder.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _read_slowly(line)
+    return (found, "") if found.type else _read_slowly(line)
+
+
+def _read_slowly(line: bytes) -> tuple[SessionLine | None, str]:
+    """As a session is read: bytes that are no text, absent and unknown fields are borne with."""
+    entry = read_entry(line)
+    if entry is None:
+        return None, "" if is_blank(line) or is_header(line) else _BROKEN
+    data = to_wire(entry)
+    why = _NO_USAGE if data.get("type") in _WITH_USAGE else ""
+    if isinstance(entry, UnknownEntry):
+        return None, why
+    try:
+        return msgspec.convert(data, SessionLine), ""
+    except msgspec.ValidationError:
+        return _without_usage(entry, data), why
+
+
+def _without_usage(entry: Entry, data: dict[str, Any]) -> SessionLine | None:
+    """A message whose usage cannot be true is a message all the same."""
+    if not isinstance(entry, MessageEntry):
+        return None
+    message = LineMessage(role=data["message"]["role"], timestamp=entry.message.timestamp)
+    return SessionLine(type="message", timestamp=entry.timestamp, message=message)

@@ -1,0 +1,203 @@
+"""What was used, counted line by line; and its sums by day, model, project or session."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from datetime import date, timedelta
+from functools import lru_cache
+from typing import Literal
+
+import msgspec
+
+from app.sessions.session_line import LineUsage, SessionLine
+from app.sessions.summary import storable
+
+UNKNOWN = "unknown"
+"""The model of what was used before any was named, and the day of what has no time."""
+_QUARTER = 15 * 60
+"""Seconds. In no time zone does a day begin inside of one: sums of quarters serve them all."""
+
+Grouping = Literal["day", "model", "project", "session"]
+GROUPINGS: tuple[Grouping, ...] = ("day", "model", "project", "session")
+Within = tuple[Grouping, str]
+"""One group, by its id."""
+
+
+class UsageSum(msgspec.Struct):
+    """A sum that grows."""
+
+    answers: int = 0
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    cost: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        return self.input + self.output + self.cache_read + self.cache_write
+
+    @property
+    def cached(self) -> float | None:
+        """Percent of what was sent that the provider had already; None: nothing was sent."""
+        sent = self.input + self.cache_read + self.cache_write
+        return 100 * self.cache_read / sent if sent else None
+
+    def add(self, other: "UsageSum") -> None:
+        self.answers += other.answers
+        self.input += other.input
+        self.output += other.output
+        self.cache_read += other.cache_read
+        self.cache_write += other.cache_write
+        self.cost += other.cost
+
+
+class UsageSession(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    id: str
+    cwd: str
+    title: str
+
+
+class UsagePart(msgspec.Struct, frozen=True, kw_only=True):
+    """What one session used on one day of one model."""
+
+    session: UsageSession
+    day: str
+    model: str
+    used: UsageSum
+
+
+class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
+    """What does not count, for it cannot be read."""
+
+    path: str
+    line: int = 0
+    """0: the file as a whole, or more lines of it than are named one by one."""
+    why: str
+
+
+class UsageFound(msgspec.Struct, frozen=True, kw_only=True):
+    parts: tuple[UsagePart, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+
+
+class UsageGroup(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    """A day, a model, a folder, a session's file."""
+    title: str
+    session: UsageSession | None = None
+    """Of a group that is one session."""
+    used: UsageSum
+
+
+def matching(parts: Iterable[UsagePart], within: Sequence[Within]) -> list[UsagePart]:
+    return [part for part in parts if all(_id(part, by) == id_ for by, id_ in within)]
+
+
+def total(parts: Iterable[UsagePart]) -> UsageSum:
+    whole = UsageSum()
+    for part in parts:
+        whole.add(part.used)
+    return whole
+
+
+def grouped(parts: Iterable[UsagePart], by: Grouping) -> list[UsageGroup]:
+    """Days newest first, all else by what it cost."""
+    groups: dict[str, UsageGroup] = {}
+    for part in parts:
+        id_ = _id(part, by)
+        if id_ not in groups:
+            groups[id_] = _empty(part, by, id_)
+        groups[id_].used.add(part.used)
+    if by == "day":
+        return sorted(groups.values(), key=lambda found: (found.id != UNKNOWN, found.id), reverse=True)
+    return sorted(groups.values(), key=lambda found: (-found.used.cost, -found.used.tokens, found.id))
+
+
+def since(parts: Iterable[UsagePart], days: int, today: date) -> list[UsagePart]:
+    """Of so many days, today's included."""
+    first = (today - timedelta(days=days - 1)).isoformat()
+    return [part for part in parts if part.day != UNKNOWN and part.day >= first]
+
+
+def _id(part: UsagePart, by: Grouping) -> str:
+    match by:
+        case "day":
+            return part.day
+        case "model":
+            return part.model
+        case "project":
+            return part.session.cwd
+        case "session":
+            return part.session.path
+
+
+def _empty(part: UsagePart, by: Grouping, id_: str) -> UsageGroup:
+    if by == "session":
+        title = part.session.title or part.session.id
+        return UsageGroup(id=id_, title=title, session=part.session, used=UsageSum())
+    return UsageGroup(id=id_, title=id_ or UNKNOWN, used=UsageSum())
+
+
+class Use(msgspec.Struct, frozen=True):
+    """What one entry used."""
+
+    entry: int | None
+    """A number by which copies of it are known; None: it has no id."""
+    quarter: int | None
+    """Of an hour, since 1970; None: it has no time."""
+    model: str
+    used: UsageSum
+
+
+class UsageTally:
+    """Of one file, from its beginning or from where it was left."""
+
+    def __init__(self, model: str, began: int) -> None:
+        """`model`: the last that was named. `began`: Unix milliseconds, for lines without a time."""
+        self.model = model
+        self.uses: list[Use] = []
+        self._began = began
+
+    def add(self, line: SessionLine) -> None:
+        named = line.message if line.type == "message" else line
+        if named is None or line.role not in ("", "assistant", "toolResult"):
+            return
+        model = _model(named.provider, line.model_id if line.type == "model_change" else named.model)
+        if model and line.type != "usage":
+            self.model = model
+        usage = line.used
+        if usage is None or not (used := _sum(usage)).tokens + used.cost:
+            return
+        time = line.time or line.message_time or self._began
+        quarter = time // 1000 // _QUARTER if time else None
+        self.uses.append(Use(_key(line) if line.id else None, quarter, model or self.model, used))
+
+
+def day_of(quarter: int | None) -> str:
+    """In the person's own time zone."""
+    try:
+        return UNKNOWN if quarter is None else date.fromtimestamp(quarter * _QUARTER).isoformat()
+    except (ValueError, OverflowError, OSError):  # no time that there can be
+        return UNKNOWN
+
+
+def _sum(usage: LineUsage) -> UsageSum:
+    return UsageSum(
+        answers=1,
+        input=usage.input,
+        output=usage.output,
+        cache_read=usage.cache_read,
+        cache_write=usage.cache_write,
+        cost=usage.cost.total,
+    )
+
+
+@lru_cache(maxsize=1000)
+def _model(provider: str | None, model: str | None) -> str:
+    return storable("/".join(filter(None, (provider, model))))
+
+
+def _key(line: SessionLine) -> int:
+    said = f"{line.id} {line.timestamp}".encode("utf-8", "replace")
+    return int.from_bytes(hashlib.blake2b(said, digest_size=8).digest(), signed=True)

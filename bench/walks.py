@@ -66,10 +66,10 @@ async def walked(walk: Walk, *answers: Made) -> Walk:
         paths, options = Paths.from_env({"HOME": name}, project), Options()
         assembled = assemble(options, paths, {})
         session = assembled.session
-        ui = SilentUi(session.publish_now)
+        ui = SilentUi(session.events.publish_now)
         await extend(assembled, options, paths, mode="print", ui=ui, shutdown=lambda: None)
         assembled.choice.set(Scripted([*answers, say("done")]).register(assembled.registry))
-        await session.drain()
+        await session.events.drain()
         session.warm_up()  # as it is behind the first paint
         sys.setprofile(walk.note)
         try:

@@ -55,19 +55,21 @@ class TrustAsked:
         if question.is_empty:
             return
         options = (LATER, NO) if question.too_much else (LATER, YES, NO)
-        chosen = await answer_to(session.publish_now, "select", _told(question), options=options)
+        chosen = await answer_to(session.events.publish_now, "select", _told(question), options=options)
         if chosen not in (YES, NO) or chosen not in options:
             return
         await session.wait_until_idle()
         if (await asyncio.to_thread(question_for, self._paths)).fingerprint != question.fingerprint:
-            session.notify("The folder has changed since it was asked about, so that answer does not count.")
+            session.events.notify(
+                "The folder has changed since it was asked about, so that answer does not count."
+            )
             self._asking = None
             self.begin()
             return
         try:
             remember(self._paths, question, is_trusted=chosen == YES)
         except FileFault as problem:
-            session.notify(str(problem), "error")
+            session.events.notify(str(problem), "error")
             return
         await self._apply(question, chosen == YES)
 

@@ -145,9 +145,9 @@ def assemble(
             options=_session_options(options, in_force, can_ask, ends_with_answer),
         )
     )
-    project.tell = ground.tell = partial(session.notify, level="warning")
+    project.tell = ground.tell = partial(session.events.notify, level="warning")
     _, summary_problem = summary_model(settings.compaction.model, choice)
-    session.choose_tools(tool_choice(options, settings))
+    session.tools.choose(tool_choice(options, settings))
     wishes.is_restored = _restore(session, options, has_level=choice.is_thinking_asked)
     themes = _required(options.use_theme, themes_of(options, paths, trust, chosen.themes))
     assembled = Assembled(
@@ -203,7 +203,7 @@ async def _follow(assembled: Assembled, options: Options, paths: Paths) -> None:
     )
     await asyncio.to_thread(prompt.reload)
     assembled.themes = themes_of(options, paths, trust, chosen.themes)
-    assembled.session.choose_tools(tool_choice(options, assembled.settings))
+    assembled.session.tools.choose(tool_choice(options, assembled.settings))
 
 
 def _standing(
@@ -323,7 +323,7 @@ def extensions_for(options: Options, in_force: InForce) -> Extensions:
 def _restore(session: Session, options: Options, *, has_level: bool) -> bool:
     """A resumed session keeps its own model and level, unless the command line names one; whether it has a model."""
     if options.plan:
-        session.set_plan_mode(True)
-    return session.restore(
+        session.plan.switch(True)
+    return session.branches.restore(
         restores_model=options.model is None, restores_thinking=not has_level, name=options.name
     )

@@ -61,7 +61,7 @@ async def extend(
         bound.is_trusted = await assembled.project.counts_now()
         resources.choose()
         await extensions.reload(assembled.chosen.sources)
-        session.choose_tools(tool_choice(options, assembled.settings))
+        session.tools.choose(tool_choice(options, assembled.settings))
         look_for_model(assembled)
         await resources.discover(extensions, "reload")
         reloaded(extended)
@@ -105,16 +105,16 @@ async def extend(
     )
     await _load(assembled, paths, options, extensions)
     bound.is_trusted = assembled.trust.is_trusted
-    session.choose_tools(tool_choice(options, assembled.settings))
+    session.tools.choose(tool_choice(options, assembled.settings))
     if wrong := extended.catalogue.wrong_flags():
         raise UsageError(wrong[0])
     extended.options = options.without_values_of(extended.catalogue.valued_flags())
     look_for_model(assembled, assembled.wishes.settle())
     await resources.discover(extensions, "startup")
     for text in (*assembled.chosen.problems, *resources.prompts.problems):
-        session.notify(text, "warning")
+        session.events.notify(text, "warning")
     if options.verbose and mode == "tui":  # elsewhere it goes to standard error
-        session.notify(summary(assembled, extensions))
+        session.events.notify(summary(assembled, extensions))
     await extensions.start()
     assembled.ground.subscribe(follow)
     return extended
@@ -124,9 +124,9 @@ def look_for_model(assembled: Assembled, told: Sequence[str] = ()) -> None:
     """Extensions have brought what models they have: the session's own may be among them, or another by its name."""
     assembled.choice.find_missing()
     for text in told:
-        assembled.session.notify(text, "warning")
+        assembled.session.events.notify(text, "warning")
     if assembled.choice.missing is not None:
-        assembled.session.notify(assembled.choice.why_none, "warning")
+        assembled.session.events.notify(assembled.choice.why_none, "warning")
 
 
 def _may_read(assembled: Assembled, source: Source) -> bool:
@@ -149,7 +149,7 @@ async def _load(assembled: Assembled, paths: Paths, options: Options, extensions
 
 def _tell_unasked(assembled: Assembled, mode: Mode) -> None:
     if mode != "tui" and (left_out := unasked(assembled.trust)) is not None:
-        assembled.session.notify(left_out, "warning")
+        assembled.session.events.notify(left_out, "warning")
 
 
 async def _vouched(assembled: Assembled, paths: Paths, options: Options) -> bool | None:
@@ -178,7 +178,7 @@ async def _ask_extensions(
         try:
             remember(paths, question, is_trusted=trusted)
         except FileFault as problem:
-            assembled.session.notify(str(problem), "warning")
+            assembled.session.events.notify(str(problem), "warning")
     apply_trust(assembled, paths, asked, question, is_trusted=trusted, reason="extension")
     return trusted
 
@@ -195,5 +195,5 @@ def apply_trust(
     """The answer comes after the settings were read: the project's count from now on, or no longer."""
     assembled.project.answer(Decision(is_trusted=is_trusted, reason=reason, question=question))
     for problem in assembled.in_force.trust(is_trusted):
-        assembled.session.notify(str(problem), "warning")
+        assembled.session.events.notify(str(problem), "warning")
     assembled.chosen = choose(paths, assembled.settings, asked, is_trusted=is_trusted)

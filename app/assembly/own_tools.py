@@ -16,7 +16,7 @@ from tools.registry import builtin_tools
 
 
 def own_tools(session: Session, toolbox: Toolbox, in_force: InForce, choice: ModelChoice) -> tuple[Tool, ...]:
-    todo = todo_tool(lambda: session.todos, session.change_todos)
+    todo = todo_tool(lambda: session.todos.phases, session.todos.change)
     mermaid = mermaid_tool()
 
     def unwanted(tools: Mapping[str, Tool]) -> list[str]:
@@ -26,7 +26,7 @@ def own_tools(session: Session, toolbox: Toolbox, in_force: InForce, choice: Mod
         return [tool.name for tool in kept if tools.get(tool.name) is tool]
 
     toolbox.withhold(unwanted)
-    return (*builtin_tools(), jobs_tool(session.job_table), todo, plan_tool(session.propose_plan), mermaid)
+    return (*builtin_tools(), jobs_tool(session.jobs), todo, plan_tool(session.plan.propose), mermaid)
 
 
 def _wants_todos(in_force: InForce, model: Model | None) -> bool:

@@ -75,7 +75,7 @@ class Resources:
             enabled = here.settings.resources.enable_skill_commands and self._is_readable(text)
             skill = here.prompt.skills.expand(text) if enabled else None
         except FileFault as problem:
-            here.session.notify(str(problem), "error")
+            here.session.events.notify(str(problem), "error")
             return text
         return skill or self.prompts.expand(text) or text
 

@@ -12,7 +12,7 @@ def summary(assembled: Assembled, extensions: Extensions) -> str:
         "thinking": [state.thinking],
         "session": [str(state.file or "kept nowhere")],
         "trusted": ["yes" if assembled.trust.is_trusted else "no"],
-        "tools": list(session.active_tools()),
+        "tools": list(session.tools.active()),
         "context files": [str(file.path) for file in prompt.context_files.files],
         "skills": [skill.name for skill in prompt.skills.skills],
         "extensions": [extension.name for extension in extensions.hooked.loaded],

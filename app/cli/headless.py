@@ -93,7 +93,11 @@ async def _work(
 
     async def prepare() -> FirstInput:
         """After the face listens, so that what extensions ask at their start is heard."""
-        ui = EventUi(session.publish_now) if face == "rpc" else SilentUi(session.publish_now, face)
+        ui = (
+            EventUi(session.events.publish_now)
+            if face == "rpc"
+            else SilentUi(session.events.publish_now, face)
+        )
         extended = await extend(assembled, options, paths, mode=face, ui=ui, shutdown=ending.ask)
         if (left_out := unasked(assembled.trust)) is not None:
             tell(left_out)
@@ -102,7 +106,7 @@ async def _work(
         if face == "rpc":
             TrustAsked(assembled, paths, extended.trust).begin()
             for problem in assembled.problems:  # who reads lines does not read standard error
-                session.notify(problem, "warning")
+                session.events.notify(problem, "warning")
             return FirstInput()
         # Words that are flags of extensions are told apart from others only now.
         return given if given is not None else read(extended.options)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from app.agent.queues import Queues
+from app.engine.context.compaction import Compaction
 from app.engine.context.compactor import Compactor
 from app.engine.context.summariser import Summariser
 from app.engine.context.usage_totals import Account
@@ -61,7 +62,7 @@ from app.providers.registry import Registry
 from app.sessions.log import SessionLog
 from app.undo.blobs import UndoPlace
 from app.values.events import FileChanged, QueueUpdate
-from app.values.messages import AssistantMessage
+from app.values.messages import AssistantMessage, CustomMessage
 from app.values.models import Model
 from tools.base import FileChange
 
@@ -147,7 +148,7 @@ class Machinery:
         self._masks = MaskedCalls(self.masking)
         self.servers = self._mcp_servers(parts)
         self.following = Following(options.in_force, self.servers, self.telling)
-        self.shell = UserShell(parts.toolbox.workspace, self.conversation, hooks, self.masking, self.telling)
+        self.shell = self._user_shell(parts)
         self.jobs = JobTable(
             lambda job: self._job_results.tell(job),
             self.telling.publish_now,
@@ -176,6 +177,7 @@ class Machinery:
             prompts=self.prompts, deliveries=self.deliveries, options=options, telling=self.telling
         )
         self.navigation = self._navigation(parts)
+        self.compaction = self._compaction()
         parts.toolbox.workspace.mutations.subscribe(self._file_changed)
 
     def _prompts(self, parts: Parts) -> Prompts:
@@ -271,6 +273,7 @@ class Machinery:
             options,
             self.masking,
             self.next_run,
+            send=self._send_aside,
             may_remind=lambda: not self.planning.is_on,
         )
 
@@ -361,6 +364,25 @@ class Machinery:
             end_kernel=parts.toolbox.workspace.end_kernel,
         )
 
+    def _compaction(self) -> Compaction:
+        return Compaction(
+            compactor=self.compactor,
+            conversation=self.conversation,
+            runner=self.runner,
+            readiness=self.readiness,
+            branches=self.navigation,
+        )
+
+    def _user_shell(self, parts: Parts) -> UserShell:
+        return UserShell(
+            parts.toolbox.workspace,
+            self.conversation,
+            parts.hooks,
+            self.masking,
+            self.telling,
+            has_turn=lambda: self.runner.is_running,
+        )
+
     def _summariser(self, parts: Parts) -> Summariser:
         return Summariser(
             parts.choice,
@@ -387,12 +409,17 @@ class Machinery:
             conversation=self.conversation,
             telling=self.telling,
             next_run=self.next_run,
+            masking=self.masking,
+            send=self._send_aside,
         )
+
+    async def _send_aside(self, message: CustomMessage) -> None:
+        await self.prompts.send(message, deliver_as="aside")
 
     async def stop(self) -> None:
         """Ends whatever is under way and waits until it has settled."""
-        self.shell.underway.abort()
-        self.cells.underway.abort()
+        self.shell.abort()
+        self.cells.abort()
         self.compactor.underway.stop()
         self.brancher.underway.stop()
         await self.runner.abort()

@@ -290,17 +290,17 @@ class ExtensionApi:
 
     async def append_entry(self, custom_type: str, data: Any = None) -> str:
         """State of the extension's own in the session file; the model never reads it."""
-        return (await self._session.note(custom_type, data)).id
+        return (await self._session.record.note(custom_type, data)).id
 
     async def edit_context(self, target_id: str, replacement: dict[str, Any] | None) -> str:
         """Leaves an entry out of the context (None) or replaces its content; the file keeps it."""
-        return (await self._session.edit_context(target_id, replacement)).id
+        return (await self._session.record.edit_context(target_id, replacement)).id
 
     async def set_label(self, entry_id: str, label: str | None) -> None:
-        self._session.set_label(entry_id, label)
+        self._session.log.set_label(entry_id, label)
 
     async def set_session_name(self, name: str) -> None:
-        await self._session.rename(name)
+        await self._session.record.rename(name)
 
     def session_name(self) -> str | None:
         return self._session.state.name
@@ -310,26 +310,26 @@ class ExtensionApi:
         return tuple(command for extension in self._all.loaded for command in extension.commands.values())
 
     def all_tools(self) -> Sequence[Tool]:
-        return self._session.all_tools()
+        return self._session.tools.all()
 
     def active_tools(self) -> Sequence[str]:
-        return tuple(self._session.active_tools())
+        return tuple(self._session.tools.active())
 
     def set_active_tools(self, names: Sequence[str]) -> None:
-        self._session.set_active_tools(names)
+        self._session.tools.set_active(names)
 
     async def set_model(self, model: Model) -> bool:
         """False when there are no credentials for it."""
-        if not self._session.can_use(model):
+        if not self._session.models.choice.is_available(model):
             return False
-        await self._session.set_model(model)
+        await self._session.models.use(model)
         return True
 
     def thinking_level(self) -> ThinkingLevel:
         return self._session.state.thinking
 
     async def set_thinking_level(self, level: ThinkingLevel) -> None:
-        await self._session.set_thinking(level)
+        await self._session.models.use_thinking(level)
 
     def settings(self) -> Mapping[str, Any]:
         return self._bound.settings()
@@ -337,7 +337,7 @@ class ExtensionApi:
     @property
     def jobs(self) -> JobTable:
         """Background jobs: `adopt` running work, `all`, `wait`, `kill`."""
-        return self._session.job_table
+        return self._session.jobs
 
     async def exec(
         self,

@@ -112,13 +112,13 @@ class Brought(msgspec.Struct, eq=False):
     )
 
     def add_tool(self, tool: Tool, owner: str) -> None:
-        self.session.add_tool(tool, owner=owner)
+        self.session.tools.register(tool, owner=owner)
         self._tools_of.setdefault(owner, []).append(tool.name)
 
     def remove_tool(self, name: str, owner: str) -> None:
         if name in self._tools_of.get(owner, []):
             self._tools_of[owner].remove(name)
-            self.session.remove_tool(name)
+            self.session.tools.unregister(name)
 
     def add_server(self, name: str, entry: Mapping[str, Any], owner: str) -> None:
         self.session.mcp.bring(name, entry)
@@ -155,7 +155,7 @@ class Brought(msgspec.Struct, eq=False):
     def remove_owner(self, owner: str) -> None:
         self.remove_operations(owner)
         for name in self._tools_of.pop(owner, []):
-            self.session.remove_tool(name)
+            self.session.tools.unregister(name)
         for name in self._servers_of.pop(owner, []):
             self.session.mcp.bring(name, None)
         self.registry.remove_owner(owner)

@@ -90,7 +90,7 @@ class Context:
 
     @property
     def models(self) -> Sequence[Model]:
-        return self._session.available_models()
+        return self._session.models.choice.available()
 
     @property
     def thinking_level(self) -> ThinkingLevel:
@@ -117,13 +117,13 @@ class Context:
         return WindowUsage(tokens=usage.tokens, window=usage.context_window, percent=usage.percent)
 
     def system_prompt(self) -> str:
-        return prompt_text(self._session.sections())
+        return prompt_text(self._session.requests.sections())
 
     async def abort(self) -> None:
         await self._session.abort()
 
     async def compact(self, instructions: str | None = None) -> bool:
-        return await happened(self._session.compact(instructions), CannotCompact, SummaryFailed)
+        return await happened(self._session.compaction.run(instructions), CannotCompact, SummaryFailed)
 
     async def stage(
         self,
@@ -141,7 +141,10 @@ class Context:
         discarded; what they return is told. Raises `Unable` when there is nothing to stage, or too much waits.
         """
         wished = [WishedChange(path=path, text=text) for path, text in (changes or {}).items()]
-        return await self._session.stage(label, source_tool_name, wished, apply=apply, reject=reject)
+        staged = await self._session.pending.stage(
+            label, source_tool_name, wished, apply=apply, reject=reject
+        )
+        return staged.id
 
     def shutdown(self) -> None:
         """Ends bayou once the run has settled."""
@@ -156,16 +159,18 @@ class CommandContext(Context):
 
     async def new_session(self) -> bool:
         """False: an extension cancelled it. So with all that follow."""
-        return await happened(self._session.begin(), Refused, SessionError)
+        return await happened(self._session.branches.begin(), Refused, SessionError)
 
     async def fork(self, entry_id: str, position: Literal["before", "at"] = "before") -> bool:
-        return await happened(self._session.fork(entry_id, position), Refused, SessionError)
+        return await happened(self._session.branches.fork(entry_id, position), Refused, SessionError)
 
     async def go_to(
         self, entry_id: str | None, *, summarize: bool = False, instructions: str | None = None
     ) -> bool:
         wish = Wish(summarise=summarize, instructions=instructions)
-        return await happened(self._session.go_to(entry_id, wish), Refused, SummaryFailed, CannotCompact)
+        return await happened(
+            self._session.branches.go_to(entry_id, wish), Refused, SummaryFailed, CannotCompact
+        )
 
     async def switch_session(self, path: Path) -> bool:
         return await happened(self._resumed(path), Refused, SessionError)
@@ -175,7 +180,7 @@ class CommandContext(Context):
         await session.abort()
         log = self._bound.places.open(path)
         log.require_cwd(session.cwd)
-        await session.open(log, "resume")
+        await session.branches.open(log, "resume")
 
     async def reload(self) -> None:
         """Loads every extension anew. This context refuses afterwards."""
@@ -195,4 +200,4 @@ class ToolCallContext(Context):
 
     async def execute_tool(self, name: str, arguments: dict[str, Any]) -> ToolResult:
         """Runs another tool within this call. Its failures are results, never exceptions."""
-        return await self._session.run_tool(name, arguments, self.call.call_id)
+        return await self._session.calls.run(name, arguments, self.call.call_id)

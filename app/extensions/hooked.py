@@ -171,7 +171,7 @@ class Hooked:
         if self.bound is None:
             return
         try:
-            task = asyncio.get_running_loop().create_task(self.bound.session.publish(event))
+            task = asyncio.get_running_loop().create_task(self.bound.session.events.publish(event))
         except RuntimeError:
             return  # no loop: whoever loads without one reads `problems`
         self._publishing.add(task)

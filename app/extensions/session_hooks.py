@@ -98,7 +98,7 @@ class ExtensionHooks(Hooks):
         payload = p.BeforeAgentStart(
             prompt=words.text,
             images=words.images,
-            system_prompt=prompt_text(bound.session.sections()),
+            system_prompt=prompt_text(bound.session.requests.sections()),
             sections=bound.prompt_sections,
         )
         answers = await self._hooked.emit("before_agent_start", payload)
@@ -269,7 +269,7 @@ class ExtensionHooks(Hooks):
         session = self._bound.session
         match draft.type:
             case "custom":
-                await session.note(draft.custom_type, draft.data)
+                await session.record.note(draft.custom_type, draft.data)
             case "custom_message":
                 message = CustomMessage(
                     custom_type=draft.custom_type,
@@ -279,9 +279,9 @@ class ExtensionHooks(Hooks):
                 )
                 await session.send(message, deliver_as="aside")
             case "context_edit":
-                await session.edit_context(draft.target_id, draft.replacement)
+                await session.record.edit_context(draft.target_id, draft.replacement)
             case "compaction":
-                await session.record_compaction(draft.summary, draft.first_kept_entry_id)
+                await session.compaction.record(draft.summary, draft.first_kept_entry_id)
 
     # Other sessions, commands of the shell
 

@@ -55,11 +55,11 @@ async def say(session: Session, prompt: str, images: Sequence[Image]) -> Disposi
 
 async def wait_for_jobs(session: Session) -> None:
     """The agent was promised that it hears of their ends; a person is told what keeps bayou from ending."""
-    for job in session.all_jobs():
+    for job in session.jobs.all():
         if job.state == "running":
             tell(f"Waiting for background {job.id}: {job.title}")
     await session.wait_until_idle()
-    while await session.job_table.wait_for_all():
+    while await session.jobs.wait_for_all():
         await session.wait_until_idle()
 
 
@@ -101,7 +101,7 @@ def _sentence(problem: str, step: str) -> str:
 def unwritten(session: Session) -> int:
     """Fails if what was said is not on the disk, though it was said."""
     try:
-        session.write_kept()
+        session.log.write_kept()
     except SessionWriteError as problem:
         return fail(f"The session is not on the disk. {problem}")
     return 0

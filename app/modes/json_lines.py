@@ -70,10 +70,10 @@ async def _converse(session: Session, prepare: Prepare, next_step: NextStep, end
             if index and ending.skips(given.prompts[index:]):
                 break
             how = await say(session, prompt, given.images if index == 0 else ())
-            await session.drain()
+            await session.events.drain()
         if not ending.skips(()):
             await wait_for_jobs(session)
-        await session.drain()
+        await session.events.drain()
     except Refused as problem:
         return fail(refusal(problem))
     if how == "handled" and session.last_answer is answered:

@@ -58,7 +58,7 @@ async def run_print(
                 return fail(problem)
     except Refused as problem:
         return fail(refusal(problem))
-    said = _with_plan(_last_said(session, before), session.unanswered_plan)
+    said = _with_plan(_last_said(session, before), session.plan.unanswered)
     failure = None
     if said is not None:
         failure = _write(own, said.rstrip("\n")) or _write(own, "\n")

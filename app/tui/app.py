@@ -354,7 +354,7 @@ class BayouApp(App[int]):
         if isinstance(event, events.AppFocus) and self.is_ready.is_set():
             self.tasks.spawn(self.status.look_at_git())
         if isinstance(event, events.AppFocus):
-            self.session.follow_settings()
+            self.session.settings.look()
 
     @on(Driver.SignalResume)
     def _back_from_the_background(self) -> None:

@@ -45,7 +45,7 @@ class Pages:
             app.session.permissions,
             app.approval_bar,
             app.editor,
-            preview=app.session.preview_call,
+            preview=app.session.previews.of,
             show_screen=self._ask,
             say=self._say,
             told=app.notifications.asked,
@@ -417,7 +417,7 @@ class Pages:
             await app.extended.reload()
         else:
             app.assembled.prompt.reload()
-        app.session.follow_settings()
+        app.session.settings.look()
         if app.assembled.trust.needs_answer:
             await self.ask_trust()
         for problem in app.own_keys.read():

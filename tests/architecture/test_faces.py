@@ -1,4 +1,4 @@
-"""The full screen drives a session by its verbs and reads one view of it; its pages know nothing of the application."""
+"""Faces drive a session by the public methods of it and its subjects; pages know nothing of the application."""
 
 import ast
 from pathlib import Path
@@ -6,8 +6,6 @@ from pathlib import Path
 from tests.architecture.sources import ROOT, files, name, nodes
 
 FULL_SCREEN = files("app/tui")
-READ = {"state", "stats", "cwd"}
-"""Plain values of a session. What else it has is handed on as a whole, or asked by a verb."""
 MADE_BY_THE_APPLICATION = {"app.py", "run.py", "opening.py", "every_page.py"}
 """Where it is put together; nobody else may know it."""
 
@@ -15,21 +13,40 @@ NO_PAGES = {"__init__.py", "asking.py", "entry_texts.py", "map_rows.py", "tree_e
 """What stands among the pages and is none: small questions, and texts of entries."""
 
 
-def reaches(path: Path) -> list[str]:
-    """`session.part.thing`"""
-    found = []
-    for node in nodes(path, ast.Attribute):
-        if not isinstance(node.value, ast.Attribute):
-            continue
-        part, owner = node.value.attr, node.value.value
-        called = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
-        if called in ("session", "_session") and part not in READ:
-            found.append(f"{name(path)}:{node.lineno} {called}.{part}.{node.attr}")
-    return found
+SESSION_METHODS = 32
+"""Of the conversation as a whole. What is about one subject is a method of that subject."""
 
 
-def test_nobody_reaches_into_the_parts_of_a_session():
-    assert [found for path in FULL_SCREEN for found in reaches(path)] == []
+def private_reaches(path: Path) -> list[str]:
+    """`session._made`, `session.jobs._told`"""
+    return [
+        f"{name(path)}:{node.lineno} {ast.unparse(node)}"
+        for node in nodes(path, ast.Attribute)
+        if node.attr.startswith("_") and not node.attr.startswith("__") and _begins_with_session(node.value)
+    ]
+
+
+def _begins_with_session(value: ast.expr) -> bool:
+    while isinstance(value, ast.Attribute):
+        if value.attr in ("session", "_session"):
+            return True
+        value = value.value
+    return isinstance(value, ast.Name) and value.id in ("session", "_session")
+
+
+def test_nothing_outside_the_engine_reaches_private_parts_of_a_session():
+    outside = [path for path in files("app") if not name(path).startswith("app/engine/")]
+    assert [found for path in outside for found in private_reaches(path)] == []
+
+
+def test_a_session_itself_has_few_methods():
+    tree = ast.parse((ROOT / "app/engine/session.py").read_text(encoding="utf-8"))
+    methods = [
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_")
+    ]
+    assert len(methods) <= SESSION_METHODS, "Make it a method of its subject."
 
 
 def test_the_application_is_known_where_it_is_put_together_and_nowhere_else():

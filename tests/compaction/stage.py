@@ -57,7 +57,7 @@ class Scene:
             chosen,
             self.paths,
             mode="print",
-            ui=SilentUi(session.publish_now),
+            ui=SilentUi(session.events.publish_now),
             shutdown=lambda: None,
         )
         return self
@@ -73,7 +73,7 @@ class Scene:
     async def prompt(self, text: str) -> None:
         await self.session.prompt(text)
         await self.session.wait_until_idle()
-        await self.session.drain()
+        await self.session.events.drain()
 
     def prompt_now(self) -> str:
         """The system prompt as it was declared to the model."""

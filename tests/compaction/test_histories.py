@@ -181,7 +181,7 @@ async def _compacted_again_and_again(history: History, keeps: Sequence[int]) -> 
             except CannotCompact:
                 _require_no_more_to_do(path, before, keep)
                 continue
-            await session.compact()
+            await session.compaction.run()
             after = session.messages
 
             # Prompt and tools stay, then comes the summary, then what was kept, word for word and in its order.

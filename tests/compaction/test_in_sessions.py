@@ -100,7 +100,7 @@ async def test_five_compactions_then_resumed_then_back_before_the_first_and_on(t
     await again.prompt("after resuming")
     first = entries[0]
     assert first.parent_id is not None
-    await again.session.go_to(first.parent_id)
+    await again.session.branches.go_to(first.parent_id)
     assert not any(isinstance(message, CompactionSummaryMessage) for message in again.session.messages)
     assert "prompt 1" in texts(again.session.messages)
     await again.prompt("on from there")
@@ -114,7 +114,7 @@ async def test_what_is_kept_is_the_same_before_and_after(tmp_path: Path) -> None
     await play.prompt("one")
     await play.prompt("two")
     before = play.session.messages
-    result = await play.session.compact()
+    result = await play.session.compaction.run()
     after = play.session.messages
     kept = [message for message in after if not isinstance(message, CompactionSummaryMessage)]
     entries = [entry.id for entry in play.session.log.entries if isinstance(entry, MessageEntry)]
@@ -225,7 +225,7 @@ async def test_a_cheaper_model_writes_and_its_tokens_are_counted(tmp_path: Path)
         await play.prompt(text)
     cheap = cheap_model(play, *TWO_PARTS)
     before = session.stats.usage.output
-    result = await session.compact()
+    result = await session.compaction.run()
     assert cheap.call_count == 2 and play.script.call_count == 2
     assert result.usage is not None and result.usage.output > 0
     assert session.stats.usage.output >= before + result.usage.output
@@ -236,7 +236,7 @@ async def test_what_the_cheaper_model_cannot_read_the_sessions_own_summarises(tm
     for text in ("one", "two"):
         await play.prompt(text)
     cheap = cheap_model(play, *TWO_PARTS, window=1_100)
-    await play.session.compact()
+    await play.session.compaction.run()
     assert cheap.call_count < 2 and "a summary" in summary_of(play)
     told = [
         notice.text for notice in play.all(Notice) if "cannot read what is to be summarised" in notice.text
@@ -262,7 +262,7 @@ async def test_a_failed_request_for_a_summary_is_tried_again(tmp_path: Path) -> 
     play = play_of(tmp_path, say(LONG), say(LONG), fail("overloaded"), *TWO_PARTS)
     for text in ("one", "two"):
         await play.prompt(text)
-    await play.session.compact()
+    await play.session.compaction.run()
     assert [event.attempt for event in play.all(SummarizationRetryScheduled)] == [1]
     assert "a summary" in summary_of(play)
 
@@ -273,7 +273,7 @@ async def test_a_summary_is_told_as_it_is_written_and_can_be_stopped(tmp_path: P
     for text in ("one", "two"):
         await play.prompt(text)
     before = play.session.messages
-    work = asyncio.create_task(play.session.compact())
+    work = asyncio.create_task(play.session.compaction.run())
     await play.until(lambda: bool(play.all(CompactionProgress)))
     await play.session.abort()
     with pytest.raises(SummaryCancelled):
@@ -286,7 +286,7 @@ async def test_the_full_history_comes_back_and_stays(tmp_path: Path) -> None:
     play = play_of(tmp_path, *([Model()] * 12))
     while not play.all(CompactionEnd):
         await play.prompt("and on")
-    await play.session.undo_compaction()
+    await play.session.compaction.undo()
     assert not any(isinstance(one, CompactionSummaryMessage) for one in play.session.messages)
     await play.prompt("more")
     assert len(play.all(CompactionStart)) == 1, "it is not compacted by itself again"
@@ -296,10 +296,10 @@ async def test_a_draft_of_a_branch_that_was_left_does_not_count(tmp_path: Path) 
     play = play_of(tmp_path, *([Model()] * 6))
     await play.prompt("one")
     await play.prompt("two")
-    draft = await play.session.draft_compaction()
-    await play.session.go_to(None)
+    draft = await play.session.compaction.draft()
+    await play.session.branches.go_to(None)
     with pytest.raises(CannotCompact, match="not on this branch"):
-        await play.session.compact_as(draft)
+        await play.session.compaction.accept(draft)
 
 
 async def test_an_extension_writes_changes_or_stops_a_summary_a_previewed_one_too(tmp_path: Path) -> None:
@@ -322,14 +322,14 @@ async def test_an_extension_writes_changes_or_stops_a_summary_a_previewed_one_to
     await play.prompt("one")
     await play.prompt("two")
     with pytest.raises(SummaryCancelled):
-        await session.draft_compaction()
-    await session.draft_compaction("All of it.")
+        await session.compaction.draft()
+    await session.compaction.draft("All of it.")
     assert "Only the colours." in model.summaries[-1] and "All of it." not in model.summaries[-1]
     assert given[0].kept and given[0].discarded
     first = given[0].first_kept_entry_id or ""
     own = CompactionResult(summary="mine", first_kept_entry_id=first, tokens_before=1, details={"by": "me"})
     replies.append(OtherCompaction(result=own))
-    result = await session.compact()
+    result = await session.compaction.run()
     assert result.summary == "mine"
     [entry] = [one for one in session.log.path_to() if isinstance(one, CompactionEntry)]
     assert entry.from_hook and entry.details["by"] == "me" and "modifiedFiles" in entry.details

@@ -47,7 +47,7 @@ async def test_a_summary_may_take_a_share_of_the_reserve(tmp_path: Path) -> None
     await play.prompt("one")
     await play.prompt("two")
     asked = noting(play)
-    await play.session.compact()
+    await play.session.compaction.run()
     assert [options.max_tokens for options in asked] == [800, 500], (
         "of 1,000: the history, a turn's beginning"
     )
@@ -60,7 +60,7 @@ async def test_a_reserve_of_nothing_sets_no_limit(tmp_path: Path) -> None:
     await play.prompt("one")
     await play.prompt("two")
     asked = noting(play)
-    await play.session.compact()
+    await play.session.compaction.run()
     assert [options.max_tokens for options in asked] == [None, None]
 
 
@@ -69,7 +69,7 @@ async def test_the_summary_of_a_branch_has_its_own_reserve(tmp_path: Path) -> No
     play.in_force.set("branchSummary.reserveTokens", 2_000)
     await play.prompt("one")
     asked = noting(play)
-    await play.session.go_to(None, Wish(summarise=True))
+    await play.session.branches.go_to(None, Wish(summarise=True))
     assert [options.max_tokens for options in asked] == [1_600]
 
 
@@ -101,8 +101,8 @@ async def test_a_silent_overflow_ends_the_wish_for_the_whole_history(tmp_path: P
     )
     await play.prompt("one")
     await play.prompt("two")
-    await play.session.compact()
-    await play.session.undo_compaction()
+    await play.session.compaction.run()
+    await play.session.compaction.undo()
     counting(play, 100_001)
     await play.prompt("three")
     assert [event.reason for event in play.all(CompactionStart)] == ["manual", "overflow"]
@@ -130,9 +130,9 @@ async def test_it_is_said_again_after_there_was_room(tmp_path: Path) -> None:
     )
     await play.prompt("one")
     roomy = msgspec.structs.replace(play.script.model, id="roomy", context_window=100_000)
-    await play.session.set_model(roomy)
+    await play.session.models.use(roomy)
     await play.prompt("two")
-    await play.session.set_model(play.script.model)
+    await play.session.models.use(play.script.model)
     await play.prompt("three")
     assert sum("cannot be compacted" in notice.text for notice in play.all(Notice)) == 2
 

@@ -22,7 +22,7 @@ async def test_a_question_and_its_answer_enter_nothing(tmp_path: Path) -> None:
     await play.prompt("count the oars")
     before, count = play.session.messages, len(play.events)
     heard: list[str] = []
-    assert await play.session.ask_beside("why four?", heard.append) == "Because of the race."
+    assert await play.session.side_questions.ask("why four?", heard.append) == "Because of the race."
     assert "".join(heard) == "Because of the race."
     assert play.session.messages == before
     assert len(play.events) == count + 1  # what it cost
@@ -41,7 +41,7 @@ async def test_its_cost_is_kept_and_counted(tmp_path: Path) -> None:
     play = Play(tmp_path, say("One."), say("Two."))
     await play.prompt("go")
     before = play.session.stats.usage.output
-    await play.session.ask_beside("really?")
+    await play.session.side_questions.ask("really?")
     entry = play.session.entries[-1]
     assert isinstance(entry, UsageEntry) and entry.kind == "beside"
     assert play.session.stats.usage.output == before + entry.usage.output > before
@@ -59,7 +59,7 @@ async def test_it_is_asked_while_a_tool_runs(tmp_path: Path) -> None:
     await play.session.prompt("go")
     async with asyncio.timeout(10):
         await begun.wait()
-    assert await play.session.ask_beside("how long?") == "Beside."
+    assert await play.session.side_questions.ask("how long?") == "Beside."
     asked = play.script.contexts[1].messages
     assert len(asked) == 2 and plain(asked[0]) == "go"
     done.set()
@@ -71,18 +71,18 @@ async def test_what_cannot_be_answered_is_told(tmp_path: Path) -> None:
     play = Play(tmp_path, say("Hm."), fail("overloaded"), call("read", path="a"))
     await play.prompt("go")
     with pytest.raises(NoAnswer, match="overloaded"):
-        await play.session.ask_beside("why?")
+        await play.session.side_questions.ask("why?")
     with pytest.raises(NoAnswer, match="wanted to call tools"):
-        await play.session.ask_beside("why?")
+        await play.session.side_questions.ask("why?")
     with pytest.raises(NoAnswer, match="There is no question"):
-        await play.session.ask_beside("  ")
+        await play.session.side_questions.ask("  ")
 
 
 async def test_cancelling_stops_it(tmp_path: Path) -> None:
     gate = asyncio.Event()
     play = Play(tmp_path, say("So", gate=gate))
     begun = asyncio.Event()
-    asking = asyncio.ensure_future(play.session.ask_beside("why?", lambda text: begun.set()))
+    asking = asyncio.ensure_future(play.session.side_questions.ask("why?", lambda text: begun.set()))
     async with asyncio.timeout(10):
         await begun.wait()
     asking.cancel()
@@ -93,11 +93,14 @@ async def test_cancelling_stops_it(tmp_path: Path) -> None:
 async def test_what_is_handed_over_is_written_for_its_goal(tmp_path: Path) -> None:
     play = Play(tmp_path, say("The oars are two."), say("Give every boat four oars: boats/fleet.py."))
     with pytest.raises(NoAnswer, match="Nothing has been said here"):
-        await play.session.draft_handoff("four oars")
+        await play.session.side_questions.draft_handoff("four oars")
     await play.prompt("count the oars")
     with pytest.raises(NoAnswer, match="There is no goal"):
-        await play.session.draft_handoff(" ")
-    assert await play.session.draft_handoff("four oars") == "Give every boat four oars: boats/fleet.py."
+        await play.session.side_questions.draft_handoff(" ")
+    assert (
+        await play.session.side_questions.draft_handoff("four oars")
+        == "Give every boat four oars: boats/fleet.py."
+    )
     assert plain(play.script.contexts[1].messages[-1]).endswith("Goal: four oars")
 
 
@@ -105,10 +108,10 @@ async def test_secrets_in_what_is_asked_beside_the_work_stay_here(tmp_path: Path
     key = "ghp_" + "Ab3d" * 9
     play = Play(tmp_path, say("Two. " * 4_000), say("Yes."), say("Begin."), say("Summary."))
     await play.prompt("count the oars")
-    await play.session.ask_beside(f"is {key} one of them?", lambda text: None)
-    await play.session.draft_handoff(f"publish with {key}", lambda text: None)
+    await play.session.side_questions.ask(f"is {key} one of them?", lambda text: None)
+    await play.session.side_questions.draft_handoff(f"publish with {key}", lambda text: None)
     play.in_force.set("compaction.keepRecentTokens", 1)
-    await play.session.compact(f"keep {key}")
+    await play.session.compaction.run(f"keep {key}")
     asked = [plain(context.messages[-1]) for context in play.script.contexts[1:]]
     assert len(asked) == 3
     assert all("[secret:github-token:" in text and key not in text for text in asked)

@@ -46,14 +46,14 @@ async def act(play: Play, action: str) -> None:
     session, model = play.session, play.script.model
     match action:
         case "model":
-            await session.set_model(msgspec.structs.replace(model, id="other"))
+            await session.models.use(msgspec.structs.replace(model, id="other"))
         case "thinking":
-            await session.set_thinking("high" if session.state.thinking != "high" else "low")
+            await session.models.use_thinking("high" if session.state.thinking != "high" else "low")
         case "tools":
-            session.add_tool(echo("shout"), owner="test")
+            session.tools.register(echo("shout"), owner="test")
             await play.prompt("four")
         case "compaction":
-            await session.compact()
+            await session.compaction.run()
 
 
 def told(play: Play) -> list[str]:

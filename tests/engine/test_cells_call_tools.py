@@ -35,7 +35,7 @@ text.strip(), first.strip(), second.strip(), type(text.details)
         lambda event: ended.append(event) if isinstance(event, ToolExecutionEnd) else None
     )
     await scene.prompt("go")
-    await scene.session.drain()
+    await scene.session.events.drain()
     result = result_in(scene)
     assert text_of(result.content) == "Out: ('one', '1', '2', <class 'dict'>)", text_of(result.content)
     assert [(one["name"], one["subject"], one["state"]) for one in result.details["calls"]] == [
@@ -46,7 +46,7 @@ text.strip(), first.strip(), second.strip(), type(text.details)
     ]
     within = [one for one in ended if one.parent_tool_call_id]
     assert len(within) == 4 and {one.parent_tool_call_id for one in within} == {result.tool_call_id}
-    card = scene.session.card(
+    card = scene.session.tools.card(
         next(c for m in scene.session.messages for c in getattr(m, "tool_calls", ())),
     )
     assert card.title == "eval"

@@ -132,7 +132,7 @@ async def test_what_is_summarised_away_before_it_was_sent_is_dropped(tmp_path: P
     waiting = asyncio.ensure_future(play.session.wait_for_delivery(message.id))
     play.in_force.set("compaction.keepRecentTokens", 1)
     await play.session.send(note("something newer " * 50))
-    await play.session.compact()
+    await play.session.compaction.run()
     assert message.id not in parts_of(play.session).conversation.context_ids
     assert (await asyncio.wait_for(waiting, 10)).outcome == "dropped"
 
@@ -140,10 +140,10 @@ async def test_what_is_summarised_away_before_it_was_sent_is_dropped(tmp_path: P
 async def test_what_is_taken_out_of_its_queue_is_dropped(tmp_path: Path) -> None:
     play = Play(tmp_path)
     await play.session.queue("follow_up", "later")
-    message = play.session.waiting("follow_up")[0]
+    message = play.session.queues.waiting("follow_up")[0]
     waiting = asyncio.ensure_future(play.session.wait_for_delivery(message.id))
     await asyncio.sleep(0)
-    play.session.take_back(message.id)
+    play.session.queues.remove(message.id)
     assert (await asyncio.wait_for(waiting, 10)).outcome == "dropped"
 
 
@@ -155,7 +155,7 @@ async def test_what_is_left_behind_in_another_branch_is_dropped(tmp_path: Path) 
     await play.session.send(message)
     waiting = asyncio.ensure_future(play.session.wait_for_delivery(message.id))
     await asyncio.sleep(0)
-    await play.session.go_to(leaf)
+    await play.session.branches.go_to(leaf)
     assert (await asyncio.wait_for(waiting, 10)).outcome == "dropped"
 
 
@@ -302,13 +302,13 @@ async def test_a_background_result_is_pending_until_headers_answer_a_request_wit
     assert "built 42 files" in plain(message)
     assert message.details["jobId"] == "job1"
     assert "built 42 files" in server.requests[-1].body.decode(), "the result is on the wire"
-    assert play.session.job("job1").state == "done", "but no headers have come: still pending"
+    assert play.session.jobs.get("job1").state == "done", "but no headers have come: still pending"
     if has_outage:
         assert len(play.all(ProviderRequestFailed)) == 1, "nor did the failed request count"
 
     headers.set()
     await play.session.wait_until_idle()
-    await play.until(lambda: play.session.job("job1").state == "delivered")
+    await play.until(lambda: play.session.jobs.get("job1").state == "delivered")
     receipt = await play.session.wait_for_delivery(message.id, timeout=10)
     delivered = next(e for e in play.all(ProviderRequestDelivered) if e.request_id == receipt.request_id)
     cleared = next(e for e in play.all(JobChanged) if e.state == "delivered")

@@ -43,7 +43,7 @@ async def test_tools_are_worked_out_when_something_has_changed_and_no_more_often
     play.in_force.set("images.blockImages", True)
     await play.prompt("c")
     assert len(asked) == 2
-    assert "echo" not in play.session.active_tools()
+    assert "echo" not in play.session.tools.active()
 
 
 async def test_another_model_is_told_its_tools_anew(tmp_path: Path) -> None:
@@ -51,19 +51,19 @@ async def test_another_model_is_told_its_tools_anew(tmp_path: Path) -> None:
     asked = counted(play)
     assert play.script.model is not None
     for _ in range(2):
-        play.session.active_tools()
-    await play.session.set_model(play.script.model)
-    play.session.active_tools()
+        play.session.tools.active()
+    await play.session.models.use(play.script.model)
+    play.session.tools.active()
     assert len(asked) == 2
 
 
 async def test_the_section_and_the_tools_of_plan_mode_come_and_go_with_it(tmp_path: Path) -> None:
     play = Play(tmp_path, tools=[echo()])
-    assert "plan_mode" not in play.session.sections()
-    play.session.set_plan_mode(True)
-    assert "plan_mode" in play.session.sections()
+    assert "plan_mode" not in play.session.requests.sections()
+    play.session.plan.switch(True)
+    assert "plan_mode" in play.session.requests.sections()
     play.session.permissions.set_mode("full")
-    assert "plan_mode" not in play.session.sections()
+    assert "plan_mode" not in play.session.requests.sections()
 
 
 def test_who_kept_something_for_a_run_is_called_once_when_the_next_begins() -> None:
@@ -101,7 +101,7 @@ async def test_what_is_kept_between_requests_is_of_the_stretch_that_each_belongs
     play.registry.stream = noting
     await play.prompt("a")
     await play.prompt("b")
-    await play.session.edit_context(play.session.messages[1].id, None)
+    await play.session.record.edit_context(play.session.messages[1].id, None)
     await play.prompt("c")
     hooks.changes = True
     await play.prompt("d")

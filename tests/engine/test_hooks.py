@@ -65,7 +65,7 @@ async def test_a_fork_is_asked_about_before_the_session_is_left(tmp_path: Path) 
     asked.clear()
     leaf = play.session.state.leaf_id
     assert leaf is not None
-    assert await play.session.fork(leaf, "at")
+    assert await play.session.branches.fork(leaf, "at")
     assert tuple(asked) == ORDER["another session"]
 
 

@@ -21,7 +21,7 @@ from tools.results import ToolResult, text_result
 
 
 def test_a_job_that_is_not_there_is_told_in_words_and_known_as_a_missing_key(tmp_path: Path):
-    table = Play(tmp_path).session.job_table
+    table = Play(tmp_path).session.jobs
     for expected in (KeyError, Unable):
         with pytest.raises(expected) as problem:
             table.get("job9")
@@ -73,7 +73,7 @@ async def test_the_end_of_a_job_wakes_an_idle_agent(tmp_path: Path, how: str) ->
     assert message.custom_type == "background-result"
     assert plain(message) == "Background job1 (a slow one) has ended: done.\n\n42 files"
     assert plain(play.session.messages[-1]) == "Done."
-    await play.until(lambda: play.session.job("job1").state == "delivered")
+    await play.until(lambda: play.session.jobs.get("job1").state == "delivered")
 
 
 @pytest.mark.parametrize(("how", "calls"), [("steer", 3), ("followUp", 3)])
@@ -98,15 +98,15 @@ async def test_the_end_of_a_job_is_queued_while_the_agent_works(tmp_path: Path, 
 def who_waits(tmp_path: Path, slow: Slow, *answers: Any) -> Play:
     """A session whose agent begins a job and then waits for its end."""
     play = Play(tmp_path, call("slow"), call("jobs", action="wait", job="job1"), *answers, tools=[slow.tool])
-    play.session.add_tool(jobs_tool(play.session.job_table), owner="test")
-    play.session.set_active_tools(["slow", "jobs"])
+    play.session.tools.register(jobs_tool(play.session.jobs), owner="test")
+    play.session.tools.set_active(["slow", "jobs"])
     return play
 
 
 async def until_waiting(play: Play) -> None:
     await play.until(lambda: play.script.call_count == 2)
     async with asyncio.timeout(10):
-        while not play.session.job("job1").awaited:  # noqa: ASYNC110  (no event tells of it)
+        while not play.session.jobs.get("job1").awaited:  # noqa: ASYNC110  (no event tells of it)
             await asyncio.sleep(0)
 
 
@@ -142,7 +142,7 @@ async def test_a_wait_with_a_time_limit_tells_how_far_the_job_is(tmp_path: Path)
     slow = Slow()
     play = Play(tmp_path, call("slow"), say("ok"), tools=[slow.tool])
     await play.prompt("go")
-    jobs = jobs_tool(play.session.job_table)
+    jobs = jobs_tool(play.session.jobs)
     context = parts_of(play.session).nested.tool_context(
         ToolCall(id="c", name="jobs", arguments={}), lambda result: None
     )
@@ -165,9 +165,9 @@ async def test_a_job_that_the_person_ends_is_answered_at_once_and_told_with_the_
     slow = Slow()
     play = Play(tmp_path, call("slow"), say("ok"), say("I see"), tools=[slow.tool])
     await play.prompt("go")
-    play.session.kill_job("job1")
+    play.session.jobs.kill("job1", tell=True)
     async with asyncio.timeout(3):
-        await play.session.wait_for_job("job1")
+        await play.session.jobs.wait("job1")
     await play.until(lambda: bool(background_messages(play)))
     assert len(play.all(AgentSettled)) == 1, "nobody was woken"
     await play.prompt("and?")
@@ -201,7 +201,7 @@ async def test_a_job_that_ends_while_a_summary_is_written_wakes_the_agent_behind
     await play.prompt("go " * 400)
 
     play.in_force.set("compaction.keepRecentTokens", 1)
-    compacting = asyncio.ensure_future(play.session.compact())
+    compacting = asyncio.ensure_future(play.session.compaction.run())
     await play.until(lambda: play.script.call_count == 3)
     slow.done.set()
     await play.until(lambda: bool(play.all(QueueUpdate)))
@@ -219,12 +219,12 @@ async def test_jobs_end_with_their_session_unless_they_are_pinned(tmp_path: Path
     two.tool = tool("other", two._run)
     play = Play(tmp_path, call("slow") + call("other"), say("ok"), tools=[one.tool, two.tool])
     await play.prompt("go")
-    play.session.pin_job("job2")
-    await play.session.open(play.places.new(), "new")
-    assert [job.state for job in play.session.all_jobs()] == ["killed", "running"]
+    play.session.jobs.pin("job2")
+    await play.session.branches.open(play.places.new(), "new")
+    assert [job.state for job in play.session.jobs.all()] == ["killed", "running"]
     await play.session.close()
     assert two.was_killed
-    assert [job.state for job in play.session.all_jobs()] == ["killed", "killed"]
+    assert [job.state for job in play.session.jobs.all()] == ["killed", "killed"]
 
 
 async def test_a_session_that_is_left_waits_for_nobody_who_would_be_told_of_a_job(tmp_path: Path) -> None:
@@ -232,8 +232,8 @@ async def test_a_session_that_is_left_waits_for_nobody_who_would_be_told_of_a_jo
     slow = Slow()
     play = Play(tmp_path, call("slow"), say("it goes on"), tools=[slow.tool])
     await play.prompt("go")
-    (job,) = play.session.job_table.all()
-    play.session.job_table.kill(job.id, tell=True)
+    (job,) = play.session.jobs.all()
+    play.session.jobs.kill(job.id, tell=True)
     assert job.task is not None
     job.task.cancel()
     async with asyncio.timeout(10):
@@ -246,9 +246,7 @@ async def test_a_job_that_fails_says_so(tmp_path: Path) -> None:
         raise RuntimeError("disk full")
 
     play = Play(tmp_path, say("I see"))
-    play.session.job_table.adopt(
-        call_id="c", title="broken", work=broken(), tail=lambda: "", kill=lambda: None
-    )
+    play.session.jobs.adopt(call_id="c", title="broken", work=broken(), tail=lambda: "", kill=lambda: None)
     await play.until(lambda: any(event.state == "failed" for event in play.all(JobChanged)))
     await play.until(lambda: bool(play.all(AgentSettled)))
     assert "has ended: failed.\n\ndisk full" in plain(background_messages(play)[0])

@@ -40,7 +40,7 @@ async def test_whoever_unsubscribes_hears_no_more(tmp_path: Path) -> None:
     leave_plain = play.session.subscribe(heard.append)
     leave_async = play.session.subscribe(slowly)
     await play.prompt("a")
-    await play.session.drain()
+    await play.session.events.drain()
     count = len(heard)
     assert count == 2 * len(play.events)
     leave_plain()
@@ -65,7 +65,7 @@ async def test_who_hears_some_types_of_events_is_told_those_as_they_are_at_that_
     await play.prompt("a")
     wanted.add("agent_settled")
     await play.prompt("b")
-    await play.session.drain()
+    await play.session.events.drain()
     assert [type(event) for event in heard] == [AgentStart, AgentStart, AgentSettled]
 
 
@@ -79,7 +79,7 @@ async def test_what_a_listener_brings_about_is_told_to_all_after_the_event_that_
     def meddle(event: Event) -> None:
         early.append(event)
         if isinstance(event, AgentStart):
-            play.session.put_back("follow_up", play_message())
+            play.session.queues.add("follow_up", play_message())
 
     play.session.subscribe(meddle)
     play.session.subscribe(late.append)
@@ -111,7 +111,7 @@ async def test_a_listener_that_fails_once_is_told_the_next_event_and_the_person_
 
     play.session.subscribe(fail_once_slowly if is_async else fail_once)
     await play.prompt("go")
-    await play.session.drain()
+    await play.session.events.drain()
     assert heard == play.events
     assert len(notices(play.events)) == 1
     assert "fail_once" in notices(play.events)[0]
@@ -136,7 +136,7 @@ async def test_a_listener_that_always_fails_is_given_up_and_the_others_miss_noth
     others: list[Event] = []
     play.session.subscribe(others.append)
     await play.prompt("go")
-    await play.session.drain()
+    await play.session.events.drain()
     assert len(calls) == 3
     assert len(notices(play.events)) == 2
     assert "is told no more" in notices(play.events)[1]
@@ -175,7 +175,7 @@ async def test_a_listener_that_never_returns_holds_up_nobody_and_is_given_up_whe
     assert len(told) == 1
     assert len(notices(play.events)) == 1
     assert "10 events behind" in notices(play.events)[0]
-    await play.session.drain()  # nobody waits for one that was given up
+    await play.session.events.drain()  # nobody waits for one that was given up
 
 
 async def test_a_listener_that_never_returns_does_not_keep_the_session_open(
@@ -210,7 +210,7 @@ async def test_a_run_goes_on_while_a_listener_is_slow_and_the_listener_gets_it_a
     await play.prompt("go")
     assert heard == []  # the whole run went by meanwhile
     go_on.set()
-    await play.session.drain()
+    await play.session.events.drain()
     assert texts_of(heard) == texts_of(play.events)
     assert [e for e in heard if not isinstance(e, MessageUpdate)] == [
         e for e in play.events if not isinstance(e, MessageUpdate)

@@ -40,7 +40,7 @@ def play(tmp_path: Path, *responses: Any, rules: dict[str, Any] | None = None, *
 
 
 async def preview(made: Play, **arguments: Any) -> str:
-    result = await made.session.preview_call("edit", arguments)
+    result = await made.session.previews.of("edit", arguments)
     return result.details["patch"] if result is not None and result.details is not None else ""
 
 
@@ -92,7 +92,7 @@ async def test_files_that_the_model_may_not_read_have_no_preview(tmp_path: Path,
     edits = [{"oldText": "line\n", "newText": "LINE\n"}]
     assert await preview(made, path=path, edits=edits) == ""
     if how in ("rule", "secret", "outside", "link"):
-        seen = await made.session.preview_call("edit", {"path": path, "edits": edits}, is_for_person=True)
+        seen = await made.session.previews.of("edit", {"path": path, "edits": edits}, is_for_person=True)
         assert seen is not None and "HIDDEN above" in str(seen.details)
 
 

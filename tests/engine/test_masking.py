@@ -199,7 +199,7 @@ async def test_a_mark_is_no_secret_in_another_file_and_plain_text_in_a_command(t
 
 async def test_a_mark_in_a_structural_rewrite_is_the_secret_in_its_file_alone(tmp_path: Path) -> None:
     play = stage(tmp_path, call("read", path="a.js"), say("read"))
-    play.session.set_active_tools([*play.session.active_tools(), "ast_edit", "resolve"])
+    play.session.tools.set_active([*play.session.tools.active(), "ast_edit", "resolve"])
     files = [tmp_path / "project" / name for name in ("a.js", "b.js")]
     files[0].write_text(f'open("{TOKEN}");\n')
     files[1].write_text('open("nothing");\n')
@@ -278,7 +278,7 @@ async def test_a_prompt_that_is_to_be_sent_as_it_is_is(tmp_path: Path) -> None:
 
 async def test_the_persons_own_command_is_masked(tmp_path: Path) -> None:
     play = stage(tmp_path, say("x"))
-    message = await play.session.run_shell(f"cat .env; echo {TOKEN}")
+    message = await play.session.shell.run(f"cat .env; echo {TOKEN}")
     assert TOKEN not in message.output + message.command + str(play.session.entries)
     assert "hunter2" not in message.output and "PORT=3000" in message.output
 

@@ -19,7 +19,7 @@ from tools.results import ToolResult, text_result
 
 async def test_calls_within_a_call_that_touch_one_file_keep_their_order(tmp_path: Path) -> None:
     play = Play(tmp_path, tools=builtin_tools())
-    run = play.session.run_tool
+    run = play.session.calls.run
     for number in range(4):
         name = f"n{number}.py"
         edit = {"path": name, "edits": [{"oldText": "one", "newText": "two"}]}
@@ -41,8 +41,8 @@ async def test_a_call_that_holds_a_file_may_change_it_by_calls_within(tmp_path: 
     play = Play(tmp_path, tools=builtin_tools())
     async with asyncio.timeout(10):
         outer = asyncio.gather(
-            play.session.run_tool("write", {"path": "n", "content": "a"}, "c/1"),
-            play.session.run_tool("write", {"path": "n", "content": "b"}, "c"),
+            play.session.calls.run("write", {"path": "n", "content": "a"}, "c/1"),
+            play.session.calls.run("write", {"path": "n", "content": "b"}, "c"),
         )
         await outer
     assert (tmp_path / "n").read_text() in "ab"
@@ -64,9 +64,9 @@ async def test_what_fails_around_a_call_within_a_call_is_a_result(tmp_path: Path
 
     (tmp_path / "here").write_text("text\n")
     play = Play(tmp_path, tools=builtin_tools(), hooks=Broken())
-    blocked = await play.session.run_tool("read", {"path": "gate"}, "c")
+    blocked = await play.session.calls.run("read", {"path": "gate"}, "c")
     assert blocked.is_error and "SystemExit: no gate" in blocked.text
-    kept = await play.session.run_tool("read", {"path": "here"}, "c")
+    kept = await play.session.calls.run("read", {"path": "here"}, "c")
     assert kept.text == "text"
     assert kept.details and kept.details["hookError"] == "ValueError: no opinion"
 
@@ -89,5 +89,5 @@ async def test_a_call_is_given_the_model_that_is_chosen_when_it_runs_and_not_whe
         return text_result("looked")
 
     play = Play(tmp_path, tools=[tool("look", look)], hooks=Switching())
-    await play.session.run_tool("look", {}, "c")
+    await play.session.calls.run("look", {}, "c")
     assert [(one.model_reads_images, one.model_window) for one in told] == [(False, 9)]

@@ -47,12 +47,12 @@ async def test_a_read_only_session_takes_no_prompt_and_no_model(tmp_path: Path) 
     play = Play(tmp_path, say("x"))
     path = a_session(play, tmp_path)
     content, model = path.read_bytes(), play.choice.model
-    await play.session.open(SessionLog.open(path, read_only=True), "resume")
+    await play.session.branches.open(SessionLog.open(path, read_only=True), "resume")
     with pytest.raises(Refused, match="read-only"):
         await play.session.prompt("go on")
     assert model is not None
     with pytest.raises(SessionError, match="read-only"):
-        await play.session.set_model(model)
+        await play.session.models.use(model)
     assert path.read_bytes() == content
 
 
@@ -62,7 +62,7 @@ async def test_what_was_repaired_is_told_when_a_session_is_opened_while_running(
     with path.open("ab") as file:
         file.write(b'{"type":"mess')
     await switch_session(play.session, str(path))
-    await play.session.drain()
+    await play.session.events.drain()
     told = [event.text for event in play.events if isinstance(event, Notice)]
     assert any("torn" in text for text in told)
 
@@ -77,6 +77,6 @@ async def test_lines_of_another_program_are_told(tmp_path: Path) -> None:
         file.write(b'{"type":"label","id":"aaaa1111","parentId":null,"targetId":"x","timestamp":""}\n')
     await play.session.prompt("again")
     await play.session.wait_until_idle()
-    await play.session.drain()
+    await play.session.events.drain()
     told = [event.text for event in play.events if isinstance(event, Notice)]
     assert told == ["Another program wrote 1 entries into this session; they are in the tree."]

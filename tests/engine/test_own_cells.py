@@ -64,7 +64,7 @@ async def test_it_is_told_as_it_runs_and_can_be_stopped(tmp_path: Path) -> None:
     await scene.session.abort()
     assert (await running).result.text == "so far\nInterrupted; state kept."
     assert (await scene.session.cells.run("kept")).result.text == "Out: 1"
-    await scene.session.drain()
+    await scene.session.events.drain()
     assert [type(event).__name__ for event in events][:2] == ["ToolExecutionStart", "ToolExecutionUpdate"]
     assert isinstance(events[-1], ToolExecutionEnd) and len({event.tool_call_id for event in events}) == 2
     await scene.session.close()
@@ -126,7 +126,7 @@ async def test_the_cells_of_a_notebook_run_from_its_file(tmp_path: Path) -> None
 async def test_another_session_begins_with_an_empty_kernel(tmp_path: Path) -> None:
     scene = await Scene(tmp_path).open()
     await scene.session.cells.run("x = 1")
-    await scene.session.begin()
+    await scene.session.branches.begin()
     done = await scene.session.cells.run("'x' in dir()")
     assert done.result.text == (
         "[Another session is open. The kernel was restarted; its state is gone.]\nOut: False"

@@ -23,7 +23,7 @@ REWRITE: dict[str, Any] = {"rewrites": [{"pattern": "old($A)", "replacement": "n
 
 def begun(folder: Path, *responses: Any, **more: Any) -> Play:
     play = stage(folder, *responses, **more)
-    play.session.set_active_tools([*play.session.active_tools(), "resolve", "ast_edit"])
+    play.session.tools.set_active([*play.session.tools.active(), "resolve", "ast_edit"])
     (play.session.cwd / "a.js").write_text("old(1);\n")
     return play
 
@@ -37,9 +37,9 @@ async def test_resolve_is_declared_only_while_something_waits(tmp_path: Path) ->
         asks="nobody",
         mode="full",
     )
-    assert "resolve" not in play.session.active_tools()
+    assert "resolve" not in play.session.tools.active()
     seen: list[bool] = []
-    play.session.subscribe(lambda event: seen.append("resolve" in play.session.active_tools()))
+    play.session.subscribe(lambda event: seen.append("resolve" in play.session.tools.active()))
     await play.prompt("go")
     assert True in seen and not seen[-1]
     assert "Nothing is written yet" in results(play)[0] and results(play)[1].startswith("Applied: AST Edit")
@@ -54,7 +54,7 @@ async def test_resolve_is_declared_only_while_something_waits(tmp_path: Path) ->
 async def test_resolve_with_nothing_pending_answers_in_its_own_words(tmp_path: Path) -> None:
     play = begun(tmp_path, call("resolve", action="apply", reason="x"), say("ok"), asks="nobody", mode="full")
     await play.prompt("go")
-    assert "resolve" not in play.session.active_tools()
+    assert "resolve" not in play.session.tools.active()
     assert results(play)[0] == "No pending action to resolve. Nothing to apply or discard."
 
 
@@ -75,7 +75,9 @@ async def test_what_is_staged_is_judged_when_it_is_applied(tmp_path: Path) -> No
 
 async def test_the_floor_holds_for_what_an_extension_stages(tmp_path: Path) -> None:
     play = begun(tmp_path, call("resolve", action="apply", reason="x"), say("ok"), asks="nobody", mode="full")
-    await play.session.stage("hook", "custom_tool", [WishedChange(path=".git/hooks/pre-commit", text="x")])
+    await play.session.pending.stage(
+        "hook", "custom_tool", [WishedChange(path=".git/hooks/pre-commit", text="x")]
+    )
     await play.prompt("go")
     assert "nobody can give it" in results(play)[0]
     assert not (play.session.cwd / ".git").exists()
@@ -86,22 +88,22 @@ async def test_a_person_answers_first_and_the_model_hears_of_it(tmp_path: Path) 
         tmp_path, call("ast_edit", **REWRITE), say("Shall I?"), say("fine"), asks="nobody", mode="full"
     )
     await play.prompt("go")
-    [waiting] = play.session.pending
-    resolved = await play.session.resolve_pending(None, "apply", "")
+    [waiting] = play.session.pending.waiting
+    resolved = await play.session.pending.answer(None, "apply", "")
     assert resolved.is_done and resolved.staged is waiting
     assert (play.session.cwd / "a.js").read_text() == "new(1);\n"
     await play.prompt("and?")
     told = [text_of(one.content) for one in play.session.messages if isinstance(one, CustomMessage)]
     assert any("The user applied what was staged. Applied: AST Edit" in text for text in told)
     with pytest.raises(Unable, match="No pending action to resolve"):
-        await play.session.resolve_pending(None, "discard", "")
+        await play.session.pending.answer(None, "discard", "")
 
 
 async def test_the_words_of_an_answer_have_their_secrets_masked(tmp_path: Path) -> None:
     key = "ghp_" + "Ab3d" * 9
     play = begun(tmp_path, asks="nobody", mode="full")
-    await play.session.stage("a file", "mine", [WishedChange(path="b", text="b\n")])
-    resolved = await play.session.resolve_pending(None, "discard", f"not with {key}")
+    await play.session.pending.stage("a file", "mine", [WishedChange(path="b", text="b\n")])
+    resolved = await play.session.pending.answer(None, "discard", f"not with {key}")
     assert "not with [secret:github-token:" in resolved.text
     assert key not in str([*play.all(PendingChanged), *play.session.entries])
 
@@ -111,9 +113,9 @@ async def test_going_elsewhere_in_the_tree_ends_what_waits(tmp_path: Path) -> No
     await play.prompt("one")
     place = play.session.entries[-1].id
     await play.prompt("go")
-    assert len(play.session.pending) == 1
-    await play.session.go_to(place, Wish())
-    assert play.session.pending == ()
+    assert len(play.session.pending.waiting) == 1
+    await play.session.branches.go_to(place, Wish())
+    assert play.session.pending.waiting == ()
     outcome = play.all(PendingChanged)[-1].resolved
     assert outcome is not None and outcome.action == "discard"
     assert (play.session.cwd / "a.js").read_text() == "old(1);\n"
@@ -131,18 +133,18 @@ async def test_what_was_staged_before_the_session_ended_is_told_to_be_gone_once(
     play = begun(tmp_path, call("ast_edit", **REWRITE), say("Shall I?"), asks="nobody", mode="full")
     await play.prompt("go")
     file = play.session.log.path
-    assert file is not None and len(play.session.pending) == 1
+    assert file is not None and len(play.session.pending.waiting) == 1
     await play.session.close()
     again = begun(tmp_path, say("I see."), say("ok"), asks="nobody", mode="full", log=SessionLog.open(file))
-    assert again.session.pending == ()
-    again.session.restore(restores_model=False)
+    assert again.session.pending.waiting == ()
+    again.session.branches.restore(restores_model=False)
     await again.prompt("yes, apply it")
     await again.prompt("well?")
     await again.session.close()
     [text] = told_lost(again)
     assert "AST Edit: 1 replacement in 1 file" in text and "Nothing of it was written" in text
     once_more = begun(tmp_path, say("ok"), asks="nobody", mode="full", log=SessionLog.open(file))
-    once_more.session.restore(restores_model=False)
+    once_more.session.branches.restore(restores_model=False)
     await once_more.prompt("and now?")
     assert len(told_lost(once_more)) == 1
 
@@ -153,10 +155,10 @@ async def test_what_was_answered_is_not_told_to_be_gone(tmp_path: Path) -> None:
     play = begun(tmp_path, both, apply, say("done"), asks="nobody", mode="full")
     await play.prompt("go")
     file = play.session.log.path
-    assert file is not None and play.session.pending == ()
+    assert file is not None and play.session.pending.waiting == ()
     await play.session.close()
     again = begun(tmp_path, say("ok"), asks="nobody", mode="full", log=SessionLog.open(file))
-    again.session.restore(restores_model=False)
+    again.session.branches.restore(restores_model=False)
     await again.prompt("and?")
     assert told_lost(again) == []
 
@@ -169,19 +171,19 @@ async def test_what_others_stage_is_bytes_or_a_deed(tmp_path: Path) -> None:
         done.append(reason)
         return "Sent."
 
-    await play.session.stage(
+    await play.session.pending.stage(
         "two files", "mine", [WishedChange(path="a.js", text=None), WishedChange(path="b", text="b\n")]
     )
-    await play.session.stage("a deed", "mine", apply=apply)
+    await play.session.pending.stage("a deed", "mine", apply=apply)
     with pytest.raises(Unable, match="Several actions wait"):
-        await play.session.resolve_pending(None, "apply", "")
-    first, second = play.session.pending
-    await play.session.resolve_pending(first.id, "apply", "yes")
+        await play.session.pending.answer(None, "apply", "")
+    first, second = play.session.pending.waiting
+    await play.session.pending.answer(first.id, "apply", "yes")
     assert not (play.session.cwd / "a.js").exists() and (play.session.cwd / "b").read_text() == "b\n"
-    resolved = await play.session.resolve_pending(second.id, "apply", "please", by="extension")
+    resolved = await play.session.pending.answer(second.id, "apply", "please", by="extension")
     assert (resolved.text, done) == ("Sent.", ["please"])
     with pytest.raises(Unable, match="nothing to stage"):
-        await play.session.stage("empty", "mine")
+        await play.session.pending.stage("empty", "mine")
 
 
 def reminded(play: Play) -> list[str]:
@@ -203,7 +205,7 @@ async def test_who_forgets_what_it_staged_is_reminded_once(tmp_path: Path) -> No
     await play.prompt("go")
     [said] = reminded(play)
     assert "p1: AST Edit: 1 replacement in 1 file" in said and "Call resolve" in said
-    assert len(play.session.pending) == 1
+    assert len(play.session.pending.waiting) == 1
     await play.prompt("and?")
     assert len(reminded(play)) == 1
 
@@ -219,15 +221,15 @@ async def test_a_reminder_is_answered_with_the_tool(tmp_path: Path) -> None:
         mode="full",
     )
     await play.prompt("go")
-    assert len(reminded(play)) == 1 and not play.session.pending
+    assert len(reminded(play)) == 1 and not play.session.pending.waiting
     assert (play.session.cwd / "a.js").read_text() == "new(1);\n"
 
 
 async def test_who_asks_the_person_or_has_no_tool_to_answer_with_is_not_reminded(tmp_path: Path) -> None:
     play = begun(tmp_path, call("ast_edit", **REWRITE), say("Shall I apply it?"), asks="nobody", mode="full")
     await play.prompt("go")
-    assert reminded(play) == [] and len(play.session.pending) == 1
+    assert reminded(play) == [] and len(play.session.pending.waiting) == 1
     other = begun(tmp_path / "other", call("ast_edit", **REWRITE), say("Done."), asks="nobody", mode="full")
-    other.session.set_active_tools([name for name in other.session.active_tools() if name != "resolve"])
+    other.session.tools.set_active([name for name in other.session.tools.active() if name != "resolve"])
     await other.prompt("go")
-    assert reminded(other) == [] and len(other.session.pending) == 1
+    assert reminded(other) == [] and len(other.session.pending.waiting) == 1

@@ -133,8 +133,8 @@ def script() -> Scripted:
 
 
 async def test_every_tool_is_tried(session: Session) -> None:
-    session.set_plan_mode(False)
-    there = {tool.name for tool in session.all_tools()} | set(session.active_tools())
+    session.plan.switch(False)
+    there = {tool.name for tool in session.tools.all()} | set(session.tools.active())
     assert there - set(TRIES) == set(), "Say in TRIES how these could change something."
     assert (
         set(TRIES) - there - {"mcp_call", "mcp_search", "mcp_resource", "mcp__scribbling__scribble"} == set()
@@ -153,9 +153,9 @@ async def test_no_byte_changes_in_plan_mode(name: str, session: Session, script:
     results = [one for one in session.messages if isinstance(one, ToolResultMessage)]
     assert len(results) == len(tries)
     for arguments in tries:  # the same from within another call
-        await session.run_tool(name, arguments, "outer")
-    for job in session.all_jobs():
-        await session.wait_for_job(job.id)
+        await session.calls.run(name, arguments, "outer")
+    for job in session.jobs.all():
+        await session.jobs.wait(job.id)
     assert told(project) == {
         path.removeprefix("project/"): data for path, data in before.items() if path.startswith("project/")
     }
@@ -165,7 +165,7 @@ async def test_no_byte_changes_in_plan_mode(name: str, session: Session, script:
 
 async def test_the_same_calls_change_something_where_they_may(session: Session, script: Scripted) -> None:
     """So that what is tried above could be seen."""
-    session.set_plan_mode(False)
+    session.plan.switch(False)
     session.permissions.set_mode("full")
     script.responses[:] = [say("Now the servers' tools are declared.")]
     await session.prompt("go on")
@@ -176,6 +176,6 @@ async def test_the_same_calls_change_something_where_they_may(session: Session, 
         ("eval", {"code": "tool.write(path='by-eval', content='x')"}),
         ("mcp__scribbling__scribble", {}),
     ):
-        result = await session.run_tool(name, arguments, "outer")
+        result = await session.calls.run(name, arguments, "outer")
         assert not result.is_error, (name, result.text)
     assert {path.name for path in session.cwd.iterdir()} >= {"new", "by-bash", "by-eval", "scribbled.txt"}

@@ -35,10 +35,10 @@ PLAN = """Why.
 def planning(folder: Path, *answers: Any, asks: Any = "program", **more: Any) -> Play:
     play = stage(folder, *answers, asks=asks, **more)
     session = play.session
-    session.add_tool(plan_tool(session.propose_plan), owner="test")
-    session.add_tool(todo_tool(lambda: session.todos, session.change_todos), owner="test")
+    session.tools.register(plan_tool(session.plan.propose), owner="test")
+    session.tools.register(todo_tool(lambda: session.todos.phases, session.todos.change), owner="test")
     play.in_force.set("todo.reminders", False)
-    session.set_plan_mode(True)
+    session.plan.switch(True)
     return play
 
 
@@ -67,20 +67,20 @@ def test_a_plans_steps_are_its_top_level_items_by_heading():
 
 async def test_an_accepted_plan_becomes_the_list_and_the_mode_comes_back(tmp_path: Path) -> None:
     play = planning(tmp_path, proposed(), say("I begin."), asks="person")
-    assert "plan_mode" in play.session.sections()
+    assert "plan_mode" in play.session.requests.sections()
     answering(play, PlanReply(accepts=True))
     await play.prompt("four oars")
     assert results(play) == [
         "The user accepted the plan. Carry it out now; permissions are those of mode ask.\n"
         "Its 3 steps are the todo list."
     ]
-    assert list(states(play.session.todos)) == ["Read a.py", "Count the oars", "Give them four"]
+    assert list(states(play.session.todos.phases)) == ["Read a.py", "Count the oars", "Give them four"]
     assert not play.session.state.is_planning and play.session.state.permission_mode == "ask"
     assert [event.is_on for event in play.all(PlanModeChanged)] == [True, False]
     first, second = ({tool.name for tool in context.tools} for context in play.script.contexts)
     assert "propose_plan" in first and not {"write", "edit"} & first
     assert "propose_plan" not in second and {"write", "edit", "bash"} <= second
-    assert "plan_mode" not in play.session.sections()
+    assert "plan_mode" not in play.session.requests.sections()
 
 
 async def test_words_go_to_the_agent_who_proposes_anew(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ async def test_a_plan_that_was_changed_is_the_one_that_counts(tmp_path: Path) ->
     answering(play, PlanReply(accepts=True, plan="1. Only this"))
     await play.prompt("four oars")
     assert "They changed it; this counts:\n\n1. Only this\n" in results(play)[0]
-    assert [item.content for item in items_of(play.session.todos)] == ["Only this"]
+    assert [item.content for item in items_of(play.session.todos.phases)] == ["Only this"]
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ async def test_where_nobody_can_accept_the_plan_is_the_answer(tmp_path: Path) ->
     await play.prompt("four oars")
     assert results(play) == ["The plan is the answer: no person can accept it here. Nothing was changed."]
     assert play.script.call_count == 1
-    assert play.session.unanswered_plan is not None
+    assert play.session.plan.unanswered is not None
     assert play.session.state.is_planning
 
 
@@ -133,10 +133,10 @@ async def test_a_run_that_is_stopped_takes_its_question_back(tmp_path: Path) -> 
 async def test_nobody_is_reminded_of_todos_while_nothing_can_be_done(tmp_path: Path) -> None:
     play = planning(tmp_path, say("I looked."), say("I looked again."), say("never said"))
     play.in_force.set("todo.reminders", True)
-    await play.session.set_todos([TodoPhase(name="Work", tasks=(TodoItem(content="Paint it"),))])
+    await play.session.todos.set([TodoPhase(name="Work", tasks=(TodoItem(content="Paint it"),))])
     await play.prompt("look")
     assert play.script.call_count == 1
-    play.session.set_plan_mode(False)
+    play.session.plan.switch(False)
     await play.prompt("now do it")
     assert play.script.call_count == 3
 
@@ -147,7 +147,7 @@ async def test_a_refusal_names_plan_mode_and_no_longer_when_it_is_over(tmp_path:
     )
     await play.prompt("go")
     assert "This was refused by plan mode" in results(play)[0]
-    play.session.set_plan_mode(False)
+    play.session.plan.switch(False)
     play.session.permissions.set_mode("read-only")
     await play.prompt("go on")
     assert "This was refused by mode read-only" in results(play)[1]
@@ -157,7 +157,7 @@ async def test_another_mode_of_permissions_ends_it(tmp_path: Path) -> None:
     play = planning(tmp_path)
     play.session.permissions.set_mode("full")
     assert not play.session.state.is_planning
-    assert "write" in play.session.active_tools()
+    assert "write" in play.session.tools.active()
 
 
 async def test_waiting_for_an_answer_costs_nothing_else(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ async def test_what_is_queued_while_the_run_ends_is_delivered_one_by_one_before_
     def too_late(event: Event) -> None:
         if isinstance(event, AgentEnd) and len(play.all(AgentEnd)) == 1:
             for text in ("b", "c"):
-                play.session.put_back("steering", user_message(text))
+                play.session.queues.add("steering", user_message(text))
 
     play.session.subscribe(too_late)
     await play.prompt("a")
@@ -124,11 +124,11 @@ async def test_a_queued_message_can_be_seen_changed_moved_and_taken_back(tmp_pat
     for text in ("one", "two", "three"):
         await play.session.queue("follow_up", text)
     session = play.session
-    one, two, three = session.waiting("follow_up")
-    session.reorder("follow_up", (one, msgspec.structs.replace(three, content="three, changed")))
-    assert session.take_back(one.id) == one
-    assert session.take_back(one.id) is None
-    session.switch_queue(three.id)
+    one, two, three = session.queues.waiting("follow_up")
+    session.queues.replace("follow_up", (one, msgspec.structs.replace(three, content="three, changed")))
+    assert session.queues.remove(one.id) == one
+    assert session.queues.remove(one.id) is None
+    session.queues.switch(three.id)
     assert [(event.steering, event.follow_up) for event in play.all(QueueUpdate)][3:] == [
         ((), ("one", "three, changed")),
         ((), ("three, changed",)),
@@ -172,7 +172,7 @@ async def test_what_belongs_to_a_conversation_does_not_follow_into_another(tmp_p
     await play.session.queue("follow_up", "my own words")
     waiting = asyncio.ensure_future(play.session.wait_for_delivery(note.id))
     await asyncio.sleep(0)
-    await play.session.open(play.places.new(), "new")
+    await play.session.branches.open(play.places.new(), "new")
     assert (await asyncio.wait_for(waiting, 10)).outcome == "dropped"
     await play.prompt("go")
     assert prompts(play) == ["go", "my own words"]
@@ -210,7 +210,7 @@ async def test_the_countdown_can_be_answered_in_the_very_moment_it_is_announced(
 
     def answer(event: Event) -> None:
         if isinstance(event, AutoRetryStart):
-            play.session.give_up_retry() if gives_up else play.session.retry_now()
+            play.session.retry_countdown.cancel() if gives_up else play.session.retry_countdown.retry_now()
 
     play.session.subscribe(answer)
     async with asyncio.timeout(10):
@@ -267,7 +267,7 @@ async def test_steering_that_came_during_the_countdown_goes_with_the_next_attemp
     await play.session.prompt("go")
     await play.until(lambda: play.session.state.is_waiting_to_retry)
     await play.session.queue("steering", "by the way")
-    play.session.retry_now()
+    play.session.retry_countdown.retry_now()
     await play.session.wait_until_idle()
     assert [plain(message) for message in play.script.contexts[1].messages] == ["go", "by the way"]
 
@@ -281,8 +281,8 @@ async def test_model_and_thinking_hold_from_the_next_request_and_are_remembered(
     other = msgspec.structs.replace(play.script.model, id="other")
     await play.session.prompt("go")
     await gate.started.wait()
-    await play.session.set_model(other)
-    await play.session.set_thinking("high")
+    await play.session.models.use(other)
+    await play.session.models.use_thinking("high")
     before = list(play.session.messages)
     gate.go_on.set()
     await play.session.wait_until_idle()

@@ -176,7 +176,7 @@ async def test_a_retry_can_be_cancelled_and_hurried(tmp_path: Path) -> None:
     play = Play(tmp_path, fail("overloaded"), say("now"), retry=slow)
     await play.session.prompt("go")
     await play.until(lambda: play.session.state.is_waiting_to_retry)
-    play.session.retry_now()
+    play.session.retry_countdown.retry_now()
     await play.session.wait_until_idle()
     assert play.session.last_answer is not None
     assert play.session.last_answer.text == "now"
@@ -233,7 +233,7 @@ async def test_a_slow_listener_gets_everything_but_joined_deltas(tmp_path: Path)
     play.session.subscribe(slow)
     await play.prompt("go")
     go_on.set()
-    await play.session.drain()
+    await play.session.events.drain()
     plain = [event for event in play.events if type(event).__name__ != "MessageUpdate"]
     assert [event for event in heard if type(event).__name__ != "MessageUpdate"] == plain
 
@@ -258,7 +258,7 @@ async def test_switching_sessions_moves_everything(tmp_path: Path) -> None:
     play = Play(tmp_path, say("one"), say("two"))
     await play.prompt("a")
     first = play.session.log.path
-    await play.session.open(play.places.new(), "new")
+    await play.session.branches.open(play.places.new(), "new")
     assert play.session.messages == ()
     await play.prompt("b")
     assert play.session.log.path != first
@@ -274,7 +274,7 @@ async def test_going_to_a_prompt_goes_before_it_and_gives_its_text_back(tmp_path
         for line in play.lines()
         if line.get("message", {}).get("content", "") == [{"type": "text", "text": "b"}]
     )
-    assert (await play.session.go_to(entry)).text == "b"
+    assert (await play.session.branches.go_to(entry)).text == "b"
     await play.prompt("c")
     texts = [text_of(m.content) for m in play.session.messages if isinstance(m, UserMessage)]
     assert texts == ["a", "c"]

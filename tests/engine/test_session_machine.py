@@ -213,19 +213,19 @@ class SessionMachine(RuleBasedStateMachine):
     def change_queue(self, how: str, which: int) -> None:
         async def change() -> None:
             session = self.play.session
-            name = "steering" if session.waiting("steering") else "follow_up"
-            waiting = session.waiting(name)
+            name = "steering" if session.queues.waiting("steering") else "follow_up"
+            waiting = session.queues.waiting(name)
             one = waiting[which % len(waiting)]
             if how == "remove":
                 self.removed.add(plain(one))
-                session.take_back(one.id)
+                session.queues.remove(one.id)
             elif how == "edit":
                 self.removed.add(plain(one))
                 changed = user_message(f"edited {plain(one)}")
-                session.reorder(name, tuple(changed if other is one else other for other in waiting))
+                session.queues.replace(name, tuple(changed if other is one else other for other in waiting))
             else:
                 self.removed.add(plain(one))  # it loses its place
-                session.switch_queue(one.id)
+                session.queues.switch(one.id)
 
         self.do(change())
 
@@ -248,7 +248,7 @@ class SessionMachine(RuleBasedStateMachine):
     def answer_the_countdown(self, gives_up: bool) -> None:
         async def press() -> None:
             session = self.play.session
-            session.give_up_retry() if gives_up else session.retry_now()
+            session.retry_countdown.cancel() if gives_up else session.retry_countdown.retry_now()
 
         self.do(press())
 

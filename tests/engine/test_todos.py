@@ -22,7 +22,9 @@ ONE_BY_ONE = [{"name": "Work", "tasks": ["First", "Second", "Third"]}]
 
 def playing(folder: Path, *answers: Any, **more: Any) -> Play:
     play = Play(folder, *answers, **more)
-    play.session.add_tool(todo_tool(lambda: play.session.todos, play.session.change_todos), owner="test")
+    play.session.tools.register(
+        todo_tool(lambda: play.session.todos.phases, play.session.todos.change), owner="test"
+    )
     return play
 
 
@@ -35,7 +37,11 @@ async def test_the_agent_keeps_its_list_and_everybody_hears_of_it(tmp_path: Path
         tmp_path, call("todo", op="set", phases=ONE_BY_ONE), call("todo", op="done"), say("Which next?")
     )
     await play.prompt("go")
-    assert states(play.session.todos) == {"First": "completed", "Second": "in_progress", "Third": "pending"}
+    assert states(play.session.todos.phases) == {
+        "First": "completed",
+        "Second": "in_progress",
+        "Third": "pending",
+    }
     assert plain(result(play)) == "1 of 3 closed. Work:\n- [x] First\n- [>] Second\n- [ ] Third"
     assert [len(items_of(event.phases)) for event in play.all(TodosChanged)] == [3, 3]
 
@@ -56,7 +62,7 @@ async def test_the_agent_keeps_its_list_and_everybody_hears_of_it(tmp_path: Path
 async def test_other_agents_ways_to_say_it_are_understood(tmp_path: Path, arguments: dict[str, Any]) -> None:
     play = playing(tmp_path, call("todo", **arguments), say("Shall I?"))
     await play.prompt("go")
-    assert [(phase.name, [item.content for item in phase.tasks]) for phase in play.session.todos] == [
+    assert [(phase.name, [item.content for item in phase.tasks]) for phase in play.session.todos.phases] == [
         ("Work", ["First"])
     ]
 
@@ -155,15 +161,15 @@ async def test_the_list_is_that_of_the_place_in_the_tree(tmp_path: Path) -> None
     await play.prompt("plan")
     planned = play.session.log.leaf_id
     await play.prompt("on")
-    assert states(play.session.todos)["First"] == "completed"
-    await play.session.go_to(planned)
-    assert states(play.session.todos)["First"] == "in_progress"
-    await play.session.go_to(nowhere)
-    assert play.session.todos == ()
+    assert states(play.session.todos.phases)["First"] == "completed"
+    await play.session.branches.go_to(planned)
+    assert states(play.session.todos.phases)["First"] == "in_progress"
+    await play.session.branches.go_to(nowhere)
+    assert play.session.todos.phases == ()
     assert nowhere is not None and planned is not None
-    await play.session.go_to(planned)
-    assert await play.session.fork(planned, "at")
-    assert states(play.session.todos)["First"] == "in_progress"
+    await play.session.branches.go_to(planned)
+    assert await play.session.branches.fork(planned, "at")
+    assert states(play.session.todos.phases)["First"] == "in_progress"
 
 
 async def test_it_is_there_again_when_the_session_is_opened_anew(tmp_path: Path) -> None:
@@ -173,15 +179,15 @@ async def test_it_is_there_again_when_the_session_is_opened_anew(tmp_path: Path)
     await play.session.close()
     assert path is not None
     again = Play(tmp_path, log=SessionLog.open(path))
-    assert again.session.todos == play.session.todos
+    assert again.session.todos.phases == play.session.todos.phases
     await again.session.close()
 
 
 async def test_a_list_that_is_none_in_the_file_is_an_empty_one(tmp_path: Path) -> None:
     play = playing(tmp_path)
     for data in (None, {"phases": 3}, {"phases": [{"name": "x", "tasks": [{"content": "  "}]}]}):
-        await play.session.note("bayou.todos", data)
-        assert play.session.todos == ()
+        await play.session.record.note("bayou.todos", data)
+        assert play.session.todos.phases == ()
 
 
 FORTY_THREE = tuple(f"Item {number}: {'word ' * 5}{number}" for number in range(43))
@@ -191,13 +197,13 @@ async def test_43_items_stand_word_for_word_behind_three_summaries(tmp_path: Pat
     play = playing(tmp_path, *[say("long " * 3_000) for _ in range(3)], *[say("The summary.")] * 9)
     play.in_force.set("compaction.keepRecentTokens", 10)
     play.in_force.set("todo.reminders", False)
-    await play.session.set_todos(
+    await play.session.todos.set(
         [TodoPhase(name="Much", tasks=tuple(TodoItem(content=text) for text in FORTY_THREE))]
     )
     for number in range(3):
         play.script.responses[:] = [say("long " * 3_000), say("The summary."), say("The summary.")]
         await play.prompt(f"prompt {number}")
-        summary = (await play.session.compact()).summary
+        summary = (await play.session.compaction.run()).summary
         assert summary.count("<todo-list>") == 1
         assert [line for line in FORTY_THREE if f"] {line}\n" not in summary] == []
         asked = str(play.script.contexts[-1].messages)
@@ -210,13 +216,13 @@ async def test_43_items_stand_word_for_word_behind_three_summaries(tmp_path: Pat
 async def test_the_agent_is_told_of_a_list_that_a_person_changed(tmp_path: Path) -> None:
     play = playing(tmp_path, say("Hello."), say("I see."))
     await play.prompt("hi")
-    await play.session.set_todos([TodoPhase(name="Work", tasks=(TodoItem(content="Tea"),))])
+    await play.session.todos.set([TodoPhase(name="Work", tasks=(TodoItem(content="Tea"),))])
     play.in_force.set("todo.reminders", False)
     await play.prompt("on")
     told = [plain(message) for message in play.script.contexts[1].messages]
     assert "The user changed the todo list. It is now:\nWork:\n- [ ] Tea" in told
     count = len(play.events)
-    await play.session.set_todos(play.session.todos)
+    await play.session.todos.set(play.session.todos.phases)
     assert len(play.events) == count
 
 
@@ -224,8 +230,8 @@ async def test_secrets_in_a_list_that_a_person_set_reach_neither_model_nor_file(
     key = "ghp_" + "Ab3d" * 9
     play = playing(tmp_path, say("ok"), say("ok"), say("ok"))
     wanted = (TodoPhase(name="Work", tasks=(TodoItem(content=f"Try {key}"), TodoItem(content="Look"))),)
-    after = await play.session.set_todos(wanted)
-    assert await play.session.set_todos(wanted) == after, "the same list again is no other one"
+    after = await play.session.todos.set(wanted)
+    assert await play.session.todos.set(wanted) == after, "the same list again is no other one"
     await play.prompt("go on")
     told = [plain(one) for context in play.script.contexts for one in context.messages]
     assert any("Try [secret:github-token:" in text for text in told) and key not in "".join(told)
@@ -238,10 +244,10 @@ async def test_a_list_that_is_done_is_cleared_and_stays_so(tmp_path: Path) -> No
     parts_of(play.session).todos.clear_seconds = 0
     await play.prompt("go")
     closed = TodoPhase(name="Work", tasks=(TodoItem(content="First", status="completed"),))
-    await play.session.set_todos([closed])
+    await play.session.todos.set([closed])
     await play.until(lambda: bool(play.all(TodoAutoClear)))
-    assert play.session.todos == ()
+    assert play.session.todos.phases == ()
     path = play.session.log.path
     await play.session.close()
     assert path is not None
-    assert Play(tmp_path, log=SessionLog.open(path)).session.todos == ()
+    assert Play(tmp_path, log=SessionLog.open(path)).session.todos.phases == ()

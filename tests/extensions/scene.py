@@ -127,7 +127,7 @@ class Scene:
 
     @property
     def tools(self) -> dict[str, Tool]:
-        return {tool.name: tool for tool in self.session.all_tools()}
+        return {tool.name: tool for tool in self.session.tools.all()}
 
     @property
     def entries(self) -> Sequence[Entry]:

@@ -18,7 +18,7 @@ async def test_everything_an_extension_can_do(load, scene: Scene, mode: str):
     scene.bound.mode = mode  # pyright: ignore[reportAttributeAccessIssue]  (a parameter of the test)
     ui = {"tui": PersonUi(["a", True, "i", "e", "c"]), "rpc": EventUi(lambda event: answer(event))}
     scene.ui = ui.get(mode) or SilentUi(mode=mode)
-    entry_id = (await scene.session.note("seed", None)).id
+    entry_id = (await scene.session.record.note("seed", None)).id
     result: dict[str, object] = {}
 
     def answer(event) -> None:

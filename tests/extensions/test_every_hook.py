@@ -72,7 +72,7 @@ class Stage:
         def publish(event: Any) -> None:
             if isinstance(event, QuestionAsked) and event.answer is not None:
                 event.answer.set_result(True)
-            self.session.publish_now(event)
+            self.session.events.publish_now(event)
 
         uis = {"tui": PersonUi([True]), "rpc": EventUi(publish), "print": SilentUi(publish)}
         with pytest.MonkeyPatch.context() as patch:
@@ -82,13 +82,13 @@ class Stage:
             )
         yield extended
         await self.session.announce_end()
-        await self.session.drain()
+        await self.session.events.drain()
         await self.session.close()
 
     async def prompt(self, text: str) -> None:
         await self.session.prompt(text)
         await self.session.wait_until_idle()
-        await self.session.drain()
+        await self.session.events.drain()
 
 
 NOT_WITH_A_SCRIPT = {"before_provider_request", "before_provider_headers", "provider_stream_event"}
@@ -126,27 +126,27 @@ async def test_everything_is_told(tmp_path: Path, mode: str) -> None:
         await stage.prompt("read it")
         await stage.prompt("change it")
         await stage.prompt("once more")
-        await session.wait_for_job(session.all_jobs()[0].id)
+        await session.jobs.wait(session.jobs.all()[0].id)
         await session.wait_until_idle()
         await session.queue("follow_up", "and this")
         session.resume()
         await session.wait_until_idle()
-        session.notify("a note")
-        session.set_plan_mode(True)
-        session.set_plan_mode(False)
-        await session.set_todos([TodoPhase(name="Work", tasks=(TodoItem(content="Tea"),))])
-        await session.set_todos([])
-        await session.set_thinking("low")
+        session.events.notify("a note")
+        session.plan.switch(True)
+        session.plan.switch(False)
+        await session.todos.set([TodoPhase(name="Work", tasks=(TodoItem(content="Tea"),))])
+        await session.todos.set([])
+        await session.models.use_thinking("low")
         other = msgspec.structs.replace(stage.script.model, id="other")
-        await session.set_model(other)
-        await session.set_model(stage.script.model)
-        await session.run_shell("echo hi")
-        await session.compact("shorter")
+        await session.models.use(other)
+        await session.models.use(stage.script.model)
+        await session.shell.run("echo hi")
+        await session.compaction.run("shorter")
         prompt = next(entry.id for entry in session.log.entries if is_prompt(entry))
-        await session.go_to(prompt)
+        await session.branches.go_to(prompt)
         await fork(session, prompt)
         await new_session(session)
-        await session.drain()
+        await session.events.drain()
     expected = {*HOOKS, *SESSION_EVENTS} - NOT_WITH_A_SCRIPT - SELDOM
     assert " ".join(sorted(expected - set(stage.told))) == ""
 

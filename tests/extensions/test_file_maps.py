@@ -120,7 +120,7 @@ async def test_behind_a_compaction_and_on_another_branch_it_is_told_in_full(tmp_
     session = theatre.play.session
     start = session.state.leaf_id
     await theatre.prompt("look")
-    await session.go_to(start)
+    await session.branches.go_to(start)
     await theatre.prompt("look from here")
     (text,) = texts_of(theatre)
     assert text.startswith("File map: a.py\n")

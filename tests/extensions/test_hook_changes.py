@@ -81,7 +81,7 @@ async def test_messages_and_prompt_before_a_run(load, scene: Scene):
         api.on("before_agent_start", lambda event, context: {"system_prompt": event.system_prompt + "?"})
 
     hooks = ExtensionHooks(await load(mine, again))
-    before = prompt_text(scene.session.sections())
+    before = prompt_text(scene.session.requests.sections())
     assert [message.content for message in await hooks.companions(Words(text="x"))] == ["remember"]
     assert hooks.sections({"preamble": "usual"}) == {"preamble": before + "!?"}
     assert scene.bound.prompt_sections == {"mood": "calm"}

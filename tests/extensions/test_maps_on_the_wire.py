@@ -48,11 +48,16 @@ async def test_three_reads_complete_and_their_maps_follow_in_call_order_in_the_n
         assembled = assemble(options, paths, {})
         session = assembled.session
         await extend(
-            assembled, options, paths, mode="print", ui=SilentUi(session.publish_now), shutdown=lambda: None
+            assembled,
+            options,
+            paths,
+            mode="print",
+            ui=SilentUi(session.events.publish_now),
+            shutdown=lambda: None,
         )
         await session.prompt("Look at them")
         await session.wait_until_idle()
-        await session.drain()
+        await session.events.drain()
         await close_quietly(session)
         assert len(server.requests) == 2
         sent = server.requests[1].json["messages"]

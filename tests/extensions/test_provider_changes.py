@@ -57,7 +57,7 @@ async def opened(home: Path, code: str, **options: Any) -> Assembled:
         given,
         paths,
         mode="print",
-        ui=SilentUi(assembled.session.publish_now),
+        ui=SilentUi(assembled.session.events.publish_now),
         shutdown=lambda: None,
     )
     assert extended.extensions.hooked.problems == []
@@ -69,8 +69,8 @@ async def test_a_bundled_provider_can_have_another_address(tmp_path: Path) -> No
         server.reply(Reply(body=sse(SAYS, done=True)))
         assembled = await opened(tmp_path, GATEWAY.format(url=server.url))
         session = assembled.session
-        model = next(model for model in session.available_models() if model.provider == "groq")
-        await session.set_model(model)
+        model = next(model for model in session.models.choice.available() if model.provider == "groq")
+        await session.models.use(model)
         await session.prompt("Hello")
         await session.wait_until_idle()
         assert session.last_answer is not None
@@ -98,8 +98,8 @@ async def test_a_person_signs_in_the_way_an_extension_brings(tmp_path: Path) -> 
         assert not credentials.has("groq")
         await credentials.store("groq", await account.login(Words()))  # type: ignore[arg-type]
         session = assembled.session
-        model = next(model for model in session.available_models() if model.provider == "groq")
-        await session.set_model(model)
+        model = next(model for model in session.models.choice.available() if model.provider == "groq")
+        await session.models.use(model)
         await session.prompt("Hello")
         await session.wait_until_idle()
         assert server.requests[0].headers["authorization"] == "Bearer of-sesame-fresh"

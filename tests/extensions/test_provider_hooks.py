@@ -55,13 +55,18 @@ async def run(home: Path, server: Loopback, code: str) -> list[str]:
     notes: list[str] = []
     session.subscribe(lambda event: notes.append(event.text) if isinstance(event, Notice) else None)
     extended = await extend(
-        assembled, options, paths, mode="print", ui=SilentUi(session.publish_now), shutdown=lambda: None
+        assembled,
+        options,
+        paths,
+        mode="print",
+        ui=SilentUi(session.events.publish_now),
+        shutdown=lambda: None,
     )
     assert extended.extensions.hooked.problems == []
     await session.prompt("Hello")
     await session.wait_until_idle()
     await session.prompt("/told")
-    await session.drain()
+    await session.events.drain()
     await close_quietly(session)
     return notes
 

@@ -43,7 +43,7 @@ async def test_an_extension_may_stay(tmp_path: Path) -> None:
     before = session.log
     assert await new_session(session) == {"cancelled": True}
     with pytest.raises(Stayed):
-        await session.open(theatre.play.places.new(), "resume")
+        await session.branches.open(theatre.play.places.new(), "resume")
     assert session.log is before and not before.is_read_only
 
 
@@ -84,10 +84,10 @@ async def test_resuming_and_forking_say_goodbye_with_where_one_goes(tmp_path: Pa
     first = session.log.path
     assert await fork(session, _prompt_of(session))
     forked = session.log.path
-    await session.drain()
+    await session.events.drain()
     assert first is not None
-    await session.open(theatre.play.places.open(first), "resume")
-    await session.drain()
+    await session.branches.open(theatre.play.places.open(first), "resume")
+    await session.events.drain()
     assert told == [("fork", forked), ("fork", None), ("resume", first), ("resume", None)]
 
 
@@ -101,9 +101,9 @@ async def test_the_system_prompt_of_one_run(tmp_path: Path) -> None:
     await theatre.load(changes)
     await theatre.prompt("one")
     assert theatre.asked[0].system_prompt == "You are a boat."
-    assert theatre.play.session.sections() == {"preamble": "You are a boat."}
+    assert theatre.play.session.requests.sections() == {"preamble": "You are a boat."}
     await theatre.prompt("two")
-    assert theatre.play.session.sections() == {"preamble": "You are a test."}
+    assert theatre.play.session.requests.sections() == {"preamble": "You are a test."}
 
 
 async def test_the_end_is_told_once(tmp_path: Path) -> None:
@@ -132,12 +132,12 @@ async def test_a_persons_command_is_answered_changed_or_blocked(tmp_path: Path) 
             return {"command": "echo changed"}
 
     await theatre.load(gate)
-    known = await theatre.play.session.run_shell("known")
+    known = await theatre.play.session.shell.run("known")
     assert (known.output, known.exit_code) == ("as it always is", 3)
-    message = await theatre.play.session.run_shell("echo as it was")
+    message = await theatre.play.session.shell.run("echo as it was")
     assert message.output.strip() == "changed"
     with pytest.raises(CommandBlocked, match="not here"):
-        await theatre.play.session.run_shell("no")
+        await theatre.play.session.shell.run("no")
 
 
 async def test_what_the_shell_is_to_run_can_be_changed(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ async def test_what_the_shell_is_to_run_can_be_changed(tmp_path: Path) -> None:
         )
 
     await theatre.load(changes)
-    message = await theatre.play.session.run_shell("echo $A")
+    message = await theatre.play.session.shell.run("echo $A")
     assert message.output == f"1\n{tmp_path / 'elsewhere'}\n"
 
 
@@ -167,12 +167,12 @@ async def test_before_extensions_are_bound_nothing_is_asked_and_everything_works
     theatre = Theatre(tmp_path, say("a"), say("b"))
     session = theatre.play.session
     await theatre.play.prompt("one")
-    assert (await session.run_shell("echo hi")).output.strip() == "hi"
+    assert (await session.shell.run("echo hi")).output.strip() == "hi"
     prompt = next(entry.id for entry in session.entries if is_prompt(entry))
-    assert (await session.go_to(prompt)).text == "one"
+    assert (await session.branches.go_to(prompt)).text == "one"
     await theatre.play.prompt("two")
     leaf = session.state.leaf_id
-    assert leaf is not None and await session.fork(leaf, "at")
-    await session.begin()
+    assert leaf is not None and await session.branches.fork(leaf, "at")
+    await session.branches.begin()
     assert session.commands() == []
     await session.announce_end()

@@ -34,12 +34,12 @@ async def test_an_extension_stages_files_and_deeds(tmp_path: Path) -> None:
     await theatre.extensions.start()
     await theatre.prompt("go")
     session = theatre.play.session
-    assert [(one.id, one.source_tool) for one in session.pending] == [
+    assert [(one.id, one.source_tool) for one in session.pending.waiting] == [
         (ids[0], "custom_tool"),
         (ids[1], "mine"),
     ]
-    await session.resolve_pending(ids[0], "apply", "yes")
+    await session.pending.answer(ids[0], "apply", "yes")
     folder = session.cwd
     assert (folder / "a.txt").read_text() == "new\n" and (folder / "b.txt").read_text() == "b\n"
-    resolved = await session.resolve_pending(ids[1], "discard", "no need")
+    resolved = await session.pending.answer(ids[1], "discard", "no need")
     assert (resolved.text, told) == ("Cleaned up.", ["no need"])

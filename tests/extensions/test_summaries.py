@@ -83,7 +83,7 @@ class Staged:
         (self.folder / "words.json").write_text(json.dumps(answers))
 
     async def told(self, hook: str) -> list[dict[str, Any]]:
-        await self.session.drain()
+        await self.session.events.drain()
         path = self.folder / "told.jsonl"
         lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
         return [line for line in lines if line["hook"] == hook]
@@ -112,7 +112,7 @@ def compactions(stage: Staged) -> list[CompactionEntry]:
 async def test_a_compaction_is_cancelled(staged: Staged) -> None:
     staged.says(compact={"cancel": True})
     with pytest.raises(SummaryCancelled):
-        await staged.session.compact("the colours")
+        await staged.session.compaction.run("the colours")
     assert not compactions(staged) and not staged.requests
     [before] = await staged.told("before_compact")
     assert before["reason"] == "manual" and before["instructions"] == "the colours"
@@ -122,7 +122,7 @@ async def test_a_compaction_is_cancelled(staged: Staged) -> None:
 
 async def test_a_compaction_is_steered(staged: Staged) -> None:
     staged.says(compact={"custom_instructions": "Only the colours."})
-    await staged.session.compact("all of it")
+    await staged.session.compaction.run("all of it")
     assert "Additional focus: Only the colours." in staged.requests[0]
     assert "all of it" not in staged.requests[0]
     [told] = await staged.told("compact")
@@ -133,7 +133,7 @@ async def test_a_compaction_is_written_and_its_details_and_usage_are_kept(staged
     before = staged.session.stats.usage.input
     own = {"summary": "mine", "details": {"index": [1, 2]}, "usage": USAGE}
     staged.says(compact={"compaction": own})
-    result = await staged.session.compact()
+    result = await staged.session.compaction.run()
     [entry] = compactions(staged)
     assert not staged.requests and result.summary == entry.summary == "mine" and entry.from_hook
     assert entry.details == {"readFiles": [], "modifiedFiles": [], "index": [1, 2]}
@@ -146,7 +146,7 @@ async def test_a_compaction_is_written_and_its_details_and_usage_are_kept(staged
 async def test_a_compaction_is_cut_where_the_extension_wants(staged: Staged) -> None:
     third = staged.prompts()[2]
     staged.says(compact={"compaction": {"summary": "mine", "first_kept_entry_id": third}})
-    await staged.session.compact()
+    await staged.session.compaction.run()
     assert staged.prompts() == [third]
     assert compactions(staged)[0].first_kept_entry_id == third
 
@@ -156,9 +156,9 @@ async def test_going_elsewhere_and_merging_are_cancelled(staged: Staged) -> None
     before, leaf, moves = staged.session.messages, staged.session.log.leaf_id, await staged.told("tree")
     staged.says(tree={"cancel": True})
     with pytest.raises(MoveStopped):
-        await staged.session.go_to(staged.prompts()[1], Wish(summarise=True))
+        await staged.session.branches.go_to(staged.prompts()[1], Wish(summarise=True))
     with pytest.raises(MoveStopped):
-        await staged.session.merge(old)
+        await staged.session.branches.merge(old)
     assert staged.session.messages == before and staged.session.log.leaf_id == leaf
     assert await staged.told("tree") == moves and not staged.requests
 
@@ -167,7 +167,7 @@ async def left(stage: Staged) -> str:
     """Leaves the second and third turn behind; returns the end of that branch."""
     old = stage.session.log.leaf_id
     assert old is not None
-    await stage.session.go_to(stage.prompts()[1])
+    await stage.session.branches.go_to(stage.prompts()[1])
     await stage.scene.prompt("another two")
     return old
 
@@ -177,7 +177,9 @@ async def test_a_branch_summary_is_steered_and_labelled(staged: Staged) -> None:
         tree={"custom_instructions": "Only the colours.", "replace_instructions": True, "label": "left"}
     )
     old = staged.session.log.leaf_id
-    arrival = await staged.session.go_to(staged.prompts()[1], Wish(summarise=True, instructions="all of it"))
+    arrival = await staged.session.branches.go_to(
+        staged.prompts()[1], Wish(summarise=True, instructions="all of it")
+    )
     assert staged.requests[0].endswith("</conversation>\n\nOnly the colours."), "in place of bayou's own"
     entry = arrival.summary
     assert entry is not None and staged.session.log.label(entry.id) == "left"
@@ -191,7 +193,7 @@ async def test_a_branch_summary_is_steered_and_labelled(staged: Staged) -> None:
 async def test_a_branch_summary_is_written_and_its_details_and_usage_are_kept(staged: Staged) -> None:
     before = staged.session.stats.usage.input
     staged.says(tree={"summary": {"summary": "mine", "details": {"index": 3}, "usage": USAGE}})
-    arrival = await staged.session.go_to(staged.prompts()[1], Wish(summarise=True))
+    arrival = await staged.session.branches.go_to(staged.prompts()[1], Wish(summarise=True))
     entry = arrival.summary
     assert isinstance(entry, BranchSummaryEntry) and entry.summary == "mine" and entry.from_hook
     assert entry.details == {"readFiles": [], "modifiedFiles": [], "index": 3} and not staged.requests
@@ -205,6 +207,6 @@ async def test_a_merge_asks_and_tells_too(staged: Staged) -> None:
     old = await left(staged)
     leaf = staged.session.log.leaf_id
     staged.says(tree={"summary": {"summary": "what the other branch found", "details": {"by": "me"}}})
-    entry = await staged.session.merge(old)
+    entry = await staged.session.branches.merge(old)
     assert entry.parent_id == leaf and entry.from_id == old and entry.details["by"] == "me"
     assert (await staged.told("tree"))[-1]["mine"]

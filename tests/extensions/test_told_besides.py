@@ -27,14 +27,14 @@ async def test_a_session_that_begins_knows_the_one_before(tmp_path: Path) -> Non
     session = theatre.play.session
     await theatre.prompt("go")
     first = session.log.path
-    await session.begin()
-    await session.drain()
+    await session.branches.begin()
+    await session.events.drain()
     second = session.log.path
-    await session.switch_to(str(first))
-    await session.drain()
+    await session.branches.switch_to(str(first))
+    await session.events.drain()
     prompt = session.entries[-1].id
-    await session.fork(prompt, "at")
-    await session.drain()
+    await session.branches.fork(prompt, "at")
+    await session.events.drain()
     assert told == [("startup", None), ("new", first), ("resume", second), ("fork", first)]
 
 
@@ -55,7 +55,7 @@ async def test_a_compaction_says_which_files_it_drops_and_takes_a_count(tmp_path
     await theatre.load(summarises)
     await theatre.prompt("one")
     await theatre.prompt("two")
-    result = await theatre.play.session.compact()
+    result = await theatre.play.session.compaction.run()
     assert result.tokens_before == 4242
     assert [
         tuple(Path(name).name for name in names) for names in (told[0].read_files, told[0].modified_files)
@@ -80,7 +80,7 @@ async def test_a_dictionary_may_say_so_too(tmp_path: Path) -> None:
     await theatre.load(summarises)
     await theatre.prompt("one")
     await theatre.prompt("two")
-    assert (await theatre.play.session.compact()).tokens_before == 7
+    assert (await theatre.play.session.compaction.run()).tokens_before == 7
     assert theatre.extensions.hooked.problems == []
 
 

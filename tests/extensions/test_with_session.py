@@ -226,11 +226,11 @@ async def test_changes_are_told_with_what_was_before(tmp_path: Path) -> None:
     before = session.state.model
     assert before is not None
     other = msgspec.structs.replace(before, id="other", reasoning=True)
-    await session.set_model(other)
+    await session.models.use(other)
     level = session.state.thinking
-    await session.set_thinking("high" if level != "high" else "low")
-    await session.open(theatre.play.places.new(), "new")
-    await session.drain()
+    await session.models.use_thinking("high" if level != "high" else "low")
+    await session.branches.open(theatre.play.places.new(), "new")
+    await session.events.drain()
     selected = [event for event in told if isinstance(event, ModelSelect)]
     assert [(event.previous_model, event.model, event.source) for event in selected] == [
         (before, other, "set")
@@ -254,7 +254,7 @@ async def test_what_an_extension_begins_to_hear_by_what_it_is_told_is_not_missed
     await theatre.load(extension)
     await theatre.play.prompt("go")
     is_over.set()
-    await theatre.play.session.drain()
+    await theatre.play.session.events.drain()
     assert told == ["settled"]
 
 

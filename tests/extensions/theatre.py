@@ -48,7 +48,7 @@ class Theatre:
             Bound(
                 session=session,
                 mode=mode,
-                ui=SilentUi(session.publish_now),
+                ui=SilentUi(session.events.publish_now),
                 places=play.places,
                 brought=Brought(session, play.choice, play.registry),
                 prompt_sections=self.sections,
@@ -59,7 +59,7 @@ class Theatre:
 
     async def prompt(self, text: str) -> None:
         await self.play.prompt(text)
-        await self.play.session.drain()
+        await self.play.session.events.drain()
 
     def read(self, number: int = -1) -> list[str]:
         """What the model read with a request, shortly: role or type, and the beginning of the text."""

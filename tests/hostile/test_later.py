@@ -60,7 +60,7 @@ async def test_a_branch_switch_brings_nothing_into_force(
     git(folder, "commit", "--quiet", "--message=more")
     git(folder, "checkout", "--quiet", "harbour")
     here = session(paths)
-    ui = SilentUi(here.session.publish_now, "print")
+    ui = SilentUi(here.session.events.publish_now, "print")
     extended = await extend(here, Options(), paths, mode="rpc", ui=ui, shutdown=lambda: None)
     git(folder, "checkout", "--quiet", "theirs")
     await extended.reload()
@@ -72,7 +72,7 @@ async def test_nor_does_it_with_approve_which_was_for_what_was_there(
 ) -> None:
     put(folder / ".bayou" / "settings.json", '{"theme": "nord"}')
     here = session(paths, approve=True)
-    ui = SilentUi(here.session.publish_now, "print")
+    ui = SilentUi(here.session.events.publish_now, "print")
     extended = await extend(here, Options(approve=True), paths, mode="rpc", ui=ui, shutdown=lambda: None)
     put(folder / ".bayou" / "extensions" / "late.py", code(mark))
     await extended.reload()
@@ -86,7 +86,7 @@ async def test_settings_that_change_are_not_followed(paths: Paths, put: Put) -> 
     here = session(paths)
     put(paths.project_settings_file, '{"interruptMode": "wait", "shellCommandPrefix": "touch /tmp/x;"}')
     put(paths.settings_file, '{"steeringMode": "all"}')
-    here.session.follow_settings()
+    here.session.settings.look()
     assert here.settings.interaction.interrupt_mode == "immediate"
     assert here.settings.shell.shell_command_prefix is None
     assert here.settings.interaction.steering_mode == "all"
@@ -96,7 +96,7 @@ async def test_settings_that_change_are_not_followed(paths: Paths, put: Put) -> 
 async def test_settings_that_appear_are_not_followed(paths: Paths, put: Put) -> None:
     here = session(paths)
     put(paths.project_settings_file, '{"shellCommandPrefix": "touch /tmp/x;"}')
-    here.session.follow_settings()
+    here.session.settings.look()
     assert await command_of(here, paths) == "true"
 
 
@@ -139,7 +139,7 @@ async def test_a_part_that_an_extension_imports_late_is_what_was_said_yes_to(
     )
     remember(paths, question_for(paths), is_trusted=True)
     here = session(paths)
-    ui = SilentUi(here.session.publish_now, "print")
+    ui = SilentUi(here.session.events.publish_now, "print")
     extended = await extend(here, Options(), paths, mode="rpc", ui=ui, shutdown=lambda: None)
     assert "one" in {extension.name for extension in extended.extensions.hooked.loaded}
     put(place / "late.py", code(mark))
@@ -158,7 +158,7 @@ async def test_what_changes_between_the_answer_and_the_loading_is_not_loaded(
     remember(paths, question_for(paths), is_trusted=True)
     here = session(paths)
     file.write_text(code(mark))
-    ui = SilentUi(here.session.publish_now, "print")
+    ui = SilentUi(here.session.events.publish_now, "print")
     await extend(here, Options(), paths, mode="rpc", ui=ui, shutdown=lambda: None)
     assert not mark.exists()
 

@@ -24,12 +24,12 @@ async def desk(paths: Paths) -> AsyncIterator[Desk]:
 
 
 def head_of(session: Any) -> bytes:
-    head = session.request_head()
+    head = session.requests.head()
     return bytes(head.tools) + bytes(head.prompt)
 
 
 def declared(session: Any) -> list[str]:
-    return [name for name in session.active_tools() if name.startswith("mcp__")]
+    return [name for name in session.tools.active() if name.startswith("mcp__")]
 
 
 def kept_in(path: Path) -> list[Any]:
@@ -95,16 +95,16 @@ async def test_a_fork_and_the_way_back_have_it_too(desk: Desk):
     assert desk.assembled is not None
     await desk.say(say("again"))
     desk.assembled.in_force.set("mcp.directTokens", 1)
-    await session.fork(session.log.leaf_id, "at")
+    await session.branches.fork(session.log.leaf_id, "at")
     desk.assembled.choice.set(desk.script.model)
     await desk.say(say("in the fork"))
     assert session.log.path != path
     assert head_of(session) == head
-    await session.open(SessionLog.create(session.log.path.parent, desk.paths.cwd), "new")
+    await session.branches.open(SessionLog.create(session.log.path.parent, desk.paths.cwd), "new")
     desk.assembled.choice.set(desk.script.model)
     await desk.say(say("in a new one"))
     assert declared(session) == []
-    await session.open(SessionLog.open(path), "resume")
+    await session.branches.open(SessionLog.open(path), "resume")
     desk.assembled.choice.set(desk.script.model)
     await desk.say(say("back"))
     assert head_of(session) == head

@@ -99,17 +99,17 @@ async def desk(paths: Paths) -> AsyncIterator[Desk]:
 async def test_a_session_without_servers_has_no_tools_for_them(desk: Desk):
     session = desk.open()
     await desk.say(say("hello"))
-    assert not [name for name in session.active_tools() if name.startswith("mcp")]
-    assert "mcp_servers" not in session.sections()
+    assert not [name for name in session.tools.active() if name.startswith("mcp")]
+    assert "mcp_servers" not in session.requests.sections()
 
 
 async def test_servers_that_are_written_meanwhile_are_there_with_the_next_prompt(desk: Desk):
     desk.open()
     await desk.say(say("none"))
-    assert "mcp_call" not in desk.session.active_tools()
+    assert "mcp_call" not in desk.session.tools.active()
     desk.configure(small={})
     await desk.say(say("some"))
-    assert "mcp_call" in desk.session.active_tools()
+    assert "mcp_call" in desk.session.tools.active()
 
 
 @pytest.mark.parametrize("place", [".mcp.json", ".bayou/mcp.json"])
@@ -134,10 +134,10 @@ async def test_the_window_of_fifty_tools_is_a_few_hundred_tokens(desk: Desk):
     session = desk.open()
     await desk.say(say("hello"))
     assert sum(len(view.tools) for view in session.mcp.servers()) == 55
-    own = [tool for tool in session.active_tools().values() if tool.name.startswith("mcp_")]
+    own = [tool for tool in session.tools.active().values() if tool.name.startswith("mcp_")]
     assert sorted(tool.name for tool in own) == ["mcp_call", "mcp_resource", "mcp_search"]
     told = [json.dumps([tool.name, tool.description, tool.schema]) for tool in own]
-    assert (sum(map(len, told)) + len(session.sections()["mcp_servers"])) // 4 <= 600
+    assert (sum(map(len, told)) + len(session.requests.sections()["mcp_servers"])) // 4 <= 600
 
 
 async def test_few_tools_are_declared_and_run_as_they_are(desk: Desk):
@@ -145,7 +145,7 @@ async def test_few_tools_are_declared_and_run_as_they_are(desk: Desk):
     await desk.known()
     session = desk.open()
     assert await desk.result("mcp__docs__echo", text="hi") == "hi"
-    assert "mcp_call" not in session.active_tools() or "mcp_servers" in session.sections()
+    assert "mcp_call" not in session.tools.active() or "mcp_servers" in session.requests.sections()
 
 
 async def test_what_each_server_takes_of_the_window_is_told(desk: Desk):
@@ -169,7 +169,7 @@ async def test_many_tools_are_found_and_called_under_their_real_names(desk: Desk
     assert await desk.result("mcp_call", server="docs", tool="echo", arguments={"text": "hi"}) == "hi"
     names = [event.tool_name for event in desk.events if isinstance(event, ToolExecutionStart)]
     assert names == ["mcp_search", "mcp_call", "mcp__docs__echo"]
-    assert session.sections()["mcp_servers"].endswith("- docs: Breaks in every way.")
+    assert session.requests.sections()["mcp_servers"].endswith("- docs: Breaks in every way.")
 
 
 async def test_arguments_are_checked_before_anything_starts(desk: Desk):
@@ -190,7 +190,7 @@ async def test_hidden_tools_cannot_be_reached(desk: Desk):
     assert "no tool" in await desk.result("mcp_call", server="docs", tool="die")
     assert "not found" in await desk.result("mcp__docs__die")
     assert await desk.result("mcp__docs__echo", text="declared") == "declared"
-    assert [name for name in session.active_tools() if name.startswith("mcp__")] == ["mcp__docs__echo"]
+    assert [name for name in session.tools.active() if name.startswith("mcp__")] == ["mcp__docs__echo"]
 
 
 async def test_the_model_is_told_what_became_of_a_call(desk: Desk):
@@ -221,7 +221,7 @@ async def test_markup_and_escapes_of_a_result_are_words_on_its_card(desk: Desk):
     told = await desk.result("mcp_call", server="docs", tool="echo", arguments={"text": hostile})
     assert "[red]not red[/red]" in told
     assert "\x1b" not in told
-    tool = session.active_tools()["mcp_call"]
+    tool = session.tools.active()["mcp_call"]
     card = tool.card(
         {"server": "docs", "tool": "echo\x1b[2J", "arguments": {"text": hostile}}, text_result(hostile)
     )
@@ -244,7 +244,7 @@ async def test_the_list_of_tools_is_the_same_over_thirty_turns(desk: Desk):
             await desk.result("mcp_call", server=server, tool=tool, arguments={"text": "x"})
         else:
             await desk.say(say("on"))
-        head = session.request_head()
+        head = session.requests.head()
         heads.add(bytes(head.tools) + bytes(head.prompt))
     assert len(heads) == 1
     assert session.mcp.server("late").state == "ready"
@@ -254,7 +254,7 @@ async def test_plan_mode_lets_only_trusted_readers_run(desk: Desk):
     desk.configure(docs={"exposure": "search"}, own={"exposure": "search", "trustHints": True})
     await desk.known()
     session = desk.open()
-    session.set_plan_mode(True)
+    session.plan.switch(True)
     refused = await desk.result("mcp_call", server="docs", tool="echo", arguments={"text": "x"})
     assert "plan mode" in refused
     assert session.mcp.server("docs").state == "known"
@@ -267,14 +267,14 @@ async def test_plan_mode_reads_resources_of_trusted_servers_alone(desk: Desk):
     desk.configure(docs={"exposure": "search"}, own={"exposure": "search", "trustHints": True})
     await desk.known()
     session = desk.open()
-    session.set_plan_mode(True)
+    session.plan.switch(True)
     assert "note://1" in await desk.result("mcp_resource", server="docs")
     assert session.mcp.server("docs").state == "known", "a list contacts nobody"
     refused = await desk.result("mcp_resource", server="docs", uri="note://1")
     assert "plan mode" in refused
     assert session.mcp.server("docs").state == "known"
     assert "written down" in await desk.result("mcp_resource", server="own", uri="note://1")
-    assert "mcp_resource" in session.active_tools()
+    assert "mcp_resource" in session.tools.active()
 
 
 @pytest.mark.parametrize("rule", ["tool: mcp__docs__*", "tool: mcp__docs__resources.read"])
@@ -327,12 +327,12 @@ async def test_servers_that_are_switched_off_by_a_setting_are_gone_with_the_next
     await desk.known()
     session = desk.open()
     await desk.say(say("hello"))
-    assert "mcp__docs__echo" in session.active_tools()
+    assert "mcp__docs__echo" in session.tools.active()
     assert desk.assembled is not None
     desk.assembled.in_force.set("mcp.enabled", False)
     await desk.say(say("hello again"))
-    assert [name for name in session.active_tools() if name.startswith("mcp")] == []
-    assert "mcp_servers" not in session.sections()
+    assert [name for name in session.tools.active() if name.startswith("mcp")] == []
+    assert "mcp_servers" not in session.requests.sections()
 
 
 async def test_progress_shows_on_the_call_and_what_lasts_goes_to_the_background(desk: Desk):
@@ -345,10 +345,10 @@ async def test_progress_shows_on_the_call_and_what_lasts_goes_to_the_background(
         lambda event: isinstance(event, ToolExecutionUpdate) and event.tool_name == "mcp_call"
     )
     assert text_of(shown.partial_result.content) == "1/6 on it"
-    session.send_to_background(shown.tool_call_id)
+    session.calls.send_to_background(shown.tool_call_id)
     (told,) = await working
     assert "Background job job1 started: docs · slow" in text_of(told.content)
-    job = await session.wait_for_job("job1")
+    job = await session.jobs.wait("job1")
     assert job.result.text == "slowly done"
     await session.wait_until_idle()
 
@@ -426,7 +426,7 @@ async def test_an_extension_brings_a_server_and_hears_of_it(desk: Desk):
     place.write_text(BRINGS.format(faulty=FAULTY))
     session = desk.open()
     assert desk.assembled is not None
-    ui = SilentUi(session.publish_now)
+    ui = SilentUi(session.events.publish_now)
     extended = await extend(
         desk.assembled, desk.options, desk.paths, mode="print", ui=ui, shutdown=lambda: None
     )

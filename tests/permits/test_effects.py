@@ -49,7 +49,7 @@ def own_tools() -> dict[str, Tool]:
 async def test_every_tool_that_is_given_a_secret_file_is_stopped_or_masked(tmp_path: Path, name: str) -> None:
     tool = own_tools()[name]
     play = stage(tmp_path, call(name, **filled(tool.schema)), say("ok"), asks="nobody", mode="full")
-    play.session.set_active_tools([*own_tools()])
+    play.session.tools.set_active([*own_tools()])
     secret = play.session.cwd / ".env"
     secret.write_text(f"PASSWORD={SECRET}\n")
     await play.prompt("go")
@@ -89,7 +89,7 @@ def declared(arguments: StatArguments, context: ToolContext) -> Effects:
 
 async def told(folder: Path, tool: Tool, path: str, mode: str, text: str = f"PASSWORD={SECRET}\n") -> str:
     play = stage(folder, call("stat", path=path), say("ok"), asks="nobody", mode=mode)
-    play.session.add_tool(tool, owner="test")
+    play.session.tools.register(tool, owner="test")
     (play.session.cwd / path).write_text(text)
     await play.prompt("go")
     (result,) = results(play)
@@ -131,7 +131,7 @@ async def test_a_deny_rule_for_a_path_holds_for_every_tool_that_reads_or_changes
         asks="nobody",
         mode="full",
     )
-    play.session.add_tool(stat_tool(effects=declared), owner="test")
+    play.session.tools.register(stat_tool(effects=declared), owner="test")
     (play.session.cwd / "a.txt").write_text("plain\n")
     play.in_force.set("permissions.deny", ("read: a.txt",))
     await play.prompt("go")

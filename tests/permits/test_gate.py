@@ -266,7 +266,7 @@ async def test_read_only_describes_and_does_nothing(tmp_path: Path) -> None:
 
 async def test_calls_within_a_call_pass_the_same_gate(tmp_path: Path) -> None:
     play = stage(tmp_path, asks="nobody", mode="ask")
-    result = await play.session.run_tool("write", {"path": "a", "content": "x"}, "outer")
+    result = await play.session.calls.run("write", {"path": "a", "content": "x"}, "outer")
     assert result.is_error and not (play.session.cwd / "a").exists()
 
 

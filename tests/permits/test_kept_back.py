@@ -17,7 +17,7 @@ def fleet(folder: Path, *calls: Any, deny: tuple[str, ...] = (), ask: tuple[str,
         play.in_force.set("permissions.deny", deny)
     if ask:
         play.in_force.set("permissions.ask", ask)
-    play.session.set_active_tools((*play.session.active_tools(), "ast_grep"))
+    play.session.tools.set_active((*play.session.tools.active(), "ast_grep"))
     cwd = play.session.cwd
     for name in ("plans/secret.py", "plans/deep/more.py", "crew.py"):
         (cwd / name).parent.mkdir(parents=True, exist_ok=True)

@@ -112,7 +112,7 @@ async def test_changes_that_wait(screen: Screen, photographs: Photographs) -> No
     script = Scripted([rewrite, say("Six places would change. Shall I?")])
     app = screen.app(theme=photographs.theme, script=script)
     async with photographs.of(app) as tour:
-        app.session.set_active_tools((*app.session.active_tools(), "ast_edit", "resolve"))
+        app.session.tools.set_active((*app.session.tools.active(), "ast_edit", "resolve"))
         await tour.say("stay instead of wait")
         await tour.idle()
         await tour.until("staged this")

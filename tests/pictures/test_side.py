@@ -48,7 +48,7 @@ async def test_the_right_third(screen: Screen, photographs: Photographs) -> None
         await tour.press("alt+i")
         assert "from 120 columns on; here are 80" in text_of(app)
         await resize(tour.pilot, 120, 40)
-        await app.session.job_table.close()
+        await app.session.jobs.close()
         await tour.until("✗ echo building")
         await tour.press("alt+i")
         assert "1 running" not in text_of(app) and not app.side_panel.display

@@ -13,7 +13,7 @@ from tests.settings.in_sessions import LIVE, result_of
 async def way_to_edit(scene: Scene) -> Any:
     """What the model is told of, and how it sees a file."""
     file = scene.write(f"few{time.monotonic_ns()}.txt", "one\n")
-    told = {name: list(tool.schema["properties"]) for name, tool in scene.session.active_tools().items()}
+    told = {name: list(tool.schema["properties"]) for name, tool in scene.session.tools.active().items()}
     result = await result_of(scene, "read", path=str(file))
     return told.get("edit"), told.get("apply_patch"), text_of(result.content)
 

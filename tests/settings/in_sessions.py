@@ -92,7 +92,7 @@ async def idle(scene: Scene) -> Any:
 @LIVE.add("modelThinkingLevels", {"one/m": "low"}, {"one/m": "high"})
 async def level_of_a_model(scene: Scene) -> Any:
     scene.assembled.choice.set(scene.script.model)
-    await scene.session.set_model(scene.session.find_model("one", "m"))
+    await scene.session.models.use(scene.session.models.choice.find("one", "m"))
     return scene.session.state.thinking
 
 
@@ -121,11 +121,11 @@ def taken_at_once(scene: Scene, queue: Any) -> int:
 
 
 def own_tool(scene: Scene, name: str, run: Any) -> None:
-    scene.session.add_tool(
+    scene.session.tools.register(
         Tool(name=name, description="A test's.", schema={"type": "object", "properties": {}}, run=run),
         owner=f"test-{name}",
     )
-    scene.session.set_active_tools([*scene.session.active_tools(), name])
+    scene.session.tools.set_active([*scene.session.tools.active(), name])
 
 
 @LIVE.add("interruptMode", "wait", "immediate")
@@ -137,7 +137,7 @@ async def interrupting(scene: Scene) -> Any:
 
     own_tool(scene, "steered", steered)
     result = await result_of(scene, "steered")
-    scene.session.clear_queues()
+    scene.session.queues.clear()
     return "to its end" in text_of(result.content)
 
 
@@ -148,7 +148,9 @@ async def delivery(scene: Scene) -> Any:
     async def gate(arguments: Any, context: ToolContext) -> Any:
         async with asyncio.timeout(10):
             while not waits:
-                waits.extend(queue for queue in ("steering", "follow_up") if scene.session.waiting(queue))
+                waits.extend(
+                    queue for queue in ("steering", "follow_up") if scene.session.queues.waiting(queue)
+                )
                 await asyncio.sleep(0.01)
         return text_result("done")
 
@@ -186,7 +188,7 @@ async def own_shell(scene: Scene) -> Any:
 
 @LIVE.add("bash.pty", False, True)
 async def terminals(scene: Scene) -> Any:
-    told = scene.session.request_head()
+    told = scene.session.requests.head()
     return (await result_of(scene, "bash", command="true", pty=True)).content, b'"pty"' in bytes(told.tools)
 
 
@@ -343,7 +345,7 @@ async def branch_room(scene: Scene) -> Any:
         scene.script.responses[:] = [say("word " * 1_600)]
         await scene.prompt(text)
     scene.script.responses[:] = [say("a summary")]
-    await scene.session.go_to(start, Wish(summarise=True))
+    await scene.session.branches.go_to(start, Wish(summarise=True))
     return len(text_of(scene.asked[-1].messages[-1].content)) > 14_000  # pyright: ignore[reportAttributeAccessIssue, reportArgumentType]
 
 
@@ -409,13 +411,13 @@ async def rule_stops_again(scene: Scene) -> Any:
 
 @LIVE.add("todo.enabled", "auto", "off")
 async def has_todos(scene: Scene) -> Any:
-    return "todo" in scene.session.active_tools()
+    return "todo" in scene.session.tools.active()
 
 
 @LIVE.add("todo.reminders", True, False)
 async def reminders(scene: Scene) -> Any:
     left = TodoPhase(name="Work", tasks=(TodoItem(content="Tea"),))
-    await scene.session.set_todos([left])
+    await scene.session.todos.set([left])
     scene.script.responses[:] = [say("I stop."), say("I stop.")]
     await scene.prompt("go")
     return len(scene.script.responses)
@@ -444,4 +446,4 @@ async def idle_kernel(scene: Scene) -> Any:
 
 @LIVE.add("renderMermaid.enabled", False, True)
 async def diagrams_of_the_agent(scene: Scene) -> Any:
-    return "render_mermaid" in scene.session.active_tools()
+    return "render_mermaid" in scene.session.tools.active()

@@ -85,7 +85,7 @@ async def is_kept_after(scene: Scene, *, days: float, size: int) -> bool:
     other.close()
     os.utime(other.path, (then, then))
     (store.folder / MARK).unlink(missing_ok=True)
-    await scene.session.begin()
+    await scene.session.branches.begin()
     await result_of(scene, "write", path="a.txt", content=str(time.time()))
     for thread in threading.enumerate():
         if thread.name == "bayou-collect":

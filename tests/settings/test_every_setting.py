@@ -85,7 +85,7 @@ async def test_it_acts_at_once_in_a_session(case: Case, tmp_path: Path) -> None:
     scene = await scene_in(tmp_path, {**case.base, case.name: case.one}).open()
     seen = [await case.look(scene)]
     scene.settings(in_file({**case.base, case.name: case.other}))
-    scene.session.follow_settings()
+    scene.session.settings.look()
     seen.append(await case.look(scene))
     await scene.session.close()
     assert seen[0] != seen[1]
@@ -153,7 +153,7 @@ def beginning(begun: Assembled) -> Any:
         state.model and state.model.key,
         state.thinking,
         [model.key for model in state.scope],
-        list(begun.session.active_tools()),
+        list(begun.session.tools.active()),
         begun.trust.is_trusted,
         [source.name for source in chosen.sources],
         [len(chosen.skills), len(chosen.prompts), len(chosen.themes)],

@@ -8,7 +8,7 @@ from tools.workspace import Workspace
 
 
 def waiting_texts(session: Session, queue: QueueName) -> tuple[str, ...]:
-    return tuple(text_of(message.content) for message in session.waiting(queue))
+    return tuple(text_of(message.content) for message in session.queues.waiting(queue))
 
 
 def parts_of(session: Session) -> Machinery:

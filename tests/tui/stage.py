@@ -85,7 +85,7 @@ def make_app(
         script = Scripted(responses)
         assembled.choice.set(script.register(assembled.registry))
     for tool in tools:
-        session.add_tool(tool, owner="test")
+        session.tools.register(tool, owner="test")
     opening = Opening(extend=extensions_for(assembled, options, paths) if extension else None)
     clock = Clock()
     app = StageApp(

@@ -98,7 +98,7 @@ async def test_a_retry_is_counted_down_and_a_silence_told(home: Path) -> None:
     async with app.run_test(size=(110, 30)) as pilot:
         await submit(app, pilot, "go")
         await app.settling_until(pilot, lambda: "Retrying 1 of 3 in 2 s" in app.screen_text)
-        app.session.retry_now()
+        app.session.retry_countdown.retry_now()
         await settled(app, pilot)
         assert "Retrying" not in app.screen_text
         app.status.note(ProviderRequestPrepared(request_id="r", session_id="s", message_ids=()))
@@ -137,7 +137,7 @@ async def test_a_tool_goes_to_the_background_with_ctrl_b(home: Path) -> None:
                 await pilot.pause()
         await settled(app, pilot)
         assert "1 job" in footer_line(app)
-        await app.session.job_table.close()
+        await app.session.jobs.close()
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_where_everything_runs_unasked_the_system_is_not_tried(tmp_path: Path) -
         return Abilities()
 
     assembled.workspace.abilities = try_the_system
-    assembled.session.permissions.look_at_system()
+    assembled.session.permissions.boxes.look()
     assert assembled.session.state.without_box == ""
     assert not tried
     assembled.session.permissions.set_mode("ask")

@@ -81,7 +81,7 @@ async def test_an_answer_that_is_tried_again_leaves_one_line(home: Path) -> None
         await submit(app, pilot, "go")
         await app.settling_until(pilot, lambda: "Trying again: 1 of 3" in app.screen_text)
         assert app.screen_text.count("overloaded") == 1
-        app.session.retry_now()
+        app.session.retry_countdown.retry_now()
         await settled(app, pilot)
         assert "overloaded" not in app.screen_text
 
@@ -118,10 +118,10 @@ async def test_where_nothing_can_be_sent_the_editor_says_so(home: Path, screen: 
     async with app.run_test(size=(80, 24)) as pilot:
         await app.is_ready.wait()
         assert written.path is not None
-        await app.session.open(SessionLog.open(written.path, read_only=True), "resume")
+        await app.session.branches.open(SessionLog.open(written.path, read_only=True), "resume")
         await pilot.pause()
         assert "Read-only" in app.editor.surface.placeholder
-        await app.session.begin()
+        await app.session.branches.begin()
         await pilot.pause()
         assert "Ask anything" in app.editor.surface.placeholder
 

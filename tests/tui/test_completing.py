@@ -78,7 +78,7 @@ async def test_of_a_file_that_is_kept_back_no_symbols_are_offered(home: Path) ->
     files(home, boat_py=BOAT, kept_py=BOAT, _env_local="KEY=1\n")
     app = make_app(home, say("done"))
     async with app.run_test(size=(100, 30)) as pilot:
-        app.session.keep_setting("permissions.deny", ("read: kept.py",))
+        app.session.settings.keep("permissions.deny", ("read: kept.py",))
         await type_until(app, pilot, "@boat.py:moo", "moor")
         popup = app.query_one("#completion", CompletionPopup)
 

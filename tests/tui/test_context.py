@@ -58,7 +58,7 @@ async def test_a_full_window_is_told_once_with_the_key_and_stays_in_the_footer(h
         app.assembled.in_force.set("compaction.keepRecentTokens", 200)
         model = app.session.state.model
         assert model is not None
-        await app.session.set_model(msgspec.structs.replace(model, context_window=6_000))
+        await app.session.models.use(msgspec.structs.replace(model, context_window=6_000))
         await submit(app, pilot, "and on")
         await settled(app, pilot, 2)
         await until(app, pilot, "alt+s writes the summary for you", "window nearly full: /compact")

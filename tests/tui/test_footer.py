@@ -18,7 +18,7 @@ from widgets.status.header import StatusHeader
 
 async def test_segments_are_in_the_wanted_order_and_colour(tmp_path: Path) -> None:
     play = Play(tmp_path)
-    await play.session.set_todos([TodoPhase(name="W", tasks=(TodoItem(content="a"), TodoItem(content="b")))])
+    await play.session.todos.set([TodoPhase(name="W", tasks=(TodoItem(content="a"), TodoItem(content="b")))])
     around = Surroundings(home=tmp_path, host="harbour")
     made = footer(
         play.session, around, ["host", "todos", "sessionId", "path"], {"host": SegmentLook(tone="success")}
@@ -60,12 +60,12 @@ async def test_it_says_plan_where_the_place_in_the_tree_does(
         await settled(app, pilot)
         before = app.session.log.leaf_id
         assert not says_plan()
-        app.session.set_plan_mode(True)
+        app.session.plan.switch(True)
         await app.settling_until(pilot, says_plan)
         planning = app.session.log.leaf_id
-        await app.session.go_to(before, Wish())
+        await app.session.branches.go_to(before, Wish())
         await app.settling_until(pilot, lambda: not says_plan())
-        await app.session.go_to(planning, Wish())
+        await app.session.branches.go_to(planning, Wish())
         await app.settling_until(pilot, says_plan)
 
 
@@ -84,6 +84,6 @@ async def test_the_header_says_the_first_prompt_once_it_has_scrolled_out_of_sigh
         await app.settling_until(pilot, lambda: title() == "bayou")
         app.transcript.keyboard.go_end()
         await app.settling_until(pilot, lambda: title() == "count the boats")
-        await app.session.rename("Boats")
+        await app.session.record.rename("Boats")
         app.transcript.keyboard.go_home()
         await app.settling_until(pilot, lambda: title() == "Boats")

@@ -118,5 +118,5 @@ async def test_what_is_refused_because_something_runs(home: Path) -> None:
         await app.settling_until(
             pilot, lambda: "A command is already running. f9 stops it." in app.screen_text
         )
-        app.session.abort_shell()
+        app.session.shell.abort()
         await app.settling_until(pilot, lambda: not app.session.state.is_shell_running)

@@ -253,7 +253,7 @@ async def test_a_session_of_another_folder_is_gone_on_with_there(home: Path, els
         await pilot.press("1")
         await until(pilot, app.is_ready.is_set)
         assert app.session.cwd == home / "elsewhere" == Path.cwd()
-        assert "Rules of elsewhere." in str(app.session.sections())
+        assert "Rules of elsewhere." in str(app.session.requests.sections())
         assert app.session.log.path == elsewhere
 
 
@@ -265,7 +265,7 @@ async def test_or_here_or_in_a_copy(key: str, is_copy: bool, home: Path, elsewhe
         await pilot.press(key)
         await until(pilot, app.is_ready.is_set)
         assert app.session.cwd == home / "project" == Path.cwd()
-        assert "Rules of elsewhere." not in str(app.session.sections())
+        assert "Rules of elsewhere." not in str(app.session.requests.sections())
         assert (app.session.log.path != elsewhere) is is_copy
         assert app.session.log.cwd == home / ("project" if is_copy else "elsewhere")
 
@@ -282,7 +282,7 @@ async def test_resuming_one_from_within_asks_the_same(
         await pilot.press(key)
         await resuming
         assert app.session.cwd == home / folder == Path.cwd()
-        assert ("Rules of elsewhere." in str(app.session.sections())) is (folder == "elsewhere")
+        assert ("Rules of elsewhere." in str(app.session.requests.sections())) is (folder == "elsewhere")
         assert app.assembled.places.cwd == home / folder
         await until(pilot, lambda: f"~/{folder}" in app.screen_text)
         assert "about elsewhere, answered" in app.screen_text

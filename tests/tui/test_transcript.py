@@ -94,11 +94,11 @@ async def test_who_stops_the_wait_for_another_try_reads_what_went_wrong_and_can_
 
 async def test_how_often_it_was_tried_goes_with_the_failure(home: Path) -> None:
     app = make_app(home, *[fail("overloaded", status=503)] * 2, say("better"))
-    app.session.keep_setting("retry.maxRetries", 1)
+    app.session.settings.keep("retry.maxRetries", 1)
     async with app.run_test(size=(90, 24)) as pilot:
         await submit(app, pilot, "go")
         await app.settling_until(pilot, lambda: "Trying again: 1 of 1" in app.screen_text)
-        app.session.retry_now()
+        app.session.retry_countdown.retry_now()
         await settled(app, pilot)
         assert "It was tried again once, without success." in app.screen_text
         await pilot.press("alt+r")

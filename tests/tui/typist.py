@@ -65,7 +65,7 @@ class Flooded(BayouApp):
             mode="ask",
             floor_word="a" if floor else None,
         )
-        self.session.publish_now(
+        self.session.events.publish_now(
             QuestionAsked(
                 id=str(uuid.uuid4()), method="select", title=command, approval=approval, answer=answer
             )

@@ -45,10 +45,10 @@ class Page:
         await self.session.wait_until_idle()
 
     async def undo(self, count: int = 1) -> None:
-        await self.session.put_files_back(await self.session.preview_files(UndoPrompts(count=count)))
+        await self.session.restoring.carry_out(await self.session.restoring.preview(UndoPrompts(count=count)))
 
     async def redo(self) -> None:
-        await self.session.put_files_back(await self.session.preview_files(RedoRestore()))
+        await self.session.restoring.carry_out(await self.session.restoring.preview(RedoRestore()))
 
     def read(self, name: str) -> str | None:
         path = self.project / name
@@ -172,7 +172,7 @@ async def test_a_background_job_is_recorded_when_it_ends(page: Page) -> None:
         while not page.custom(FILES):
             await ended.wait()
             ended.clear()
-    await page.session.wait_for_job("job1", 10)
+    await page.session.jobs.wait("job1", 10)
     await page.session.wait_until_idle()
     data = files_of(page.custom(FILES)[0])
     assert data is not None and [change.path for change in data.changes] == ["a.txt"]
@@ -185,15 +185,15 @@ async def test_moving_in_the_tree_can_take_files_along(page: Page) -> None:
     base = page.session.state.leaf_id
     await page.prompt("left", write("a.txt", "left\n", 2), write("left.txt", "l\n"))
     left = page.session.state.leaf_id
-    await page.session.go_to(base, Wish(puts_files_back=True))
+    await page.session.branches.go_to(base, Wish(puts_files_back=True))
     assert (page.read("a.txt"), page.read("left.txt")) == ("base\n", None)
     await page.prompt("right", write("a.txt", "right\n", 3))
-    arrival = await page.session.go_to(left, Wish(puts_files_back=True))
+    arrival = await page.session.branches.go_to(left, Wish(puts_files_back=True))
     assert (page.read("a.txt"), page.read("left.txt")) == ("left\n", "l\n")
     assert arrival.files is not None and arrival.files.total == 2
     await page.redo()
     assert (page.read("a.txt"), page.read("left.txt")) == ("right\n", None)
-    await page.session.go_to(base)
+    await page.session.branches.go_to(base)
     assert page.read("a.txt") == "right\n", "files stay unless one asks"
 
 
@@ -203,10 +203,10 @@ async def test_files_go_to_any_entry_without_the_conversation(page: Page) -> Non
     results = [entry for entry in page.session.entries if files_of(entry)]
     first = page.session.log.parent(results[0].id)
     leaf = page.session.state.leaf_id
-    plan = await page.session.preview_files(ToEntry(entry_id=first))
+    plan = await page.session.restoring.preview(ToEntry(entry_id=first))
     assert [(row.path, row.deed) for row in plan.rows] == [("a.txt", "changes")]
     assert "-two" in plan.diff("a.txt")
-    await page.session.put_files_back(plan)
+    await page.session.restoring.carry_out(plan)
     assert page.read("a.txt") == "one\n"
     assert leaf in [entry.id for entry in page.session.log.path_to()]
 
@@ -215,7 +215,7 @@ async def test_forks_keep_what_they_need(page: Page) -> None:
     await page.prompt("one", write("a.txt", "one\n"))
     await page.prompt("two", write("a.txt", "two\n", 2))
     assert page.session.state.leaf_id is not None
-    await page.session.fork(page.session.state.leaf_id, "at")
+    await page.session.branches.fork(page.session.state.leaf_id, "at")
     await page.undo()
     assert page.read("a.txt") == "one\n"
     store = page.scene.paths.agent_dir / "blobs" / "needed"
@@ -296,7 +296,7 @@ async def test_what_a_crash_left_is_in_the_session_when_it_is_opened_again(page:
 
 async def test_switched_off_nothing_is_kept(page: Page) -> None:
     page.scene.settings({"undo": {"enabled": False}})
-    page.session.follow_settings()
+    page.session.settings.look()
     await page.prompt("one", write("a.txt", "one\n"))
     assert page.custom(FILES) == []
     assert not (page.scene.paths.agent_dir / "blobs").exists()
@@ -306,10 +306,10 @@ async def test_switched_off_nothing_is_kept(page: Page) -> None:
 
 async def test_a_plan_that_is_out_of_date_is_refused(page: Page) -> None:
     await page.prompt("one", write("a.txt", "one\n"))
-    plan = await page.session.preview_files(UndoPrompts())
+    plan = await page.session.restoring.preview(UndoPrompts())
     await page.prompt("two", write("a.txt", "two\n", 2))
     with pytest.raises(Unable, match="Look at it again"):
-        await page.session.put_files_back(plan)
+        await page.session.restoring.carry_out(plan)
 
 
 def full(*names: str) -> Callable[..., Any]:
@@ -329,7 +329,7 @@ async def test_what_could_not_be_held_is_named(page: Page, monkeypatch: pytest.M
         ("a.txt", "it could not be kept first: No space left on device")
     ]
     monkeypatch.undo()
-    plan = await page.session.preview_files(UndoPrompts())
+    plan = await page.session.restoring.preview(UndoPrompts())
     assert [(row.path, row.state) for row in plan.rows] == [("a.txt", "unheld")]
     assert page.read("a.txt") == "two\n"
 
@@ -402,11 +402,11 @@ async def test_what_a_command_did_to_folders_goes_back_and_forth(
 async def test_a_folder_that_a_command_made_stays_when_a_person_put_something_in(page: Page) -> None:
     await page.prompt("make it", bash("mkdir made"))
     (page.project / "made/mine").write_text("mine\n")
-    plan = await page.session.preview_files(UndoPrompts())
+    plan = await page.session.restoring.preview(UndoPrompts())
     assert [(row.path, row.state, row.why) for row in plan.rows] == [
         ("made", "refused", "it holds other files now")
     ]
-    await page.session.put_files_back(plan)
+    await page.session.restoring.carry_out(plan)
     assert page.read("made/mine") == "mine\n"
 
 
@@ -417,15 +417,15 @@ async def test_a_restore_still_counts_when_only_the_conversation_goes_elsewhere(
     await page.prompt("one", write("a.txt", "one\n"))
     await page.prompt("two", write("a.txt", "two\n", 2))
     leaf = page.session.log.leaf_id
-    page.session.keep_setting("compaction.keepRecentTokens", 1)
+    page.session.settings.keep("compaction.keepRecentTokens", 1)
     page.scene.script.responses += [say("a summary"), say("its beginning")]
-    await page.session.compact()
+    await page.session.compaction.run()
     await page.undo()
     assert page.read("a.txt") == "one\n"
     if goes_back == "uncompact":
-        await page.session.undo_compaction()
+        await page.session.compaction.undo()
     else:
-        await page.session.go_to(leaf, Wish())
+        await page.session.branches.go_to(leaf, Wish())
     assert page.read("a.txt") == "one\n"
     note = page.session.log.path_to()[-1]
     assert isinstance(note, CustomMessageEntry) and "put these files back" in str(note.content)
@@ -441,7 +441,7 @@ async def test_going_to_where_the_files_are_as_restored_records_nothing(page: Pa
     leaf = page.session.log.leaf_id
     await page.prompt("two", write("a.txt", "two\n", 2))
     await page.undo()
-    await page.session.go_to(leaf, Wish())
+    await page.session.branches.go_to(leaf, Wish())
     assert page.session.log.leaf_id == leaf
     await page.undo()
     assert page.read("a.txt") is None

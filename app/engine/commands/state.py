@@ -15,7 +15,7 @@ from app.values.unable import Unable
 
 @command("What the session is set to and doing")
 async def get_state(session: Session) -> results.State:
-    state, head = session.state, session.request_head()
+    state, head = session.state, session.requests.head()
     return without_nothing(
         model=state.model,
         thinkingLevel=state.thinking,
@@ -31,7 +31,7 @@ async def get_state(session: Session) -> results.State:
         autoRetryEnabled=state.retries,
         messageCount=len(session.messages),
         pendingMessageCount=state.waiting_count,
-        todoPhases=session.todos,
+        todoPhases=session.todos.phases,
         planMode=state.is_planning,
         systemPrompt=head.prompt,
         tools=head.tools,
@@ -40,14 +40,14 @@ async def get_state(session: Session) -> results.State:
 
 @command("Switch the model", "It answers from the next request on.")
 async def set_model(session: Session, provider: str, model_id: str) -> Model:
-    model = session.find_model(provider, model_id)
-    await session.set_model(model)
+    model = session.models.choice.find(provider, model_id)
+    await session.models.use(model)
     return model
 
 
 @command("Next model")
 async def cycle_model(session: Session) -> results.CycledModel | None:
-    model = await session.cycle_model()
+    model = await session.models.cycle()
     if model is None:
         return None
     return {"model": model, "thinkingLevel": session.state.thinking, "isScoped": bool(session.state.scope)}
@@ -55,17 +55,17 @@ async def cycle_model(session: Session) -> results.CycledModel | None:
 
 @command("Models that can be used now", answer="models")
 async def get_available_models(session: Session) -> Sequence[Model]:
-    return session.available_models()
+    return session.models.choice.available()
 
 
 @command("How hard the model thinks", "Clamped to what the model can do.")
 async def set_thinking_level(session: Session, level: ThinkingLevel) -> None:
-    await session.set_thinking(level)
+    await session.models.use_thinking(level)
 
 
 @command("Next thinking level")
 async def cycle_thinking_level(session: Session) -> results.CycledLevel | None:
-    level = await session.cycle_thinking()
+    level = await session.models.cycle_thinking()
     return None if level is None else {"level": level}
 
 
@@ -78,7 +78,7 @@ async def get_available_thinking_levels(session: Session) -> Sequence[str]:
 async def set_session_name(session: Session, name: str) -> None:
     if not name.strip():
         raise Unable("Session name cannot be empty")
-    await session.rename(name)
+    await session.record.rename(name)
 
 
 @command("File, counts, tokens, cost", "They are those of the whole file.")
@@ -106,7 +106,7 @@ async def get_session_stats(session: Session) -> results.SessionStats:
 
 @command("Set the list of todos", "What it makes of it is answered; the agent is told.", answer="todoPhases")
 async def set_todos(session: Session, phases: Sequence[TodoPhase]) -> Sequence[TodoPhase]:
-    return await session.set_todos(phases)
+    return await session.todos.set(phases)
 
 
 @command("How full the window is")

@@ -31,7 +31,7 @@ async def prompt(
     answer="text",
 )
 async def ask_beside(session: Session, question: str) -> str:
-    return await session.ask_beside(question)
+    return await session.side_questions.ask(question)
 
 
 @command(
@@ -40,7 +40,7 @@ async def ask_beside(session: Session, question: str) -> str:
     answer="text",
 )
 async def draft_handoff(session: Session, goal: str) -> str:
-    return await session.draft_handoff(goal)
+    return await session.side_questions.draft_handoff(goal)
 
 
 @command("Queue a message for before the next request", answer="disposition")
@@ -66,48 +66,48 @@ async def abort_and_prompt(session: Session, message: str, images: Sequence[Imag
 
 @command("Take queued messages back", stops=True)
 async def clear_queue(session: Session) -> results.Removed:
-    steering, follow_ups = session.clear_queues()
+    steering, follow_ups = session.queues.clear()
     return {"steering": list(steering), "followUp": list(follow_ups)}
 
 
 @command("How many steering messages go at once")
 async def set_steering_mode(session: Session, mode: QueueMode) -> None:
-    session.keep_setting("steeringMode", mode)
+    session.settings.keep("steeringMode", mode)
 
 
 @command("How many follow-ups go at once")
 async def set_follow_up_mode(session: Session, mode: QueueMode) -> None:
-    session.keep_setting("followUpMode", mode)
+    session.settings.keep("followUpMode", mode)
 
 
 @command("Whether steering waits for running tools")
 async def set_interrupt_mode(session: Session, mode: InterruptMode) -> None:
-    session.keep_setting("interruptMode", mode)
+    session.settings.keep("interruptMode", mode)
 
 
 @command("Switch retries after errors on or off")
 async def set_auto_retry(session: Session, enabled: bool) -> None:
-    session.keep_setting("retry.enabled", enabled)
+    session.settings.keep("retry.enabled", enabled)
 
 
 @command("Give up a retry that is waiting", stops=True)
 async def abort_retry(session: Session) -> None:
-    session.give_up_retry()
+    session.retry_countdown.cancel()
 
 
 @command("Do not wait for the retry's delay")
 async def retry_now(session: Session) -> None:
-    session.retry_now()
+    session.retry_countdown.retry_now()
 
 
 @command("Summarise the older part", "The file keeps what the summary stands for.")
 async def compact(session: Session, custom_instructions: str | None = None) -> CompactionResult:
-    return await session.compact(custom_instructions)
+    return await session.compaction.run(custom_instructions)
 
 
 @command("Switch automatic compaction on or off")
 async def set_auto_compaction(session: Session, enabled: bool) -> None:
-    session.keep_setting("compaction.mode", "auto" if enabled else "off")
+    session.settings.keep("compaction.mode", "auto" if enabled else "off")
 
 
 @command("Run a command as the person")
@@ -117,7 +117,7 @@ async def bash(
     """`id` is the request's own; its `bash_execution_update` events carry it."""
     update_id = id if isinstance(id, str) else None
     words = for_the_system(command, "command")
-    done = await session.run_shell(words, exclude=exclude_from_context, update_id=update_id)
+    done = await session.shell.run(words, exclude=exclude_from_context, update_id=update_id)
     return without_nothing(
         output=done.output,
         cancelled=done.cancelled,
@@ -129,4 +129,4 @@ async def bash(
 
 @command("Stop the person's command", stops=True)
 async def abort_bash(session: Session) -> None:
-    session.abort_shell()
+    session.shell.abort()

@@ -56,7 +56,7 @@ async def review_prompt(session: Session, what: str) -> str:
             raise Unable(
                 f"{what} is no name of a branch or commit. /review alone reviews what is not committed."
             )
-        found = await session.differences(AgainstGit(revision=what))
+        found = await session.files.differences(AgainstGit(revision=what))
         if not found.files:
             raise Unable(f"Nothing differs: {what} and the last commit here hold the same.")
         told = (
@@ -65,7 +65,7 @@ async def review_prompt(session: Session, what: str) -> str:
             else f"was changed by {what} (`git show {what}`)"
         )
         return await _reviewed(found, told)
-    found = await session.differences(AgainstGit())
+    found = await session.files.differences(AgainstGit())
     if not found.files:
         raise Unable("Nothing differs from the last commit. /review NAME reviews a branch or a commit.")
     return await _reviewed(found, "is not committed here (`git diff HEAD` and new files)")

@@ -115,10 +115,10 @@ def _add(sizes: Sizes, group: Group, title: str, tokens: int) -> None:
 def _declared(session: Session) -> Iterator[tuple[Group, str, str]]:
     """Prompt and tools as they hold now, or will with the first request."""
     system = merged_system(session.messages)
-    sections = system.sections or dict(session.sections())
+    sections = system.sections or dict(session.requests.sections())
     for name, text in sections.items():
         yield _SECTION_GROUPS.get(name, "prompt"), _SECTIONS.get(name, name), text
-    for tool in system.tools or declared(session.active_tools()):
+    for tool in system.tools or declared(session.tools.active()):
         yield "tools", _tools_of(tool.name), encode_json(to_wire(tool)).decode()
 
 
@@ -285,7 +285,7 @@ async def drop_or_restore(session: Session, entry_id: str) -> bool:
     is_out = entry_id in _dropped(log.path_to())
     word = f"{_DROPPED}: about {estimate_tokens(message):,} tokens. Run the tool again if it is needed.]"
     content = to_wire(message.content) if is_out else word
-    await session.change_context(entry_id, {"content": content})
+    await session.record.change_context(entry_id, {"content": content})
     return not is_out
 
 

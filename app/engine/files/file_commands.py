@@ -17,7 +17,7 @@ from app.values.unable import Unable
 
 @command("What this branch did to files", answer="files")
 async def get_file_changes(session: Session) -> Sequence[results.RestoreRow]:
-    plan = await session.preview_files(ToEntry(entry_id=None))
+    plan = await session.restoring.preview(ToEntry(entry_id=None))
     return await _rows(plan, diffs=False)
 
 
@@ -31,7 +31,7 @@ async def get_diff(
     entry_id: str | None = None,
     patch: bool = True,
 ) -> results.FileDifferences:
-    found = await session.differences(_compared(session, of, entry_id))
+    found = await session.files.differences(_compared(session, of, entry_id))
     text, lacking = await asyncio.to_thread(found.patches) if patch else (None, ())
     return without_nothing(
         title=found.title,
@@ -122,7 +122,7 @@ def _to(session: Session, entry_id: str | None) -> ToEntry:
 
 
 async def _preview(session: Session, asked: Asked, diffs: bool) -> results.RestorePreview:
-    plan = await session.preview_files(asked)
+    plan = await session.restoring.preview(asked)
     return without_nothing(
         title=plan.target.title,
         entryId=plan.target.entry_id,
@@ -158,10 +158,10 @@ async def _rows(plan: Plan, *, diffs: bool) -> list[results.RestoreRow]:
 async def _carried_out(
     session: Session, asked: Asked, choices: dict[str, Choice] | None, digest: str | None
 ) -> results.RestoredFiles:
-    plan = await session.preview_files(asked)
+    plan = await session.restoring.preview(asked)
     if digest is not None and plan.digest != digest:
         raise FilesMoved("The files are not what they were when this was previewed. Preview it again.")
-    done = await session.put_files_back(plan, choices or {})
+    done = await session.restoring.carry_out(plan, choices or {})
     return without_nothing(
         restored=done.data.total,
         kept=[{"path": one.path, "why": one.why} for one in done.data.kept],

@@ -14,6 +14,7 @@ import msgspec
 from app.engine.conversation import Conversation
 from app.engine.event_bus import Telling
 from app.engine.runs import NextRun
+from app.engine.secrets.session_mask import Masking
 from app.engine.tools.toolbox import Toolbox
 from app.todos.telling import asks_something
 from app.values.entries import CustomEntry, CustomMessageEntry, MessageEntry
@@ -57,6 +58,9 @@ class Pending(msgspec.Struct, eq=False, kw_only=True):
     conversation: Conversation
     telling: Telling
     next_run: NextRun
+    masking: Masking
+    send: Callable[[CustomMessage], Awaitable[object]]
+    """Gives the agent a message with what it reads next."""
     _known: set[str] = msgspec.field(default_factory=set[str])
     """Of what waits: what the model need not be reminded of."""
 
@@ -77,12 +81,12 @@ class Pending(msgspec.Struct, eq=False, kw_only=True):
         self,
         label: str,
         source_tool: str,
-        changes: Sequence[WishedChange],
+        changes: Sequence[WishedChange] = (),
         *,
         apply: Callable[[str], Awaitable[str]] | None = None,
         reject: Callable[[str], Awaitable[str | None]] | None = None,
     ) -> StagedAction:
-        """Raises `Unable`."""
+        """Changes that wait from now on. Raises `Unable`."""
         if not changes and apply is None:
             raise Unable("There is nothing to stage: give changes of files, or what applying does.")
         try:
@@ -121,8 +125,14 @@ class Pending(msgspec.Struct, eq=False, kw_only=True):
             diff=diff_texts(shown, old.text if old is not None else "", new),
         )
 
-    async def resolve(self, id: str | None, action: Answer, reason: str, *, by: By) -> Resolved:
-        """Not by the model, which has a tool. Raises `Unable`."""
+    async def answer(self, id: str | None, action: Answer, reason: str, *, by: By = "person") -> Resolved:
+        """Applies or discards a change in the model's place, which reads of it next. Raises `Unable`."""
+        reason = await self.masking.words(reason, "your answer")
+        resolved = await self._resolve(id, action, reason, by)
+        await self.send(self._as_message(resolved))
+        return resolved
+
+    async def _resolve(self, id: str | None, action: Answer, reason: str, by: By) -> Resolved:
         try:
             staged = self.workspace.pending.find(id)
             return await self.workspace.pending.resolve(
@@ -134,8 +144,7 @@ class Pending(msgspec.Struct, eq=False, kw_only=True):
             words = file_error(problem, "write", str(problem.filename), self.workspace.files)
             raise Unable(str(words)) from None
 
-    def told(self, resolved: Resolved) -> CustomMessage:
-        """For the model, which did not answer itself."""
+    def _as_message(self, resolved: Resolved) -> CustomMessage:
         who = "The user" if resolved.by == "person" else "The program that the user works with"
         deed = (
             "discarded"

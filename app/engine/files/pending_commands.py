@@ -12,7 +12,7 @@ from app.values.pending import PendingAction
 
 @command("Changes that were staged and wait for an answer", "The oldest first.", answer="actions")
 async def list_pending(session: Session) -> Sequence[PendingAction]:
-    return [as_action(staged) for staged in session.pending]
+    return [as_action(staged) for staged in session.pending.waiting]
 
 
 @command(
@@ -22,5 +22,5 @@ async def list_pending(session: Session) -> Sequence[PendingAction]:
 async def resolve_pending(
     session: Session, action: Literal["apply", "discard"], reason: str = "", pending_id: str | None = None
 ) -> results.PendingResolved:
-    resolved = await session.resolve_pending(pending_id, action, reason, by="program")
+    resolved = await session.pending.answer(pending_id, action, reason, by="program")
     return {"id": resolved.staged.id, "done": resolved.is_done, "text": resolved.text}

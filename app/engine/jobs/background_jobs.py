@@ -103,7 +103,7 @@ class JobTable:
             raise UnknownJob(f"There is no job {job_id}: {jobs}.") from None
 
     def kill(self, job_id: str, *, tell: bool = False) -> Job:
-        """`tell`: the agent does not know of it yet, because a person did it."""
+        """`tell`: the agent hears of it with the next prompt, because a person did it."""
         job = self.get(job_id)
         if job.state == "running":
             job.state = "killed"

@@ -12,28 +12,28 @@ _TAIL = 20_000
 
 @command("Background jobs", answer="jobs")
 async def list_jobs(session: Session) -> Sequence[results.JobInfo]:
-    return [_info(job) for job in session.all_jobs()]
+    return [_info(job) for job in session.jobs.all()]
 
 
 @command("One job with the end of its output")
 async def get_job(session: Session, job_id: str) -> results.JobInfo:
-    return _with_output(session.job(job_id))
+    return _with_output(session.jobs.get(job_id))
 
 
 @command("Wait for a job", "Answers when it has ended, or after so many seconds.")
 async def wait_for_job(session: Session, job_id: str, timeout: float | None = None) -> results.JobInfo:
-    return _with_output(await session.wait_for_job(job_id, timeout))
+    return _with_output(await session.jobs.wait(job_id, timeout))
 
 
 @command("End a background job", "The agent is told with the next prompt.", stops=True)
 async def kill_job(session: Session, job_id: str) -> results.JobInfo:
-    session.kill_job(job_id)
-    return _with_output(await session.wait_for_job(job_id, 5))
+    session.jobs.kill(job_id, tell=True)
+    return _with_output(await session.jobs.wait(job_id, 5))
 
 
 @command("Let a job outlive this session, or not")
 async def pin_job(session: Session, job_id: str, pinned: bool = True) -> results.JobInfo:
-    return _info(session.pin_job(job_id, pinned))
+    return _info(session.jobs.pin(job_id, pinned))
 
 
 def _info(job: Job) -> results.JobInfo:

@@ -25,7 +25,7 @@ class Models(msgspec.Struct, eq=False):
     _stated: tuple[str | None, str | None] = (None, None)
     """The leaf when it was last looked at, and the level that its path names."""
 
-    async def use(self, model: Model, source: ModelSource) -> None:
+    async def use(self, model: Model, source: ModelSource = "set") -> None:
         self.conversation.change_model(model.provider, model.id)
         level_changed = self.choice.set(model)
         await self.telling.publish(ModelChanged(model=model, source=source))
@@ -55,13 +55,14 @@ class Models(msgspec.Struct, eq=False):
         self._stated = log.leaf_id, level
         return level
 
-    async def cycle(self, step: int) -> Model | None:
+    async def cycle(self, step: int = 1) -> Model | None:
         model = self.choice.next_model(step)
         if model is not None:
             await self.use(model, "cycle")
         return model
 
     async def use_thinking(self, level: ThinkingLevel) -> None:
+        """Clamped to what the model can do."""
         if self.choice.set_thinking(level):
             await self._record_thinking()
 

@@ -44,7 +44,7 @@ class Beside(msgspec.Struct, frozen=True):
     masking: Masking
     telling: Telling
 
-    async def ask(self, question: str, on_text: Callable[[str], None]) -> str:
+    async def ask(self, question: str, on_text: Callable[[str], None] = lambda text: None) -> str:
         """The whole answer; `on_text` hears it as it comes. Cancelling stops it."""
         if not question.strip():
             raise NoAnswer("There is no question. Put it behind the command.")
@@ -67,7 +67,7 @@ class Beside(msgspec.Struct, frozen=True):
             raise NoAnswer("The model wanted to call tools instead of answering. Ask it in the conversation.")
         return answer.text
 
-    async def draft_handoff(self, goal: str, on_text: Callable[[str], None]) -> str:
+    async def draft_handoff(self, goal: str, on_text: Callable[[str], None] = lambda text: None) -> str:
         """The first prompt of a session that goes on from here towards a goal."""
         if not goal.strip():
             raise NoAnswer("There is no goal. Put behind the command what the new session is for.")

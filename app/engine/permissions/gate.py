@@ -1,12 +1,14 @@
 """The gate: whether a call of a tool may run. It goes by mode and rules, asks, and writes down what came of it.
 
-What a call would do is looked at in `judging`.
+`gate_verdict` gathers what a call would do.
 Whoever can answer (a person at the full screen, a program over RPC) answers the future of a `QuestionAsked`.
 """
 
 import asyncio
+import os
 from collections import deque
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -179,6 +181,17 @@ class Permits:
     def forget(self, text: str) -> None:
         """One that was given for this session."""
         self._session_rules = tuple(rule for rule in self._session_rules if rule.text != text)
+
+    def why_unread(self, path: Path) -> str:
+        """Of a file that is kept back: why a `read` of it does not run unasked. Empty mostly."""
+        real = os.path.realpath(path)
+        if not self._workspace.kept_back()(real):
+            return ""
+        decision = self.judge(Effects(reads=(real,)), tool="read")
+        if decision.outcome == "run":
+            return ""
+        said = "refused by" if decision.outcome == "refuse" else "asked about, by"
+        return f"reading it is {said} {decision.decided_by} ({decision.decisive.part.why})"
 
     # The way of a call
 

@@ -18,7 +18,7 @@ async def set_permission_mode(session: Session, mode: Mode) -> None:
     "A plan is a question: `Accept`, or words.",
 )
 async def set_plan_mode(session: Session, is_on: bool = True) -> None:
-    session.set_plan_mode(is_on)
+    session.plan.switch(is_on)
 
 
 @command(
@@ -26,7 +26,7 @@ async def set_plan_mode(session: Session, is_on: bool = True) -> None:
     "`ask`, or `deny`: what would be asked is refused at once.",
 )
 async def set_approvals(session: Session, answers: Literal["ask", "deny"]) -> None:
-    session.permissions.set_approvals(answers)
+    session.permissions.answering.set_program(answers)
 
 
 @command("Mode, rules and the last verdicts")
@@ -53,7 +53,7 @@ async def get_permissions(session: Session) -> results.Permissions:
 
 @command("What the agent's commands can write, see and reach")
 async def get_sandbox(session: Session) -> results.Sandbox:
-    now = session.permissions.box()
+    now = session.permissions.boxes.state()
     return {
         "setting": now.setting,
         "step": now.step,

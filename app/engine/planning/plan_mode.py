@@ -73,6 +73,10 @@ class Planning(msgspec.Struct, eq=False):
     def is_on(self) -> bool:
         return self._before is not None and self.permits.mode == "read-only"
 
+    def switch(self, is_on: bool) -> None:
+        """While it is on, nothing changes and the agent plans; left, permissions are what they were before."""
+        self.begin() if is_on else self.end()
+
     def begin(self) -> None:
         if not self.is_on:
             self._note(is_on=True)

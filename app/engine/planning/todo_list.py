@@ -5,7 +5,7 @@ place wherever the session goes; a summary has it word for word.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
@@ -38,6 +38,8 @@ class Todos(msgspec.Struct, eq=False):
     options: SessionOptions
     masking: Masking
     next_run: NextRun
+    send: Callable[[CustomMessage], Awaitable[object]]
+    """Gives the agent a message with what it reads next."""
     clear_seconds: float = CLEAR_SECONDS
     may_remind: Callable[[], bool] = lambda: True
     """Whether the agent could go on with them."""
@@ -81,6 +83,13 @@ class Todos(msgspec.Struct, eq=False):
         after = normalised(from_wire(masked, tuple[TodoPhase, ...]))
         if after != self.phases:
             await self._record(after)
+        return after
+
+    async def set(self, phases: Sequence[TodoPhase]) -> Phases:
+        """Replaces the list by a person's or a program's; the agent reads the new one next. Raises `TodoRefused`."""
+        before, after = self.phases, await self.replace(tuple(phases))
+        if after != before:
+            await self.send(self.as_message())
         return after
 
     def as_message(self) -> CustomMessage:

@@ -26,14 +26,14 @@ from app.engine.mcp.servers import McpServers
 from app.engine.models.model_choice import ModelChoice, NoModel
 from app.engine.planning.plan_mode import Planning
 from app.engine.preconditions import Readiness
-from app.engine.prompt_intake import Refused, Stayed
+from app.engine.prompt_intake import Stayed
 from app.engine.tree.brancher import Brancher
 from app.engine.tree.session_paths import Places
 from app.sessions.log import SessionLog
 from app.sessions.old_outputs import outputs_of
 from app.sessions.projection import settings_above
 from app.undo.images import RestoredData
-from app.values.entries import BranchSummaryEntry, CompactionEntry
+from app.values.entries import BranchSummaryEntry
 from app.values.events import SessionReplaced
 from app.values.models import thinking_level
 from tools.files.artifacts import Artifacts
@@ -82,7 +82,8 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
 
     # In the tree
 
-    async def go_to(self, entry_id: str | None, wish: Wish) -> Arrival:
+    async def go_to(self, entry_id: str | None, wish: Wish = Wish()) -> Arrival:  # noqa: B008  (frozen)
+        """Moves to a point of the tree; None is before everything. The branch that is left may be summarised there."""
         text = None
         self.readiness.require_idle("Going to another point of the session")
         if entry_id is not None:
@@ -109,26 +110,17 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         files = restored[0] if restored else None
         return Arrival(text=text, summary=summary, files=files)
 
-    async def merge(self, leaf_id: str, wish: Wish) -> BranchSummaryEntry:
+    async def merge(self, leaf_id: str, wish: Wish = Wish()) -> BranchSummaryEntry:  # noqa: B008  (frozen)
+        """Summarises another branch into this one."""
         self.readiness.require_idle("Merging a branch")
         summary = await self.brancher.merge(leaf_id, wish)
         await self._replaced("tree")
         return summary
 
-    async def undo_compaction(self) -> str | None:
-        """Back to right before the last compaction on this branch; the automatic one does not undo that at once."""
-        path = self.conversation.log.path_to()
-        found = next((entry for entry in reversed(path) if isinstance(entry, CompactionEntry)), None)
-        if found is None:
-            raise Refused("Nothing on this branch has been compacted: the history is whole.")
-        arrival = await self.go_to(found.parent_id, Wish())
-        self.compactor.hold()
-        return arrival.text
-
     # To other sessions
 
-    async def begin(self, parent: Path | None) -> None:
-        """A session that is kept nowhere is followed by another such."""
+    async def begin(self, parent: Path | None = None) -> None:
+        """A new session; what is under way is stopped. One in memory is followed by one in memory. Raises `Stayed`."""
         await self.stop()
         if self.conversation.log.path is None:
             log = SessionLog.in_memory(self.places.cwd)
@@ -137,6 +129,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         await self.open(log, "new")
 
     async def switch_to(self, name: str) -> None:
+        """Goes on with the file of this name, or with a new session that will be written there."""
         if self.places.is_at(self.conversation.log, name):  # it is here already
             await self.stop()
             return
@@ -145,7 +138,8 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         await self.stop()
         await self.open(log, "resume")
 
-    async def fork(self, entry_id: str, position: Literal["before", "at"]) -> bool:
+    async def fork(self, entry_id: str, position: Literal["before", "at"] = "before") -> bool:
+        """Goes on in a copy that ends before or at an entry. False: an extension wants to stay."""
         from app.sessions.fork import clone, fork_before  # noqa: PLC0415  (with what reads whole sessions)
 
         log = self.conversation.log
@@ -188,7 +182,9 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         if told is not None:
             self.conversation.log.problems.append(told)
 
-    def restore(self, *, restores_model: bool, restores_thinking: bool, name: str | None) -> bool:
+    def restore(
+        self, *, restores_model: bool, restores_thinking: bool = True, name: str | None = None
+    ) -> bool:
         """At the start; whether the log names a model. One that is not there may still come, with an extension."""
         log = self.conversation.log
         names_model = bool(log.entries) and self._restore_choice(

@@ -26,14 +26,14 @@ _UNSAVED = "This session has not been saved yet. Send a message before cloning o
 @command("Begin a new session")
 async def new_session(session: Session, parent_session: str | None = None) -> results.Moved:
     parent = Path(for_the_system(parent_session, "parentSession")) if parent_session else None
-    return await _unless_stayed(session.begin(parent))
+    return await _unless_stayed(session.branches.begin(parent))
 
 
 @command("Go on with another session")
 async def switch_session(session: Session, session_path: str) -> results.Moved:
     name = for_the_system(session_path, "sessionPath")
     try:
-        return await _unless_stayed(session.switch_to(name))
+        return await _unless_stayed(session.branches.switch_to(name))
     except OSError as problem:
         raise Unable(f"{name}: {problem.strerror or problem}.") from None
 
@@ -55,7 +55,7 @@ async def fork(session: Session, entry_id: str) -> results.Forked:
     if not log.is_on_disk:
         raise Unable(_UNSAVED)
     text = log.navigation(entry_id).text
-    if not await session.fork(entry_id, "before"):
+    if not await session.branches.fork(entry_id, "before"):
         return {"cancelled": True}
     return {"text": text, "cancelled": False} if text is not None else {"cancelled": False}
 
@@ -74,7 +74,7 @@ async def clone_from(session: Session, entry_id: str | None) -> bool:
         raise Unable("Cannot clone session: no current entry selected")
     if not session.state.is_on_disk:
         raise Unable(_UNSAVED)
-    return await session.fork(entry_id, "at")
+    return await session.branches.fork(entry_id, "at")
 
 
 @command("All prompts of the file", answer="messages")
@@ -151,7 +151,7 @@ async def navigate_tree(
     wish = _wish(summarize, custom_instructions, replace_instructions, label)
     wish = msgspec.structs.replace(wish, puts_files_back=restore_files)
     with _telling_failures():
-        arrival = await session.go_to(entry_id, wish)
+        arrival = await session.branches.go_to(entry_id, wish)
         return without_nothing(cancelled=False, editorText=arrival.text, summaryEntry=arrival.summary)
     return {"cancelled": True}
 
@@ -168,7 +168,7 @@ async def merge_branch(
     require_entry(session, entry_id)
     wish = _wish(True, custom_instructions, replace_instructions, label)
     with _telling_failures():
-        return {"cancelled": False, "summaryEntry": await session.merge(entry_id, wish)}
+        return {"cancelled": False, "summaryEntry": await session.branches.merge(entry_id, wish)}
     return {"cancelled": True}
 
 
@@ -180,7 +180,7 @@ def _wish(summarise: bool, instructions: str | None, replaces: bool, label: str 
 @command("Back to the full history", "It is as it was before the last compaction.")
 async def undo_compaction(session: Session) -> results.Navigated:
     with _telling_failures():
-        return without_nothing(cancelled=False, editorText=await session.undo_compaction())
+        return without_nothing(cancelled=False, editorText=await session.compaction.undo())
     return {"cancelled": True}
 
 
@@ -196,7 +196,7 @@ def _telling_failures() -> Generator[None]:
 @command("Label an entry, or take its label away")
 async def set_label(session: Session, entry_id: str, label: str | None = None) -> None:
     require_entry(session, entry_id)
-    session.set_label(entry_id, label)
+    session.log.set_label(entry_id, label)
 
 
 def _is_prompt(entry: Entry) -> bool:

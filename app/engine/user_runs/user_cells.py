@@ -4,7 +4,8 @@ import asyncio
 import time
 import uuid
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -26,6 +27,9 @@ from tools.results import ImagePart, Part, TextPart, ToolResult
 from tools.running.pace import Pace
 from tools.workspace import Workspace
 
+if TYPE_CHECKING:
+    from tools.kernel.kept import KernelView
+
 _WHERE = "your cell"
 
 
@@ -39,7 +43,7 @@ class OwnCell(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OwnCells(msgspec.Struct, eq=False):
-    """One at a time."""
+    """Runs a person's cells, one at a time, and looks at the kernel for them."""
 
     workspace: Workspace
     conversation: Conversation
@@ -53,6 +57,10 @@ class OwnCells(msgspec.Struct, eq=False):
         default_factory=partial(OneAtATime[ToolResult], "A cell is already running.")
     )
 
+    @property
+    def is_running(self) -> bool:
+        return self.underway.is_running
+
     async def run(
         self,
         code: str,
@@ -62,7 +70,7 @@ class OwnCells(msgspec.Struct, eq=False):
         resets: bool = False,
         exclude: bool = False,
     ) -> OwnCell:
-        """`exclude`: the model does not read of it. Raises `Unable`."""
+        """Runs a person's cell; the model reads of it with the next request unless `exclude`. Raises `Unable`."""
         call = ToolCall(id=own_cell_id(uuid.uuid4().hex[:12]), name="eval", arguments={"code": code})
         if title:
             call.arguments["title"] = title
@@ -71,7 +79,41 @@ class OwnCells(msgspec.Struct, eq=False):
             raise Unable("The cell was stopped before it began.")
         cell = OwnCell(id=call.id, code=self.masking.text(code, _WHERE), title=title, result=result)
         await self._record(cell, exclude=exclude)
+        await self.shell.record_after_turn()
         return cell
+
+    def abort(self) -> None:
+        self.underway.abort()
+
+    async def view(self) -> "KernelView | None":
+        """None: none was needed yet."""
+        return await self.workspace.kernel().view() if self.workspace.has_kernel else None
+
+    async def restart(self) -> bool:
+        """The next cell begins with nothing. False: none runs."""
+        if not self.workspace.has_kernel:
+            return False
+        return await self.workspace.kernel().restart()
+
+    async def names_like(self, text: str) -> tuple[str, ...]:
+        """Names that go on from `text`, of the kernel that runs."""
+        return await self.workspace.kernel().completed(text) if self.workspace.has_kernel else ()
+
+    async def run_notebook(self, path: Path, wanted: str = "") -> tuple[OwnCell, ...]:
+        """The code cells of a notebook, one after the other until one fails. `wanted`: `3`, `2-5`, `4-`."""
+        from tools.kernel.notebook import code_cells  # noqa: PLC0415  (only for notebooks)
+
+        try:
+            found = code_cells(path, wanted)
+        except ToolError as problem:
+            raise Unable(str(problem)) from None
+        done: list[OwnCell] = []
+        for number, code in found:
+            cell = await self.run(code, title=f"{path.name} [{number}]")
+            done.append(cell)
+            if cell.result.is_error:
+                break
+        return tuple(done)
 
     async def _execute(self, call: ToolCall, timeout: float | None, resets: bool) -> ToolResult:
         # The kernel, its words and pictures: what most sessions never need.

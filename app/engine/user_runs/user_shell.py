@@ -1,6 +1,7 @@
 """Commands that the person runs (`!cmd`, `!!cmd`): one at a time, with the model's own executor."""
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
 
 import msgspec
@@ -29,6 +30,8 @@ class UserShell(msgspec.Struct, eq=False):
     hooks: Hooks
     masking: Masking
     telling: Telling
+    has_turn: Callable[[], bool]
+    """A turn is under way, behind which what a person runs is recorded."""
     _held_back: list[BashExecutionMessage | CustomMessage] = msgspec.field(
         default_factory=list[BashExecutionMessage | CustomMessage]
     )
@@ -39,6 +42,7 @@ class UserShell(msgspec.Struct, eq=False):
     async def run(
         self, command: str, *, exclude: bool = False, update_id: str | None = None
     ) -> BashExecutionMessage:
+        """Runs a person's command; the model reads it with the next request unless `exclude`."""
         message = await self.underway.run(lambda: self._execute(command, exclude, update_id))
         if message is None:  # it was stopped before it began
             message = BashExecutionMessage(
@@ -49,11 +53,20 @@ class UserShell(msgspec.Struct, eq=False):
                 exclude_from_context=exclude or None,
             )
         self._held_back.append(message)
+        await self.record_after_turn()
         return message
+
+    def abort(self) -> None:
+        self.underway.abort()
 
     def hold_back(self, message: CustomMessage) -> None:
         """To be recorded with the commands."""
         self._held_back.append(message)
+
+    async def record_after_turn(self) -> None:
+        """Records what ran, unless a turn is under way: its end does."""
+        if not self.has_turn():
+            await self.record_held_back()
 
     async def record_held_back(self) -> None:
         """What ran: at once, or behind the turn that was under way beside it."""

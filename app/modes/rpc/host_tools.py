@@ -53,7 +53,7 @@ class HostTools:
             raise Unable(f"Host tools must have names of their own: {', '.join(sorted(twice))}")
         self.clear()
         for declared in tools:
-            self._session.add_tool(self._tool(declared), owner=OWNER)
+            self._session.tools.register(self._tool(declared), owner=OWNER)
             self._names.append(declared.name)
         return names
 
@@ -73,7 +73,7 @@ class HostTools:
 
     def clear(self) -> None:
         for name in self._names:
-            self._session.remove_tool(name)
+            self._session.tools.unregister(name)
         self._names.clear()
 
     def close(self) -> None:

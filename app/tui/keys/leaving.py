@@ -38,7 +38,7 @@ class StopOrLeave(msgspec.Struct):
         session = self.session
         state = session.state
         if state.is_waiting_to_retry:
-            session.give_up_retry()
+            session.retry_countdown.cancel()
         elif state.is_busy:
             self.take_back()
             self.spawn(session.abort())

@@ -41,7 +41,7 @@ class RunKeys(msgspec.Struct, frozen=True):
         """Whatever runs is not waited for any longer."""
         moved = self.presenter.running_call_ids()
         for call_id in moved:
-            self.session.send_to_background(call_id)
+            self.session.calls.send_to_background(call_id)
         if not moved and self.session.state.is_shell_running:
             key = self.key_told("app.interrupt", "Escape")
             stops = f"; {key} stops it" if key else ""

@@ -47,7 +47,7 @@ class BesidePage:
         if not question:
             self._say("Put a question behind /btw: it is answered beside the work, and enters nothing.")
             return
-        answer = _Answer(question, self._session.ask_beside)
+        answer = _Answer(question, self._session.side_questions.ask)
         try:
             await self._ask(BlockScreen(f"By the way: {' '.join(question.split())[:60]}", answer.block))
         finally:
@@ -58,7 +58,7 @@ class BesidePage:
         if not goal:
             self._say("Put behind /handoff what the new session is for.")
             return
-        answer = _Answer(goal, self._session.draft_handoff)
+        answer = _Answer(goal, self._session.side_questions.draft_handoff)
         screen = BlockScreen("What is handed over", answer.block)
         answer.work.add_done_callback(lambda _: screen.dismiss(None) if screen.is_current else None)
         try:
@@ -74,5 +74,5 @@ class BesidePage:
             TextScreen("The first prompt of the new session", prefill=answer.text, is_for_reading=True)
         )
         if text and text.strip():
-            await self._session.begin(self._session.state.file)
+            await self._session.branches.begin(self._session.state.file)
             await self._session.prompt(text)

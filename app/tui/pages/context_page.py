@@ -94,7 +94,7 @@ class ContextPage:
 
     async def compact(self, instructions: str | None) -> None:
         try:
-            await self._session.compact(instructions)
+            await self._session.compaction.run(instructions)
         except (CannotCompact, SummaryFailed):
             pass  # the end event has told it
 
@@ -103,7 +103,7 @@ class ContextPage:
         session = self._session
         self._under_way("Writing a summary")
         try:
-            draft = await session.draft_compaction(instructions)
+            draft = await session.compaction.draft(instructions)
         except (CannotCompact, SummaryFailed) as problem:
             self._say(str(problem))
             return
@@ -127,13 +127,13 @@ class ContextPage:
             self._say("Nothing was compacted.")
             return
         try:
-            await session.compact_as(draft.reworded(text))
+            await session.compaction.accept(draft.reworded(text))
         except (CannotCompact, SummaryFailed):
             pass  # the end event has told it
 
     async def undo(self) -> None:
         """Back to the full history."""
-        text = await self._session.undo_compaction()
+        text = await self._session.compaction.undo()
         if text:
             self._write(text)
         self._say(

@@ -61,7 +61,7 @@ class _Looking:
         """What is to be seen now. Where it cannot be had, that says so."""
         of = OfPrompt(entry_id=self._prompt_id) if self._scope == "prompt" else _OF[self._scope]
         try:
-            self._shown = shown = await self._session.differences(of)
+            self._shown = shown = await self._session.files.differences(of)
         except Unable as problem:
             self._shown = None
             return DiffView(title=_title(self._scope), files=(), empty=str(problem))

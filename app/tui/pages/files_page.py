@@ -45,20 +45,20 @@ class FilesPage(msgspec.Struct, frozen=True):
     async def differ_at(self, entry_id: str) -> "Plan | None":
         """What would be put back when going there; None: nothing, or nothing is kept."""
         try:
-            plan = await self.session.preview_files(ToEntry(entry_id=entry_id))
+            plan = await self.session.restoring.preview(ToEntry(entry_id=entry_id))
         except Unable:
             return None
         return plan if any(row.state in ("ready", "conflict") for row in plan.rows) else None
 
     async def _put_back(self, asked: Asked) -> None:
-        plan = await self.session.preview_files(asked)
+        plan = await self.session.restoring.preview(asked)
         if not plan.rows:
             self.say("The files are as they were there already: nothing to put back.")
             return
         choices = await self.choose(plan)
         if choices is None:
             return
-        done = await self.session.put_files_back(plan, choices)
+        done = await self.session.restoring.carry_out(plan, choices)
         self.tell(done.data)
 
     def tell(self, data: RestoredData) -> None:

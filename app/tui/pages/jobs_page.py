@@ -27,14 +27,14 @@ class JobsPage(msgspec.Struct, frozen=True):
 
     async def open(self, key: str = "") -> None:
         """The jobs with the end of their output. `key`: what puts a tool into the background."""
-        if not self.session.all_jobs():
+        if not self.session.jobs.all():
             puts_there = f" {key} puts a tool there." if key else ""
             self.say(f"No job has run in the background.{puts_there}")
             return
         screen = JobsScreen(self._rows(), self._tail)
         picked = await ask_live(self.ask, screen, lambda: screen.show_jobs(self._rows()), self._requested)
         if picked is not None:
-            job = self.session.job(picked.row.id)
+            job = self.session.jobs.get(picked.row.id)
             await self.ask(BlockScreen(f"Output of {job.id}", lambda: job_block(job)))
 
     def _requested(self, request: JobsScreen.ActionRequested) -> None:
@@ -43,30 +43,30 @@ class JobsPage(msgspec.Struct, frozen=True):
             return
         match request.action:
             case "app.jobs.stop":
-                self.session.kill_job(row.id)
+                self.session.jobs.kill(row.id, tell=True)
             case "app.jobs.pin":
-                self.session.pin_job(row.id, not self.session.job(row.id).is_pinned)
+                self.session.jobs.pin(row.id, not self.session.jobs.get(row.id).is_pinned)
             case "app.jobs.copy":
-                self.copy(self.session.job(row.id).tail(), "output")
+                self.copy(self.session.jobs.get(row.id).tail(), "output")
         screen.show_jobs(self._rows())
 
     async def kill(self, job_id: str) -> None:
         """`/kill JOB`."""
-        job = self.session.kill_job(job_id)
+        job = self.session.jobs.kill(job_id, tell=True)
         self.say(f"{job.id} is being ended.")
 
     async def pin(self, job_id: str) -> None:
         """`/pin JOB`: once more, and it is pinned no longer."""
-        job = self.session.job(job_id)
-        self.session.pin_job(job.id, not job.is_pinned)
+        job = self.session.jobs.get(job_id)
+        self.session.jobs.pin(job.id, not job.is_pinned)
         goes_on = "goes on when this session is left" if job.is_pinned else "ends with this session"
         self.say(f"{job.id} {goes_on}.")
 
     def _rows(self) -> list[ListRow]:
-        return [_row(job) for job in self.session.all_jobs()]
+        return [_row(job) for job in self.session.jobs.all()]
 
     def _tail(self, row: ListRow) -> PreviewText:
-        job = next((job for job in self.session.all_jobs() if job.id == row.id), None)
+        job = next((job for job in self.session.jobs.all() if job.id == row.id), None)
         if job is None:
             return PreviewText()
         text = job.result.text[-2000:] if job.result is not None else job.tail()

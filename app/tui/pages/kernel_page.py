@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from app.engine.user_runs.cell_verbs import CellVerbs
+from app.engine.user_runs.user_cells import OwnCells
 from app.tui.handed import AskPerson, TellPerson
 from app.tui.pages.asking import pick
 from tools.amounts import size
@@ -23,7 +23,7 @@ _SHOWN = 200
 class KernelPage(msgspec.Struct, frozen=True):
     """The kernel of one session."""
 
-    cells: CellVerbs
+    cells: OwnCells
     ask: AskPerson
     say: TellPerson
     cwd: Callable[[], Path]

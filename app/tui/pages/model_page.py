@@ -67,7 +67,7 @@ class ModelPage(msgspec.Struct, frozen=True):
             await self.connect(provider)
             if not choice.credentials.has(provider):
                 return
-        await self.session.set_model(choice.find(provider, model_id))
+        await self.session.models.use(choice.find(provider, model_id))
         if picked.action == "app.models.save":
             self.keep("defaultProvider", provider)
             self.keep("defaultModel", model_id)
@@ -81,9 +81,9 @@ class ModelPage(msgspec.Struct, frozen=True):
         """`/model NAME`; a level may stand behind the name."""
         choice = self.models
         selection = select_model(name, choice.catalogue, choice.credentials)
-        await self.session.set_model(selection.model)
+        await self.session.models.use(selection.model)
         if selection.thinking is not None:
-            await self.session.set_thinking(selection.thinking)
+            await self.session.models.use_thinking(selection.thinking)
         self.say(f"Model: {selection.model.key}")
         if selection.warning:
             self.say(selection.warning, NoteKind.WARNING)
@@ -110,7 +110,7 @@ class ModelPage(msgspec.Struct, frozen=True):
         level = thinking_level(picked.row.id) if picked is not None else None
         if level is None or picked is None:
             return
-        await self.session.set_thinking(level)
+        await self.session.models.use_thinking(level)
         if picked.action == "app.thinking.save":
             self.keep("defaultThinkingLevel", level)
             self.say(f"New sessions begin with thinking {level}.")
@@ -120,14 +120,14 @@ class ModelPage(msgspec.Struct, frozen=True):
         level = thinking_level(name)
         if level is None:
             raise Unable(f"/thinking takes one of {', '.join(THINKING_LEVELS)}.")
-        await self.session.set_thinking(level)
+        await self.session.models.use_thinking(level)
         self.say(f"Thinking: {self.models.thinking}")
 
     async def cycle(self, step: int) -> None:
-        self._tell_if_alone(await self.session.cycle_model(step))
+        self._tell_if_alone(await self.session.models.cycle(step))
 
     async def cycle_level(self) -> None:
-        self._tell_if_alone(await self.session.cycle_thinking())
+        self._tell_if_alone(await self.session.models.cycle_thinking())
 
     def _tell_if_alone(self, changed: object) -> None:
         if changed is None:

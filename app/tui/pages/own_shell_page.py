@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from app.engine.user_runs.own_shell_verbs import OwnShellVerbs
+from app.engine.user_runs.own_shell import SessionShell
 from app.tui.handed import AskPerson
 from app.tui.pages.asking import read_card
 from app.values.unable import Unable
@@ -25,7 +25,7 @@ from widgets.screens.preview import PreviewPart, PreviewText
 class OwnShellPage(msgspec.Struct, frozen=True):
     """Of one session."""
 
-    verbs: OwnShellVerbs
+    verbs: SessionShell
     ask: AskPerson
     now: Callable[[], float] = time.time
 

@@ -29,10 +29,10 @@ class PendingPage(msgspec.Struct, frozen=True):
     say: TellPerson
 
     async def open(self) -> None:
-        if not self.session.pending:
+        if not self.session.pending.waiting:
             self.say("No staged changes wait for an answer.")
             return
-        while self.session.pending:
+        while self.session.pending.waiting:
             picked = await self._picked()
             if picked is None:
                 return
@@ -59,7 +59,7 @@ class PendingPage(msgspec.Struct, frozen=True):
         if not isinstance(screen, PendingScreen) or row is None:
             return
         try:
-            resolved = await self.session.resolve_pending(row.id, _ANSWERS[request.action], "")
+            resolved = await self.session.pending.answer(row.id, _ANSWERS[request.action], "")
             self.say(one_line(resolved.text), NoteKind.INFO if resolved.is_done else NoteKind.WARNING)
         except Unable as problem:
             self.say(str(problem), NoteKind.WARNING)
@@ -68,7 +68,7 @@ class PendingPage(msgspec.Struct, frozen=True):
     def _rows(self) -> list[ListRow]:
         return [
             ListRow(id=one.id, title=one_line(one.label), detail=one_line(one.source_tool), right=one.id)
-            for one in self.session.pending
+            for one in self.session.pending.waiting
         ]
 
     def _files(self, row: ListRow) -> PreviewText:
@@ -81,7 +81,7 @@ class PendingPage(msgspec.Struct, frozen=True):
         return PreviewText(parts=(PreviewPart(text=text, tone="muted"),))
 
     def _waiting(self, staged_id: str) -> StagedAction | None:
-        return next((one for one in self.session.pending if one.id == staged_id), None)
+        return next((one for one in self.session.pending.waiting if one.id == staged_id), None)
 
 
 def staged_card(staged: StagedAction) -> Card:

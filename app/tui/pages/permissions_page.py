@@ -1,7 +1,7 @@
 """`/permissions`: the mode, the rules with where they are from, and the last verdicts with their reasons."""
 
+from app.engine.permissions.gate import Permits
 from app.engine.permissions.past_verdicts import Past
-from app.engine.permissions.permission_verbs import PermissionVerbs
 from app.permits.decide import MODES, Mode
 from app.permits.rules import PermitRule
 from app.tui.handed import AskPerson, Keep, TellPerson
@@ -28,12 +28,12 @@ _SHOWN = 20
 class PermissionsPage:
     """The gate of one session."""
 
-    def __init__(self, permits: PermissionVerbs, ask: AskPerson, say: TellPerson, keep: Keep) -> None:
+    def __init__(self, permits: Permits, ask: AskPerson, say: TellPerson, keep: Keep) -> None:
         self._permits = permits
         self._ask = ask
         self._say = say
         self._keep = keep
-        self.sandbox = SandboxPage(permits.box, ask, say, keep)
+        self.sandbox = SandboxPage(permits.boxes.state, ask, say, keep)
 
     async def open(self, mode: str = "") -> None:
         """With a mode behind the name, that is taken at once."""

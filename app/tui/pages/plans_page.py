@@ -27,7 +27,7 @@ class PlansPage(msgspec.Struct, frozen=True):
     async def toggle(self, prompt: str = "") -> None:
         """On, or off again. With a prompt behind `/plan`, on, and that is what is planned."""
         is_on = bool(prompt) or not self.session.state.is_planning
-        self.session.set_plan_mode(is_on)
+        self.session.plan.switch(is_on)
         if is_on:
             self.say("Plan mode: nothing changes until you accept a plan. /plan leaves it.")
         else:

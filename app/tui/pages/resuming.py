@@ -57,7 +57,7 @@ class Resuming(msgspec.Struct, frozen=True):
             return True
         if answer == "fork" and (path := session.state.file) is not None:
             try:
-                await session.open(await self._copy(path), "fork")
+                await session.branches.open(await self._copy(path), "fork")
             except Unable as problem:
                 self.say(str(problem), NoteKind.ERROR)
         return answer is not None
@@ -69,7 +69,7 @@ class Resuming(msgspec.Struct, frozen=True):
         if found is not None:
             log, stays = found
             await session.abort()
-            await session.open(log, "resume", stays=stays)
+            await session.branches.open(log, "resume", stays=stays)
 
     async def bring_in(self, path: Path) -> bool:
         """Goes on with a copy of a file, in the folder that it is about if the person wants that."""
@@ -82,7 +82,7 @@ class Resuming(msgspec.Struct, frozen=True):
             about = about if answer == "there" else None
         copied = await asyncio.to_thread(self.places.copy, path, about=about)
         await self.session.abort()
-        await self.session.open(copied, "resume")
+        await self.session.branches.open(copied, "resume")
         return True
 
     def _elsewhere(self, path: Path) -> Path | None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.engine.permissions.permission_verbs import PermissionVerbs
+from app.engine.permissions.gate import Permits
 from app.engine.repository.repository_maps import FOLDER_MAP, RepositoryMaps
 from app.tui.handed import AskPerson, TellPerson
 from app.tui.pages.asking import read_card
@@ -25,7 +25,7 @@ class SentMap(msgspec.Struct, frozen=True):
     send: Callable[[CustomMessage], object]
     send_outline: Callable[[str], Awaitable[object]]
     """Of a file, for the person and the model."""
-    permissions: PermissionVerbs
+    permissions: Permits
 
     def is_folder(self, path: str) -> bool:
         return self._named(path).is_dir()

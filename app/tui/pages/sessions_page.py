@@ -85,7 +85,7 @@ class SessionsPage(msgspec.Struct):
 
     async def new(self) -> None:
         await self.session.abort()
-        await self.session.open(self.places.new(), "new")
+        await self.session.branches.open(self.places.new(), "new")
 
     async def import_file(self, name: str) -> None:
         """`/import FILE`."""
@@ -104,7 +104,7 @@ class SessionsPage(msgspec.Struct):
     async def rename(self, name: str) -> None:
         """`/name NAME`; without one it is told."""
         if name:
-            await self.session.rename(name)
+            await self.session.record.rename(name)
         self.say(f"Session name: {self.session.state.name or '(none)'}")
 
     async def export(self, name: str) -> None:
@@ -259,7 +259,7 @@ class SessionsPage(msgspec.Struct):
         if name is None:
             return ""
         if path == self.session.state.file:
-            await self.session.rename(name)
+            await self.session.record.rename(name)
         else:
             await asyncio.to_thread(rename_session, path, name.strip() or None)
         return "renamed" if name.strip() else "its name is gone"

@@ -31,18 +31,18 @@ class TodosPage:
         self._draft: Phases = ()
 
     async def open(self) -> None:
-        before = self._draft = self._session.todos
+        before = self._draft = self._session.todos.phases
         screen = TodosScreen(_rows(before), _counted(before))
         picked = await self._ask(screen, on_request=self._requested)
         if picked is None or self._draft == before:
             return
-        if self._session.todos != before:
+        if self._session.todos.phases != before:
             self._say(
                 "The agent changed the list meanwhile, so it is left as it is now. /todos shows it.",
                 NoteKind.WARNING,
             )
             return
-        await self._session.set_todos(self._draft)
+        await self._session.todos.set(self._draft)
 
     async def _requested(self, request: TodosScreen.ActionRequested) -> None:
         screen, row = request.screen, request.row

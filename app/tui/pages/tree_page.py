@@ -74,7 +74,7 @@ class TreePage(msgspec.Struct, frozen=True):
             case "label":
                 label = await ask_text(self.ask, "Label", prefill=log.label(entry_id) or "")
                 if label is not None:
-                    self.session.set_label(entry_id, label.strip() or None)
+                    self.session.log.set_label(entry_id, label.strip() or None)
                     screen.show_entries(TreeEntries(log).bare())
             case "copy":
                 self.copy(entry_text(log.entry(entry_id)), "entry")
@@ -126,7 +126,7 @@ class TreePage(msgspec.Struct, frozen=True):
                 if await clone_from(session, entry_id):
                     self.say(f"This is a copy now: {session.state.file}")
             case "merge":
-                await self._summarised(session.merge(entry_id))
+                await self._summarised(session.branches.merge(entry_id))
 
     async def go_to(self, entry_id: str, *, leave: Callable[[None], object] = lambda _: None) -> None:
         session = self.session
@@ -150,7 +150,7 @@ class TreePage(msgspec.Struct, frozen=True):
             puts_files_back=bool(choices),
             choices=choices,
         )
-        arrival = await self._summarised(session.go_to(entry_id, wish))
+        arrival = await self._summarised(session.branches.go_to(entry_id, wish))
         if arrival.files is not None:
             self.files.tell(arrival.files)
         if arrival.text:

@@ -11,7 +11,7 @@ from app.engine.mcp.servers import McpServers
 from app.engine.models.model_choice import ModelChoice
 from app.engine.repository.repository_maps import RepositoryMaps
 from app.engine.session import Session
-from app.engine.user_runs.cell_verbs import CellVerbs
+from app.engine.user_runs.user_cells import OwnCells
 from app.tui.handed import OwnProgram
 from app.tui.prompt.remembered import Remembered
 from app.tui.prompt.server_completing import ResourceCompletions, prompt_arguments, prompt_hints
@@ -45,7 +45,7 @@ def popup_for(
     extended: ExtendedNow,
     own_program: OwnProgram,
     maps: RepositoryMaps,
-    cells: CellVerbs,
+    cells: OwnCells,
     servers: McpServers,
     most_rows: int,
 ) -> CompletionPopup:
@@ -113,7 +113,7 @@ def arguments_of(
     """What may stand behind bayou's own commands."""
 
     def model(typed: str) -> list[Suggestion]:
-        found = session.available_models()[:_MODELS_SHOWN]
+        found = session.models.choice.available()[:_MODELS_SHOWN]
         return [Suggestion(text=one.key, detail=one.name, kind="argument") for one in found]
 
     def one_of(names: Callable[[], Sequence[str]]) -> Arguments:

@@ -39,18 +39,18 @@ class QueuedMessages(msgspec.Struct, frozen=True):
                     image_count=len(images_in(message.content)),
                 )
                 for name, kind in _NAMES
-                for message in self.session.waiting(name)
+                for message in self.session.queues.waiting(name)
             ]
         )
 
     def take_back(self) -> None:
         """All of them return to the editor with their images, before what is there."""
-        messages = [message for name, _ in _NAMES for message in self.session.waiting(name)]
-        self.session.clear_queues()
+        messages = [message for name, _ in _NAMES for message in self.session.queues.waiting(name)]
+        self.session.queues.clear()
         self._into_editor(messages)
 
     def edit(self, message_id: str) -> None:
-        message = self.session.take_back(message_id)
+        message = self.session.queues.remove(message_id)
         if message is not None:
             self._into_editor([message])
             self.editor.focus()
@@ -66,25 +66,25 @@ class QueuedMessages(msgspec.Struct, frozen=True):
         self.editor.restore(joined([*drafts, own] if not own.is_empty else drafts))
 
     def remove(self, message_id: str) -> None:
-        self.session.take_back(message_id)
+        self.session.queues.remove(message_id)
 
     def switch(self, message_id: str) -> None:
         """Lets it steer instead of follow, or the other way round."""
-        self.session.switch_queue(message_id)
+        self.session.queues.switch(message_id)
 
     def move(self, message_id: str, delta: int) -> None:
         name, index = self._place(message_id)
         if name is None:
             return
-        messages: list[Queued] = list(self.session.waiting(name))
+        messages: list[Queued] = list(self.session.queues.waiting(name))
         target = index + delta
         if 0 <= target < len(messages):
             messages[index], messages[target] = messages[target], messages[index]
-            self.session.reorder(name, messages)
+            self.session.queues.replace(name, tuple(messages))
 
     def _place(self, message_id: str) -> tuple[QueueName | None, int]:
         for name, _ in _NAMES:
-            for index, message in enumerate(self.session.waiting(name)):
+            for index, message in enumerate(self.session.queues.waiting(name)):
                 if message.id == message_id:
                     return name, index
         return None, 0

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from app.engine.session import Session
-from app.engine.user_runs.cell_verbs import CellVerbs
+from app.engine.user_runs.user_cells import OwnCells
 from app.resources.settings import Settings
 from app.tui.handed import KeyTold
 from app.tui.prompt.attaching import images_of
@@ -40,7 +40,7 @@ class Sending(msgspec.Struct, frozen=True):
     """Sends from one editor to one session."""
 
     session: Session
-    cells: CellVerbs
+    cells: OwnCells
     editor: PromptEditor
     presenter: Presenter
     status: StatusLines
@@ -125,7 +125,7 @@ class Sending(msgspec.Struct, frozen=True):
         if is_first:
             own.begin(command, exclude=exclude)
         try:
-            own.end(await self.session.run_shell(command, exclude=exclude))
+            own.end(await self.session.shell.run(command, exclude=exclude))
         except Unable as problem:
             if is_first:
                 own.end(None)

@@ -45,7 +45,7 @@ class StagedQuestions(msgspec.Struct):
             answer.cancel()
 
     def _look(self) -> None:
-        waiting = self.session.pending
+        waiting = self.session.pending.waiting
         if self._asked and all(one.id != self._asked for one in waiting):
             self._withdraw()
         if waiting and not self._asked and not self._is_working:
@@ -78,7 +78,7 @@ class StagedQuestions(msgspec.Struct):
     async def _resolve(self, id: str, reply: ApprovalReply) -> None:
         try:
             action = "apply" if reply.allows else "discard"
-            resolved = await self.session.resolve_pending(id, action, reply.reason)
+            resolved = await self.session.pending.answer(id, action, reply.reason)
             if not resolved.is_done:  # else the message for the agent tells it
                 self.say(one_line(resolved.text), NoteKind.WARNING)
         except Unable as problem:

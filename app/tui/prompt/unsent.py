@@ -60,7 +60,7 @@ class Unsent:
         waiting = [
             kept.Waiting(text=text_of(message.content), images=images_in(message.content), deliver_as=name)
             for name in names
-            for message in self._session.waiting(name)
+            for message in self._session.queues.waiting(name)
         ]
         text, attachments = self._shown()
         draft = kept.SavedDraft(
@@ -82,7 +82,7 @@ class Unsent:
             return None
         for waiting in draft.waiting:
             queue: QueueName = "follow_up" if waiting.deliver_as == "follow_up" else "steering"
-            self._session.put_back(queue, user_message(waiting.text, waiting.images))
+            self._session.queues.add(queue, user_message(waiting.text, waiting.images))
         return _shown_again(msgspec.structs.replace(draft, waiting=()))
 
     def abandoned(self, folder: Path) -> list[UnsentPrompt]:

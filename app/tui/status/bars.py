@@ -127,7 +127,7 @@ def _jobs(session: Session, around: Surroundings) -> list[Segment]:
 
 
 def _todos(session: Session, around: Surroundings) -> list[Segment]:
-    closed, total = closed_of(session.todos)
+    closed, total = closed_of(session.todos.phases)
     text = f"{closed}/{total} done" if closed < total else ""
     return [Segment(id="todos", text=text, tone="accent", importance=6)]
 

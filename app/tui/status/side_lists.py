@@ -96,7 +96,7 @@ class SideLists:
             while self._is_old:
                 self._is_old = False
                 try:
-                    found: Differences | None = await self._session.differences(OfSession())
+                    found: Differences | None = await self._session.files.differences(OfSession())
                 except Unable:
                     found = None
                 self._files = _files(found) if found is not None and found.files else None
@@ -105,7 +105,7 @@ class SideLists:
             self._is_looking = False
 
     def _show(self) -> None:
-        sections = (self._files, _todos(self._session), _jobs(self._session.all_jobs()))
+        sections = (self._files, _todos(self._session), _jobs(self._session.jobs.all()))
         self._panel.show([section for section in sections if section is not None])
 
 
@@ -125,7 +125,7 @@ def _file(file: "FileDifference") -> SideRow:
 
 
 def _todos(session: Session) -> SideSection | None:
-    phases = session.todos
+    phases = session.todos.phases
     closed, total = closed_of(phases)
     if not total:
         return None

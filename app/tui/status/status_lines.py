@@ -278,7 +278,7 @@ class StatusLines:
 
     def _call(self, tool: str, arguments: object) -> str:
         known = arguments if isinstance(arguments, dict) else {}
-        card = self._session.card(ToolCall(id="", name=tool, arguments=known))
+        card = self._session.tools.card(ToolCall(id="", name=tool, arguments=known))
         return f"{card.title} {card.subject}".rstrip()
 
 

@@ -21,7 +21,7 @@ class TodoList:
 
     def show(self) -> None:
         """Costs nothing while the list is the same."""
-        phases = self._session.todos
+        phases = self._session.todos.phases
         if phases is self._shown:
             return
         self._shown = phases

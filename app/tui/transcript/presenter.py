@@ -119,8 +119,8 @@ class Presenter:
         self._calls: dict[str, ShownCall] = {}
         self._by_index: dict[int, ShownCall] = {}
         self._arriving = ArrivingCalls(
-            session.has_preview,
-            session.preview_call,
+            session.previews.is_for,
+            session.previews.of,
             lambda known: self._draw(known, known.state),
             spawn,
             clock,
@@ -129,7 +129,7 @@ class Presenter:
         """Results of jobs that the model has not been told of, by job."""
         self._reply_id, self._notes = "", 0
         self._changed = ChangedLine(key_told)
-        self.renderers = Renderers(session.card, key_told, next_step, branch_names(session))
+        self.renderers = Renderers(session.tools.card, key_told, next_step, branch_names(session))
         self._failed = FailedAnswer(transcript, self.renderers, self.note)
         self.summary_card = SummaryCard(transcript)
         self._staged = StagedCards(transcript, key_told)

@@ -206,8 +206,8 @@ async def test_where_files_are_as_they_were_nothing_is_asked(project: Project) -
     in_force: InForce = project.play.in_force
     in_force.set("branchSummary.skipPrompt", True)
     entry = await first_prompt(project)
-    plan = await project.play.session.preview_files(ToEntry(entry_id=entry))
-    await project.play.session.put_files_back(plan)
+    plan = await project.play.session.restoring.preview(ToEntry(entry_id=entry))
+    await project.play.session.restoring.carry_out(plan)
     async with at_the_keyboard(size=SIZE) as person:
         await tree_of(project, person).go_to(entry)
         assert person.written == ["change both"]

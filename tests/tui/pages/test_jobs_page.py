@@ -39,11 +39,11 @@ async def test_a_job_is_pinned_copied_and_ended_from_its_panel(play: Play) -> No
         assert "a slow one" in person.sees and "so far" in person.sees
         await person.press("ctrl+t")
         await person.sees_soon("pinned")
-        assert play.session.job("job1").is_pinned
+        assert play.session.jobs.get("job1").is_pinned
         await person.press("ctrl+y")
         assert person.copied == [("so far\n", "output")]
         await person.press("ctrl+x")
-        await person.until(lambda: play.session.job("job1").state == "killed")
+        await person.until(lambda: play.session.jobs.get("job1").state == "killed")
         await person.sees_soon("killed")
         await person.press("escape")
 
@@ -69,4 +69,4 @@ async def test_jobs_are_named(play: Play) -> None:
         with pytest.raises(Unable, match="nope"):
             await page.kill("nope")
         async with asyncio.timeout(5):
-            await play.session.wait_for_job("job1")
+            await play.session.jobs.wait("job1")

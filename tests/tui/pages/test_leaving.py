@@ -123,7 +123,7 @@ async def test_waiting_messages_are_moved_switched_edited_and_removed(working: P
         assert desk.person.heard == ["No message is waiting."]
         for text in ("one", "two", "three"):
             await session.queue("steering", text)
-        one, two, three = session.waiting("steering")
+        one, two, three = session.queues.waiting("steering")
         desk.queued.show()
         assert [row.text for row in desk.view.rows] == ["one", "two", "three"]
         desk.queued.move(two.id, -1)

@@ -16,8 +16,8 @@ def page_of(play: Play, person: Person) -> PendingPage:
 async def staged(folder: Path) -> Play:
     play = Play(folder, tools=builtin_tools())
     (folder / "a.txt").write_text("one\n")
-    await play.session.stage("first", "mine", [WishedChange(path="a.txt", text="two\n")])
-    await play.session.stage("second", "mine", [WishedChange(path="b.txt", text="new\n")])
+    await play.session.pending.stage("first", "mine", [WishedChange(path="a.txt", text="two\n")])
+    await play.session.pending.stage("second", "mine", [WishedChange(path="b.txt", text="new\n")])
     return play
 
 
@@ -32,10 +32,10 @@ async def test_what_waits_is_applied_or_discarded_by_keys(tmp_path: Path) -> Non
     async with at_the_keyboard() as person, person.asked(page_of(play, person).open()):
         assert "first" in person.sees and "second" in person.sees
         await person.press("ctrl+s")
-        await person.until(lambda: len(play.session.pending) == 1)
+        await person.until(lambda: len(play.session.pending.waiting) == 1)
         assert (tmp_path / "a.txt").read_text() == "two\n"
         await person.press("ctrl+x")
-        await person.until(lambda: not play.session.pending)
+        await person.until(lambda: not play.session.pending.waiting)
         assert not (tmp_path / "b.txt").exists()
         await person.press("escape")
     assert person.heard == ["Applied: first in 1 file.", "Discarded: second. Reason: "]
@@ -49,7 +49,7 @@ async def test_enter_shows_what_would_be_written(tmp_path: Path) -> None:
         await person.press("escape")
         await person.sees_soon("second")
         await person.press("escape")
-    assert len(play.session.pending) == 2
+    assert len(play.session.pending.waiting) == 2
 
 
 async def test_a_file_that_changed_is_told_and_left(tmp_path: Path) -> None:
@@ -69,10 +69,10 @@ async def test_the_list_follows_what_others_stage_and_answer(tmp_path: Path) -> 
     play = await staged(tmp_path)
     async with at_the_keyboard() as person, person.asked(page_of(play, person).open()):
         await person.sees_soon("second")
-        await play.session.stage("third", "mine", [WishedChange(path="c.txt", text="new\n")])
+        await play.session.pending.stage("third", "mine", [WishedChange(path="c.txt", text="new\n")])
         await person.sees_soon("third")
-        first = play.session.pending[0]
-        await play.session.resolve_pending(first.id, "discard", "mine")
+        first = play.session.pending.waiting[0]
+        await play.session.pending.answer(first.id, "discard", "mine")
         await person.until(lambda: "first" not in person.sees)
         await person.press("escape")
-    assert len(play.session.pending) == 2
+    assert len(play.session.pending.waiting) == 2

@@ -19,7 +19,7 @@ def page_of(play: Play, person: Person) -> TodosPage:
 
 async def playing(folder: Path) -> Play:
     play = Play(folder)
-    await play.session.set_todos([WORK])
+    await play.session.todos.set([WORK])
     return play
 
 
@@ -35,9 +35,9 @@ async def test_states_texts_and_items_are_changed_and_count_at_enter(tmp_path: P
         await person.sees_soon("Third")
         await person.press("down", "d")
         await person.sees_soon("– Third")
-        assert states(play.session.todos) == {"First": "in_progress", "Second": "pending"}
+        assert states(play.session.todos.phases) == {"First": "in_progress", "Second": "pending"}
         await person.press("enter")
-    assert states(play.session.todos) == {
+    assert states(play.session.todos.phases) == {
         "First": "completed",
         "Second thing": "in_progress",
         "Third": "abandoned",
@@ -46,12 +46,12 @@ async def test_states_texts_and_items_are_changed_and_count_at_enter(tmp_path: P
 
 async def test_escape_leaves_the_list_as_it_was(tmp_path: Path) -> None:
     play = await playing(tmp_path)
-    before = play.session.todos
+    before = play.session.todos.phases
     async with at_the_keyboard() as person, person.asked(page_of(play, person).open()):
         await person.press("space", "d")
         await person.sees_soon("– First")
         await person.press("escape")
-    assert play.session.todos == before
+    assert play.session.todos.phases == before
 
 
 async def test_an_item_that_is_there_twice_is_refused_in_the_title(tmp_path: Path) -> None:
@@ -69,16 +69,16 @@ async def test_an_empty_list_is_begun(tmp_path: Path) -> None:
         await person.press("a", *"Tea", "enter")
         await person.sees_soon("Tea")
         await person.press("enter")
-    assert states(play.session.todos) == {"Tea": "in_progress"}
+    assert states(play.session.todos.phases) == {"Tea": "in_progress"}
 
 
 async def test_what_the_agent_changed_meanwhile_is_not_written_over(tmp_path: Path) -> None:
     play = await playing(tmp_path)
     async with at_the_keyboard() as person, person.asked(page_of(play, person).open()):
         await person.press("space")
-        await play.session.set_todos([])
+        await play.session.todos.set([])
         await person.press("enter")
-    assert play.session.todos == ()
+    assert play.session.todos.phases == ()
     assert person.warned == [
         "The agent changed the list meanwhile, so it is left as it is now. /todos shows it."
     ]

@@ -47,7 +47,7 @@ async def two_branches(folder: Path, *answers: Any) -> Play:
     play = Play(folder, *(answers or (say("a"), say("b"), say("c"))), tools=builtin_tools())
     await play.prompt("first")
     await play.prompt("second")
-    await play.session.go_to(entry_of(play, "you: second"))
+    await play.session.branches.go_to(entry_of(play, "you: second"))
     await play.prompt("third")
     return play
 

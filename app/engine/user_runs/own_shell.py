@@ -1,4 +1,4 @@
-"""What faces do with the person's own shell, as far as commands have it: see what was taken, take it anew."""
+"""What commands have of the person's own shell: its snapshot, looked at and taken anew."""
 
 from app.values.unable import Unable
 from tools.base import ToolError
@@ -6,8 +6,8 @@ from tools.running.user_shell.shell_snapshot import ShellSnapshot, own_snapshot
 from tools.workspace import Workspace
 
 
-class OwnShellVerbs:
-    """Of one session."""
+class SessionShell:
+    """The snapshot of the person's shell that a session's commands begin with."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace

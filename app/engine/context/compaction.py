@@ -1,0 +1,53 @@
+"""Compaction as faces and extensions ask for it: at once, as a draft to be read, and undone."""
+
+import msgspec
+
+from app.engine.context.compactor import Compactor, Proposal
+from app.engine.conversation import Conversation
+from app.engine.preconditions import Readiness
+from app.engine.prompt_intake import Refused
+from app.engine.runner import Runner
+from app.engine.tree.navigation import Navigation
+from app.values.entries import CompactionEntry
+from app.values.events import CompactionResult
+
+
+class Compaction(msgspec.Struct, frozen=True, kw_only=True):
+    """The compaction of one session. Each method waits its turn: `Compactor` does the work."""
+
+    compactor: Compactor
+    conversation: Conversation
+    runner: Runner
+    readiness: Readiness
+    branches: Navigation
+
+    async def run(self, instructions: str | None = None) -> CompactionResult:
+        """Replaces the older part of the context by a summary. A run that is under way is stopped first."""
+        await self.runner.abort()
+        self.readiness.require_model()
+        return await self.compactor.compact("manual", instructions)
+
+    async def draft(self, instructions: str | None = None) -> Proposal:
+        """The summary that `run` would leave, for a person to read and change; nothing is recorded."""
+        self.readiness.require_idle("Compaction")
+        self.readiness.require_model()
+        return await self.compactor.draft(instructions)
+
+    async def accept(self, draft: Proposal) -> CompactionResult:
+        """Compacts by a draft, as a person changed it."""
+        self.readiness.require_idle("Compaction")
+        return await self.compactor.compact("manual", draft=draft)
+
+    async def record(self, summary: str, first_kept_entry_id: str | None) -> bool:
+        """Records a summary that an extension wrote; False, told, when there is nothing that it could stand for."""
+        return await self.compactor.record_given(summary, first_kept_entry_id)
+
+    async def undo(self) -> str | None:
+        """Goes back to the full history, before the last compaction; returns the prompt that it stood behind."""
+        path = self.conversation.log.path_to()
+        found = next((entry for entry in reversed(path) if isinstance(entry, CompactionEntry)), None)
+        if found is None:
+            raise Refused("Nothing on this branch has been compacted: the history is whole.")
+        arrival = await self.branches.go_to(found.parent_id)
+        self.compactor.hold()
+        return arrival.text

@@ -16,7 +16,7 @@ from tools.files.presence import is_file
 if TYPE_CHECKING:
     from app.mcp.config import ConfiguredServers
     from app.mcp.entries import ServerConfig
-    from app.mcp.streams import Transport
+    from app.mcp.process import Transport
 
 _FILES = ("mcp.json", ".mcp.json")
 
@@ -27,8 +27,15 @@ def server_places(
     in_force: InForce,
     options: Options,
 ) -> ServerPlaces:
-    if options.mcp_config and not options.no_mcp and not is_file(Path(options.mcp_config).expanduser()):
-        raise UsageError(f"--mcp-config {options.mcp_config}: there is no such file.")
+    def named_file() -> Path | None:
+        if options.no_mcp or not options.mcp_config:
+            return None
+        file = Path(options.mcp_config).expanduser()
+        if not is_file(file):
+            raise UsageError(f"--mcp-config {options.mcp_config}: there is no such file.")
+        return file
+
+    named_file()
 
     def files() -> tuple[Path, ...]:
         """The person's, the project's, and two in its folder; or the one that was named."""
@@ -41,11 +48,12 @@ def server_places(
 
     def find(brought: Mapping[str, Mapping[str, Any]]) -> "ConfiguredServers":
         # Sessions without servers begin without it.
-        from app.assembly.server_options import servers_for  # noqa: PLC0415
-        from app.mcp.config import GivenServer  # noqa: PLC0415  (as above)
+        from app.mcp.config import ConfiguredServers, GivenServer, configured  # noqa: PLC0415
 
+        if options.no_mcp:
+            return ConfiguredServers()
         given = [GivenServer(name, entry) for name, entry in brought.items()]
-        return servers_for(options, paths, is_trusted=project.counts(), given=given)
+        return configured(paths, is_trusted=project.counts(), named_file=named_file(), given=given)
 
     def proxy() -> str | None:
         return in_force.settings.network.http_proxy

@@ -10,14 +10,11 @@ import msgspec
 
 from app.assembly.opened import settings_of
 from app.assembly.options import Options, UsageError
-from app.assembly.server_options import servers_for
 from app.cli.agreeing import agreed
 from app.cli.folder import current_folder
-from app.mcp.config import ConfiguredServers
-from app.mcp.entries import EXPOSURES, ServerConfig, checked_entry, name_problem
+from app.mcp.config import ConfiguredServers, add_server, configured, name_in, remove_server, say_of
+from app.mcp.entries import EXPOSURES, ServerConfig, checked_entry, name_problem, shown_address, shown_lines
 from app.mcp.imports import PROGRAMS, FoundServer, servers_of
-from app.mcp.shown import shown_address, shown_lines
-from app.mcp.writing import add_server, name_in, remove_server, say_of
 from app.resources.files import read_text
 from app.resources.paths import Paths
 from app.resources.server_files import user_servers_file
@@ -66,7 +63,7 @@ class _Servers:
     def __init__(self, paths: Paths) -> None:
         self.paths = paths
         _, project = settings_of(Options(), paths, can_ask=False)
-        self._found: ConfiguredServers = servers_for(Options(), paths, is_trusted=project.counts())
+        self._found: ConfiguredServers = configured(paths, is_trusted=project.counts())
 
     def tell(self, *, is_json: bool) -> int:
         rows = [(server, self._state(server)) for server in self._all()]

@@ -7,7 +7,7 @@ import sys
 from app.assembly.build import Assembled, assemble
 from app.assembly.ending import close_quietly
 from app.assembly.options import Options, UsageError
-from app.engine.mcp.command import said_of_servers, tested
+from app.engine.mcp.mcp_commands import said_of_servers, tested
 from app.providers.signin.command import TerminalUi
 from app.resources.paths import Paths
 from app.values.unable import Unable

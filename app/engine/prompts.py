@@ -97,7 +97,7 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
 
     async def _said_of_servers(self, text: str) -> str:
         """Where no page opens: in print mode, over RPC."""
-        from app.engine.mcp.command import said_of_servers  # noqa: PLC0415  (few say that)
+        from app.engine.mcp.mcp_commands import said_of_servers  # noqa: PLC0415  (few say that)
 
         return await said_of_servers(self.servers, text)
 

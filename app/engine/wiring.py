@@ -67,7 +67,7 @@ from app.values.models import Model
 from tools.base import FileChange
 
 if TYPE_CHECKING:
-    from app.engine.mcp.elicitation import ServerQuestions
+    from app.engine.mcp.prompts import ServerQuestions
 
 LAST_WORDS_SECONDS = 3.0
 """How long the end of a session waits for listeners that are behind."""
@@ -213,7 +213,7 @@ class Machinery:
         @cache
         def questions() -> "ServerQuestions":
             # Few servers ask anything.
-            from app.engine.mcp.elicitation import ServerQuestions  # noqa: PLC0415
+            from app.engine.mcp.prompts import ServerQuestions  # noqa: PLC0415
 
             return ServerQuestions(standing, self.telling)
 

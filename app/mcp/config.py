@@ -1,17 +1,31 @@
-"""Which servers there are: the files in their order, what overrides what, and what is wrong in words.
+"""Which servers there are: the files in their order, what overrides what, and what is wrong in words; changes of these
+files, one value each, with the rest of the text byte for byte as it was; and at contact, values that are only named.
 
-Pure but for reading the files: nothing is started, and no value is filled in (`server_values` does, at contact).
+What a person says of a project's server stands in their own file: the project's is shared with others, and a change to
+it would have to be trusted anew.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from app.mcp.entries import EntryProblem, ServerConfig, checked_entry, is_override, overridden, server_key
+from app.mcp.entries import (
+    EntryProblem,
+    ServerConfig,
+    address_problem,
+    checked_entry,
+    is_override,
+    overridden,
+    server_key,
+)
+from app.providers.key_values import KeyValues
+from app.resources.json_files import change_json
 from app.resources.paths import Paths
 from app.resources.server_files import (
+    KEY,
     ServerOrigin,
     ServerPlace,
     WrittenServers,
@@ -19,6 +33,9 @@ from app.resources.server_files import (
     read_servers,
     user_servers_file,
 )
+from app.values.json_comments import with_value, without_key
+from app.values.unable import FileFault, Unable
+from tools.running.withheld import looks_secret
 from tools.text import visible
 
 
@@ -162,3 +179,149 @@ def _merged(paths: Paths, places: Sequence[ServerPlace], given: Sequence[GivenSe
     for each in given:
         reading.take(each.name, dict(each.entry), each.origin)
     return reading
+
+
+_VARIABLE = re.compile(
+    r"\$\{(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<has_default>:-(?P<default>[^}]*))?\}"
+)
+_INPUT = re.compile(r"\$\{(?:input|command|config):[^}]*\}")
+
+
+class ServerRefused(Unable):
+    """A server cannot be contacted as it is configured. `str` says which value is missing, never one."""
+
+
+def secrets_in(server: ServerConfig) -> Iterator[tuple[str, str]]:
+    """By name: what of its values, filled in, nobody else may see."""
+    for name, value in (*server.env.items(), *server.headers.items()):
+        secret = value.rpartition(" ")[2] if name in server.headers else value
+        if name.lower() == "authorization" or looks_secret(name.replace("-", "_"), secret):
+            yield name, secret
+    if server.oauth is not None:
+        yield "client-secret", server.oauth.client_secret
+        yield "private-key", server.oauth.private_key
+
+
+class ServerValues:
+    """Fills in values. A command runs once for each of these objects, so a new contact after `forget` asks it anew."""
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self._env = env
+        self._commands = KeyValues(env)
+
+    def forget(self) -> None:
+        """What commands printed may be outdated: a token that was refused."""
+        self._commands = KeyValues(self._env)
+
+    async def resolved(self, server: ServerConfig) -> ServerConfig:
+        """The server with every value as it is to be used. Raises `Unable`."""
+        if server.problem:
+            raise ServerRefused(server.problem)
+        changes: dict[str, object] = {}
+        if server.command is not None:
+            changes["command"] = self._filled(server.command)
+            changes["args"] = tuple(map(self._filled, server.args))
+            changes["env"] = await self._all(server.env, "the variable")
+            changes["cwd"] = self._filled(server.cwd) if server.cwd is not None else None
+        if server.url is not None:
+            changes["url"] = await self._one(server.url, "the address")
+            changes["headers"] = await self._all(server.headers, "the header")
+        if server.oauth is not None:
+            changes["oauth"] = msgspec.structs.replace(
+                server.oauth,
+                client_secret=await self._one(server.oauth.client_secret, "the client secret"),
+                private_key=await self._one(server.oauth.private_key, "the private key"),
+            )
+        found = msgspec.structs.replace(server, **changes)
+        self._check(found)
+        return found
+
+    async def _all(self, values: Mapping[str, str], what: str) -> dict[str, str]:
+        return {name: await self._one(value, f"{what} {name}") for name, value in values.items()}
+
+    async def _one(self, value: str, what: str) -> str:
+        if value.startswith("!"):
+            return await self._commands.resolve(value, what=what[:1].upper() + what[1:])
+        return self._filled(value)
+
+    def _filled(self, value: str) -> str:
+        foreign = _INPUT.search(value)
+        if foreign:
+            raise ServerRefused(
+                f"{visible(foreign[0])} is another program's way to ask; write ${{NAME}} for a variable"
+            )
+        return _VARIABLE.sub(self._variable, value)
+
+    def _variable(self, match: re.Match[str]) -> str:
+        found = self._env.get(match["name"])
+        if match["has_default"]:
+            return found or match["default"]
+        if found is None:
+            raise ServerRefused(f"${{{match['name']}}} is not set")
+        return found
+
+    def _check(self, server: ServerConfig) -> None:
+        fault = address_problem(server.url) if server.url is not None else ""
+        if fault:
+            raise ServerRefused(f"{fault}, once its variables are filled in")
+        for name, value in server.headers.items():
+            if re.search(r"[\r\n\0]", value):
+                raise ServerRefused(
+                    f"the header {name} would hold a line break; look at where its value comes from"
+                )
+        for name, value in server.env.items():
+            if "\0" in value:
+                raise ServerRefused(f"the variable {name} would hold a NUL character")
+
+
+def add_server(file: Path, name: str, entry: Mapping[str, Any]) -> None:
+    """Raises `Unable` for what cannot be a server, and where one of that name stands already."""
+    _, problems = checked_entry(name, dict(entry), origin="user", file=file)
+    for problem in problems:
+        if not problem.is_hint:
+            raise Unable(f'Server "{name}" was not added: {problem.text}.')
+    there = name_in(file, name)
+    if there is not None:
+        raise Unable(f'{file} has a server "{there}" already. Remove it first: bayou mcp remove {there}')
+    _change(file, lambda text: with_value(text, (KEY, name), dict(entry)))
+
+
+def remove_server(file: Path, name: str) -> None:
+    _change(file, lambda text: without_key(text, (KEY, name)))
+
+
+def name_in(file: Path, name: str) -> str | None:
+    """How the file calls a server. Raises `Unable` if the file is broken."""
+    written = read_servers(file)
+    if written.fault:
+        raise Unable(f"{file}: {written.fault} Mend the file first; it was left as it is.")
+    key = server_key(name)
+    return next((each for each in written.entries if server_key(each) == key), None)
+
+
+def say_of(paths: Paths, server: ServerConfig, key: str, value: Any) -> Path:
+    """Sets `enabled` or `exposure` of a server, and gives the file in which that stands now."""
+    if server.origin not in ("user", "project"):
+        raise Unable(
+            f'Server "{server.name}" comes from {_whence(server)}, and that says whether it is used; '
+            "nothing was changed."
+        )
+    own = user_servers_file(paths)
+    there = name_in(own, server.name)
+    of_own = read_servers(own).entries.get(there) if there is not None else None
+    if server.origin == "project" and of_own is not None and not is_override(of_own):
+        raise Unable(f'"{server.name}" is defined in {own} too; change it in {server.file}.')
+    _change(own, lambda text: with_value(text, (KEY, there or server.name, key), value))
+    return own
+
+
+def _whence(server: ServerConfig) -> str:
+    whence = {"flag": "--mcp-config", "extension": "an extension", "client": "the editor"}
+    return whence.get(server.origin, str(server.file))
+
+
+def _change(file: Path, edit: Callable[[str], str]) -> None:
+    try:
+        change_json(file, edit, new_mode=0o600)  # what is new may come to hold a token
+    except OSError as problem:
+        raise FileFault(file, f"cannot be written: {problem.strerror or problem}") from None

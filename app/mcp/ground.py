@@ -1,8 +1,10 @@
-"""What the servers of a session stand on: processes, folder, variables, the box, what is kept of them. No connection is
-made here, so that a session whose servers are only known pays for none."""
+"""What the servers of a session stand on: processes, folder, variables, the box, what is kept of them, and the log
+of each. No connection is made here, so that a session whose servers are only known pays for none."""
 
+import os
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +12,81 @@ import msgspec
 
 from app.mcp.entries import ServerConfig
 from app.mcp.manifest import Manifests
-from app.mcp.server_log import ServerLog
+from tools.text import plain
 
 if TYPE_CHECKING:
-    from app.mcp.streams import Transport
+    from app.mcp.process import Transport
     from tools.box.policy import Box
     from tools.running.process import LocalProcesses
+
+KEPT_BYTES = 20 * 1024
+FILE_BYTES = 1_000_000
+"""Then the file becomes `NAME.log.1`, in place of the one that was so before."""
+_LINE_BYTES = 4_000
+
+
+class ServerLog:
+    def __init__(self, path: Path | None = None, mask: Callable[[str], str] = str) -> None:
+        """`path`: None keeps nothing on disk. `mask`: makes secrets in a text unreadable."""
+        self.path = path
+        self._mask = mask
+        self._lines: deque[str] = deque()
+        self._size = 0
+        self._rest = b""
+
+    @property
+    def file(self) -> Path | None:
+        """Where all of it is; None while it has said nothing."""
+        return self.path if self.path is not None and self.path.is_file() else None
+
+    def feed(self, data: bytes) -> None:
+        """Of its standard error, as it comes."""
+        *lines, rest = (self._rest + data).split(b"\n")
+        if len(rest) > _LINE_BYTES:
+            lines, rest = [*lines, rest], b""
+        self._rest = rest
+        self._note_all(line.decode("utf-8", "replace") for line in lines)
+
+    def end(self) -> None:
+        """What stands in the last line counts, though it has no end."""
+        rest, self._rest = self._rest, b""
+        if rest:
+            self.note(rest.decode("utf-8", "replace"))
+
+    def note(self, text: str) -> None:
+        self._note_all((text,))
+
+    def _note_all(self, texts: Iterable[str]) -> None:
+        """What came together is written together."""
+        lines = [line for text in texts if (line := self._mask(plain(text).rstrip())[:_LINE_BYTES]).strip()]
+        for line in lines:
+            self._lines.append(line)
+            self._size += len(line)
+            while self._size > KEPT_BYTES and len(self._lines) > 1:
+                self._size -= len(self._lines.popleft())
+        if lines:
+            self._write("\n".join(lines))
+
+    def last_lines(self, most: int = 20) -> tuple[str, ...]:
+        return tuple(self._lines)[-most:]
+
+    @property
+    def last_line(self) -> str:
+        return self._lines[-1].strip()[:300] if self._lines else ""
+
+    def _write(self, line: str) -> None:
+        if self.path is None:
+            return
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if self.path.is_file() and self.path.stat().st_size > FILE_BYTES:
+                self.path.replace(self.path.with_name(self.path.name + ".1"))
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            with os.fdopen(descriptor, "ab") as file:
+                file.write(line.encode("utf-8", "replace") + b"\n")
+        except OSError:
+            pass  # A log that cannot be written is no reason to stop; the last lines are here.
+
 
 LEAVE_SECONDS = 1.0
 """For one server to be left."""

@@ -16,8 +16,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from app.mcp.entries import ServerConfig
 from app.mcp.faults import ServerFault
-from app.mcp.oauth import Clients, StoredAuth, sign_in
-from app.mcp.private_places import refusal
+from app.mcp.oauth import Clients, StoredAuth, refusal, sign_in
 from app.mcp.process import LINE_BYTES
 from app.mcp.sign_ins import SignIns
 from app.providers.errors import ProviderError, retry_after_ms

@@ -1,21 +1,80 @@
-"""The servers of a session: which there are, how each is reached, and their end. What a tool is made of is `tools`'."""
+"""The servers of a session: which there are, how each is reached, and their end. What a tool is made of is `tools`'.
+
+Each tool is declared as it is, found by a search, or hidden. That is decided once, from what is known when a session
+begins, and kept as long as the session lives: the list of tools stands in front of the prompt, and a change of it makes
+the next request pay for all of that anew.
+"""
 
 import asyncio
 import difflib
+import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from app.mcp.entries import ServerConfig
-from app.mcp.exposure import Wishes, automatic, is_borne, reach_of, wish
+from app.mcp.entries import Exposure, ServerConfig, shown_address
 from app.mcp.faults import ServerFault
 from app.mcp.ground import LEAVE_SECONDS, ServerGround
 from app.mcp.manifest import KnownTool, Manifest
-from app.mcp.naming import full_names
 from app.mcp.server import ServerLife, way_of
-from app.mcp.shown import shown_address
 from app.values.servers import AutoReach, KeptReach, PromptView, ServerView, ToolReach, ToolView
 from app.values.unable import Unable
+from tools.patterns import late
+
+MOST_DIRECT = 40
+"""Tools that `auto` declares at most: some providers take no more than 128 in all."""
+
+
+MOST_BORNE = 100
+"""Tools that stay declared because they once were, however many there are by now."""
+
+
+class Wishes(msgspec.Struct, frozen=True, kw_only=True):
+    """What the settings say."""
+
+    exposure: Exposure = "auto"
+    direct_tokens: int = 3_000
+
+
+def wish(config: ServerConfig, wishes: Wishes) -> Exposure:
+    return config.exposure or wishes.exposure
+
+
+def automatic(servers: Iterable[tuple[ServerConfig, Manifest | None]], wishes: Wishes) -> AutoReach:
+    """What `auto` means now. A server that nobody has asked yet may have any number of tools."""
+    found: list[KnownTool] = []
+    for config, manifest in servers:
+        if wish(config, wishes) != "auto":
+            continue
+        if manifest is None:
+            return "search"
+        found += _of_auto(config, manifest)
+    is_little = sum(tool.tokens for tool in found) <= wishes.direct_tokens and len(found) <= MOST_DIRECT
+    return "direct" if is_little else "search"
+
+
+def is_borne(servers: Iterable[tuple[ServerConfig, Manifest | None]], wishes: Wishes) -> bool:
+    """Whether what was once decided to be declared still can be."""
+    counts = [
+        len(_of_auto(config, manifest))
+        for config, manifest in servers
+        if manifest is not None and wish(config, wishes) == "auto"
+    ]
+    return sum(counts) <= MOST_BORNE
+
+
+def _of_auto(config: ServerConfig, manifest: Manifest) -> list[KnownTool]:
+    return [tool for tool in manifest.tools if config.exposure_of(tool.name) in (None, "auto")]
+
+
+def reach_of(tool: KnownTool, config: ServerConfig, server: ToolReach, auto: ToolReach) -> ToolReach:
+    """`server`: what was decided for it; its own entry for the tool comes first."""
+    said = config.exposure_of(tool.name)
+    if said is None or said == config.exposure:
+        return server
+    return auto if said == "auto" else said
+
 
 AT_ONCE = 4
 """New servers that are asked at the same time."""
@@ -288,3 +347,28 @@ def reason_of(life: ServerLife) -> str:
     if life.state == "failed" and life.wait_seconds > 0:
         return f"{life.reason}; tried again in {round(life.wait_seconds)} s"
     return life.reason
+
+
+PREFIX = "mcp__"
+MOST = 64
+_OTHER = late(r"[^A-Za-z0-9_-]")
+_HASH = 6
+
+
+def server_prefix(server: str) -> str:
+    return f"{PREFIX}{_OTHER.sub('_', server)}__"
+
+
+def full_names(server: str, tools: Iterable[str]) -> Mapping[str, str]:
+    """By the server's own names. Those that are too long, or would be another's, end in a piece of a hash."""
+    plain = {tool: server_prefix(server) + (_OTHER.sub("_", tool) or "_") for tool in tools}
+    count = Counter(plain.values())
+    return {
+        tool: name if len(name) <= MOST and count[name] == 1 else _hashed(name, server, tool)
+        for tool, name in plain.items()
+    }
+
+
+def _hashed(name: str, server: str, tool: str) -> str:
+    digest = hashlib.sha256(f"{server}\0{tool}".encode("utf-8", "replace")).hexdigest()[:_HASH]
+    return f"{name[: MOST - _HASH - 1]}_{digest}"

@@ -18,11 +18,9 @@ import msgspec
 
 from app.mcp.entries import ServerConfig
 from app.mcp.faults import CallRefused, CallTimedOut, ConnectionLost, ServerFault, SessionEnded, SignInNeeded
-from app.mcp.ground import LEAVE_SECONDS, ServerGround
+from app.mcp.ground import LEAVE_SECONDS, ServerGround, ServerLog
 from app.mcp.manifest import Greeting, Manifest, manifest_of
-from app.mcp.process import ServerProcess
-from app.mcp.server_log import ServerLog
-from app.mcp.streams import StdioTransport, StreamHeard, Transport
+from app.mcp.process import ServerProcess, StdioTransport, StreamHeard, Transport
 from app.version import VERSION
 from tools.base import ToolError
 from tools.operations import CommandLine

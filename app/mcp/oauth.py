@@ -1,14 +1,17 @@
 """Signing in to a server on the network: with the browser when a person asks for it, and with what is stored else.
 
 The flow is the SDK's (PKCE, discovery, registration, `state`, `iss` and resource checks). A session never opens a
-browser by itself: who needs a sign-in is told so.
+browser by itself: who needs a sign-in is told so. The further addresses that a server's sign-in names may not lead from
+the Internet to this machine or its own network.
 """
 
 import asyncio
 import json
 import re
+import socket
 import time
 from collections.abc import AsyncGenerator, Callable
+from ipaddress import IPv6Address, ip_address
 from urllib.parse import parse_qs, urlencode, urljoin, urlsplit, urlunsplit
 
 import httpx2
@@ -26,7 +29,6 @@ from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, PROTOC
 
 from app.mcp.entries import ServerConfig
 from app.mcp.faults import ServerFault, SignInNeeded
-from app.mcp.private_places import refusal
 from app.mcp.sign_ins import SignIns, StoredSignIn
 from app.providers.signin.interface import SignInUi
 from app.providers.signin.pkce import Callback, first_answer
@@ -398,3 +400,39 @@ def _joined(*scopes: str) -> str:
 def _authorize(request: httpx2.Request, known: StoredSignIn | None) -> None:
     if known is not None and known.tokens.get("access_token"):
         request.headers["Authorization"] = f"Bearer {known.tokens['access_token']}"
+
+
+async def is_private(url: str) -> bool:
+    """Also where one of several addresses of the name is. What nobody knows an address of is not."""
+    host = urlsplit(url).hostname or ""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return _is_own(host)
+    except ValueError:
+        pass
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return False
+    return any(_is_own(str(address[4][0])) for address in found)
+
+
+async def refusal(url: str, server_url: str) -> str:
+    """Why this is not asked for in the name of that server; nothing when it may be."""
+    parts, home = urlsplit(url), urlsplit(server_url)
+    if (parts.scheme, parts.netloc) == (home.scheme, home.netloc) or await is_private(server_url):
+        return ""
+    where = parts.hostname or url[:80]
+    if parts.scheme != "https":
+        return f"its sign-in leads to {where} without encryption, which was not asked for"
+    if await is_private(url):
+        return f"its sign-in leads to {where}, which is in your own network; that was not asked for"
+    return ""
+
+
+def _is_own(address: str) -> bool:
+    found = ip_address(address.partition("%")[0])
+    if isinstance(found, IPv6Address) and found.ipv4_mapped is not None:
+        found = found.ipv4_mapped
+    return not found.is_global

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from app.mcp.entries import ServerConfig
 from app.mcp.faults import CallRefused, CallTimedOut, ConnectionLost, ServerFault, SessionEnded, SignInNeeded
-from app.mcp.ground import LEAVE_SECONDS, ServerGround
+from app.mcp.ground import LEAVE_SECONDS, ServerGround, ServerLog
 from app.mcp.manifest import Manifest, manifest_key
-from app.mcp.server_log import ServerLog
 from app.values.servers import ServerState
 from app.values.unable import Unable
 

@@ -1,32 +1,33 @@
 """The three tools by which the model reaches servers, and each of a server's own under its full name.
 
 `mcp_call` is a call within which the real one is made: hooks, approvals and records see `mcp__server__tool` with its
-arguments, whichever way it was come by.
+arguments, whichever way it was come by. A search is local: it asks no server and starts none.
 """
 
 import asyncio
 import difflib
-from collections.abc import Awaitable, Callable, Mapping
+import math
+import re
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
 
-from app.mcp.cards import show_call, show_resource, show_search, shown_as
-from app.mcp.hub import Hub, OfferedTool
+from app.mcp.hub import Hub, OfferedTool, server_prefix
 from app.mcp.manifest import KnownTool
-from app.mcp.naming import server_prefix
 from app.mcp.server import ServerLife
 from app.values.unable import Unable
 from tools.base import Tool, ToolContext, ToolError, no_effects
 from tools.effects import Effects
-from tools.results import ToolResult, text_result
+from tools.patterns import late
+from tools.results import Card, ImageBlock, ImagePart, TextBlock, ToolResult, text_result
 from tools.schema import schema_of
 from tools.text import one_line, visible
 from tools.workspace import workspace_of
 
 if TYPE_CHECKING:
     from app.mcp.results import Answers
-    from app.mcp.search import Candidate
 
 _Said = TypeVar("_Said")
 SEARCH, CALL, RESOURCE = "mcp_search", "mcp_call", "mcp_resource"
@@ -346,13 +347,13 @@ async def _until_background(context: ToolContext, title: str, work: "asyncio.Tas
 
 
 def _ranked(query: str, entries: list[OfferedTool]) -> "list[Candidate]":
-    from app.mcp.search import ranked  # noqa: PLC0415  (with the first search)
+    from app.mcp.tools import ranked  # noqa: PLC0415  (with the first search)
 
     return ranked(query, [_candidate(entry) for entry in entries])
 
 
 def _candidate(entry: OfferedTool) -> "Candidate":
-    from app.mcp.search import Candidate  # noqa: PLC0415  (as above)
+    from app.mcp.tools import Candidate  # noqa: PLC0415  (as above)
 
     properties: Mapping[str, Any] = entry.tool.schema.get("properties", {})
     said = " ".join(f"{name} {node.get('description', '')}" for name, node in properties.items())
@@ -412,3 +413,122 @@ def _resource_list(hub: Hub, arguments: McpResourceArguments) -> str:
 def _progress(done: float, total: float | None, message: str | None) -> str:
     count = f"{done:g}/{total:g}" if total else f"{done:g}"
     return f"{count} {one_line(message or '')[:300]}".strip()
+
+
+_SUBJECT_CHARS = 200
+
+
+def show_search(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    where = f" in {arguments['server']}" if arguments.get("server") else ""
+    details = (result.details if result else None) or {}
+    count = details.get("count")
+    return Card(
+        title="mcp search",
+        subject=one_line(f"{arguments.get('query', '')}{where}"),
+        summary=f"{count} found" if isinstance(count, int) else "",
+        blocks=_blocks(result),
+    )
+
+
+def show_call(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    given = arguments.get("arguments")
+    given = given if isinstance(given, Mapping) else {}
+    title = f"{arguments.get('server', 'mcp')} · {arguments.get('tool', '')}"
+    return Card(title=one_line(title), subject=_subject(given), blocks=_blocks(result))
+
+
+def show_resource(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    subject = one_line(str(arguments.get("uri") or "list"))
+    title = one_line(f"{arguments.get('server', 'mcp')} · resource")
+    return Card(title=title, subject=subject, blocks=_blocks(result))
+
+
+def shown_as(server: str, name: str) -> Callable[[Mapping[str, Any], ToolResult | None], Card]:
+    def show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+        return Card(title=one_line(f"{server} · {name}"), subject=_subject(arguments), blocks=_blocks(result))
+
+    return show
+
+
+def _subject(arguments: Mapping[str, Any]) -> str:
+    said = ", ".join(f"{name}={value}" for name, value in arguments.items())
+    return one_line(said.split("\n", 1)[0][:_SUBJECT_CHARS])
+
+
+def _blocks(result: ToolResult | None) -> tuple[TextBlock | ImageBlock, ...]:
+    if result is None:
+        return ()
+    own = (result.details or {}).get("forPerson")
+    texts = [text for text in (result.text, own) if isinstance(text, str) and text]
+    images = [part for part in result.content if isinstance(part, ImagePart)]
+    return (
+        *(TextBlock(text=visible(text)) for text in texts),
+        *(
+            ImageBlock(mime_type=image.mime_type, byte_count=len(image.data) * 3 // 4, data=image.data)
+            for image in images
+        ),
+    )
+
+
+_WORDS = late(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")
+_FIELDS = (("name", 4.0), ("server", 2.5), ("description", 1.5), ("parameters", 1.0))
+_SHORT = 3
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    server: str
+    name: str
+    description: str = ""
+    parameters: str = ""
+    """Their names and what is said of them."""
+
+
+def ranked(query: str, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Those that have anything to do with it, the best first; those with exactly that name before all."""
+    wanted = list(dict.fromkeys(_stems(query)))
+    plain = query.strip().casefold()
+    fields = [{field: Counter(_stems(getattr(one, field))) for field, _ in _FIELDS} for one in candidates]
+    frequency = Counter(
+        word for each in fields for word in {word for words in each.values() for word in words}
+    )
+    scored: list[tuple[float, int]] = []
+    for number, each in enumerate(fields):
+        score = _score(wanted, each, frequency, len(candidates))
+        one = candidates[number]
+        if plain and plain in (one.name.casefold(), f"{one.server} {one.name}".casefold()):
+            score += 1_000
+        elif plain and plain == one.server.casefold():
+            score += 100
+        if score > 0:
+            scored.append((-score, number))
+    return [candidates[number] for _, number in sorted(scored)]
+
+
+def _score(wanted: list[str], fields: dict[str, Counter[str]], frequency: Counter[str], count: int) -> float:
+    score, hits = 0.0, 0
+    for word in wanted:
+        best = 0.0
+        for field, weight in _FIELDS:
+            words = fields[field]
+            if word in words:
+                best = max(best, weight * (1 + 0.2 * math.log(words[word])))
+            elif len(word) > _SHORT and any(
+                known.startswith(word) or word.startswith(known) for known in words if len(known) > _SHORT
+            ):
+                best = max(best, weight * 0.5)
+        if best:
+            hits += 1
+            score += best * math.log(1 + count / (1 + frequency.get(word, 0)) + 1)
+    return score * (hits / len(wanted)) if wanted else 0.0
+
+
+def _stems(text: str) -> list[str]:
+    found = _WORDS.findall(text)
+    return [_stem(word.casefold()) for word in found]
+
+
+def _stem(word: str) -> str:
+    """`issues`, `searching` and `deleted` are found by `issue`, `search` and `delete`."""
+    if not word.isascii() or len(word) <= _SHORT + 1:
+        return word
+    return re.sub(r"(?:ies$)", "y", word) if word.endswith("ies") else re.sub(r"(?:ing|ed|es|s|e)$", "", word)

@@ -18,10 +18,8 @@ MADE_BY_A_PROGRAM = {"app/modes/client_commands.py"}
 
 FOLDER_MODULES = 20
 CROWDED_FOLDERS = {
-    "app/assembly": 21,
     "app/cli": 25,
     "app/extensions": 32,
-    "app/mcp": 27,
     "app/permits": 23,
     "app/providers": 32,
     "app/resources": 31,

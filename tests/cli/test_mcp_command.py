@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from app.assembly.build import assemble
+from app.assembly.opened import settings_of
 from app.assembly.options import Options, UsageError
-from app.assembly.server_options import servers_for
+from app.assembly.servers import server_places
 from app.cli.mcp_command import run
+from app.engine.mcp.servers import ServerPlaces
 from app.resources.paths import Paths
 from app.resources.trust import question_for, remember
 from app.values.unable import Unable
@@ -156,17 +158,22 @@ def test_what_cannot_be_done_says_why_and_changes_nothing(paths: Paths):
     assert own(paths).read_text() == '{"mcpServers": {'
 
 
+def places(paths: Paths, options: Options) -> ServerPlaces:
+    in_force, project = settings_of(options, paths)
+    return server_places(paths, project, in_force, options)
+
+
 def test_the_command_line_adds_a_file_or_leaves_all_out(paths: Paths):
     run(["add", "x", "--", "y"])
     Path("more.json").write_text('{"mcpServers": {"x": {"exposure": "hidden"}, "z": {"command": "z"}}}')
-    found = servers_for(Options(mcp_config="more.json"), paths, is_trusted=False)
+    found = places(paths, Options(mcp_config="more.json")).find({})
     assert [(each.name, each.exposure, each.origin) for each in found.servers] == [
         ("x", "hidden", "user"),
         ("z", None, "flag"),
     ]
-    assert servers_for(Options(no_mcp=True), paths, is_trusted=True).servers == ()
+    assert places(paths, Options(no_mcp=True)).find({}).servers == ()
     with pytest.raises(UsageError, match="no such file"):
-        servers_for(Options(mcp_config="none.json"), paths, is_trusted=False)
+        places(paths, Options(mcp_config="none.json"))
 
 
 def test_servers_are_contacted_from_outside_of_a_session(paths: Paths, capsys):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.engine.mcp.elicitation import ServerQuestions
+from app.engine.mcp.prompts import ServerQuestions
 from app.engine.permissions.permission_context import GateStanding
 from app.mcp.asking import checked_field, content_of, defaults_of, form_of
 from app.values.events import Notice, QuestionAsked

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from app.mcp.config import ServerValues
 from app.mcp.entries import OAuthConfig, ServerConfig, checked_entry
 from app.mcp.faults import ServerFault, SignInNeeded
 from app.mcp.http import signed_in
-from app.mcp.server_values import ServerValues
 from app.mcp.sign_ins import SignIns
 from tests.mcp.guarded_server import GuardedServer
 from tests.mcp.test_sign_in import Browser, config_of, connected, heard

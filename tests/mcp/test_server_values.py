@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
+from app.mcp.config import ServerValues
 from app.mcp.entries import ServerConfig
-from app.mcp.server_values import ServerValues
 from app.values.unable import Unable
 
 

@@ -15,12 +15,11 @@ import pytest
 
 from app.mcp.entries import ServerConfig
 from app.mcp.faults import CallRefused, CallTimedOut, ConnectionLost, ServerFault
-from app.mcp.ground import ServerGround
+from app.mcp.ground import FILE_BYTES, ServerGround, ServerLog
 from app.mcp.hub import Hub
 from app.mcp.manifest import Manifests
 from app.mcp.process import server_variables
 from app.mcp.server import ServerLife
-from app.mcp.server_log import FILE_BYTES, ServerLog
 from tests.architecture.sources import ROOT
 from tools.running.process import LocalProcesses
 
@@ -274,7 +273,7 @@ from app.mcp.ground import ServerGround
 from app.mcp.entries import ServerConfig
 from app.mcp.process import server_variables
 from app.mcp.server import ServerLife
-from app.mcp.server_log import FILE_BYTES, ServerLog
+from app.mcp.ground import FILE_BYTES, ServerLog
 from tools.running.process import LocalProcesses
 
 async def hold():

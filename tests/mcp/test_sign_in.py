@@ -18,8 +18,7 @@ from mcp.client.session import ClientSession
 from app.mcp.entries import OAuthConfig, ServerConfig
 from app.mcp.faults import ServerFault, SignInNeeded
 from app.mcp.http import clients_for, http_transport, signed_in
-from app.mcp.oauth import StoredAuth
-from app.mcp.private_places import is_private, refusal
+from app.mcp.oauth import StoredAuth, is_private, refusal
 from app.mcp.sign_ins import SignIns
 from app.values.unable import FileFault
 from tests.architecture.sources import ROOT

@@ -13,8 +13,7 @@ from app.engine.event_bus import Telling
 from app.engine.models.model_requests import Requests
 from app.engine.options import SessionOptions
 from app.engine.tools.toolbox import Toolbox, ToolChoice
-from app.mcp.exposure import Wishes, wish
-from app.mcp.hub import Hub, line_of
+from app.mcp.hub import Hub, Wishes, line_of, wish
 from app.mcp.tools import SEARCH, McpTools
 from app.values.entries import CustomEntry, Entry
 from app.values.events import EntryAppended

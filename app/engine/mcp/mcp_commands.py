@@ -1,10 +1,23 @@
-"""Commands about MCP servers: how they stand, and what is done with one."""
+"""Commands about MCP servers: their state, and what is done with one; `/mcp list|test|enable|…`, the same in every
+face, with what it changes for good."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from app.engine.commands.base import command
+from app.engine.mcp.servers import McpServers, ServerPlaces
 from app.engine.session import Session
+from app.resources.server_files import user_servers_file
 from app.values.servers import ServerView, ToolExposure
+from app.values.unable import Unable
+from tools.amounts import counted
+from tools.text import one_line
+
+if TYPE_CHECKING:
+    from app.mcp.entries import Exposure, ServerConfig
+    from app.mcp.server import ServerLife
+    from app.mcp.sign_ins import SignIns
+    from app.providers.signin.interface import SignInUi
 
 
 @command(
@@ -44,3 +57,203 @@ async def mcp_set(
 )
 async def mcp_restart(session: Session, name: str) -> ServerView:
     return await session.mcp.restart(name)
+
+
+VERBS = ("list", "test", "enable", "disable", "restart", "login", "logout", "logs", "remove")
+_SHOWN_NAMES = 10
+_TIPS = (
+    (("no such file", "not found", "enoent"), "Is the program installed, and does PATH name its folder?"),
+    (("permission denied", "eacces"), "The program may not be run: look at its permissions."),
+    (("cannot be reached", "refused"), "Is the server running, and is the address right?"),
+    (
+        ("did not answer", "does not answer", "timed out"),
+        "It is slow to start? `startTimeout` gives it more time.",
+    ),
+    (("401", "login", "sign-in", "who asks"), "Sign in: /mcp login {name}"),
+    (("403", "more rights"), "The sign-in has too few rights: /mcp login {name} asks for more."),
+    (("is not set",), "Set the variable where bayou is started, or write a default: ${{NAME:-default}}"),
+)
+
+
+class ServerChanges:
+    """Changes that are written where a server is configured and hold at once, and signing in."""
+
+    def __init__(self, servers: McpServers) -> None:
+        self._servers = servers
+
+    def config(self, name: str) -> "ServerConfig":
+        return self._life(name).config
+
+    def enable(self, name: str, is_on: bool) -> str:
+        """Gives what to tell of it."""
+        config = self.config(name)
+        self._servers.set_enabled(name, is_on)
+        word = "enabled" if is_on else "disabled"
+        return f'Server "{config.name}" is {word}{self._kept(config, "enabled", is_on)}.'
+
+    def expose(self, name: str, exposure: "Exposure") -> str:
+        config = self.config(name)
+        self._servers.set_exposure(name, exposure)
+        kept = self._kept(config, "exposure", exposure)
+        return f'The tools of "{config.name}" are {exposure}{kept}. It counts from the next prompt on.'
+
+    def remove(self, name: str) -> str:
+        from app.mcp.config import name_in, remove_server  # noqa: PLC0415  (few change servers)
+
+        config = self.config(name)
+        there = name_in(config.file, config.name) if config.file is not None else None
+        if config.file is None or there is None:
+            raise Unable(f'Server "{config.name}" stands in no file; whoever brought it takes it away.')
+        remove_server(config.file, there)
+        own = user_servers_file(self._found_in.paths)
+        if config.file != own and (wish := name_in(own, config.name)) is not None:
+            remove_server(own, wish)
+        self._servers.follow()
+        return f'Removed "{config.name}" from {config.file}.'
+
+    async def sign_in(self, name: str, ui: "SignInUi") -> str:
+        """With the person, and then a connection with what came of it."""
+        from app.mcp.link import load_sdk  # noqa: PLC0415  (heavy)
+
+        life = self._life(name)
+        if life.config.url is None:
+            raise Unable(
+                f'"{life.config.name}" is a program of this machine; there is nothing to sign in to.'
+            )
+        if not life.is_usable:
+            raise Unable(f'Server "{life.config.name}" is {life.state}. See /mcp.')
+        await load_sdk()
+        from app.mcp.http import signed_in  # noqa: PLC0415  (behind the SDK)
+
+        config = await self._resolved(life.config)
+        told = await signed_in(config, self._sign_ins, ui, self._found_in.proxy())
+        await life.restart()
+        return told
+
+    async def sign_out(self, name: str) -> str:
+        life = self._life(name)
+        config = await self._resolved(life.config)
+        found = self._sign_ins.forget(config.name, config.url or "")
+        await life.restart()
+        return f'Signed out of "{config.name}".' if found else f'Nobody was signed in to "{config.name}".'
+
+    async def is_signed_in(self, name: str) -> bool:
+        config = self.config(name)
+        if config.url is None:
+            return False
+        try:
+            resolved = await self._resolved(config)
+            return self._sign_ins.of(config.name, resolved.url or "") is not None
+        except Unable:
+            return False
+
+    @property
+    def _found_in(self) -> ServerPlaces:
+        assert self._servers.found_in is not None  # else there is no server to be named
+        return self._servers.found_in
+
+    async def _resolved(self, config: "ServerConfig") -> "ServerConfig":
+        """With the values that are only named in it."""
+        from app.mcp.config import ServerValues  # noqa: PLC0415  (few sign in)
+
+        return await ServerValues(self._found_in.env).resolved(config)
+
+    @property
+    def _sign_ins(self) -> "SignIns":
+        from app.mcp.sign_ins import sign_ins_of  # noqa: PLC0415  (as above)
+
+        return sign_ins_of(self._found_in.paths)
+
+    def _kept(self, config: "ServerConfig", key: str, value: object) -> str:
+        """In which file; what stands in none counts for this session."""
+        from app.mcp.config import say_of  # noqa: PLC0415  (few change servers)
+
+        try:
+            file = say_of(self._found_in.paths, config, key, value)
+        except Unable as problem:
+            return f" for this session ({problem})"
+        self._servers.follow()
+        return f" ({file})"
+
+    def _life(self, name: str) -> "ServerLife":
+        return self._servers.hub_with(name).server(name)
+
+
+async def said_of_servers(servers: McpServers, text: str, ui: "SignInUi | None" = None) -> str:
+    """What `/mcp TEXT` does and tells. Raises `Unable`."""
+    verb, _, name = text.strip().partition(" ")
+    name = name.strip()
+    if verb in ("", "list"):
+        return listed(servers)
+    if verb not in VERBS:
+        raise Unable(f"/mcp {one_line(verb)[:40]} is not known. There is: {', '.join(VERBS)}")
+    if not name:
+        raise Unable(f"Server name required. Usage: /mcp {verb} <name>")
+    match verb:
+        case "test":
+            return await tested(servers, name)
+        case "enable" | "disable":
+            return servers.changes.enable(name, verb == "enable")
+        case "restart":
+            view = await servers.restart(name)
+            return f'Server "{view.name}" was restarted; it is connected when it is needed.'
+        case "login":
+            if ui is None:
+                raise Unable(f"Nobody can sign in here. In a terminal: bayou mcp login {name}")
+            told = await servers.changes.sign_in(name, ui)
+            return f"{told}\n{await tested(servers, name)}"
+        case "logout":
+            return await servers.changes.sign_out(name)
+        case "remove":
+            return servers.changes.remove(name)
+        case _:
+            view = servers.server(name)
+            said = "\n".join(view.stderr) or "It has written nothing."
+            return f"{said}\n({view.log})" if view.log else said
+
+
+def listed(servers: McpServers) -> str:
+    """One line a server, and what is wrong with the files."""
+    views = servers.servers()
+    if not views and not servers.problems:
+        return "No MCP servers. In a terminal: bayou mcp add NAME -- COMMAND, or bayou mcp import PROGRAM"
+    wide = max((len(view.name) for view in views), default=0)
+    lines = [line_of(view, wide) for view in views]
+    return "\n".join([*lines, *servers.problems])
+
+
+def line_of(view: ServerView, wide: int = 0) -> str:
+    reason = f"  {one_line(view.reason)}" if view.reason else ""
+    offered = f"  {offers(view)}" if view.tools else ""
+    return f"{view.name:{wide}}  {view.state:9}{offered}{reason}  ({view.origin})"
+
+
+def offers(view: ServerView) -> str:
+    parts = [counted(len(view.tools), "tool")] if view.tools else []
+    parts += [counted(view.prompt_count, "prompt")] if view.prompt_count else []
+    parts += [counted(view.resource_count, "resource")] if view.resource_count else []
+    return ", ".join(parts)
+
+
+async def tested(servers: McpServers, name: str) -> str:
+    """A success in words. Raises `Unable` with a failure in words, and what may help."""
+    try:
+        view = await servers.test(name)
+    except Unable as problem:
+        text = str(problem)
+        if text.startswith("Server "):
+            raise
+        raise Unable(failed(name, text)) from None
+    lines = [f'✓ Successfully connected to "{view.name}"']
+    lines += [f"  {view.version}"] if view.version else []
+    lines.append(f"  {offers(view) or 'no tools'}")
+    if 0 < len(view.tools) <= _SHOWN_NAMES:
+        lines.append(f"  {', '.join(one_line(tool.name) for tool in view.tools)}")
+    return "\n".join(lines)
+
+
+def failed(name: str, why: str) -> str:
+    text = why.lower()
+    tip = next((tip for words, tip in _TIPS if any(word in text for word in words)), "")
+    told = f'Failed to connect to "{name}": {why.removeprefix(f"{name} is not available: ")}'
+    return f"{told}\nTip: {tip.format(name=name)}" if tip else told

@@ -27,14 +27,14 @@ from tools.files.watched import WatchedFiles
 from tools.text import one_line
 
 if TYPE_CHECKING:
-    from app.engine.mcp.command import ServerChanges
     from app.engine.mcp.exposure import McpExposure
+    from app.engine.mcp.mcp_commands import ServerChanges
     from app.mcp.config import ConfiguredServers
     from app.mcp.entries import Exposure, ServerConfig
+    from app.mcp.ground import ServerLog
     from app.mcp.hub import Hub
+    from app.mcp.process import Transport
     from app.mcp.server import ServerLife
-    from app.mcp.server_log import ServerLog
-    from app.mcp.streams import Transport
     from tools.box.policy import Box
     from tools.running.process import LocalProcesses
 
@@ -191,7 +191,7 @@ class McpServers:
 
         async def resolved(config: "ServerConfig") -> "ServerConfig":
             """Anew each time: what a command printed, a token say, may be outdated."""
-            from app.mcp.server_values import ServerValues, secrets_in  # noqa: PLC0415  (as above)
+            from app.mcp.config import ServerValues, secrets_in  # noqa: PLC0415  (as above)
             from tools.masking.known import KnownValue  # noqa: PLC0415  (as above)
 
             found = await ServerValues(places.env).resolved(config)
@@ -288,7 +288,7 @@ class McpServers:
     @property
     def changes(self) -> "ServerChanges":
         """What a person changes for good, and signing in."""
-        from app.engine.mcp.command import ServerChanges  # noqa: PLC0415  (few change servers)
+        from app.engine.mcp.mcp_commands import ServerChanges  # noqa: PLC0415  (few change servers)
 
         return ServerChanges(self)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.engine.mcp.command import offers, said_of_servers, tested
+from app.engine.mcp.mcp_commands import offers, said_of_servers, tested
 from app.engine.mcp.servers import McpServers
 from app.tui.handed import AskPerson, TellPerson
 from app.tui.pages.asking import ask_live, pick

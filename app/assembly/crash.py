@@ -3,13 +3,13 @@
 import os
 import platform
 import sys
-import tempfile
 import traceback
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from app.version import VERSION
+from tools.files.private import last_resort_folder
 
 EXIT_CRASHED = 70
 
@@ -21,13 +21,14 @@ class Crash(NamedTuple):
 
 
 def report_crash(folder: Path, error: BaseException) -> Crash:
-    """Written to bayou's own folder of reports, else to the system's for what is temporary."""
+    """Written to bayou's own folder of reports, else to a private one among temporary files."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     text = f"{_system()}\n\n{''.join(traceback.format_exception(error))}"
-    for place in (folder, Path(tempfile.gettempdir())):
-        path = place / f"bayou-crash-{stamp}-{os.getpid()}.txt"
+    for find in (lambda: folder, last_resort_folder):
         try:
+            place = find()
             place.mkdir(parents=True, exist_ok=True)
+            path = place / f"bayou-crash-{stamp}-{os.getpid()}.txt"
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(text)

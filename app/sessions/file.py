@@ -14,6 +14,7 @@ from typing import Literal
 
 from app.sessions.errors import SessionLocked, SessionWriteError, reason
 from app.sessions.lock import holder_of, name_of, try_lock
+from tools.files.private import last_resort, last_resort_folder
 from tools.files.replacing import sync_folder
 
 Sync = Literal["off", "turn", "entry"]
@@ -201,11 +202,14 @@ class SessionFile:
 def copied_elsewhere(problem: SessionWriteError, lines: Iterable[bytes]) -> SessionWriteError:
     """The last resort for a session whose disk is full: all of it on another disk. What there is to tell of it."""
     assert problem.path is not None
-    copy = Path(tempfile.gettempdir()) / f"bayou-{problem.path.name}"
     try:
+        copy = Path(tempfile.mkdtemp(prefix="session-", dir=last_resort_folder())) / problem.path.name
         SessionFile.create(copy, lines, lambda: "entry").close()
-    except SessionWriteError:
-        lost = f"{problem.what}. The last messages are lost, for {copy} could not be written either"
+    except (OSError, SessionWriteError):
+        lost = (
+            f"{problem.what}. The last messages are lost, for nothing could be written in "
+            f"{last_resort()} either"
+        )
         return SessionWriteError(problem.path, lost)
     remedy = f"The whole session is in {copy}: bayou --session {copy}"
     return SessionWriteError(problem.path, problem.what, remedy)

@@ -413,7 +413,10 @@ class BayouApp(App[int]):
             case PromptEditor.ExternalEditorRequested():
                 wanted = from_elsewhere.editor_wanted(self.assembled)
                 env = self.program_env
-                from_elsewhere.edit_elsewhere(editor, message.text, self, say, wanted=wanted, env=env)
+                make_folder = self.assembled.workspace.private_folder
+                from_elsewhere.edit_elsewhere(
+                    editor, message.text, self, say, wanted=wanted, env=env, make_folder=make_folder
+                )
             case PromptEditor.HistoryRequested():
                 ask = self.screens.ask
                 self.tasks.spawn(from_elsewhere.search_history(editor, ask, message.entries))

@@ -41,6 +41,21 @@ async def test_nothing_that_they_write_or_send_is_done(tmp_path: Path) -> None:
     hands.close()
 
 
+@pytest.mark.parametrize("kind", ["work", "read"])
+async def test_what_the_persons_shell_has_is_there_in_the_box(tmp_path: Path, kind: str) -> None:
+    """It is kept in bayou's own folder, which boxes hide."""
+    hands = _hands(tmp_path)
+    home = tmp_path / "home"
+    (home / ".bashrc").write_text("alias greet='echo hello'\nanswer() { echo 42; }\n")
+    own = home / ".bayou" / "agent"
+    settings = ShellSettings(path="/bin/bash", own=OwnShell(own / "cache" / "shell", home))
+    hands.workspace.shell = lambda: settings
+    hands.let_run("c", kind=kind)
+    text = await hands.text(f"greet; answer; ls {own}/cache; echo x >{own}/cache/shell/new")
+    assert text.startswith("hello\n42\nshell\n") and "Read-only file system" in text
+    hands.close()
+
+
 async def test_where_the_person_wants_no_sandbox_there_is_none(tmp_path: Path) -> None:
     hands = _hands(tmp_path)
     hands.in_force.set("sandbox.mode", "off")

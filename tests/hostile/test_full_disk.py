@@ -2,6 +2,7 @@
 
 import json
 import resource
+import stat
 import sys
 from pathlib import Path
 
@@ -34,6 +35,10 @@ def answers_once_full(fill, body: bytes = spoken(ANSWER)):
     return answer
 
 
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
 def entries_of(folder: Path) -> list[dict]:
     (file,) = folder.glob("**/*.jsonl")
     return [json.loads(line) for line in file.read_text().splitlines()]
@@ -63,6 +68,9 @@ async def test_a_printed_answer_is_printed_all_the_same_and_the_end_tells_which_
         assert f"no space left on device (the disk at {disk.place} is full)" in err
         assert f"The whole session is in {elsewhere}" in err
     assert texts(entries_of(elsewhere)) == ["Say it", ANSWER]
+    (kept,) = elsewhere.glob("**/*.jsonl")
+    assert [mode_of(path) for path in (kept, kept.parent, kept.parent.parent)] == [0o600, 0o700, 0o700]
+    assert kept.parent.parent.parent == elsewhere
 
 
 @pytest.mark.parametrize("mode", ["-p", "--mode=json"])

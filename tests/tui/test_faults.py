@@ -1,6 +1,7 @@
 """A fault of bayou's own ends the program with a report file, not with a traceback over the screen."""
 
 import asyncio
+import stat
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from app.assembly.options import Options
 from app.resources.paths import Paths
 from app.tui.app import BayouApp
 from app.tui.run import Faults
+from tools.files.private import last_resort
 
 
 def guarded(tmp_path: Path) -> tuple[BayouApp, Faults]:
@@ -55,12 +57,29 @@ async def test_work_whose_screen_is_gone_is_no_fault(tmp_path: Path) -> None:
     assert faults.crash is None
 
 
-def test_a_report_goes_elsewhere_when_its_folder_cannot_be_written(tmp_path: Path) -> None:
+def test_a_report_goes_elsewhere_when_its_folder_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     crash = report_crash(blocked, ValueError("x"))
     assert crash.report is not None and "ValueError: x" in crash.report.read_text()
-    crash.report.unlink()
+    assert crash.report.parent.parent == tmp_path
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (crash.report, crash.report.parent)] == [
+        0o600,
+        0o700,
+    ]
+
+
+def test_a_folder_of_somebody_else_takes_no_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    open_to_all = tmp_path / "open"
+    open_to_all.mkdir(mode=0o777)
+    last_resort().symlink_to(open_to_all)
+    crash = report_crash(Path("/dev/null"), ValueError("x"))
+    assert crash.report is not None and crash.report.parent.parent == tmp_path
+    assert not list(open_to_all.iterdir())
 
 
 def test_a_report_that_can_be_written_nowhere_is_no_second_fault(

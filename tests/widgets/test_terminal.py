@@ -156,9 +156,9 @@ class _Aside(App[None]):
 
 
 @pytest.mark.parametrize("command", [["no-such-editor-anywhere"], ["/"], ["bad\0name"]])
-def test_an_editor_that_cannot_be_started_gives_the_terminal_back(command: list[str]) -> None:
+def test_an_editor_that_cannot_be_started_gives_the_terminal_back(command: list[str], tmp_path: Path) -> None:
     app = _Aside()
-    text, problem = edit_externally(app, "a prompt", command)
+    text, problem = edit_externally(app, "a prompt", command, tmp_path)
     assert app.is_back
     assert text is None
     assert "cannot be started" in problem
@@ -166,9 +166,10 @@ def test_an_editor_that_cannot_be_started_gives_the_terminal_back(command: list[
 
 def test_what_the_editor_wrote_comes_back(tmp_path: Path) -> None:
     script = tmp_path / "ed"
-    script.write_text('#!/bin/sh\necho "second line" >> "$1"\n')
+    script.write_text('#!/bin/sh\necho "second line" >> "$1"\nstat -c %a "$1" >> "$1"\n')
     script.chmod(0o755)
-    assert edit_externally(_Aside(), "a prompt\n", [str(script)]) == ("a prompt\nsecond line", "")
+    found = edit_externally(_Aside(), "a prompt\n", [str(script)], tmp_path)
+    assert found == ("a prompt\nsecond line\n600", "")
 
 
 # -- clipboard -----------------------------------------------------------------------------------------------

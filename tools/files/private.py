@@ -5,6 +5,7 @@ They lie in bayou's own folder, which every sandbox hides, and not in `/tmp`, wh
 
 import os
 import shutil
+import stat
 import tempfile
 import time
 from contextlib import suppress
@@ -20,6 +21,25 @@ def private_folder(above: Path | None, kind: str) -> Path:
         above.mkdir(mode=0o700, parents=True, exist_ok=True)
         _drop_left_behind(above)
     return Path(tempfile.mkdtemp(prefix=f"bayou-{kind}-{os.getpid()}-", dir=above)).resolve()
+
+
+def last_resort_folder() -> Path:
+    """Among temporary files, for what cannot be written anywhere else. For this user only: every sandbox hides it."""
+    folder = last_resort()
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid():
+            folder.chmod(0o700)
+            return folder
+    except OSError:
+        pass
+    return Path(tempfile.mkdtemp(prefix=f"{folder.name}-")).resolve()
+
+
+def last_resort() -> Path:
+    """Its usual name, whether it is there or not; another user can have taken it."""
+    return Path(tempfile.gettempdir()).resolve() / f"bayou-kept-{os.getuid()}"
 
 
 def _drop_left_behind(above: Path) -> None:

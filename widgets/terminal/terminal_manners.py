@@ -9,7 +9,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -154,30 +153,25 @@ def editor_command(setting: str = "", env: Mapping[str, str] = os.environ) -> li
 
 
 def edit_externally(
-    app: App[Any], text: str, command: list[str], env: Mapping[str, str] = os.environ
+    app: App[Any], text: str, command: list[str], folder: Path, env: Mapping[str, str] = os.environ
 ) -> tuple[str | None, str]:
     """Let a text be edited in another program, started with `env`, while bayou steps aside.
 
-    Gives the text back, or None and why. The file is named `.md`, so that editors know how to show it.
+    Gives the text back, or None and why. The file is named `.md`, so that editors know how to show it. `folder`: a
+    private one, which the caller removes.
     """
-    handle, name = tempfile.mkstemp(prefix="bayou-prompt-", suffix=".md")
-    path = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        with app.suspend():  # which nothing may be raised in: the terminal would not be taken back
-            code, problem = _run([*command, name], env)
-        app.refresh(layout=True)
-        if problem:
-            return (
-                None,
-                f"{command[0]} cannot be started: {problem}. Name another in $EDITOR.",
-            )
-        if code:
-            return None, f"{command[0]} ended with {code}; the prompt is as it was"
-        return path.read_text(encoding="utf-8", errors="replace").removesuffix("\n"), ""
-    finally:
-        path.unlink(missing_ok=True)
+    path = folder / "prompt.md"
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    with app.suspend():  # which nothing may be raised in: the terminal would not be taken back
+        code, problem = _run([*command, str(path)], env)
+    app.refresh(layout=True)
+    if problem:
+        return None, f"{command[0]} cannot be started: {problem}. Name another in $EDITOR."
+    if code:
+        return None, f"{command[0]} ended with {code}; the prompt is as it was"
+    return path.read_text(encoding="utf-8", errors="replace").removesuffix("\n"), ""
 
 
 _AT_LINE = late(r"(g?vim?|nvim|view|nano|pico|emacs(client)?|micro|kak|joe|jed|mcedit|ne|less)\Z")

@@ -4,6 +4,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable
+from glob import glob
 from pathlib import Path
 from typing import Literal
 
@@ -29,6 +30,7 @@ from tools.box.requests import BoxRequest
 from tools.box.reserved import ReservedNames
 from tools.files.paths import absolute
 from tools.files.presence import is_dir
+from tools.files.private import last_resort
 from tools.git.repository import find_repository
 from tools.protected.keys import KEY_NAMES, KEY_PLACES, SHOWN_OF_OWN
 from tools.protected.later import IN_HOME
@@ -272,7 +274,14 @@ class BoxPlaces:
             for one in (*KEY_PLACES, *KEY_NAMES)
             if not one.name.startswith("*") and one.name not in shown
         ]
-        wanted = real((*(f"{self._home}/{name}" for name in named), *self._own_places(workspace), *more))
+        wanted = real(
+            (
+                *(f"{self._home}/{name}" for name in named),
+                *self._own_places(workspace),
+                *more,
+                *glob(f"{last_resort()}*"),
+            )
+        )
         folders, files = sockets(self._home, os.environ, workspace)
         found = (*folders, *files)
         agent = os.path.realpath(os.environ.get("SSH_AUTH_SOCK") or "/")
@@ -301,9 +310,13 @@ class BoxPlaces:
         return path[len(self._own) + 1 :].split("/", 1)[0] in SHOWN_OF_OWN
 
     def _shown(self, hidden: tuple[str, ...], workspace: str) -> tuple[str, ...]:
-        """Of bayou's own folder: what a person put there to be read, and this session's outputs."""
+        """Of bayou's own folder: what a person put there to be read, this session's outputs and what commands have of the
+        person's shell."""
         found = [f"{self._own}/{name}" for name in SHOWN_OF_OWN]
         found += [os.path.realpath(folder) for folder in self._workspace.artifacts.folders]
+        own_shell = self._workspace.shell().own
+        if own_shell is not None and own_shell.known is not None and own_shell.known.file:
+            found.append(os.path.realpath(own_shell.known.file))
         if self._own in hidden and _holds(self._own, workspace):
             found = [path for path in found if not _holds(path, workspace)] + [workspace]
         return tuple(path for path in found if os.path.lexists(path) and covering(path, hidden))

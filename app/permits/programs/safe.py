@@ -225,8 +225,7 @@ SAFE_PROGRAMS: Table = table(
         "sort",
         ReadingProgram(
             options="b d f g i M h n R r V c C k= m s t= u z S= reverse numeric-sort unique key= field-separator= "
-            "human-numeric-sort version-sort stable check ignore-case general-numeric-sort zero-terminated parallel= "
-            "files0-from=:read"
+            "human-numeric-sort version-sort stable check ignore-case general-numeric-sort zero-terminated parallel="
         ),
     ),
     (

@@ -1,7 +1,9 @@
 """What comes into an editor from elsewhere: the clipboard, an older prompt, the person's own editor."""
 
 import asyncio
-from collections.abc import Mapping
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
@@ -47,13 +49,27 @@ def editor_wanted(assembled: Assembled) -> str:
 
 
 def edit_elsewhere(
-    editor: PromptEditor, text: str, app: App[Any], say: TellPerson, *, wanted: str, env: Mapping[str, str]
+    editor: PromptEditor,
+    text: str,
+    app: App[Any],
+    say: TellPerson,
+    *,
+    wanted: str,
+    env: Mapping[str, str],
+    make_folder: Callable[[str], Path],
 ) -> None:
     """The text in the person's own editor. Everything waits: the terminal belongs to that program.
 
-    `wanted`: what the settings call it.
+    `wanted`: what the settings call it. `make_folder`: a private one, for what kind of file.
     """
-    edited, problem = edit_externally(app, text, editor_command(wanted, env), env)
+    try:
+        folder = make_folder("prompt")
+        try:
+            edited, problem = edit_externally(app, text, editor_command(wanted, env), folder, env)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    except OSError as failure:
+        edited, problem = None, f"The prompt could not be handed to the editor: {failure.strerror}."
     if edited is None:
         say(problem)
     else:

@@ -4,7 +4,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable
-from glob import glob
 from pathlib import Path
 from typing import Literal
 
@@ -274,14 +273,8 @@ class BoxPlaces:
             for one in (*KEY_PLACES, *KEY_NAMES)
             if not one.name.startswith("*") and one.name not in shown
         ]
-        wanted = real(
-            (
-                *(f"{self._home}/{name}" for name in named),
-                *self._own_places(workspace),
-                *more,
-                *glob(f"{last_resort()}*"),
-            )
-        )
+        places = (*(f"{self._home}/{name}" for name in named), *self._own_places(workspace))
+        wanted = real((*places, *more, str(last_resort())))
         folders, files = sockets(self._home, os.environ, workspace)
         found = (*folders, *files)
         agent = os.path.realpath(os.environ.get("SSH_AUTH_SOCK") or "/")
@@ -310,8 +303,8 @@ class BoxPlaces:
         return path[len(self._own) + 1 :].split("/", 1)[0] in SHOWN_OF_OWN
 
     def _shown(self, hidden: tuple[str, ...], workspace: str) -> tuple[str, ...]:
-        """Of bayou's own folder: what a person put there to be read, this session's outputs and what commands have of the
-        person's shell."""
+        """Of bayou's own folder: what a person put there to be read, this session's outputs, and what commands have of
+        the person's shell."""
         found = [f"{self._own}/{name}" for name in SHOWN_OF_OWN]
         found += [os.path.realpath(folder) for folder in self._workspace.artifacts.folders]
         own_shell = self._workspace.shell().own

@@ -437,12 +437,17 @@ class BayouApp(App[int]):
     async def on_event(self, event: events.Event) -> None:
         is_input = isinstance(event, events.Key | events.Paste | events.MouseDown)
         if is_input and not event.is_forwarded and self.approval_bar.note_input(event):
-            self.pages.leaving.escape()
+            self._stop_in_doubt()
         if isinstance(event, events.Key) and not event.is_forwarded:
             self.garbage.note_key()
             if not self.programs.has_keyboard and await self.own_keys.take(event):
                 return
         await super().on_event(event)
+
+    @on(ApprovalBar.StopMeant)
+    def _stop_in_doubt(self) -> None:
+        if self.session.state.is_busy:
+            self.pages.leaving.escape()
 
     def action_act(self, key_id: str) -> None:
         done = page_keys.BY_ID[key_id].do(self.pages)

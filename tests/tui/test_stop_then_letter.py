@@ -1,11 +1,16 @@
 """Escape and a letter right behind it look like Alt with that letter: no call runs by them, in the real program."""
 
+import os
+import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from tests.support.terminals import Terminal, terminal
+from widgets.status.approval import AGAIN_SECONDS
 from widgets.status.arming import QUIET_SECONDS, SHOWN_SECONDS
 
 ASKS = ("--permissions", "ask")
@@ -41,6 +46,60 @@ def test_escape_and_a_letter_let_nothing_run_and_more_letters_stop_it(tmp_path: 
         shown.until(lambda: "alt+a" not in shown.screen and "again" not in shown.screen)
         shown.until("ctually")
         assert not made.exists()
+
+
+@pytest.mark.parametrize("letter", ["a", "w"])
+def test_escape_and_one_letter_alone_stop_it_when_no_second_press_comes(tmp_path: Path, letter: str) -> None:
+    with terminal(tmp_path, *ASKS) as shown:
+        made = asked(shown, tmp_path)
+        shown.press("\x1b" + letter)
+        shown.until("again, else it stops")
+        shown.until(lambda: "alt+a" not in shown.screen and "again" not in shown.screen)
+        rest(shown, 0.3)
+        assert not made.exists() and "wants to run" not in shown.screen
+
+
+def test_a_chord_before_the_question_listens_is_a_stop_too(tmp_path: Path) -> None:
+    with terminal(tmp_path, *ASKS) as shown:
+        shown.until("Ask anything")
+        shown.press("run touch afloat\r")
+        shown.until("alt+a")
+        shown.press("\x1ba")
+        shown.until("again, else it stops")
+        shown.until(lambda: "wants to run" not in shown.screen)
+        assert not (tmp_path / "afloat").exists()
+
+
+def test_focus_on_the_question_is_no_stop(tmp_path: Path) -> None:
+    with terminal(tmp_path, *ASKS) as shown:
+        made = asked(shown, tmp_path)
+        shown.press("\x1ba")
+        shown.until("again, else it stops")
+        rest(shown, QUIET_SECONDS + 0.2)
+        shown.press("\x1b[19~")
+        shown.until("esc back")
+        rest(shown, AGAIN_SECONDS)
+        shown.press("a")
+        shown.until(made.exists)
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
+@pytest.mark.parametrize("gap", [0.0, 0.1, 0.3])
+def test_in_tmux_escape_and_a_letter_let_nothing_run_and_stop_it(tmp_path: Path, gap: float) -> None:
+    """tmux waits behind an Escape for what may belong to it."""
+    server = ["tmux", "-S", str(tmp_path / "tmux.socket"), "-f", os.devnull]
+    bayou = " ".join([sys.executable, "-P", "-m", "app", *ASKS])
+    program = f"import os; os.execvp('tmux', {[*server, 'new-session', bayou]!r})"
+    try:
+        with terminal(tmp_path, program=program, env={"PATH": os.environ["PATH"]}) as shown:
+            made = asked(shown, tmp_path)
+            shown.press("\x1b")
+            rest(shown, gap)
+            shown.press("a")
+            shown.until(lambda: "wants to run" not in shown.screen)
+            assert not made.exists()
+    finally:
+        subprocess.run([*server, "kill-server"], check=False, capture_output=True)
 
 
 def test_the_chord_once_more_lets_it_run_where_alt_is_an_escape_in_front(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from widgets.terminal.terminal_driver import DoubtfulChord
 from widgets.transcript.leaves.text import clean, expand_tabs, wrap
 
 AGAIN_SECONDS = 2.5
-"""How long the same chord once more counts, in a terminal that sends Alt as an Escape in front."""
+"""How long the same chord once more counts, in a terminal that sends Alt as an Escape in front; then it was a stop."""
 MOST_TEXT_ROWS = 4
 MOST_PARTS = 3
 _BESIDE = 6
@@ -125,6 +125,9 @@ class ApprovalBar(Widget, can_focus=False):
     class Left(Message):
         """Back to the editor."""
 
+    class StopMeant(Message):
+        """A chord that may have been an Escape with a letter behind it was not pressed again."""
+
     def __init__(self, *, clock: Callable[[], float] = time.monotonic, id: str | None = None) -> None:
         super().__init__(id=id)
         self.asked: ApprovalAsked | None = None
@@ -135,8 +138,11 @@ class ApprovalBar(Widget, can_focus=False):
         self._chooses = False
         self._at = 0
         self._was_armed = False
-        self._is_doubtful = False
-        self._again_until = -math.inf
+        self._doubtful = ""
+        """The key that is being dealt with, if it is such a chord."""
+        self._waits_for = ""
+        """Of these, the one that answers when it is pressed once more."""
+        self._again_until = math.inf
         self._tells_again = False
         self._looks: Timer | None = None
         """Goes only while something is asked: a program that waits does nothing."""
@@ -162,7 +168,7 @@ class ApprovalBar(Widget, can_focus=False):
             self.leave()
         self.asked = asked
         self._typed, self._chooses, self._at, self._was_armed = "", False, 0, False
-        self._again_until = -math.inf
+        self._settle_doubt()
         self.display = asked is not None
         self._fit()
         if self._looks is not None:
@@ -179,10 +185,10 @@ class ApprovalBar(Widget, can_focus=False):
             return False
         now = self._clock()
         self.arming.key(now)
-        self._is_doubtful = isinstance(event, DoubtfulChord)
-        was_stop = now < self._again_until and isinstance(event, events.Key) and event.is_printable
-        if not self._is_doubtful:
-            self._again_until = -math.inf
+        self._doubtful = event.key if isinstance(event, DoubtfulChord) else ""
+        was_stop = bool(self._waits_for) and isinstance(event, events.Key) and event.is_printable
+        if was_stop:
+            self._settle_doubt()
         return was_stop
 
     # From the editor
@@ -190,36 +196,44 @@ class ApprovalBar(Widget, can_focus=False):
     def answer(self, allows: bool) -> bool:
         """By a key of the page. False: it did not listen yet, or wants a word."""
         asked = self.asked
-        if asked is None or not self.arming.was_armed:
+        if asked is None or (allows and not self._is_meant()) or not self.arming.was_armed:
             return False
         if allows and asked.floor_word is not None:
             return False
         if allows and asked.kind == "select":
-            self.enter(chooses=True)
-            return False
-        if allows and not self._is_meant():
+            self._open(chooses=True)
             return False
         self.post_message(self.Answered(asked.id, allows))
         return True
 
     def enter(self, *, chooses: bool = False) -> None:
         """The keyboard goes here, if the key came when it listened."""
-        if self.asked is None or not self.arming.was_armed or not self._is_meant():
-            return
-        self._chooses = (chooses and bool(self.asked.rules)) or self.asked.kind == "select"
+        if self.asked is not None and self._is_meant() and self.arming.was_armed:
+            self._open(chooses=chooses)
+
+    def _open(self, *, chooses: bool) -> None:
+        asked = self.asked
+        self._chooses = asked is not None and ((chooses and bool(asked.rules)) or asked.kind == "select")
         self.can_focus = True
         self.focus()
         self._fit()
 
     def _is_meant(self) -> bool:
-        """A chord that may be an Escape with a letter right behind it answers nothing: the same once more does."""
-        if not self._is_doubtful:
+        """A chord that may be an Escape with a letter right behind it answers nothing: the same once more does. A
+        letter behind it stops, and so does no second press."""
+        if not self._doubtful:
+            self._settle_doubt()
             return True
-        now = self._clock()
-        is_again = now < self._again_until
-        self._again_until = now + AGAIN_SECONDS
+        if self._doubtful == self._waits_for and self.arming.was_armed:
+            self._settle_doubt()
+            return True
+        if self._doubtful != self._waits_for:
+            self._waits_for, self._again_until = self._doubtful, self._clock() + AGAIN_SECONDS
         self._fit()
-        return is_again
+        return False
+
+    def _settle_doubt(self) -> None:
+        self._waits_for, self._again_until = "", math.inf
 
     def leave(self) -> None:
         self._typed, self._chooses = "", False
@@ -295,7 +309,10 @@ class ApprovalBar(Widget, can_focus=False):
         now = self._clock()
         self.arming.look(now)
         is_armed = self.arming.is_armed(now)
-        was_told_again, self._tells_again = self._tells_again, now < self._again_until
+        if now >= self._again_until:
+            self._settle_doubt()
+            self.post_message(self.StopMeant())
+        was_told_again, self._tells_again = self._tells_again, bool(self._waits_for)
         if is_armed != self._was_armed or was_told_again != self._tells_again:
             self._was_armed = is_armed
             self._fit()  # the keys are in another ink
@@ -383,8 +400,9 @@ class ApprovalBar(Widget, can_focus=False):
         if asked.floor_word is not None:
             first = (keys.enter, f'type "{asked.floor_word}" to allow it once')
             return _told((first, (keys.deny, "deny"), (keys.whole, "details")), name, width)
-        if self._clock() < self._again_until and not self.has_focus:
-            return _told((("the same key", "again"), (keys.enter, "focus"), ("esc", "stop")), name, width)
+        if self._waits_for and not self.has_focus:
+            again = ("the same key", "again, else it stops")
+            return _told((again, (keys.enter, "focus"), ("esc", "stop")), name, width)
         if asked.kind != "call":
             return _told(self._keys_for_others(asked), name, width)
         if self._chooses:

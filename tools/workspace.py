@@ -9,6 +9,7 @@ import msgspec
 
 from tools.base import FileChange, ToolContext, ToolError
 from tools.box.abilities import of_this_system
+from tools.box.git_copies import GitCopies
 from tools.box.nested import NestedFiles
 from tools.box.plan import Abilities
 from tools.box.policy import Box
@@ -115,6 +116,7 @@ class Workspace:
         """Called when the tools work with other operations."""
         self.artifacts = artifacts or Artifacts()
         self.nested = NestedFiles()
+        self.git_copies = GitCopies(self.private_folder)
         """Which repositories and files that run later lie below the workspace."""
         self.read_cache = ReadCache()
         self.line_indexes = LineIndexes()
@@ -239,6 +241,7 @@ class Workspace:
             self._repository = None
         if self._own_processes is not None:
             self._own_processes.close()
+        self.git_copies.close()
         self.artifacts.close()
 
 

@@ -30,6 +30,8 @@ _MOST_LINKS: Final = 40
 """As many as the system follows."""
 MAX_FOLDERS: Final = 300
 _MAX_HOOKS: Final = 200
+_MAX_PACKS: Final = 200
+_MAX_COPIED: Final = 20
 _MAX_WORDS: Final = 50
 _INTERPRETERS: Final = late(
     r"(?:[a-z]*sh|env|exec|python[\d.]*|node|deno|bun|perl|ruby|php|lua[\d.]*|awk|Rscript|source|\.)"
@@ -45,6 +47,10 @@ class GitPlaces(msgspec.Struct, frozen=True):
     pinned: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     """What would be guarded if it were there."""
+    repositories: tuple[str, ...] = ()
+    """Git's folders."""
+    packs: tuple[str, ...] = ()
+    """Files of their objects, which are never changed; git removes them when it has put them into others."""
     reserved: tuple[str, ...] = ()
     """Missing files by which a command could have git use another folder or configuration; and those that say nothing
     but "here", or nothing."""
@@ -97,6 +103,10 @@ class _Found:
             pinned=tuple(path for path in self._pinned if path not in self._guarded),
             missing=tuple(self._missing),
             reserved=tuple(self._reserved),
+            repositories=tuple(self._tops)[:_MAX_COPIED],
+            packs=tuple(pack for owner in self._tops for pack in _packs(f"{owner}/objects/pack"))[
+                :_MAX_PACKS
+            ],
         )
 
     def follow(self, link: str) -> None:
@@ -198,6 +208,11 @@ class _Found:
 
     def _guard_target(self, path: str) -> None:
         (self._guarded if os.path.lexists(path) else self._missing)[path] = None
+
+
+def _packs(folder: str) -> Iterable[str]:
+    if os.path.realpath(folder) == folder:
+        yield from (f"{folder}/{name}" for name in _names(folder) if name.endswith((".pack", ".idx")))
 
 
 def _programs(value: str, top: str, home: str) -> Iterable[str]:

@@ -30,6 +30,8 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
     """Names that are not there and must not be taken: a file is put there before a command runs."""
     searched: str = ""
     """The folder below which new repositories and files that run later are looked for afterwards."""
+    repositories: tuple[str, ...] = ()
+    """Git's folders, of which a copy is kept while a command runs."""
     hidden_folders: tuple[str, ...] = ()
     hidden_files: tuple[str, ...] = ()
     """Files and sockets."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from tools.box.git_copies import GitCopies, PutBack
 from tools.box.nested import Nested, NestedFiles
 from tools.box.planted import Seen, changed, look
 from tools.box.policy import Box, covering
@@ -33,8 +34,26 @@ class BoxSeen(msgspec.Struct, frozen=True):
     """Those of them that run later."""
 
 
-def look_at_unprotected(box: Box | None, nested: NestedFiles) -> BoxSeen:
-    """Looks through the folder below the box once, for both. For a thread."""
+class BoxChanges(msgspec.Struct, frozen=True, kw_only=True):
+    """What a command did that its box could not prevent."""
+
+    planted: tuple[str, ...] = ()
+    """Files that run later, made or changed by it, which stay."""
+    set_aside: tuple[SetAside, ...] = ()
+    """Those that were moved out of the workspace."""
+    put_back: tuple[PutBack, ...] = ()
+    """What of git it had destroyed."""
+
+
+def look_before(box: Box | None, nested: NestedFiles, copies: GitCopies) -> BoxSeen:
+    """Before a command; each is followed by one `look_behind`. For a thread."""
+    if box is not None and box.repositories:
+        copies.take(box.repositories)
+    return _look(box, nested)
+
+
+def _look(box: Box | None, nested: NestedFiles) -> BoxSeen:
+    """Looks through the folder below the box once, for both."""
     if box is None:
         return BoxSeen()
     below = nested.find(box.searched) if box.searched else Nested()
@@ -42,15 +61,20 @@ def look_at_unprotected(box: Box | None, nested: NestedFiles) -> BoxSeen:
 
 
 def look_behind(
-    before: BoxSeen, box: Box | None, nested: NestedFiles, folder: Callable[[], Path]
-) -> tuple[tuple[str, ...], tuple[SetAside, ...]]:
-    """What was planted since and stays, and what was moved below that folder. For a thread."""
-    after = look_at_unprotected(box, nested)
+    before: BoxSeen, box: Box | None, nested: NestedFiles, copies: GitCopies, folder: Callable[[], Path]
+) -> BoxChanges:
+    """`folder`: below it is kept what is moved. For a thread."""
+    restored = copies.put_back(box.repositories) if box is not None and box.repositories else ()
+    after = _look(box, nested)
     new = after.later - before.later
     moved = set_aside(new, folder()) if new else ()
     places = tuple(one.path for one in moved)
     planted = changed(before.files, after.files)
-    return tuple(path for path in planted if covering(path, places) is None), moved
+    return BoxChanges(
+        planted=tuple(path for path in planted if covering(path, places) is None),
+        set_aside=moved,
+        put_back=restored,
+    )
 
 
 def _later_files(box: Box, below: Nested) -> frozenset[str]:

@@ -62,14 +62,16 @@ class GitCommand(msgspec.Struct, frozen=True, kw_only=True):
     cwd: Path
     environment: Mapping[str, str]
 
-    def run(self, seconds: float) -> tuple[int, bytes]:
-        """The code that it ends with, and what it says. Blocks. Raises `OSError`; `TimeoutError` where it is ended."""
+    def run(self, seconds: float, given: bytes = b"") -> tuple[int, bytes]:
+        """The code that it ends with, and what it says; `given` is what it reads. Blocks.
+
+        Raises `OSError`; `TimeoutError` where it is ended."""
         try:
             done = subprocess.run(
                 self.argv,
                 cwd=self.cwd,
                 env=dict(self.environment),
-                stdin=subprocess.DEVNULL,
+                input=given,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 timeout=seconds,

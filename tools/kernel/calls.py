@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from tools.base import ToolCaller, ToolContext, ToolError
-from tools.box.set_aside import look_at_unprotected, look_behind
+from tools.box.set_aside import look_before, look_behind
 from tools.kernel.cells import CodeCell, cells_of
 from tools.kernel.kept import CellEnd, SessionKernel
 from tools.kernel.output import CellOutput
@@ -16,7 +16,7 @@ from tools.kernel.process import KernelGone
 from tools.kernel.telling import MadeCall, Report, so_far, told
 from tools.operations import CommandLine
 from tools.results import ToolResult, text_result
-from tools.running.box_notes import planted_note, set_aside_note
+from tools.running.box_notes import planted_note, put_back_note, set_aside_note
 from tools.running.commands import surely, watch
 from tools.running.pace import Pace
 from tools.running.watching import CommandFiles
@@ -101,7 +101,7 @@ class Evaluation:
         # A person's cell has no call; the kernel that it shares with the agent's runs where theirs do.
         box = await confine(self._call_id or "", lasts=True) if confine is not None else None
         await kernel.ensure(box, resets=self._wish.resets or cells[0].resets)
-        seen = await asyncio.to_thread(look_at_unprotected, box, self._workspace.nested)
+        seen = await asyncio.to_thread(look_before, box, self._workspace.nested, self._workspace.git_copies)
         notices = kernel.take_notices()
         output = self.output = CellOutput(
             self._workspace.artifacts, kernel.take_late(), self._workspace.mask_output
@@ -123,12 +123,20 @@ class Evaluation:
                     output.line(end.done.error.text)
             if end.has_failed:
                 break
-        planted, moved = await asyncio.to_thread(
-            look_behind, seen, box, self._workspace.nested, lambda: self._workspace.artifacts.set_aside
+        changes = await asyncio.to_thread(
+            look_behind,
+            seen,
+            box,
+            self._workspace.nested,
+            self._workspace.git_copies,
+            lambda: self._workspace.artifacts.set_aside,
         )
-        notes += (set_aside_note("a command", one, str(Path.home())) for one in moved)
-        if planted:
-            notes.append(planted_note("cell", planted, str(Path.home())))
+        home = str(Path.home())
+        notes += (set_aside_note("a command", one, home) for one in changes.set_aside)
+        if changes.planted:
+            notes.append(planted_note("cell", changes.planted, home))
+        if changes.put_back:
+            notes.append(put_back_note(changes.put_back, home))
         return Report(
             title=self._wish.title,
             count=len(cells),

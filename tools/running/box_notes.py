@@ -3,6 +3,7 @@
 import os
 from typing import Any
 
+from tools.box.git_copies import PutBack
 from tools.box.refusals import Refusal, hidden_secrets, refusals, request_for, shown, told
 from tools.box.set_aside import SetAside
 from tools.running.commands import CommandOutcome
@@ -33,6 +34,8 @@ def box_notes(outcome: CommandOutcome, output: str) -> list[str]:
     lines += (set_aside_note("the same call", one, home) for one in outcome.set_aside[:_NAMED])
     if outcome.planted:
         lines.append(planted_note("command", outcome.planted, home))
+    if outcome.put_back:
+        lines.append(put_back_note(outcome.put_back, home))
     return lines
 
 
@@ -54,6 +57,17 @@ def planted_note(runner: str, planted: tuple[str, ...], home: str) -> str:
     )
 
 
+def put_back_note(found: tuple[PutBack, ...], home: str) -> str:
+    """What of git had been destroyed."""
+    names = [shown(f"{one.folder}/{name}", home) for one in found for name in one.files]
+    said = [f"{one.objects} objects of {shown(one.folder, home)}" for one in found if one.objects]
+    said += [*names[:_NAMED], *([f"{len(names) - _NAMED} more files"] if len(names) > _NAMED else [])]
+    return (
+        "Sandbox: of git, this removed or overwrote what nothing else brings back, so it was put back: "
+        f"{', '.join(said)}. Branches, commits and stashes are removed by git itself."
+    )
+
+
 def box_details(outcome: CommandOutcome, output: str) -> dict[str, Any]:
     """The same for programs."""
     found = refused(outcome, output)
@@ -69,4 +83,9 @@ def box_details(outcome: CommandOutcome, output: str) -> dict[str, Any]:
         details["setAside"] = [{"path": one.path, "kept": one.kept} for one in outcome.set_aside]
     if outcome.planted:
         details["planted"] = list(outcome.planted)
+    if outcome.put_back:
+        details["putBack"] = [
+            {"folder": one.folder, "objects": one.objects, "files": list(one.files)}
+            for one in outcome.put_back
+        ]
     return {"sandbox": details} if details else {}

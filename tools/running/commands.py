@@ -11,7 +11,8 @@ from typing import Final, TypeVar
 import msgspec
 
 from tools.base import ToolError
-from tools.box.set_aside import BoxSeen, SetAside, look_at_unprotected, look_behind
+from tools.box.git_copies import PutBack
+from tools.box.set_aside import BoxSeen, SetAside, look_before, look_behind
 from tools.operations import CommandLine, RunningProcess
 from tools.running.process import BoxFailed, pipe
 from tools.running.rolling import OutputSnapshot, RollingOutput
@@ -48,6 +49,8 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """Files that run later, made or changed by it, which its box could not prevent."""
     set_aside: tuple[SetAside, ...] = ()
     """Files that run later, made by it, which were moved out of the workspace."""
+    put_back: tuple[PutBack, ...] = ()
+    """What of git it had destroyed."""
 
 
 class RunningCommand:
@@ -145,12 +148,13 @@ class RunningCommand:
         output = await surely(asyncio.to_thread(self.output.finish, keep_all=has_survivors))
         if not has_survivors:
             self._workspace.running.discard(self._process)
-        planted, aside = await surely(
+        changes = await surely(
             asyncio.to_thread(
                 look_behind,
                 self._seen,
                 self._command.box,
                 self._workspace.nested,
+                self._workspace.git_copies,
                 lambda: self._workspace.artifacts.set_aside,
             )
         )
@@ -168,8 +172,9 @@ class RunningCommand:
             refused_hosts=self._workspace.refused_hosts(self._command.box.caller)
             if self._command.box
             else (),
-            planted=planted,
-            set_aside=aside,
+            planted=changes.planted,
+            set_aside=changes.set_aside,
+            put_back=changes.put_back,
         )
 
     @property
@@ -276,7 +281,7 @@ async def _started(
     has_own_shell: bool,
 ) -> RunningCommand:
     output = RollingOutput(workspace.artifacts, tool, workspace.mask_output)
-    seen = await asyncio.to_thread(look_at_unprotected, command.box, workspace.nested)
+    seen = await asyncio.to_thread(look_before, command.box, workspace.nested, workspace.git_copies)
     if workspace.shell().is_persistent and not has_own_shell:
         session = workspace.shell_session
         if session is not None and command.box is not None and not session.is_boxed:

@@ -53,6 +53,8 @@ class Leave(msgspec.Struct, frozen=True, kw_only=True):
     shown: frozenset[str] = frozenset()
     speaks_no_proxy: bool = False
     """Its program reaches its host by itself, as `ssh` does: it gets this machine's network."""
+    repacks: bool = False
+    """It is git alone, which puts its packs together and removes the old ones."""
     programs: frozenset[str] = frozenset()
     """What it runs, where every word of that is known."""
 
@@ -125,7 +127,8 @@ class BoxPlaces:
             (workspace, private, *temporary_folders(), *kept.writable, *git.writable, *real(own), *granted)
         )
         is_shared = any(_holds(workspace, place) for place in (self._home, *temporary_folders()))
-        protected = real((*git.guarded, *present, *kept.guarded, *self._start_up(), self._own))
+        packs = git.packs if self.has_mounts and not leave.repacks else ()
+        protected = real((*git.guarded, *packs, *present, *kept.guarded, *self._start_up(), self._own))
         guarded = tuple(
             path
             for path in protected
@@ -147,6 +150,7 @@ class BoxPlaces:
             links=links,
             reserved=tuple(path for path in git.reserved if covering(path, writable)),
             searched=workspace,
+            repositories=tuple(path for path in git.repositories if covering(path, writable)),
             allowed=self._allowed_below(workspace, leave),
             hidden_folders=folders,
             hidden_files=(*files, *self._secrets_of(workspace, folders, leave)),
@@ -164,7 +168,7 @@ class BoxPlaces:
                 *(() if self.has_mounts else (*git.guarded, *present)),
             ),
             network=self._network(leave),
-            environment=(*kept.variables, ("TMPDIR", private)),
+            environment=(*kept.variables, *_git_stays(), ("TMPDIR", private)),
         )
 
     @property
@@ -334,6 +338,14 @@ class BoxPlaces:
         if folder is None or not is_dir(Path(folder)):
             folder = self._temporary[kind] = os.path.realpath(tempfile.mkdtemp(prefix="bayou-"))
         return folder
+
+
+def _git_stays() -> tuple[tuple[str, str], ...]:
+    """Git packs objects before its command ends, not behind it: no process goes on behind a command."""
+    if "GIT_CONFIG_COUNT" in os.environ:
+        return ()
+    said = {"COUNT": "1", "KEY_0": "gc.autoDetach", "VALUE_0": "false"}
+    return tuple((f"GIT_CONFIG_{name}", value) for name, value in said.items())
 
 
 def _holds(folder: str, path: str) -> bool:

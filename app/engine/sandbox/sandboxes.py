@@ -38,6 +38,7 @@ _BELIEVED_SECONDS = 1.0
 _PROGRAM = "program"
 _SOME_COMMAND = "a command in the sandbox"
 _LONGEST_COMMAND = 120
+_REPACKS = (("git", "gc"), ("git", "repack"), ("git", "maintenance"))
 
 
 class BoxState(msgspec.Struct, frozen=True, kw_only=True):
@@ -195,6 +196,7 @@ class Boxes:
             writable=frozenset(one.place for one in requested if one.verb == "write"),
             shown=frozenset(one.place for one in requested if one.verb in ("read", "use")),
             speaks_no_proxy=any(map(speaks_no_proxy, parts)),
+            repacks=bool(known) and all(words is not None and words[:2] in _REPACKS for words in known),
             programs=frozenset(words[0].rpartition("/")[2] for words in known if words)
             if all(known)
             else frozenset(),

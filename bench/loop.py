@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from app.engine.models.model_choice import ModelChoice
-from app.engine.options import SessionOptions
+from app.engine.core.model_choice import ModelChoice
+from app.engine.core.options import SessionOptions
+from app.engine.core.toolbox import Toolbox
 from app.engine.session import Session
-from app.engine.tools.toolbox import Toolbox
 from app.engine.tree.session_paths import Places
 from app.engine.wiring import Machinery, Parts
 from app.providers.catalogue import ModelCatalogue

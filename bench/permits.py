@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.engine.permissions.command_context import Links
+from app.engine.sandbox.command_context import Links
 from app.permits.place import CommandPlace
 from app.permits.shell import judge_command
 from bench.table import Row

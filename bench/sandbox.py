@@ -8,8 +8,8 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from app.engine.options import SessionOptions
-from app.engine.permissions.command_context import Whereabouts
+from app.engine.core.options import SessionOptions
+from app.engine.sandbox.command_context import Whereabouts
 from app.engine.sandbox.sandbox_places import Leave
 from app.engine.sandbox.sandboxes import Boxes
 from app.resources.in_force import InForce

@@ -1,6 +1,6 @@
 """What the loop asks others on its way, each question with the answer that changes nothing.
 
-A session's own class of hooks answers these and more (`app.engine.hooks`).
+A session's own class of hooks answers these and more (`app.engine.core.hooks`).
 """
 
 from typing import Any

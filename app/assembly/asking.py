@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from app.assembly.build import Assembled
-from app.engine.questions import answer_to
+from app.engine.core.questions import answer_to
 from app.resources.paths import Paths
 from app.resources.trust import Question, question_for, remember
 from app.values.unable import FileFault

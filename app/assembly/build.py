@@ -17,19 +17,19 @@ from app.assembly.servers import server_places
 from app.assembly.tool_names import tool_choice
 from app.assembly.trusting import TrustInProject, is_accepted
 from app.engine.context.summariser import summary_model
-from app.engine.models.model_choice import ModelChoice
-from app.engine.models.prompt_sources import PromptChoice, PromptSource
-from app.engine.options import (
+from app.engine.core.model_choice import ModelChoice
+from app.engine.core.options import (
     SessionOptions,
     edit_mode,
     kernel_settings,
     read_settings,
     shell_settings,
 )
+from app.engine.core.toolbox import Toolbox
+from app.engine.models.prompt_sources import PromptChoice, PromptSource
 from app.engine.permissions.permission_context import GateStanding, rules_in
 from app.engine.secrets.known_secrets import SecretPlaces
 from app.engine.session import Session
-from app.engine.tools.toolbox import Toolbox
 from app.engine.tree.session_paths import Places
 from app.engine.wiring import Parts
 from app.extensions.choosing import Asked, Chosen, choose

@@ -5,7 +5,7 @@ then; until it is found no model answers, and none is taken in its place.
 """
 
 from app.assembly.options import Options, UsageError
-from app.engine.models.model_choice import ModelChoice
+from app.engine.core.model_choice import ModelChoice
 from app.providers.catalogue import ModelCatalogue
 from app.providers.credentials import Credentials
 from app.providers.offline.model import offline_model

@@ -10,7 +10,7 @@ from typing import assert_never
 
 import msgspec
 
-from app.engine.models.model_choice import ModelChoice
+from app.engine.core.model_choice import ModelChoice
 from app.providers.classify import Failure, classify
 from app.providers.credentials import Source
 from app.providers.known import key_variable

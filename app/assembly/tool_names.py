@@ -3,7 +3,7 @@
 import msgspec
 
 from app.assembly.options import Options, UsageError
-from app.engine.tools.toolbox import ToolChoice
+from app.engine.core.toolbox import ToolChoice
 from app.resources.settings import Settings
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from app.assembly.options import UsageError
 from app.cli.folder import current_folder
-from app.engine.options import SessionOptions
+from app.engine.core.options import SessionOptions
 from app.engine.secrets.known_secrets import SecretPlaces
 from app.engine.secrets.session_mask import Masking
 from app.engine.tree.session_export import export_session, masked_entries

@@ -12,8 +12,8 @@ import msgspec
 from app.assembly.options import UsageError
 from app.cli.folder import current_folder
 from app.cli.rules_here import rules_here
-from app.engine.permissions.command_context import Whereabouts
 from app.engine.permissions.permission_context import mode_of
+from app.engine.sandbox.command_context import Whereabouts
 from app.engine.sandbox.sandboxes import box_works
 from app.permits.decide import CallDecision, Policy, decide
 from app.permits.tools import CallRequest, judge_call

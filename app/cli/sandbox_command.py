@@ -11,8 +11,8 @@ import msgspec
 from app.assembly.options import UsageError
 from app.cli.folder import current_folder
 from app.cli.rules_here import rules_here
-from app.engine.options import SessionOptions, shell_settings
-from app.engine.permissions.command_context import Whereabouts
+from app.engine.core.options import SessionOptions, shell_settings
+from app.engine.sandbox.command_context import Whereabouts
 from app.engine.sandbox.sandbox_texts import in_lines
 from app.engine.sandbox.sandboxes import Boxes
 from app.resources.paths import Paths

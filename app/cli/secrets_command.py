@@ -11,7 +11,7 @@ import msgspec
 
 from app.assembly.options import UsageError
 from app.cli.folder import current_folder
-from app.engine.options import SessionOptions
+from app.engine.core.options import SessionOptions
 from app.engine.secrets.known_secrets import SecretPlaces
 from app.engine.secrets.session_mask import Masking, own_shapes
 from app.resources.in_force import InForce

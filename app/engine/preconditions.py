@@ -2,12 +2,12 @@
 
 import msgspec
 
+from app.engine.context.brancher import Brancher
 from app.engine.context.compactor import Compactor
-from app.engine.conversation import Conversation
-from app.engine.models.model_choice import ModelChoice
-from app.engine.prompt_intake import Busy, NoKey, Refused
+from app.engine.core.conversation import Conversation
+from app.engine.core.model_choice import ModelChoice
+from app.engine.core.prompt_intake import Busy, NoKey, Refused
 from app.engine.runner import Runner
-from app.engine.tree.brancher import Brancher
 from app.sessions.errors import SessionWriteError
 
 

@@ -8,13 +8,14 @@ import msgspec
 
 from app.agent.queues import Aside, QueueName, Queues
 from app.engine.context.compactor import Compactor
-from app.engine.event_bus import Telling
-from app.engine.hooks import Hooks
+from app.engine.core.delivery import DeliverAs
+from app.engine.core.event_bus import Telling
+from app.engine.core.hooks import Hooks
+from app.engine.core.options import SessionOptions
+from app.engine.core.prompt_intake import Refused, Words
 from app.engine.mcp.servers import McpServers
 from app.engine.models.model_selection import Models
-from app.engine.options import SessionOptions
 from app.engine.preconditions import Readiness
-from app.engine.prompt_intake import Refused, Words
 from app.engine.repository.first_question import FirstQuestion
 from app.engine.runner import Runner
 from app.engine.secrets.session_mask import Masking
@@ -24,7 +25,6 @@ from app.values.content import text_of
 from app.values.messages import AssistantMessage, CustomMessage, Message, UserMessage, user_message
 
 Disposition = Literal["started", "queued", "handled"]
-DeliverAs = Literal["steer", "follow_up", "next_turn", "aside"]
 
 
 class Prompts(msgspec.Struct, eq=False, kw_only=True):

@@ -17,19 +17,19 @@ from app.agent.queues import Aside, Queues
 from app.agent.tool_pipeline import Gate, Masks
 from app.agent.watching import CallWatch
 from app.engine.context.compactor import Compactor
-from app.engine.conversation import Conversation
-from app.engine.event_bus import Telling
+from app.engine.core.conversation import Conversation
+from app.engine.core.event_bus import Telling
+from app.engine.core.hooks import Hooks
+from app.engine.core.options import SessionOptions
+from app.engine.core.retry_policy import Countdown
+from app.engine.core.runs import Begun, NextRun
+from app.engine.core.toolbox import Toolbox
 from app.engine.files.file_diagnostics import Diagnostics
 from app.engine.files.pending_changes import Pending
 from app.engine.files.session_files import Files
-from app.engine.hooks import Hooks
 from app.engine.models.model_requests import Requests
-from app.engine.models.retry_policy import Countdown
-from app.engine.options import SessionOptions
 from app.engine.planning.todo_list import Todos
-from app.engine.runs import Begun, NextRun
 from app.engine.settings_watch import Following
-from app.engine.tools.toolbox import Toolbox
 from app.engine.user_runs.user_shell import UserShell
 from app.providers.classify import Failure
 from app.sessions.errors import SessionWriteError

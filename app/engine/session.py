@@ -11,11 +11,11 @@ from typing import Any
 
 from app.agent.abort import Abort
 from app.agent.queues import QueueName
-from app.engine.context.context_usage import ContextUsage
-from app.engine.delivery import Receipt
-from app.engine.event_bus import Listener, Pace
-from app.engine.prompt_intake import Source, WhileRunning, Words
-from app.engine.prompts import DeliverAs, Disposition
+from app.engine.core.context_usage import ContextUsage
+from app.engine.core.delivery import DeliverAs, Receipt
+from app.engine.core.event_bus import Listener, Pace
+from app.engine.core.prompt_intake import Source, WhileRunning, Words
+from app.engine.prompts import Disposition
 from app.engine.state import Room, State, room_of, state_of
 from app.engine.tree.session_export import export_session, masked_entries
 from app.engine.user_runs.own_shell import SessionShell

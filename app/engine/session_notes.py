@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from app.engine.conversation import Conversation
-from app.engine.event_bus import Telling
+from app.engine.core.conversation import Conversation
+from app.engine.core.event_bus import Telling
 from app.engine.models.prompt_cache import PromptCache
 from app.engine.preconditions import Readiness
 from app.values.entries import ContextEditEntry, Entry

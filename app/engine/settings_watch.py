@@ -1,7 +1,7 @@
 """Settings while a session runs: those that are set here hold at once, and files that changed are read again. Files in
 which MCP servers may come to be written are looked at with them."""
 
-from app.engine.event_bus import Telling
+from app.engine.core.event_bus import Telling
 from app.engine.mcp.servers import McpServers
 from app.resources.in_force import InForce
 from app.resources.settings import SettingRefused

@@ -12,27 +12,29 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from app.agent.queues import Queues
-from app.engine.context.compaction import Compaction
+from app.engine.context.brancher import Brancher
 from app.engine.context.compactor import Compactor
 from app.engine.context.summariser import Summariser
-from app.engine.context.usage_totals import Account
-from app.engine.conversation import Conversation
-from app.engine.delivery import Deliveries
-from app.engine.event_bus import Telling
+from app.engine.core.conversation import Conversation
+from app.engine.core.delivery import Deliveries
+from app.engine.core.event_bus import Telling
+from app.engine.core.hooks import Hooks
+from app.engine.core.model_choice import ModelChoice
+from app.engine.core.options import SessionOptions
+from app.engine.core.runs import NextRun
+from app.engine.core.toolbox import Toolbox
+from app.engine.core.usage_totals import Account
 from app.engine.files.file_diagnostics import Diagnostics
 from app.engine.files.pending_changes import Pending
 from app.engine.files.restore import Restoring
 from app.engine.files.session_files import Files
-from app.engine.hooks import Hooks
 from app.engine.jobs.background_jobs import JobTable
 from app.engine.jobs.job_notices import JobResults
 from app.engine.mcp.servers import Elicit, McpServers, ServerPlaces
-from app.engine.models.model_choice import ModelChoice
 from app.engine.models.model_requests import Requests, Sections
 from app.engine.models.model_selection import Models
 from app.engine.models.prompt_cache import PromptCache
 from app.engine.models.side_question import Beside
-from app.engine.options import SessionOptions
 from app.engine.permissions.gate import Permits
 from app.engine.permissions.permission_context import GateStanding
 from app.engine.planning.plan_mode import Planning
@@ -42,7 +44,6 @@ from app.engine.prompts import Prompts
 from app.engine.repository.first_question import FirstQuestion
 from app.engine.repository.repository_maps import RepositoryMaps
 from app.engine.runner import Runner
-from app.engine.runs import NextRun
 from app.engine.secrets.known_secrets import SecretPlaces
 from app.engine.secrets.masked_calls import MaskedCalls
 from app.engine.secrets.session_mask import Masking
@@ -51,8 +52,7 @@ from app.engine.settings_watch import Following
 from app.engine.tools.call_preview import CallPreview
 from app.engine.tools.live_edits import LiveEdits
 from app.engine.tools.nested_calls import NestedCalls
-from app.engine.tools.toolbox import Toolbox
-from app.engine.tree.brancher import Brancher
+from app.engine.tree.compaction import Compaction
 from app.engine.tree.navigation import Navigation
 from app.engine.tree.session_paths import Places
 from app.engine.user_runs.user_cells import OwnCells
@@ -172,9 +172,11 @@ class Machinery:
         self.record = SessionNotes(self.conversation, self.telling, self.cache, self.readiness)
         self.prompts = self._prompts(parts)
         self.repository = RepositoryMaps(parts.toolbox.workspace)
-        self.restoring = Restoring(self.conversation, self.files, self.prompts, self.readiness)
+        self.restoring = Restoring(
+            self.conversation, self.files, self.prompts.send, self.readiness.require_idle
+        )
         self._job_results = JobResults(
-            prompts=self.prompts, deliveries=self.deliveries, options=options, telling=self.telling
+            send=self.prompts.send, deliveries=self.deliveries, options=options, telling=self.telling
         )
         self.navigation = self._navigation(parts)
         self.compaction = self._compaction()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from app.engine.models.model_choice import ModelChoice
+from app.engine.core.model_choice import ModelChoice
 from app.engine.session import Session
 from app.engine.tree.session_paths import Places
 from app.extensions.ports import Mode, ProviderSpec, Ui

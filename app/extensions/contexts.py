@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from app.compaction.cut import CannotCompact
 from app.engine.context.summariser import SummaryFailed
-from app.engine.conversation import prompt_text
+from app.engine.core.conversation import prompt_text
+from app.engine.core.hook_results import Wish
+from app.engine.core.prompt_intake import Refused
 from app.engine.files.pending_changes import WishedChange
-from app.engine.hook_results import Wish
-from app.engine.prompt_intake import Refused
 from app.engine.session import Session
 from app.extensions.bound import Bound, SessionRecord
 from app.extensions.ports import Mode, Ui, WindowUsage

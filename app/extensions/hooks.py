@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from app.engine.prompt_intake import Refused
+from app.engine.core.prompt_intake import Refused
 from app.extensions import answers as fold
 from app.extensions import payloads as p
 from app.values.events import Event

@@ -1,6 +1,6 @@
 """A session's questions as hooks of extensions. Its events are told to them by `told_events`.
 
-Each method is one question of `app.engine.hooks`; it costs a dictionary look-up when nobody listens.
+Each method is one question of `app.engine.core.hooks`; it costs a dictionary look-up when nobody listens.
 """
 
 from __future__ import annotations
@@ -16,10 +16,17 @@ import msgspec
 from app.agent.hooks import TurnOutcome, Verdict
 from app.agent.outcomes import content_of
 from app.compaction.cut import Preparation
-from app.engine.conversation import prompt_text
-from app.engine.hook_results import MoveOpinion, Moving, OtherCompaction, Reason, RequestIds, ShellOpinion
-from app.engine.hooks import Elsewhere, Hooks
-from app.engine.prompt_intake import Words
+from app.engine.core.conversation import prompt_text
+from app.engine.core.hook_results import (
+    MoveOpinion,
+    Moving,
+    OtherCompaction,
+    Reason,
+    RequestIds,
+    ShellOpinion,
+)
+from app.engine.core.hooks import Elsewhere, Hooks
+from app.engine.core.prompt_intake import Words
 from app.extensions import payloads as p
 from app.extensions.catalogue import Catalogue
 from app.extensions.registrations import require_bound

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import assert_never
 
 from app.assembly.inputs import FirstInput
-from app.engine.prompt_intake import NoKey, Refused
+from app.engine.core.prompt_intake import NoKey, Refused
 from app.engine.prompts import Disposition
 from app.engine.session import Session
 from app.sessions.errors import SessionWriteError

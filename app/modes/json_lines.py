@@ -4,7 +4,7 @@ as it grows and whole.
 
 import asyncio
 
-from app.engine.prompt_intake import Refused
+from app.engine.core.prompt_intake import Refused
 from app.engine.session import Session
 from app.modes.endings import (
     LAST_WORDS,

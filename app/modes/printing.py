@@ -5,7 +5,7 @@ Fails (exit 1) with the reason on standard error when an answer ended in an erro
 
 import os
 
-from app.engine.prompt_intake import Refused
+from app.engine.core.prompt_intake import Refused
 from app.engine.session import Session
 from app.modes.endings import (
     NO_PROMPT,

@@ -6,7 +6,7 @@ from typing import Any
 
 from textual.app import App
 
-from app.engine.prompt_intake import Busy
+from app.engine.core.prompt_intake import Busy
 from app.tui.handed import KeyTold
 from app.values.unable import Unable
 from widgets.terminal.terminal_driver import raised

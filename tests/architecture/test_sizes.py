@@ -37,7 +37,7 @@ HUBS = {
     "app/engine/wiring.py": 55,
     "app/engine/mcp/servers.py": 29,
     "app/engine/tree/navigation.py": 29,
-    "app/engine/permissions/gate.py": 31,
+    "app/engine/permissions/gate.py": 32,
     "app/engine/runner.py": 29,
     "app/extensions/session_hooks.py": 27,
     "app/tui/app.py": 56,

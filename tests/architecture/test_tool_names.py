@@ -14,8 +14,8 @@ PLAYS_A_MODEL = "app/providers/offline/"
 """It calls tools, as a model does."""
 ASKS_BY_NAME = {
     "app/compaction/files.py": "lists of files in summaries, from calls that are stored",
-    "app/engine/context/active_skills.py": "skills that were read, from calls that are stored",
-    "app/engine/context/context_breakdown.py": "what of the window maps take, from results that are stored",
+    "app/engine/core/active_skills.py": "skills that were read, from calls that are stored",
+    "app/engine/context_breakdown.py": "what of the window maps take, from results that are stored",
     "app/extensions/builtin/file_maps.py": "how many reads an answer has",
     "app/extensions/builtin/read_recovery.py": "which skipped calls were reads",
     "app/extensions/builtin/rules.py": "rules about files that are read or changed",

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from app.engine.options import SessionOptions
-from app.engine.permissions.command_context import Whereabouts
+from app.engine.core.options import SessionOptions
+from app.engine.sandbox.command_context import Whereabouts
 from app.engine.sandbox.sandbox_places import Leave
 from app.engine.sandbox.sandboxes import Boxes
 from app.resources.in_force import InForce

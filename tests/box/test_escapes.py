@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 
 from app.cli.own_process import forbid_looking_inside
-from app.engine.options import SessionOptions
-from app.engine.permissions.command_context import Whereabouts
+from app.engine.core.options import SessionOptions
+from app.engine.sandbox.command_context import Whereabouts
 from app.engine.sandbox.sandboxes import Boxes
 from app.resources.in_force import InForce
 from tests.box.conftest import skip_below, skip_without_user_namespaces

@@ -9,7 +9,7 @@ from typing import Any
 from app.assembly.build import Assembled, assemble
 from app.assembly.extending import extend
 from app.assembly.options import Options
-from app.engine.conversation import prompt_text
+from app.engine.core.conversation import prompt_text
 from app.extensions.ui import SilentUi
 from app.providers.contract import Context
 from app.providers.scripted import Response, Scripted

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from app.compaction.summary import SYSTEM_PROMPT
-from app.engine.context.active_skills import SECTION
-from app.engine.context.context_breakdown import contents_of
-from app.engine.conversation import Conversation
+from app.engine.context_breakdown import contents_of
+from app.engine.core.active_skills import SECTION
+from app.engine.core.conversation import Conversation
 from app.providers.contract import Context
 from app.providers.scripted import ScriptedAnswer, call, say
 from app.sessions.log import SessionLog

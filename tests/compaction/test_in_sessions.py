@@ -12,8 +12,8 @@ from app.compaction.budget import ContextLimits
 from app.compaction.cut import CannotCompact, Preparation
 from app.compaction.summary import SYSTEM_PROMPT
 from app.engine.context.summariser import SummaryCancelled
-from app.engine.hook_results import OtherCompaction
-from app.engine.hooks import Hooks
+from app.engine.core.hook_results import OtherCompaction
+from app.engine.core.hooks import Hooks
 from app.providers.contract import Context
 from app.providers.scripted import Scripted, ScriptedAnswer, call, fail, say
 from app.sessions.log import SessionLog

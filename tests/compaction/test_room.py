@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.engine.hook_results import Wish
+from app.engine.core.hook_results import Wish
 from app.providers.classify import classify
 from app.providers.contract import AssistantStream, Context, StreamOptions
 from app.providers.scripted import fail, say

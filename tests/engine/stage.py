@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from app.engine.hooks import Hooks
-from app.engine.models.model_choice import ModelChoice
-from app.engine.models.retry_policy import RetryPolicy
-from app.engine.options import SessionOptions, shell_settings
+from app.engine.core.hooks import Hooks
+from app.engine.core.model_choice import ModelChoice
+from app.engine.core.options import SessionOptions, shell_settings
+from app.engine.core.retry_policy import RetryPolicy
+from app.engine.core.toolbox import Toolbox
 from app.engine.permissions.permission_context import GateStanding
 from app.engine.secrets.known_secrets import SecretPlaces
 from app.engine.session import Session
-from app.engine.tools.toolbox import Toolbox
 from app.engine.tree.session_paths import Places
 from app.engine.wiring import Parts
 from app.providers.catalogue import ModelCatalogue

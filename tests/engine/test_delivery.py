@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.agent.abort import Abort
-from app.engine.delivery import Deliveries
+from app.engine.core.delivery import Deliveries
 from app.providers.contract import Context
 from app.providers.credentials import Credentials
 from app.providers.scripted import ScriptedAnswer, call, fail, say

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from app.engine.core.hooks import Hooks
 from app.engine.files.file_diagnostics import MOST_SHOWN, MOST_TIMES
-from app.engine.hooks import Hooks
 from app.engine.permissions.permission_context import GateStanding
 from app.providers.scripted import call, say
 from app.undo.blobs import UndoPlace

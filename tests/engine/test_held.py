@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.engine.conversation import Declared, prompt_text
-from app.engine.hooks import Hooks
-from app.engine.runs import NextRun
-from app.engine.tools.toolbox import Toolbox
+from app.engine.core.conversation import Declared, prompt_text
+from app.engine.core.hooks import Hooks
+from app.engine.core.runs import NextRun
+from app.engine.core.toolbox import Toolbox
 from app.providers.contract import AssistantStream, Context, StreamOptions
 from app.providers.kept import Kept
 from app.providers.scripted import say

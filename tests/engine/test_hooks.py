@@ -1,4 +1,4 @@
-"""Who is asked in which order: the list in `app.engine.hooks` is what happens."""
+"""Who is asked in which order: the list in `app.engine.core.hooks` is what happens."""
 
 import inspect
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.engine.context.compactor import Compactor
-from app.engine.hooks import ORDER, Hooks
+from app.engine.core.hooks import ORDER, Hooks
 from app.providers.scripted import call, say
 from tests.agent.stage import echo
 from tests.engine.stage import Play

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.engine import event_bus as telling
-from app.engine.event_bus import Publisher
+from app.engine.core import event_bus as telling
+from app.engine.core.event_bus import Publisher
 from app.providers.scripted import call, say
 from app.values.events import (
     AgentSettled,

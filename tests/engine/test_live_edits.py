@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.agent.hooks import Verdict
-from app.engine.hooks import Hooks
+from app.engine.core.hooks import Hooks
 from app.engine.permissions.permission_context import GateStanding
 from app.providers.scripted import ScriptedAnswer, call, say
 from app.values.content import Text, ToolCall

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from app.agent.hooks import Verdict
-from app.engine.hooks import Hooks
+from app.engine.core.hooks import Hooks
 from app.values.content import ToolCall
 from app.values.events import ToolExecutionEnd, ToolExecutionStart
 from tests.agent.stage import tool

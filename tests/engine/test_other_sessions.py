@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.prompt_intake import Refused
+from app.engine.core.prompt_intake import Refused
 from app.engine.tree.tree_commands import switch_session
 from app.providers.scripted import say
 from app.sessions.errors import SessionError, SessionLocked

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from app.engine.context.brancher import Wish
+from app.engine.core.questions import ApprovalReply
 from app.engine.files.pending_changes import LOST, REMINDER, WishedChange
-from app.engine.permissions.gate_question import ApprovalReply
-from app.engine.tree.brancher import Wish
 from app.providers.scripted import call, say
 from app.sessions.log import SessionLog
 from app.values.content import text_of

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.hook_results import Wish
+from app.engine.core.hook_results import Wish
 from app.providers.scripted import say
 from app.values.entries import CustomEntry
 from app.values.events import PlanModeChanged

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import msgspec
 
+from app.engine.core.toolbox import Toolbox
 from app.engine.models.request_head import RequestHead, RequestHeads
-from app.engine.tools.toolbox import Toolbox
 from app.values.codec import decode_json, encode_json
 from tools.base import Tool, ToolContext
 from tools.registry import builtin_tools

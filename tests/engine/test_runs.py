@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.engine.hooks import Hooks
-from app.engine.models.retry_policy import Countdown, RetryPolicy
-from app.engine.prompt_intake import Refused, Words
+from app.engine.core.hooks import Hooks
+from app.engine.core.prompt_intake import Refused, Words
+from app.engine.core.retry_policy import Countdown, RetryPolicy
 from app.providers.contract import Credential
 from app.providers.scripted import call, fail, say
 from app.sessions.log import SessionLog

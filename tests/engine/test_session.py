@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.engine.models.retry_policy import RetryPolicy
-from app.engine.prompt_intake import Refused
+from app.engine.core.prompt_intake import Refused
+from app.engine.core.retry_policy import RetryPolicy
 from app.providers.scripted import call, fail, say
 from app.sessions.log import SessionLog
 from app.values.codec import decode_json

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from app.engine.models.retry_policy import RetryPolicy
+from app.engine.core.retry_policy import RetryPolicy
 from app.providers.scripted import ScriptedAnswer, call, fail, say
 from app.sessions.log import SessionLog
 from app.sessions.stats import Stats

@@ -11,7 +11,7 @@ import pytest
 from textual.app import App
 from textual.widgets import OptionList
 
-from app.engine.prompt_intake import Words
+from app.engine.core.prompt_intake import Words
 from app.extensions.catalogue import Catalogue
 from app.extensions.loader import ExtensionChoice, find_extensions
 from app.extensions.payloads import BeforeAgentStart, SessionBeforeCompact

@@ -3,9 +3,9 @@
 import pytest
 
 from app.agent.hooks import TurnOutcome
-from app.engine.conversation import prompt_text
-from app.engine.hook_results import RequestIds
-from app.engine.prompt_intake import Words
+from app.engine.core.conversation import prompt_text
+from app.engine.core.hook_results import RequestIds
+from app.engine.core.prompt_intake import Words
 from app.extensions.hooks import HOOKS, as_answer
 from app.extensions.payloads import (
     CancelAnswer,

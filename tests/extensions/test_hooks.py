@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from app.agent.hooks import TurnOutcome
-from app.engine.hook_results import RequestIds, ShellOpinion
-from app.engine.prompt_intake import Words
+from app.engine.core.hook_results import RequestIds, ShellOpinion
+from app.engine.core.prompt_intake import Words
 from app.extensions.hooks import HOOKS, SESSION_EVENTS
 from app.extensions.payloads import (
     SessionStart,

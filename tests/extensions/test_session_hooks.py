@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.engine.prompt_intake import Stayed
+from app.engine.core.prompt_intake import Stayed
 from app.engine.tree.tree_commands import clone, fork, new_session
 from app.engine.user_runs.user_shell import CommandBlocked
 from app.extensions.payloads import SessionBeforeFork, SessionBeforeSwitch, SessionShutdown

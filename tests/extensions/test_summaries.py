@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from app.compaction.summary import SYSTEM_PROMPT
+from app.engine.context.brancher import MoveStopped
 from app.engine.context.summariser import SummaryCancelled
-from app.engine.hook_results import Wish
-from app.engine.tree.brancher import MoveStopped
+from app.engine.core.hook_results import Wish
 from app.providers.contract import Context
 from app.providers.scripted import ScriptedAnswer, say
 from app.values.content import text_of

@@ -10,7 +10,7 @@ from app.assembly.build import Assembled, assemble
 from app.assembly.extending import extend
 from app.assembly.options import Options
 from app.assembly.resources import Resources
-from app.engine.options import shell_settings
+from app.engine.core.options import shell_settings
 from app.extensions.ui import SilentUi
 from app.resources.paths import Paths
 from app.resources.trust import decide, question_for, remember

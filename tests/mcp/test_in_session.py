@@ -12,7 +12,7 @@ import pytest
 from app.assembly.build import Assembled, assemble
 from app.assembly.extending import extend
 from app.assembly.options import Options
-from app.engine.context.context_breakdown import contents_of
+from app.engine.context_breakdown import contents_of
 from app.extensions.ui import SilentUi
 from app.providers.scripted import Scripted, call, say
 from app.resources.paths import Paths

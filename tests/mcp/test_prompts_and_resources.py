@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from app.engine.core.prompt_intake import Refused
 from app.engine.mcp.prompts import arguments_of, said_in
-from app.engine.prompt_intake import Refused
 from app.providers.scripted import say
 from app.resources.paths import Paths
 from app.tui.prompt.server_completing import ResourceCompletions, hint_of, prompt_arguments

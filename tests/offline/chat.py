@@ -7,7 +7,7 @@ from app.agent.abort import Abort
 from app.agent.loop import run
 from app.agent.ports import Ports
 from app.agent.queues import Queues
-from app.engine.tools.toolbox import Toolbox, ToolChoice, declared
+from app.engine.core.toolbox import Toolbox, ToolChoice, declared
 from app.providers.contract import AssistantStream, Context, StreamOptions
 from app.providers.offline.model import offline_model
 from app.providers.registry import Registry

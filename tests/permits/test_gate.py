@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from app.agent.hooks import Verdict
-from app.engine.hooks import Hooks
-from app.engine.permissions.gate_question import ApprovalReply
+from app.engine.core.hooks import Hooks
+from app.engine.core.questions import ApprovalReply
 from app.engine.permissions.permission_context import GateStanding
 from app.providers.scripted import call, say
 from app.values.content import ToolCall, text_of

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.permissions.command_context import Whereabouts
+from app.engine.sandbox.command_context import Whereabouts
 from app.permits.shell import judge_command
 
 ATTACKS: dict[str, tuple[str, str]] = {

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.agent.hooks import Verdict
 from app.agent.tool_pipeline import CallReading, Prepared, ReadCall, ToolPipeline
-from app.engine.hooks import Hooks
+from app.engine.core.hooks import Hooks
 from app.permits.place import CommandPlace
 from app.permits.tools import CallRequest, judge_call
 from app.values.content import ToolCall

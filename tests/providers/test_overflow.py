@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.models.retry_policy import RetryPolicy
+from app.engine.core.retry_policy import RetryPolicy
 from app.providers.classify import classify
 from app.providers.scripted import say
 from app.values.events import CompactionEnd, Notice

@@ -8,7 +8,7 @@ from typing import Any
 
 from PIL import Image as Picture
 
-from app.engine.tree.brancher import Wish
+from app.engine.context.brancher import Wish
 from app.providers.contract import StreamOptions
 from app.providers.scripted import call, fail, say
 from app.sessions import file as session_file

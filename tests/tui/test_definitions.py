@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from app.engine.context.context_breakdown import contents_of
+from app.engine.context_breakdown import contents_of
 from app.providers.scripted import call, say
 from tests.tui.stage import StageApp, make_app, settled
 from tests.tui.test_extensions import ready, submit, until

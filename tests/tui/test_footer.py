@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.hook_results import Wish
+from app.engine.core.hook_results import Wish
 from app.engine.permissions.gate import Permits
 from app.providers.scripted import say
 from app.resources.settings_display import SegmentLook

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from app.engine.core.hook_results import Wish
 from app.engine.files.restore import RedoRestore, ToEntry, UndoPrompts
-from app.engine.hook_results import Wish
 from app.providers.scripted import ScriptedAnswer, say
 from app.sessions.ids import sidecar
 from app.sessions.quarantine import quarantined

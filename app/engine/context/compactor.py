@@ -14,16 +14,16 @@ from app.compaction.budget import ContextLimits, estimate_tokens
 from app.compaction.cut import CannotCompact, Preparation, prepare
 from app.compaction.files import own_details
 from app.compaction.summary import Written, write_summary
-from app.engine.cancellable_task import Underway
 from app.engine.context.summariser import Source, Summariser, SummaryCancelled, SummaryFailed
-from app.engine.context.usage_totals import Account
-from app.engine.conversation import Conversation
-from app.engine.event_bus import Telling
-from app.engine.hook_results import Reason
-from app.engine.hooks import Hooks
-from app.engine.models.model_choice import ModelChoice
+from app.engine.core.cancellable_task import Underway
+from app.engine.core.conversation import Conversation
+from app.engine.core.event_bus import Telling
+from app.engine.core.hook_results import Reason
+from app.engine.core.hooks import Hooks
+from app.engine.core.model_choice import ModelChoice
+from app.engine.core.options import SessionOptions
+from app.engine.core.usage_totals import Account
 from app.engine.models.prompt_cache import PromptCache
-from app.engine.options import SessionOptions
 from app.providers.classify import Failure
 from app.todos.telling import without_list
 from app.values.content import text_of

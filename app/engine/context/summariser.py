@@ -8,8 +8,8 @@ import msgspec
 
 from app.agent.abort import Abort, Aborted
 from app.compaction.summary import SYSTEM_PROMPT, Written
-from app.engine.models.model_choice import ModelChoice
-from app.engine.options import SessionOptions
+from app.engine.core.model_choice import ModelChoice
+from app.engine.core.options import SessionOptions
 from app.engine.secrets.session_mask import Masking
 from app.providers.classify import Failure
 from app.providers.contract import Context, Credential

@@ -12,14 +12,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from app.agent.abort import Abort, Aborted
-from app.engine.event_bus import Telling
+from app.engine.core.event_bus import Telling
+from app.engine.core.hooks import Hooks
+from app.engine.core.options import SessionOptions
+from app.engine.core.runs import NextRun
 from app.engine.files.changed_texts import ChangedTexts, stands
 from app.engine.files.session_files import Files
-from app.engine.hooks import Hooks
-from app.engine.options import SessionOptions
 from app.engine.permissions.gate import Permits
 from app.engine.permissions.permission_context import GateStanding
-from app.engine.runs import NextRun
 from app.engine.secrets.session_mask import Masking
 from app.resources.settings_tools import DiagnosticSettings
 from app.values.diagnostics import Diagnostic, DiagnosticsEnd, DiagnosticsStart

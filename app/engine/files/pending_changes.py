@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
-from app.engine.conversation import Conversation
-from app.engine.event_bus import Telling
-from app.engine.runs import NextRun
+from app.engine.core.conversation import Conversation
+from app.engine.core.event_bus import Telling
+from app.engine.core.runs import NextRun
+from app.engine.core.toolbox import Toolbox
 from app.engine.secrets.session_mask import Masking
-from app.engine.tools.toolbox import Toolbox
 from app.todos.telling import asks_something
 from app.values.entries import CustomEntry, CustomMessageEntry, MessageEntry
 from app.values.events import EntryAppended

@@ -1,14 +1,13 @@
 """Putting files back: what a person is shown before, what is done, who is told of it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, assert_never
 
 import msgspec
 
-from app.engine.conversation import Conversation
+from app.engine.core.conversation import Conversation
+from app.engine.core.delivery import SendMessage
 from app.engine.files.session_files import Files
-from app.engine.preconditions import Readiness
-from app.engine.prompts import Prompts
 from app.undo.images import Choice, RestoredData, restored_of
 from app.values.messages import CustomMessage
 from app.values.unable import Unable
@@ -54,8 +53,9 @@ class PutBack(msgspec.Struct, frozen=True, kw_only=True):
 class Restoring(msgspec.Struct, frozen=True):
     conversation: Conversation
     files: Files
-    prompts: Prompts
-    readiness: Readiness
+    send: SendMessage
+    require_idle: Callable[[str], None]
+    """Raises `Busy` while a run or a summary is under way."""
 
     async def preview(self, asked: Asked) -> "Plan":
         match asked:
@@ -77,7 +77,7 @@ class Restoring(msgspec.Struct, frozen=True):
 
         Raises `Unable`, with nothing done.
         """
-        self.readiness.require_idle("Putting files back")
+        self.require_idle("Putting files back")
         if plan.origin != self.conversation.log.leaf_id:
             raise Unable("The conversation went on since this was looked at. Look at it again.")
         data = await self.files.carry_out(plan, choices)
@@ -104,7 +104,7 @@ class Restoring(msgspec.Struct, frozen=True):
             display=True,
             details={"files": data.total, "kept": len(data.kept), "redone": data.undoes is not None},
         )
-        await self.prompts.send(message, deliver_as="aside")
+        await self.send(message, deliver_as="aside")
 
     def _place(self, entry_id: str | None) -> str | None:
         return None if entry_id is None else self.conversation.log.navigation(entry_id).leaf_id

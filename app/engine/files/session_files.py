@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
 
-from app.engine.conversation import Conversation
-from app.engine.event_bus import Telling
-from app.engine.options import SessionOptions
-from app.engine.permissions.command_context import Whereabouts
+from app.engine.core.conversation import Conversation
+from app.engine.core.event_bus import Telling
+from app.engine.core.options import SessionOptions
+from app.engine.sandbox.command_context import Whereabouts
 from app.sessions.errors import SessionReadOnly
 from app.sessions.ids import sidecar
 from app.undo.blobs import UndoPlace

@@ -2,19 +2,18 @@
 
 import msgspec
 
-from app.engine.delivery import Deliveries
-from app.engine.event_bus import Telling
+from app.engine.core.delivery import Deliveries, SendMessage
+from app.engine.core.event_bus import Telling
+from app.engine.core.options import SessionOptions
+from app.engine.core.prompt_intake import Refused
 from app.engine.jobs.background_jobs import RESULT_MESSAGE, Job
-from app.engine.options import SessionOptions
-from app.engine.prompt_intake import Refused
-from app.engine.prompts import Prompts
 from app.values.messages import CustomMessage
 
 
 class JobResults(msgspec.Struct, frozen=True, kw_only=True):
     """Brings the ends of jobs to the agent."""
 
-    prompts: Prompts
+    send: SendMessage
     deliveries: Deliveries
     options: SessionOptions
     telling: Telling
@@ -33,10 +32,10 @@ class JobResults(msgspec.Struct, frozen=True, kw_only=True):
         wanted = self.options.in_force.settings.background.result_delivery
         when = "steer" if wanted == "steer" else "follow_up"
         try:
-            await self.prompts.send(message, deliver_as=when, trigger=job.state != "killed")
+            await self.send(message, deliver_as=when, trigger=job.state != "killed")
         except Refused as problem:
             self.telling.notify(f"The result of {job.id} waits for your next prompt: {problem}", "warning")
-            await self.prompts.send(message, deliver_as="next_turn")
+            await self.send(message, deliver_as="next_turn")
         job.is_handed_over.set()
         receipt = await self.deliveries.wait(message.id, look=self.telling.forget_undeliverable)
         return receipt.outcome == "delivered"

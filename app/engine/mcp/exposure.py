@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from app.engine.conversation import Conversation
-from app.engine.event_bus import Telling
+from app.engine.core.conversation import Conversation
+from app.engine.core.event_bus import Telling
+from app.engine.core.options import SessionOptions
+from app.engine.core.toolbox import Toolbox, ToolChoice
 from app.engine.models.model_requests import Requests
-from app.engine.options import SessionOptions
-from app.engine.tools.toolbox import Toolbox, ToolChoice
 from app.mcp.hub import Hub, Wishes, line_of, wish
 from app.mcp.tools import SEARCH, McpTools
 from app.values.entries import CustomEntry, Entry

@@ -14,12 +14,12 @@ from typing import Any, cast
 
 import msgspec
 
-from app.engine.event_bus import Telling
+from app.engine.core.event_bus import Telling
+from app.engine.core.prompt_intake import Refused, Words
+from app.engine.core.questions import answer_to
 from app.engine.mcp.servers import McpServers
 from app.engine.permissions.gate_question import ANSWER_SECONDS
 from app.engine.permissions.permission_context import GateStanding
-from app.engine.prompt_intake import Refused, Words
-from app.engine.questions import answer_to
 from app.mcp.asking import WARNING, checked_field, content_of, form_of
 from app.mcp.entries import server_key
 from app.values.content import Image

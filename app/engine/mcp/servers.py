@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from app.engine.conversation import Conversation
-from app.engine.event_bus import Telling
+from app.engine.core.conversation import Conversation
+from app.engine.core.event_bus import Telling
+from app.engine.core.options import SessionOptions
+from app.engine.core.prompt_intake import Words
+from app.engine.core.toolbox import Toolbox, ToolChoice
 from app.engine.models.model_requests import Requests
-from app.engine.options import SessionOptions
-from app.engine.prompt_intake import Words
 from app.engine.sandbox.sandboxes import Boxes
 from app.engine.secrets.session_mask import Masking
-from app.engine.tools.toolbox import Toolbox, ToolChoice
 from app.resources.paths import Paths
 from app.values.servers import McpServersChange, McpServerState, PromptView, ServerView
 from app.values.unable import Unable

@@ -11,17 +11,17 @@ import msgspec
 
 from app.agent.abort import Abort, Aborted
 from app.agent.outcomes import in_words
-from app.engine.conversation import Conversation, prompt_text
-from app.engine.delivery import Deliveries
-from app.engine.event_bus import Telling
-from app.engine.hook_results import RequestIds
-from app.engine.hooks import Hooks
-from app.engine.models.model_choice import ModelChoice
+from app.engine.core.conversation import Conversation, prompt_text
+from app.engine.core.delivery import Deliveries
+from app.engine.core.event_bus import Telling
+from app.engine.core.hook_results import RequestIds
+from app.engine.core.hooks import Hooks
+from app.engine.core.model_choice import ModelChoice
+from app.engine.core.options import SessionOptions
+from app.engine.core.toolbox import Toolbox
 from app.engine.models.prompt_cache import PromptCache
 from app.engine.models.request_head import RequestHead, RequestHeads
-from app.engine.options import SessionOptions
 from app.engine.secrets.session_mask import Masking
-from app.engine.tools.toolbox import Toolbox
 from app.providers.contract import AssistantStream, Context, Credential, RequestHooks
 from app.providers.credentials import CredentialError
 from app.providers.kept import Kept

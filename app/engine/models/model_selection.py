@@ -4,9 +4,9 @@ from typing import Literal
 
 import msgspec
 
-from app.engine.conversation import Conversation
-from app.engine.event_bus import Telling
-from app.engine.models.model_choice import ModelChoice
+from app.engine.core.conversation import Conversation
+from app.engine.core.event_bus import Telling
+from app.engine.core.model_choice import ModelChoice
 from app.engine.models.prompt_cache import PromptCache
 from app.values.entries import ThinkingLevelChangeEntry
 from app.values.events import ModelChanged, ThinkingLevelChanged

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Literal
 
-from app.engine.context.usage_totals import Account
-from app.engine.models.model_choice import ModelChoice
+from app.engine.core.model_choice import ModelChoice
+from app.engine.core.usage_totals import Account
 from app.values.events import Event, Notice
 from app.values.models import Model
 from app.values.usage import Usage, dollars

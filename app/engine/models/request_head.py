@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from app.engine.conversation import prompt_text
-from app.engine.tools.toolbox import declared
+from app.engine.core.conversation import prompt_text
+from app.engine.core.toolbox import declared
 from app.values.codec import encode_json
 from app.values.wire import to_wire
 from tools.base import Tool

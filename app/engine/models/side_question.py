@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from app.engine.conversation import Conversation
-from app.engine.event_bus import Telling
+from app.engine.core.conversation import Conversation
+from app.engine.core.event_bus import Telling
 from app.engine.models.model_requests import Requests
 from app.engine.secrets.session_mask import Masking
 from app.sessions.errors import SessionWriteError

@@ -15,21 +15,22 @@ import msgspec
 
 from app.agent.hooks import Verdict
 from app.agent.tool_pipeline import CallReading, ReadCall
-from app.engine.conversation import Conversation
-from app.engine.event_bus import Telling
-from app.engine.files.unheld_files import Unheld, asked_about_unheld
-from app.engine.options import SessionOptions
+from app.engine.core.conversation import Conversation
+from app.engine.core.event_bus import Telling
+from app.engine.core.options import SessionOptions
+from app.engine.core.plan_entries import is_planned
+from app.engine.core.questions import ApprovalReply
+from app.engine.core.toolbox import Toolbox
 from app.engine.permissions.approved_definitions import KnownDefinitions
-from app.engine.permissions.command_context import Whereabouts
-from app.engine.permissions.gate_question import Answering, ApprovalReply, RuleChanges
+from app.engine.permissions.gate_question import Answering, RuleChanges
 from app.engine.permissions.gate_verdict import Judged, Judging
 from app.engine.permissions.past_verdicts import ENTRY, Past, with_earlier
 from app.engine.permissions.permission_context import GateStanding, mode_of, rules_in
 from app.engine.permissions.sandbox_exceptions import allow_place, allowed_places, keep_rule, place_rules
-from app.engine.planning.plan_entries import is_planned
+from app.engine.permissions.unheld_files import Unheld, asked_about_unheld
+from app.engine.sandbox.command_context import Whereabouts
 from app.engine.sandbox.network_hosts import Hosts
 from app.engine.sandbox.sandboxes import Boxes
-from app.engine.tools.toolbox import Toolbox
 from app.permits.decide import MODES, CallDecision, Mode, Policy, decide, floor_word, would_answer
 from app.permits.kept_back import kept_back
 from app.permits.place import CommandPlace

@@ -8,12 +8,10 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Literal
 
-import msgspec
-
-from app.engine.event_bus import Telling
-from app.engine.options import SessionOptions
+from app.engine.core.event_bus import Telling
+from app.engine.core.options import SessionOptions
+from app.engine.core.questions import ApprovalReply, Keeps, answer_to
 from app.engine.permissions.permission_context import GateStanding
-from app.engine.questions import answer_to
 from app.values.approvals import Approval
 
 ANSWER_SECONDS = 600.0
@@ -21,25 +19,9 @@ ANSWER_SECONDS = 600.0
 UNKNOWN_SECONDS = 60.0
 """The same of one that has neither said that it answers nor done so."""
 ONCE, DENY = "Allow once", "Deny"
-_ALWAYS: dict["Keeps", str] = {"session": "Always in this session: ", "project": "Always in this project: "}
+_ALWAYS: dict[Keeps, str] = {"session": "Always in this session: ", "project": "Always in this project: "}
 
-Keeps = Literal["session", "project", "person"]
-"""For how long a rule counts: as long as the session, in this folder, wherever the person works."""
 ProgramAnswers = Literal["unknown", "ask", "deny"]
-
-
-class ApprovalReply(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person answered."""
-
-    allows: bool
-    reason: str = ""
-    """Told to the model with a no."""
-    rule: str | None = None
-    """From now on this is allowed."""
-    keeps: Keeps = "session"
-    """For how long the rule counts; more than the session's is written into the person's settings."""
-    arguments: dict[str, Any] | None = None
-    """The call as the person changed it; it is judged anew."""
 
 
 class Answering:

@@ -10,7 +10,7 @@ import msgspec
 
 from app.agent.tool_pipeline import CallReading
 from app.engine.permissions.approved_definitions import KnownDefinitions
-from app.engine.permissions.command_context import Whereabouts
+from app.engine.sandbox.command_context import Whereabouts
 from app.engine.sandbox.sandboxes import Boxes
 from app.permits.decide import CallDecision, Mode, Policy, decide, is_by_mode
 from app.permits.place import CommandPlace

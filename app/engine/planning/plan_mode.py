@@ -9,15 +9,15 @@ from typing import Any
 
 import msgspec
 
-from app.engine.conversation import Conversation
-from app.engine.event_bus import Telling
+from app.engine.core.conversation import Conversation
+from app.engine.core.event_bus import Telling
+from app.engine.core.plan_entries import ENTRY, is_planned
+from app.engine.core.questions import answer_to
+from app.engine.core.toolbox import Toolbox
 from app.engine.models.model_requests import Requests
 from app.engine.permissions.gate import Permits
 from app.engine.permissions.permission_context import Asked
-from app.engine.planning.plan_entries import ENTRY, is_planned
 from app.engine.planning.todo_list import Todos
-from app.engine.questions import answer_to
-from app.engine.tools.toolbox import Toolbox
 from app.permits.decide import Mode
 from app.resources.in_force import InForce
 from app.todos.changes import TodoRefused

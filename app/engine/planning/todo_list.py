@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
-from app.engine.conversation import Conversation
-from app.engine.event_bus import Telling
-from app.engine.options import SessionOptions
-from app.engine.runs import NextRun
+from app.engine.core.conversation import Conversation
+from app.engine.core.event_bus import Telling
+from app.engine.core.options import SessionOptions
+from app.engine.core.runs import NextRun
 from app.engine.secrets.session_mask import Masking
 from app.sessions.log import SessionLog
 from app.todos.changes import TodoChange, TodoRefused, changed, normalised

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from app.engine.conversation import Conversation
-from app.engine.options import SessionOptions
+from app.engine.core.conversation import Conversation
+from app.engine.core.options import SessionOptions
 from app.engine.repository.repository_maps import FOLDER_MAP
 from app.values.entries import CustomMessageEntry, MessageEntry
 from app.values.messages import CustomMessage, UserMessage

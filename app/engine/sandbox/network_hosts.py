@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from app.engine.permissions.gate_question import ApprovalReply
+from app.engine.core.questions import ApprovalReply
 from app.permits.decide import CallDecision, Policy, decide
 from app.permits.place import CommandPlace
 from app.permits.rules import is_host_named

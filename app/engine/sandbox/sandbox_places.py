@@ -9,8 +9,8 @@ from typing import Literal
 
 import msgspec
 
-from app.engine.options import SessionOptions
-from app.engine.permissions.command_context import Whereabouts, temporary_folders
+from app.engine.core.options import SessionOptions
+from app.engine.sandbox.command_context import Whereabouts, temporary_folders
 from app.permits.credentials import DAEMONS, shown_to
 from app.permits.sandbox_exceptions import AskedLeave
 from app.permits.secrets import plants

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from app.engine.options import SessionOptions
-from app.engine.permissions.command_context import Whereabouts
+from app.engine.core.options import SessionOptions
+from app.engine.sandbox.command_context import Whereabouts
 from app.engine.sandbox.network_hosts import Hosts
 from app.engine.sandbox.sandbox_places import BoxPlaces, Leave, PlaceVerb
 from app.permits.decide import LOCAL_HOSTS, CallDecision, Mode

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from app.engine.core.toolbox import Toolbox
 from app.engine.permissions.gate import Permits
 from app.engine.secrets.masked_calls import MaskedCalls
-from app.engine.tools.toolbox import Toolbox
 from tools.base import Tool, ToolContext, ToolError
 from tools.effects import Effects
 from tools.files.places import locate

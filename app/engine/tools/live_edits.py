@@ -10,11 +10,11 @@ import msgspec
 
 from app.agent.outcomes import failure
 from app.agent.watching import CallWatch
-from app.engine.hooks import Hooks
-from app.engine.options import SessionOptions
+from app.engine.core.hooks import Hooks
+from app.engine.core.options import SessionOptions
+from app.engine.core.toolbox import Toolbox
 from app.engine.permissions.gate import Permits
 from app.engine.tools.call_preview import CallPreview
-from app.engine.tools.toolbox import Toolbox
 from app.values.content import ToolCall
 from app.values.json_texts import texts_of
 from app.values.messages import AssistantMessage

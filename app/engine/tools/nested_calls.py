@@ -14,11 +14,11 @@ import msgspec
 
 from app.agent.outcomes import as_outcome, checked
 from app.agent.tool_pipeline import Gate, Masks, Progress, ToolPipeline
-from app.engine.event_bus import Telling
-from app.engine.hooks import Hooks
+from app.engine.core.event_bus import Telling
+from app.engine.core.hooks import Hooks
+from app.engine.core.model_choice import ModelChoice
+from app.engine.core.toolbox import Toolbox
 from app.engine.jobs.background_jobs import JobTable
-from app.engine.models.model_choice import ModelChoice
-from app.engine.tools.toolbox import Toolbox
 from app.values.content import ToolCall
 from app.values.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from tools.base import Tool, ToolContext

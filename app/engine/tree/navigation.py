@@ -10,24 +10,24 @@ from typing import Literal
 import msgspec
 
 from app.agent.queues import Queues
+from app.engine.context.brancher import Brancher
 from app.engine.context.compactor import Compactor
-from app.engine.context.usage_totals import Account
-from app.engine.conversation import Conversation
-from app.engine.delivery import Deliveries
-from app.engine.event_bus import Telling
+from app.engine.core.conversation import Conversation
+from app.engine.core.delivery import Deliveries
+from app.engine.core.event_bus import Telling
+from app.engine.core.hook_results import Wish
+from app.engine.core.hooks import Hooks
+from app.engine.core.model_choice import ModelChoice, NoModel
+from app.engine.core.prompt_intake import Stayed
+from app.engine.core.usage_totals import Account
 from app.engine.files.file_diagnostics import Diagnostics
 from app.engine.files.pending_changes import Pending
 from app.engine.files.restore import Restoring
 from app.engine.files.session_files import Files
-from app.engine.hook_results import Wish
-from app.engine.hooks import Hooks
 from app.engine.jobs.background_jobs import JobTable
 from app.engine.mcp.servers import McpServers
-from app.engine.models.model_choice import ModelChoice, NoModel
 from app.engine.planning.plan_mode import Planning
 from app.engine.preconditions import Readiness
-from app.engine.prompt_intake import Stayed
-from app.engine.tree.brancher import Brancher
 from app.engine.tree.session_paths import Places
 from app.sessions.log import SessionLog
 from app.sessions.old_outputs import outputs_of

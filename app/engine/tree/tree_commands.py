@@ -10,10 +10,10 @@ from msgspec import Raw
 
 from app.engine.commands import results
 from app.engine.commands.base import command, for_the_system, require_entry, without_nothing
+from app.engine.context.brancher import MoveStopped, Wish
 from app.engine.context.summariser import SummaryCancelled
-from app.engine.prompt_intake import Stayed
+from app.engine.core.prompt_intake import Stayed
 from app.engine.session import Session
-from app.engine.tree.brancher import MoveStopped, Wish
 from app.values.codec import encode, encode_json
 from app.values.content import text_of
 from app.values.entries import Entry, LabelEntry, MessageEntry

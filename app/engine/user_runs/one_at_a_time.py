@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Generic, TypeVar
 
-from app.engine.prompt_intake import Busy
+from app.engine.core.prompt_intake import Busy
 
 R = TypeVar("R")
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from app.agent.outcomes import as_outcome, checked
-from app.engine.conversation import Conversation
-from app.engine.event_bus import Telling
-from app.engine.hooks import Hooks
+from app.engine.core.conversation import Conversation
+from app.engine.core.event_bus import Telling
+from app.engine.core.hooks import Hooks
 from app.engine.secrets.session_mask import Masking
 from app.engine.tools.nested_calls import NestedCalls
 from app.engine.user_runs.one_at_a_time import OneAtATime

@@ -6,10 +6,10 @@ from functools import partial
 
 import msgspec
 
-from app.engine.conversation import Conversation
-from app.engine.event_bus import Telling
-from app.engine.hooks import Hooks
-from app.engine.prompt_intake import Refused
+from app.engine.core.conversation import Conversation
+from app.engine.core.event_bus import Telling
+from app.engine.core.hooks import Hooks
+from app.engine.core.prompt_intake import Refused
 from app.engine.secrets.session_mask import Masking
 from app.engine.user_runs.one_at_a_time import OneAtATime
 from app.values.events import BashExecutionUpdate, MessageEnd

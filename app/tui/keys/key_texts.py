@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from app.engine.models.model_choice import ModelChoice
+from app.engine.core.model_choice import ModelChoice
 from app.tui.transcript.presenter import Presenter
 from app.values.messages import AssistantMessage
 from widgets.editor.prompt import PromptEditor

@@ -1,7 +1,8 @@
 """`/context` and `/compact`: what fills the window, what is taken out of it, and how its older part is summarised."""
 
 from app.compaction.cut import CannotCompact
-from app.engine.context.context_breakdown import (
+from app.engine.context.summariser import SummaryFailed
+from app.engine.context_breakdown import (
     Contents,
     Group,
     Part,
@@ -10,7 +11,6 @@ from app.engine.context.context_breakdown import (
     text_of_large,
     text_of_part,
 )
-from app.engine.context.summariser import SummaryFailed
 from app.engine.models.prompt_cache import is_in_use, resending
 from app.engine.session import Session
 from app.tui.handed import AskPerson, KeyTold, TellPerson, UnderWay, Write

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.engine.models.model_choice import ModelChoice
+from app.engine.core.model_choice import ModelChoice
 from app.engine.session import Session
 from app.providers.discovery import discover, hint, known_state
 from app.providers.known import PROVIDERS, RESELLERS

@@ -5,8 +5,8 @@ from typing import Literal, TypeVar
 
 import msgspec
 
+from app.engine.context.brancher import Wish
 from app.engine.session import Session
-from app.engine.tree.brancher import Wish
 from app.engine.tree.tree_commands import clone_from
 from app.engine.tree.tree_commands import fork as fork_session
 from app.resources.settings import Settings

@@ -8,8 +8,8 @@ from typing import Any, Final, Literal, Protocol
 
 import msgspec
 
+from app.engine.core.questions import ApprovalReply
 from app.engine.permissions.gate import Permits
-from app.engine.permissions.gate_question import ApprovalReply
 from app.permits.decide import MODES
 from app.permits.sandbox_exceptions import REQUEST, rule_words
 from app.permits.verdicts import MEANING

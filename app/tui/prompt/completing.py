@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.engine.core.model_choice import ModelChoice
 from app.engine.mcp.servers import McpServers
-from app.engine.models.model_choice import ModelChoice
 from app.engine.repository.repository_maps import RepositoryMaps
 from app.engine.session import Session
 from app.engine.user_runs.user_cells import OwnCells

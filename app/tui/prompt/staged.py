@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from app.engine.permissions.gate_question import ApprovalReply
+from app.engine.core.questions import ApprovalReply
 from app.engine.session import Session
 from app.tui.handed import Spawn, TellPerson
 from app.tui.prompt.approvals import Approvals

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from app.engine.models.model_choice import ModelChoice
+from app.engine.core.model_choice import ModelChoice
 from app.providers.catalogue import ModelCatalogue
 from app.providers.credentials import Credentials
 from app.providers.known import PROVIDERS, RESELLERS

@@ -6,11 +6,22 @@ for nothing. A message that left the context before that (summarised away, omitt
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Literal, Protocol
 
 import msgspec
 
+from app.values.messages import CustomMessage
+
 Outcome = Literal["delivered", "dropped"]
+DeliverAs = Literal["steer", "follow_up", "next_turn", "aside"]
+
+
+class SendMessage(Protocol):
+    """Gives the agent a message that no person typed; `Prompts.send`."""
+
+    async def __call__(
+        self, message: CustomMessage, *, deliver_as: DeliverAs, trigger: bool = False
+    ) -> str: ...
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,9 +3,9 @@
 import msgspec
 
 from app.engine.context.compactor import Compactor, Proposal
-from app.engine.conversation import Conversation
+from app.engine.core.conversation import Conversation
+from app.engine.core.prompt_intake import Refused
 from app.engine.preconditions import Readiness
-from app.engine.prompt_intake import Refused
 from app.engine.runner import Runner
 from app.engine.tree.navigation import Navigation
 from app.values.entries import CompactionEntry

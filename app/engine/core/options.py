@@ -10,8 +10,8 @@ import msgspec
 from app.agent.ports import InterruptMode
 from app.agent.queues import QueueMode, QueueName
 from app.compaction.budget import ContextLimits
-from app.engine.models.model_choice import ModelChoice
-from app.engine.models.retry_policy import RetryPolicy
+from app.engine.core.model_choice import ModelChoice
+from app.engine.core.retry_policy import RetryPolicy
 from app.providers.contract import StreamOptions
 from app.providers.merge import INTERVAL
 from app.resources.in_force import InForce

@@ -3,9 +3,28 @@
 import asyncio
 import uuid
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
+
+import msgspec
 
 from app.values.events import QuestionAsked
+
+Keeps = Literal["session", "project", "person"]
+"""For how long a rule counts: as long as the session, in this folder, wherever the person works."""
+
+
+class ApprovalReply(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person answered."""
+
+    allows: bool
+    reason: str = ""
+    """Told to the model with a no."""
+    rule: str | None = None
+    """From now on this is allowed."""
+    keeps: Keeps = "session"
+    """For how long the rule counts; more than the session's is written into the person's settings."""
+    arguments: dict[str, Any] | None = None
+    """The call as the person changed it; it is judged anew."""
 
 
 async def answer_to(

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from app.engine.context.active_skills import ActiveSkills
+from app.engine.core.active_skills import ActiveSkills
 from app.sessions.log import SessionLog
 from app.sessions.partial import PartialFile, left_behind
 from app.sessions.projection import milliseconds, project

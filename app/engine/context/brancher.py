@@ -7,13 +7,13 @@ import msgspec
 from app.compaction.branch import branch_of
 from app.compaction.files import files_of, own_details
 from app.compaction.summary import BRANCH_PREAMBLE, SHARE, Written, branch_request
-from app.engine.cancellable_task import Underway
 from app.engine.context.summariser import Summariser, SummaryFailed
-from app.engine.conversation import Conversation
-from app.engine.hook_results import MoveOpinion, Moving, Wish
-from app.engine.hooks import Hooks
-from app.engine.models.model_choice import ModelChoice
-from app.engine.options import SessionOptions
+from app.engine.core.cancellable_task import Underway
+from app.engine.core.conversation import Conversation
+from app.engine.core.hook_results import MoveOpinion, Moving, Wish
+from app.engine.core.hooks import Hooks
+from app.engine.core.model_choice import ModelChoice
+from app.engine.core.options import SessionOptions
 from app.values.entries import BranchSummaryEntry, Entry
 from app.values.usage import Usage
 

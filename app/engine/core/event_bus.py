@@ -17,9 +17,9 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from app.engine.context.usage_totals import Account
-from app.engine.conversation import Conversation
-from app.engine.delivery import Deliveries
+from app.engine.core.conversation import Conversation
+from app.engine.core.delivery import Deliveries
+from app.engine.core.usage_totals import Account
 from app.values.entries import ContextEditEntry
 from app.values.events import EntryAppended, Event, MessageEnd, MessageUpdate, Notice, ToolExecutionEnd
 from app.values.messages import ToolResultMessage

@@ -10,8 +10,15 @@ from typing import Any, Literal
 
 from app.agent.hooks import LoopHooks
 from app.compaction.cut import Preparation
-from app.engine.hook_results import MoveOpinion, Moving, OtherCompaction, Reason, RequestIds, ShellOpinion
-from app.engine.prompt_intake import Words
+from app.engine.core.hook_results import (
+    MoveOpinion,
+    Moving,
+    OtherCompaction,
+    Reason,
+    RequestIds,
+    ShellOpinion,
+)
+from app.engine.core.prompt_intake import Words
 from app.providers.contract import Context, OnEvent, OnPayload
 from app.values.content import text_of
 from app.values.entries import BranchSummaryEntry

@@ -1,8 +1,8 @@
 """What a session used, and how full the context is. Constant work per message."""
 
 from app.compaction.budget import ContextMeter
-from app.engine.context.context_usage import ContextUsage
-from app.engine.conversation import Conversation
+from app.engine.core.context_usage import ContextUsage
+from app.engine.core.conversation import Conversation
 from app.sessions.stats import Stats
 from app.values.messages import Message
 from app.values.models import Model

@@ -10,9 +10,9 @@ import msgspec
 
 from app.compaction.budget import estimate_tokens
 from app.compaction.serialise import as_text
+from app.engine.core.toolbox import declared
 from app.engine.repository.repository_maps import FOLDER_MAP
 from app.engine.session import Session
-from app.engine.tools.toolbox import declared
 from app.sessions.projection import merged_system
 from app.values.codec import encode_json
 from app.values.content import Text, Thinking, ToolCall, UnknownContent, text_of

@@ -27,7 +27,7 @@ bayou permissions check [--json] [COMMAND …]
 Says what each command line does, part by part, and what decides whether it runs: nothing is run. Without a command
 they are read from standard input, one a line, as text or as {"command": "…"}.
 
-  --json  one JSON object a line: command, letter, parts, decided_by
+  --json  one JSON object a line: command, letter, parts, outcome, decided_by
 
 safe: only reads · contained: runs in the sandbox, or is asked about · forbidden: never runs without a typed word
 """
@@ -130,6 +130,7 @@ def _as_json(command: str, decision: CallDecision) -> str:
         "command": command,
         "letter": decision.verdict.risk,
         "parts": parts,
+        "outcome": decision.outcome,
         "decided_by": decision.decided_by,
     }
     return json.dumps(told, ensure_ascii=True)

@@ -19,7 +19,6 @@ REQUEST: Final = "the sandbox, which refused it"
 _WRITE: Final = "sandbox.write: "
 _READ: Final = "sandbox.read: "
 _MOST_REASON: Final = 300
-_SHOWN_HOSTS: Final = 2
 
 
 def leaving(decision: CallDecision, command: str, reason: str, mode: Mode) -> CallDecision:
@@ -106,19 +105,18 @@ def place_rule(place: str) -> str:
     return _WRITE + place
 
 
-def rule_words(rule: str) -> str:
-    """What it lets the sandbox do, for a person to choose; empty for rules of other kinds."""
+def rule_words(rule: str) -> tuple[str, tuple[str, ...]]:
+    """What it lets the sandbox do, for a person to choose, and the hosts of its group; empty for other rules."""
     place = place_of(rule)
     if place is not None:
-        return f"allow writing {place}"
+        return f"allow writing {place}", ()
     if rule.startswith(_READ):
-        return f"allow reading {rule.removeprefix(_READ)}"
+        return f"allow reading {rule.removeprefix(_READ)}", ()
     host = rule.removeprefix("net: ")
     if host == rule:
-        return ""
+        return "", ()
     hosts = HOST_GROUPS.get(host, ())
-    more = ", …" if len(hosts) > _SHOWN_HOSTS else ""
-    return f"allow {host} ({', '.join(hosts[:_SHOWN_HOSTS])}{more})" if hosts else f"allow reaching {host}"
+    return f"allow {host}" if hosts else f"allow reaching {host}", hosts
 
 
 def place_of(rule: str) -> str | None:

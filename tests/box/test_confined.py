@@ -287,3 +287,24 @@ async def test_a_start_up_file_that_a_command_makes_in_the_home_is_moved_away(
     moved = [one.path for one in outcome.set_aside]
     assert f"{home}/.bash_profile" in moved and any(path.startswith(f"{home}/.config/fish") for path in moved)
     assert not (home / ".bash_profile").exists()
+
+
+POM = (
+    "<project><modelVersion>4.0.0</modelVersion><groupId>g</groupId><artifactId>a</artifactId>"
+    "<version>1</version><packaging>pom</packaging></project>"
+)
+
+
+@pytest.mark.skipif(shutil.which("mvn") is None, reason="Maven is not installed")
+async def test_maven_works_where_its_cache_is_not_there(boxed: Boxed, project: Path) -> None:
+    (project / "pom.xml").write_text(POM)
+    outcome = await boxed().outcome("mvn -o -q validate")
+    assert outcome.exit_code == 0, outcome.output.text
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+async def test_a_missing_cache_of_maven_has_another_place(boxed: Boxed, home: Path, is_there: bool) -> None:
+    if is_there:
+        (home / ".m2").mkdir()
+    said = await boxed().text('echo "$MAVEN_OPTS"')
+    assert (f"-Dmaven.repo.local={home}/.cache/bayou-box/m2/repository" in said) is not is_there

@@ -9,6 +9,7 @@ import pytest
 
 from app.assembly.options import UsageError
 from app.cli.permissions_command import run
+from tests.permits.by_doing.measure import everything, without_sandbox
 
 
 @pytest.fixture
@@ -43,6 +44,7 @@ def test_it_judges_its_arguments(project: Path, capsys: pytest.CaptureFixture[st
                 "why": "npm ci uses the network",
             },
         ],
+        "outcome": "ask",
         "decided_by": "mode ask",
     }
     assert (second["letter"], second["decided_by"]) == ("forbidden", "the floor")
@@ -59,6 +61,15 @@ def test_it_judges_lines_of_its_input(
     assert run(["check", "--json"]) == 1
     told = lines(capsys)
     assert [one["letter"] for one in told] == ["safe", "contained", "safe", "contained", "contained"]
+
+
+def test_without_namespaces_and_landlock_every_contained_command_asks(tmp_path: Path) -> None:
+    """All harmful and everyday commands, and nothing of them runs."""
+    told = without_sandbox(everything(), tmp_path)
+    assert len(told) == len(everything()) > 900
+    assert {one["outcome"] for one in told if one["letter"] == "safe"} == {"run"}
+    assert [one["command"] for one in told if one["letter"] != "safe" and one["outcome"] != "ask"] == []
+    assert sum(1 for one in told if one["letter"] == "contained") > 600
 
 
 def test_rules_of_the_settings_decide_and_are_named(

@@ -175,6 +175,41 @@ async def test_a_place_the_sandbox_refused_is_asked_for_in_words(
         assert "› allow writing ~/notes for this project" in app.screen_text
 
 
+@pytest.mark.parametrize(
+    ("command", "group", "host"),
+    [
+        ("npm install left-pad", "npm packages", "registry.npmjs.org"),
+        ("apt-get download x", "debian packages", "deb.debian.org"),
+        ("gem install rake", "ruby gems", "rubygems.org"),
+    ],
+)
+async def test_a_group_of_hosts_is_whole_and_its_hosts_are_named_as_far_as_there_is_room(
+    tmp_path: Path, command: str, group: str, host: str
+) -> None:
+    skip_below("namespaces")
+    app = asking_app(tmp_path, call("bash", command=command), say("ok"), mode="auto-edit")
+    async with app.run_test(size=(150, 30)) as pilot:
+        await asked(app, pilot)
+        wait(app)
+        await pilot.press("alt+w")
+        for width in (60, 80, 100, 150):
+            await pilot.resize_terminal(width, 30)
+            await pilot.pause()
+            rows = [
+                line.strip("▌› ") for line in app.screen_text.splitlines() if f"allow {group} for" in line
+            ]
+            assert len(rows) == 3
+            for row in rows:
+                label, _, behind = row.partition(" (")
+                assert label.removeprefix(f"allow {group} for ").split("  ")[0].strip() in (
+                    "this project",
+                    "this session",
+                    "all projects",
+                )
+                assert not behind or (behind.startswith(host) and "first question" in behind)
+            assert width == 60 or host in app.screen_text
+
+
 async def test_the_floor_wants_the_word_typed(tmp_path: Path) -> None:
     app = asking_app(tmp_path, call("bash", command="git stash clear"), say("ok"), mode="full")
     async with app.run_test(size=(80, 24)) as pilot:

@@ -31,6 +31,8 @@ class Cache(msgspec.Struct, frozen=True):
     """Says where it is. Where the folder is not there, another below `~/.cache` is said instead."""
     below: str = ""
     """Behind the folder, for the variable."""
+    form: str = "{}"
+    """How the variable says it."""
 
 
 CACHES: Final = (
@@ -39,7 +41,13 @@ CACHES: Final = (
     Cache(".cargo", ("bin", "env", "config", "config.toml", "credentials", "credentials.toml"), "CARGO_HOME"),
     Cache("go/pkg", variable="GOMODCACHE", below="/mod"),
     Cache(".gradle", ("init.d", "init.gradle", "gradle.properties"), "GRADLE_USER_HOME"),
-    Cache(".m2", ("settings.xml", "settings-security.xml")),
+    Cache(
+        ".m2",
+        ("settings.xml", "settings-security.xml"),
+        "MAVEN_OPTS",
+        "/repository",
+        "-Dmaven.repo.local={}",
+    ),
     Cache(".ivy2"),
     Cache(".sbt", ("plugins", "repositories")),
     Cache(".nuget/packages", variable="NUGET_PACKAGES"),
@@ -142,7 +150,7 @@ def caches(home: str, environment: Mapping[str, str]) -> Caches:
                 (guarded if os.path.lexists(path) else missing).append(path)
         elif cache.variable and not said:
             other = f"{home}/.cache/bayou-box/{cache.folder.replace('/', '-').strip('.')}{cache.below}"
-            variables.append((cache.variable, other))
+            variables.append((cache.variable, cache.form.format(other)))
     return Caches(tuple(writable), tuple(guarded), tuple(missing), tuple(variables))
 
 

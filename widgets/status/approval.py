@@ -56,6 +56,8 @@ class ApprovalRule(msgspec.Struct, frozen=True, kw_only=True):
     answers: int
     words: str = ""
     """What it allows, before "for this project"; empty: shown as it is written."""
+    hosts: tuple[str, ...] = ()
+    """Those of its group, shown as far as there is room."""
 
 
 class ApprovalAsked(msgspec.Struct, frozen=True, kw_only=True):
@@ -367,13 +369,13 @@ class ApprovalBar(Widget, can_focus=False):
             rows.append((("muted", plain(asked.why)),))
         room = max(4, self.app.size.height - _BESIDE) - 1
         if self._chooses:
-            rules = self._rule_rows(asked)
+            rules = self._rule_rows(asked, width)
             first = max(0, min(self._at - 1, len(rules) - max(1, room - 2)))
             rules = rules[first : first + max(1, room - 1)]
             rows = [*rows[: max(1, room - len(rules))], *rules]
         return [*rows[:room], self._key_row(asked, width)]
 
-    def _rule_rows(self, asked: ApprovalAsked) -> list[tuple[tuple[str, str], ...]]:
+    def _rule_rows(self, asked: ApprovalAsked, width: int) -> list[tuple[tuple[str, str], ...]]:
         known_rules = {rule.text: rule for rule in asked.rules}
         longest = max((cells(plain(text)) for text in known_rules), default=0)
         rows: list[tuple[tuple[str, str], ...]] = []
@@ -387,7 +389,11 @@ class ApprovalBar(Widget, can_focus=False):
             words = plain(known_rules[text].words)
             kept = "all projects" if words and keeps == "person" else _KEEPS[keeps]
             row = f"{words} for {kept}" if words else f"{kept:<{_LONGEST_KEEP}}  {plain(text):<{longest}}"
-            rows.append(((name, mark + row), ("muted", f"  {count}")))
+            room = width - cells(mark + row)
+            hosts = _fitting_hosts(known_rules[text].hosts, room - cells(f"  {count}"))
+            rows.append(
+                ((name, mark + row), ("muted", f"{hosts}  {count}" if room > cells(count) + 1 else ""))
+            )
         return rows
 
     def _key_row(self, asked: ApprovalAsked, width: int) -> tuple[tuple[str, str], ...]:
@@ -450,6 +456,15 @@ class ApprovalBar(Widget, can_focus=False):
 
     def _style(self, name: str) -> Style:
         return self.get_component_rich_style(name)
+
+
+def _fitting_hosts(hosts: tuple[str, ...], room: int) -> str:
+    """As many as there is room for, in brackets."""
+    for count in range(len(hosts), 0, -1):
+        text = f" ({', '.join(hosts[:count])}{', …' * (count < len(hosts))})"
+        if cells(text) <= room:
+            return text
+    return ""
 
 
 def _rows_of(text: str, width: int) -> list[str]:

@@ -150,8 +150,9 @@ class Approvals(msgspec.Struct):
             of=approval.of,
             floor_word=approval.floor_word,
             rules=tuple(
-                ApprovalRule(text=rule.text, answers=rule.answers, words=rule_words(rule.text))
+                ApprovalRule(text=rule.text, answers=rule.answers, words=words, hosts=hosts)
                 for rule in approval.rules
+                for words, hosts in (rule_words(rule.text),)
             ),
             asked=approval.asked,
         )

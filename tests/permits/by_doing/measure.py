@@ -1,8 +1,10 @@
 """Runs lists of the harness and says what came of them: `python -m tests.permits.by_doing.measure [LIST …]`."""
 
 import json
+import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -40,6 +42,34 @@ def day() -> list[Row]:
         {"id": f"day-{number}", "project": "day", "command": command}
         for number, command in enumerate(commands("day.txt"), 1)
     ]
+
+
+def everything() -> list[Row]:
+    """Every command that the lists have, evasions aside."""
+    names = ("harmful", "harmful_sample", "everyday", "everyday_sample")
+    return [*(row for name in names for row in listed(f"{name}.jsonl")), *day()]
+
+
+def without_sandbox(rows: Iterable[Row], home: Path) -> list[dict[str, Any]]:
+    """What the real program would do with each in `auto-edit` on a system that has neither namespaces nor Landlock.
+    Nothing is run."""
+    settings = home / ".bayou" / "agent" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"permissions": {"mode": "auto-edit"}}')
+    project = home / "project"
+    project.mkdir()
+    own = {name: value for name, value in os.environ.items() if name != "BAYOU_AGENT_DIR"}
+    crippled = ("-m", "tests.permits.by_doing.crippled", sys.executable)
+    done = subprocess.run(
+        [sys.executable, *crippled, "-P", "-m", "app", "permissions", "check", "--json"],
+        input="".join(json.dumps({"command": row["command"]}) + "\n" for row in rows),
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=project,
+        env={**own, "HOME": str(home), "PYTHONPATH": str(ROOT)},
+        check=True,
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def ran(rows: Iterable[Row], *options: str, timeout: float = 7_200) -> list[dict[str, Any]]:
@@ -93,12 +123,11 @@ def main() -> None:
             print(f"  ran in it: {sum(1 for one in told if one['shells'])}")
             print(f"  asked about: {sum(1 for one in told if one['asked'])}")
         else:
-            rows = listed("everyday_sample.jsonl")
-            told = ran(rows, "--without-sandbox")
-            print(f"without a sandbox: {len(told)}, asked {sum(1 for one in told if one['asked'])}")
-            for one in told:
-                if not one["asked"]:
-                    print(f"  ran: {next(row['command'] for row in rows if row['id'] == one['id'])}")
+            with tempfile.TemporaryDirectory() as home:
+                told = without_sandbox(everything(), Path(home))
+            for risk in ("contained", "forbidden", "safe"):
+                these = [one["outcome"] for one in told if one["letter"] == risk]
+                print(f"without a sandbox, {risk}: {len(these)}, of which {these.count('ask')} ask")
 
 
 if __name__ == "__main__":

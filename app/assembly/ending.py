@@ -44,21 +44,28 @@ def end_in_time(code: int, last_words: Callable[[], object] = lambda: None) -> C
     return call_off
 
 
-async def close_quietly(session: Session) -> None:
-    """The partial answer is recorded as aborted and every child is gone; a hanging tool does not keep us."""
+def _to_stderr(text: str) -> None:
+    sys.stderr.write(text)
+
+
+async def close_quietly(session: Session, tell: Callable[[str], object] = _to_stderr) -> None:
+    """The partial answer is recorded as aborted and every child is gone; a hanging tool does not keep us.
+
+    `tell` gets lines about what went wrong.
+    """
     try:
-        await asyncio.wait_for(_end(session), timeout=1.5)
+        await asyncio.wait_for(_end(session, tell), timeout=1.5)
     except TimeoutError:
-        sys.stderr.write("bayou: something did not end in time and was left behind\n")
+        tell("bayou: something did not end in time and was left behind\n")
 
 
-async def _end(session: Session) -> None:
+async def _end(session: Session, tell: Callable[[str], object]) -> None:
     """Extensions hear of the end while there still is a session to talk to."""
     try:
         await asyncio.wait_for(session.announce_end(), timeout=0.7)
     except TimeoutError:
-        sys.stderr.write("bayou: an extension did not end in time\n")
+        tell("bayou: an extension did not end in time\n")
     try:
         await session.close()
     except SessionError as problem:
-        sys.stderr.write(f"bayou: {for_terminal(str(problem))}\n")
+        tell(f"bayou: {for_terminal(str(problem))}\n")

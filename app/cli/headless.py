@@ -175,7 +175,6 @@ def _stop_on_signals() -> "asyncio.Future[int]":
         if stopped.done():
             os._exit(128 + number)  # a second signal means now
         stopped.set_result(number)
-        end_in_time(128 + number)
 
-    hear_signals(ENDING, stop)
+    hear_signals(ENDING, stop, at_once=lambda number: end_in_time(128 + number))
     return stopped

@@ -44,6 +44,7 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
     options: SessionOptions
     _masked: Words | None = None
     """The last words in which something was masked, as they were."""
+    _is_closed: bool = False
     _waking: asyncio.Task[None] | None = None
     _masking_turn: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
     """What was said first stays first, though files are looked at in threads."""
@@ -179,7 +180,7 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
             self.queues.add_aside(Aside(message=message, call_id=call_id))
         elif self.runner.is_running:
             self.queues.add("steering" if deliver_as == "steer" else "follow_up", message)
-        elif trigger:
+        elif trigger and not self._is_closed:
             self.readiness.require_model()
             if self.readiness.is_compacting:  # the summary being written knows nothing of this message
                 self.queues.add("steering" if deliver_as == "steer" else "follow_up", message)
@@ -198,10 +199,14 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
                 self._start(list(waiting))
 
     def close(self) -> None:
+        """No run begins any more, of words that still wait for a server neither."""
+        self._is_closed = True
         if self._waking is not None:
             self._waking.cancel()
 
     def _start(self, messages: Sequence[Message]) -> None:
+        if self._is_closed:
+            raise Refused("The session is being closed: nothing new is asked.")
         self.compactor.prompt_began()
         try:
             self.models.record_choice()

@@ -71,6 +71,8 @@ if TYPE_CHECKING:
 
 LAST_WORDS_SECONDS = 3.0
 """How long the end of a session waits for listeners that are behind."""
+STOP_SECONDS = 0.5
+"""How long the end of a session waits for its run, and again once the run's cell is killed."""
 Classify = Callable[[AssistantMessage, Model | None], Failure]
 
 
@@ -429,7 +431,10 @@ class Machinery:
     async def end(self) -> None:
         """The run, the jobs, the log; then nobody is told any more, and no content of a file is held."""
         self.prompts.close()
-        await self.stop()
+        stopping = asyncio.ensure_future(self.stop())
+        await asyncio.wait({stopping}, timeout=STOP_SECONDS)
+        self._workspace.end_kernel()  # a cell that ignores interrupts would keep the run for seconds
+        await asyncio.wait({stopping}, timeout=STOP_SECONDS)
         await self.jobs.close()
         await self.servers.end()
         await asyncio.wait([asyncio.ensure_future(self.telling.drain())], timeout=LAST_WORDS_SECONDS)

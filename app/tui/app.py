@@ -181,7 +181,7 @@ class BayouApp(App[int]):
             done=self.status.refresh_all,
         )
         self.open_page: Callable[[str], None] = lambda address: self.tasks.spawn(
-            asyncio.to_thread(open_page, address, outside=self.session.cwd)
+            open_page(address, outside=self.session.cwd)
         )
         self.screens = Screens(self, self.tasks)
         self.system_clipboard = Clipboard(
@@ -223,6 +223,7 @@ class BayouApp(App[int]):
             self.editor,
             self.presenter,
             self.status,
+            self.unsent,
             settings=settings,
             may_begin=self.is_ready.wait,
             meant=self.first_screen.meant,
@@ -300,9 +301,14 @@ class BayouApp(App[int]):
             driver.page_is_there()
 
     def exit(self, result: int | None = None, return_code: int = 0, message: Any = None) -> None:
-        self._when_leaving(result or return_code)  # every way out comes by here
-        self.tasks.close()
+        self.begin_leaving(result or return_code)
         super().exit(result, return_code, message)
+
+    def begin_leaving(self, code: int) -> None:
+        """Keeps what is not sent yet and lets no other work begin. Every way out comes by here, some of them twice."""
+        self._when_leaving(code)
+        self.tasks.close()
+        self.unsent.close()
 
     # What happens
 

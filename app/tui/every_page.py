@@ -62,6 +62,7 @@ class Pages:
             end=self.leave,
             tell=app.status.tell,
             copy=self._copy,
+            remember=app.remembered.add_prompt,
             spawn=app.tasks.spawn,
             clock=lambda: app.clock(),
         )

@@ -24,6 +24,7 @@ from app.assembly.ending import close_quietly, end_in_time
 from app.assembly.inputs import FirstInput, read_input
 from app.assembly.options import Options, UsageError
 from app.assembly.signals import ENDING, hear_signals
+from app.engine.session import Session
 from app.resources.paths import Paths, styles_dir
 from app.sessions.errors import SessionError
 from app.tui import theme_in_force
@@ -102,12 +103,17 @@ class Leaving:
         self._code: int | None = None
         self._call_off: Callable[[], None] = lambda: None
         self._goodbye = threading.Lock()
+        self._problems: list[str] = []
+        """Lines for behind the page: a signal ends the session while it is still there, and would take them along."""
 
     def begin(self, code: int) -> None:
         """Once, however often a person asks to leave."""
         if self._code is None:
             self._code = code
             self._call_off = end_in_time(code, self._give_up)
+
+    async def close(self, session: Session) -> None:
+        await close_quietly(session, self._problems.append)
 
     def say_goodbye(self) -> None:
         """As long as it takes: a whole transcript may be wanted, and Ctrl+C ends it now."""
@@ -117,6 +123,7 @@ class Leaving:
         try:
             say_goodbye(self._assembled)
             sys.stdout.flush()
+            sys.stderr.write("".join(self._problems))
         except OSError:
             pass  # the terminal has gone, and everybody who could read it
         end_in_time(self._code or 0)
@@ -127,7 +134,7 @@ class Leaving:
             return
         if not self._held.is_given_back:
             restore_terminal(self._held.attributes)
-        os.write(1, resume_hint(self._assembled).encode())
+        os.write(1, "".join([resume_hint(self._assembled), *self._problems]).encode())
 
 
 async def _run(app: BayouApp, leaving: Leaving, *, mouse: bool) -> int:
@@ -137,21 +144,20 @@ async def _run(app: BayouApp, leaving: Leaving, *, mouse: bool) -> int:
         """The session first: when the terminal has gone, giving it back can block for ever."""
         if ending:
             return
-        leaving.begin(128 + number)
-        app.tasks.close()
-        ending.add(asyncio.ensure_future(_end(app, 128 + number)))
+        app.begin_leaving(128 + number)
+        ending.add(asyncio.ensure_future(_end(app, leaving, 128 + number)))
 
-    hear_signals(ENDING, end_on_signal)
+    hear_signals(ENDING, end_on_signal, at_once=lambda number: leaving.begin(128 + number))
     try:
         code = await app.run_async(mouse=mouse)
     finally:
         leaving.begin(1)
-        await asyncio.gather(app.tasks.end(TASKS_SECONDS), close_quietly(app.session))
+        await asyncio.gather(app.tasks.end(TASKS_SECONDS), leaving.close(app.session))
     return code or 0
 
 
-async def _end(app: BayouApp, code: int) -> None:
-    await close_quietly(app.session)
+async def _end(app: BayouApp, leaving: Leaving, code: int) -> None:
+    await leaving.close(app.session)
     app.exit(code)
 
 

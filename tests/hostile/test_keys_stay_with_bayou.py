@@ -219,17 +219,19 @@ async def test_programs_of_extensions_get_what_they_name(tmp_path: Path, monkeyp
     assert "PATH=" in (await run_program("env", env={})).stdout
 
 
-def test_a_browser_gets_no_key_and_is_none_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_a_browser_gets_no_key_and_is_none_of_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     given = told_its_variables(tmp_path, "xdg-open")
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("DISPLAY", ":0")
     monkeypatch.setenv("PATH", f"{tmp_path}:.:{os.environ['PATH']}")
-    open_page("https://example.invalid/", outside=tmp_path)
+    await open_page("https://example.invalid/", outside=tmp_path)
     assert not given.exists()
     monkeypatch.setenv("BROWSER", str(tmp_path / "xdg-open"))
-    open_page("file:///etc/passwd", outside=tmp_path / "elsewhere")
+    await open_page("file:///etc/passwd", outside=tmp_path / "elsewhere")
     assert not given.exists()
-    open_page("https://example.invalid/", outside=tmp_path / "elsewhere")
+    await open_page("https://example.invalid/", outside=tmp_path / "elsewhere")
     assert KEY not in given.read_text()
 
 

@@ -1,76 +1,31 @@
 """The page is left whatever is under way, in whichever way: within two seconds, and everything is as it should be.
 
-With `BAYOU_LEAVE_EVERY_WAY` every situation is left in every way; without, in three of the five.
+With `BAYOU_LEAVE_EVERY_WAY` every situation is left in every way; without, in one or two of the five.
 """
 
-import asyncio
 import json
 import os
 import re
 import signal
 import subprocess
-import sys
-import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from tests.hostile.staging import MODEL, called, model_at, piece, settings, spoken
-from tests.providers.loopback import Loopback, Reply, loopback, sse
+from tests.hostile.staging import MODEL, called, model_at, settings, small_disk, spoken
+from tests.providers.loopback import Reply
 from tests.support.terminals import Terminal, terminal
+from tests.tui.situations import PAGE, SITUATIONS, Model, Situation, Stage, sleepers
 
-LIMIT = 6.0
-"""Seconds; on a machine that does nothing else it is gone in less than two. Without a watchdog it hangs for ever."""
-ENDLESS = "while :; do echo afloat; sleep 0.02; done"
-SLEEPS = "sleep 74231"
-"""What no other process of this machine does."""
-PAGE = "Ask anything"
-STALLING_SERVER = """
-import json, sys, time
-
-for line in sys.stdin:
-    message = json.loads(line)
-    match message.get("method"):
-        case "initialize":
-            about = {"name": "stalls", "version": "1"}
-            result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": about}
-        case "tools/list":
-            schema = {"type": "object", "properties": {}}
-            result = {"tools": [{"name": "stall", "description": "Takes long", "inputSchema": schema}]}
-        case "tools/call":
-            open("is-called", "w").close()
-            time.sleep(74231)
-        case _:
-            continue
-    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
-"""
-
-
-class Model:
-    """A server of this machine in a thread, which answers what it is told to."""
-
-    def __init__(self) -> None:
-        self.server = Loopback()
-        self._is_up = threading.Event()
-        self._loop = asyncio.new_event_loop()
-        self._over = asyncio.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-        assert self._is_up.wait(20)
-
-    def close(self) -> None:
-        self._loop.call_soon_threadsafe(self._over.set)
-        self._thread.join(20)
-
-    def _run(self) -> None:
-        self._loop.run_until_complete(self._serve())
-
-    async def _serve(self) -> None:
-        async with loopback() as self.server:
-            self._is_up.set()
-            await self._over.wait()
+EVERY_WAY = "BAYOU_LEAVE_EVERY_WAY" in os.environ
+LIMIT = 2.0 if EVERY_WAY else 6.0
+"""Seconds; a machine that does much else needs more than two. Without a watchdog it hangs for ever."""
+MARK = "STARTED_BY_A_TEST"
+"""A variable that everything has which the bayou of a test starts."""
 
 
 @pytest.fixture
@@ -93,207 +48,160 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-# What is under way
-
-
-def streams(shown: Terminal, model: Model, folder: Path) -> None:
-    model.server.reply(Reply(body=(sse(piece("The tide is rising.")),), then_hang=True))
-    shown.press("go\r")
-    shown.until("The tide is rising.")
-
-
-def runs_a_command(shown: Terminal, model: Model, folder: Path) -> None:
-    model.server.reply(
-        Reply(body=called("bash", command=f"({SLEEPS} & ); {ENDLESS}")), Reply(body=spoken("x"))
-    )
-    shown.press("go\r")
-    shown.until("afloat")
-
-
-def runs_a_cell(shown: Terminal, model: Model, folder: Path) -> None:
-    code = f"import subprocess\nprint('afloat', flush=True)\nsubprocess.run({SLEEPS.split()!r})"
-    model.server.reply(Reply(body=called("eval", code=code)), Reply(body=spoken("x")))
-    shown.press("go\r")
-    shown.until(lambda: bool(sleepers()))
-
-
-def asks(shown: Terminal, model: Model, folder: Path) -> None:
-    model.server.reply(Reply(body=called("bash", command="touch ../outside")), Reply(body=spoken("x")))
-    shown.press("go\r")
-    shown.until("alt+a")
-
-
-def compacts(shown: Terminal, model: Model, folder: Path) -> None:
-    model.server.reply(Reply(body=spoken("Long words. " * 4000)), Reply(hang_before_headers=True))
-    for _ in range(2):
-        model.server.answering.clear()
-        shown.press("go\r")
-        shown.until("Long words.")
-        shown.until(PAGE)
-        model.server.reply(Reply(body=spoken("Long words. " * 4000)))
-    model.server.answering.clear()
-    model.server.reply(Reply(hang_before_headers=True))
-    shown.press("/compact\r")
-    shown.until(model.server.answering.is_set)
-
-
-def has_a_job(shown: Terminal, model: Model, folder: Path) -> None:
-    runs_a_command(shown, model, folder)
-    shown.press("\x02")
-    shown.until("1 job")
-
-
-def calls_a_server(shown: Terminal, model: Model, folder: Path) -> None:
-    model.server.reply(Reply(body=called("mcp_call", server="stalls", tool="stall")), Reply(body=spoken("x")))
-    shown.press("go\r")
-    shown.until((folder / "is-called").exists)
-
-
-def exports(shown: Terminal, model: Model, folder: Path) -> None:
-    model.server.reply(Reply(body=spoken("**bold** `code` words.\n\n" * 20_000)))
-    shown.press("go\r")
-    shown.until(lambda: model.server.body_sent.is_set() and PAGE in shown.screen)
-    shown.press(f"/export {folder / 'all.html'}\r")
-    shown.until(lambda: PAGE in shown.screen)
-
-
-def undoes(shown: Terminal, model: Model, folder: Path) -> None:
-    command = "for n in $(seq 400); do echo $n > file$n; done; echo written"
-    model.server.reply(Reply(body=called("bash", command=command)), Reply(body=spoken("All done.")))
-    shown.press("go\r")
-    shown.until("All done.")
-    shown.press("\x1bz")
-    shown.until("is removed")
-    shown.press("\r")
-
-
-def indexes(shown: Terminal, model: Model, folder: Path) -> None:
-    shown.until(PAGE)
-
-
-SITUATIONS: dict[str, Callable[[Terminal, Model, Path], None]] = {
-    "an answer streams": streams,
-    "a command runs": runs_a_command,
-    "a cell runs": runs_a_cell,
-    "a question waits": asks,
-    "a compaction": compacts,
-    "a job": has_a_job,
-    "a call of a server": calls_a_server,
-    "an export": exports,
-    "an undo": undoes,
-    "the index is built": indexes,
-}
-
-
 # Ways out
 
 
-def by_keys(shown: Terminal) -> None:
-    shown.press("\x03")
-    shown.until("again leaves")
-    shown.press("\x03")
+class Way(NamedTuple):
+    leave: Callable[[Terminal], None]
+    code: int
+    get_ready: Callable[[Terminal], None] = lambda shown: None
+    """What a person presses before the key that leaves."""
 
 
-def by_palette(shown: Terminal) -> None:
+def press_once(shown: Terminal) -> None:
+    shown.press("\x03")
+    shown.until(lambda: "again leaves" in shown.screen or shown.process.poll() is not None)
+
+
+def open_palette(shown: Terminal) -> None:
     shown.press("\x0b")
     shown.until("Actions")
     shown.press("quit")
     shown.until("› Quit")
-    shown.press("\r")
 
 
-def by(number: int) -> Callable[[Terminal], None]:
-    return lambda shown: shown.process.send_signal(number)
+def by(number: int) -> Way:
+    return Way(lambda shown: shown.process.send_signal(number), 128 + number)
 
 
-WAYS: dict[str, tuple[Callable[[Terminal], None], int]] = {
-    "keys": (by_keys, 0),
-    "palette": (by_palette, 0),
-    "SIGTERM": (by(signal.SIGTERM), 128 + signal.SIGTERM),
-    "SIGHUP": (by(signal.SIGHUP), 128 + signal.SIGHUP),
-    "closed terminal": (lambda shown: shown.hang_up(), 128 + signal.SIGHUP),
+WAYS = {
+    "keys": Way(lambda shown: shown.press("\x03"), 0, press_once),
+    "palette": Way(lambda shown: shown.press("\r"), 0, open_palette),
+    "SIGTERM": by(signal.SIGTERM),
+    "SIGHUP": by(signal.SIGHUP),
+    "closed terminal": Way(lambda shown: shown.hang_up(), 128 + signal.SIGHUP),
 }
 
 
+def leave(shown: Terminal, way: str) -> None:
+    """Gone in time, with the exit code and the terminal that belong to it."""
+    how = WAYS[way]
+    how.get_ready(shown)
+    began = time.monotonic()
+    how.leave(shown)
+    while shown.process.poll() is None:
+        assert time.monotonic() - began < LIMIT, f"it hangs. The screen:\n{shown.screen}"
+        shown.read()
+    print(f"{way}: {time.monotonic() - began:.2f} s")
+    if way != "closed terminal":
+        while shown.read():
+            pass
+        assert shown.left_behind() == []
+    assert shown.process.returncode == how.code
+
+
+def assert_hint(shown: Terminal, way: str) -> None:
+    if way != "closed terminal":
+        assert re.search(rb"To resume this session: bayou --session \S+", shown.sent)
+
+
 def chosen() -> list[tuple[str, str]]:
+    """Without the variable one or two ways of each situation, so that each way is taken equally often."""
     ways = list(WAYS)
-    count = len(ways) if "BAYOU_LEAVE_EVERY_WAY" in os.environ else 3
+    if EVERY_WAY:
+        return [(situation, way) for situation in SITUATIONS for way in ways]
     return [
-        (situation, ways[(at + number) % len(ways)])
+        (situation, ways[(at + 2 * number) % len(ways)])
         for at, situation in enumerate(SITUATIONS)
-        for number in range(count)
+        for number in range(1 + at % 2)
     ]
 
 
-@pytest.mark.parametrize(("situation", "way"), chosen())
+@pytest.mark.parametrize(("name", "way"), chosen())
 def test_the_page_is_left_in_time_and_nothing_is_lost(
-    situation: str, way: str, project: Path, model: Model
+    name: str, way: str, project: Path, model: Model
 ) -> None:
-    prepare(situation, project)
-    leave, code = WAYS[way]
-    with terminal(
-        project, *MODEL, "--permissions", "ask" if situation == "a question waits" else "full"
-    ) as shown:
-        shown.until(PAGE)
-        SITUATIONS[situation](shown, model, project)
-        began = time.monotonic()
-        leave(shown)
-        while shown.process.poll() is None:
-            assert time.monotonic() - began < LIMIT, f"it hangs. The screen:\n{shown.screen}"
-            shown.read()
-        print(f"{situation}, {way}: {time.monotonic() - began:.2f} s")
-        if way != "closed terminal":
-            while shown.read():
-                pass
-            assert shown.left_behind() == []
-            if situation != "the index is built":
-                assert re.search(rb"To resume this session: bayou --session \S+", shown.sent)
-        assert shown.process.returncode == code
-    assert_gone()
-    if situation != "the index is built":
-        assert_kept(situation)
+    situation = SITUATIONS[name]
+    settings(permissions={"mode": "full"}, **situation.settings)
+    more = situation.prepare(project)
+    is_by_page = way in ("keys", "palette")
+    mark = str(uuid.uuid4())
+    words = (*MODEL, "--permissions", situation.permissions, *situation.words)
+    with terminal(project, *words, env={**(more or {}), MARK: mark}) as shown:
+        shown.until(situation.begins_at)
+        situation.begin(Stage(shown, model, project))
+        if is_by_page:
+            situation.to_page(shown)
+        print(name, end=", ")
+        leave(shown, way)
+        if situation.said:
+            assert_hint(shown, way)
+    assert_gone(mark)
+    assert_kept(situation, is_by_page=is_by_page)
 
 
-def prepare(situation: str, folder: Path) -> None:
-    settings(permissions={"mode": "full"}, compaction={"keepRecentTokens": 100})
-    if situation == "a call of a server":
-        program = folder / "stalls.py"
-        program.write_text(STALLING_SERVER)
-        entry = {"command": sys.executable, "args": [str(program)], "cwd": str(folder), "exposure": "direct"}
-        file = Path(os.environ["BAYOU_AGENT_DIR"], "mcp.json")
-        file.write_text(json.dumps({"mcpServers": {"stalls": entry}}))
-    elif situation == "the index is built":
-        for number in range(1500):
-            (folder / f"module_{number}.py").write_text(
-                f"def f{number}(a):\n    return f{number - 1}(a)\n" * 40
-            )
+def assert_kept(situation: Situation, *, is_by_page: bool) -> None:
+    """What was said is in the session's file, whole, and what was not sent is in the draft or comes back by Up."""
+    folder = Path(os.environ["BAYOU_AGENT_DIR"])
+    if situation.said:
+        file = max(folder.glob("sessions/**/*.jsonl"), key=lambda file: file.stat().st_mtime)
+        entries = [json.loads(line) for line in file.read_text().splitlines()]
+        messages = [entry["message"] for entry in entries if entry["type"] == "message"]
+        assert situation.said in json.dumps([one for one in messages if one["role"] == "user"])
+        if situation.answer:
+            assert messages[-1]["stopReason"] == "aborted"
+            assert situation.answer in json.dumps(messages[-1])
+    place = "history/*" if is_by_page and situation.is_cleared else "sessions/**/*.draft"
+    kept = "".join(file.read_text() for file in folder.glob(place))
+    for text in situation.unsent:
+        assert text in kept
 
 
-def assert_kept(situation: str) -> None:
-    """What was said is in the session's file, whole."""
-    (file,) = Path(os.environ["BAYOU_AGENT_DIR"]).glob("sessions/**/*.jsonl")
-    entries = [json.loads(line) for line in file.read_text().splitlines()]
-    messages = [entry["message"] for entry in entries if entry["type"] == "message"]
-    assert '"go"' in json.dumps([message for message in messages if message["role"] == "user"])
-    if situation == "an answer streams":
-        assert messages[-1]["stopReason"] == "aborted"
-        assert "The tide is rising." in json.dumps(messages[-1])
-
-
-def assert_gone() -> None:
+def assert_gone(mark: str) -> None:
     """Nothing that was started goes on; a killed process may need a moment."""
     end = time.monotonic() + LIMIT
-    while sleepers():
-        assert time.monotonic() < end, sleepers()
+    while left := [*sleepers(), *marked(f"{MARK}={mark}")]:
+        assert time.monotonic() < end, left
         time.sleep(0.05)
 
 
-def sleepers() -> list[str]:
-    listed = subprocess.run(
-        ["ps", "-A", "-ww", "-o", "stat=,args="], capture_output=True, text=True, check=True
-    )
-    rows = (line.split(None, 1) for line in listed.stdout.splitlines())
-    return [row[1] for row in rows if row[0][0] != "Z" and row[1].startswith(SLEEPS)]
+def marked(mark: str) -> list[str]:
+    """Processes that have the variable, where the system tells of it."""
+    found: list[str] = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (process / "environ").read_bytes().split(b"\0"):
+                found.append((process / "cmdline").read_text())
+        except OSError:
+            continue  # it is another user's, or has gone
+    return found
+
+
+@pytest.mark.parametrize("way", list(WAYS) if EVERY_WAY else ["palette", "SIGTERM"])
+def test_a_session_on_a_full_disk_is_left_with_a_copy_elsewhere(
+    way: str, project: Path, model: Model, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    words = (*MODEL, "--session-dir", str(tmp_path / "disk"))
+    with (
+        small_disk(tmp_path / "disk") as disk,
+        terminal(project, *words, env={"TMPDIR": str(elsewhere)}) as shown,
+    ):
+        shown.until(PAGE)
+        model.server.reply(Reply(body=spoken("First.")))
+        shown.press("go\r")
+        shown.until("First.")
+        disk.fill()
+        model.server.reply(Reply(body=spoken("The tide is rising. " * 500)))
+        shown.press("on\r")
+        shown.until("is full")
+        leave(shown, way)
+        if way != "closed terminal":
+            assert shown.sent.count(b"The whole session is in") == 1
+    (file,) = elsewhere.glob("**/*.jsonl")
+    kept = [json.loads(line) for line in file.read_text().splitlines()]
+    assert "The tide is rising. " * 500 in json.dumps(kept[-1])
 
 
 def test_a_very_large_answer_is_left_by_its_end(project: Path, model: Model) -> None:
@@ -304,11 +212,7 @@ def test_a_very_large_answer_is_left_by_its_end(project: Path, model: Model) -> 
         shown.press("go\r")
         shown.until("afloat at last")
         before = len(shown.sent)
-        by(signal.SIGTERM)(shown)
-        while shown.process.poll() is None:
-            shown.read()
-        while shown.read():
-            pass
+        leave(shown, "SIGTERM")
         left = shown.sent[before:]
         assert b"The beginning of this answer is in the session." in left and b"afloat at last" in left
         assert len(left) < 200_000
@@ -340,20 +244,29 @@ def test_an_extension_that_never_ends_does_not_keep_the_page(
         f"        pathlib.Path({str(tmp_path / 'begun')!r}).touch()\n        {HANGS[hang].lstrip()}\n"
     )
     model.server.reply(Reply(body=spoken("All done.")))
-    leave, code = WAYS[way]
     with terminal(project, *MODEL, "-e", str(extension)) as shown:
         shown.until(PAGE)
         shown.press("go\r")
         shown.until("All done.")
-        began = time.monotonic()
-        leave(shown)
-        while shown.process.poll() is None:
-            assert time.monotonic() - began < LIMIT, f"it hangs. The screen:\n{shown.screen}"
-            shown.read()
-        print(f"{hang}, {way}: {time.monotonic() - began:.2f} s")
-        while shown.read():
-            pass
+        leave(shown, way)
         assert (tmp_path / "begun").exists(), "the handler was never asked: nothing hung"
-        assert shown.left_behind() == []
-        assert re.search(rb"To resume this session: bayou --session \S+", shown.sent)
-        assert shown.process.returncode == code
+        assert_hint(shown, way)
+
+
+@pytest.mark.parametrize("way", ["SIGTERM", "SIGHUP", "closed terminal"])
+def test_a_signal_ends_it_also_while_the_event_loop_hangs(
+    way: str, project: Path, model: Model, tmp_path: Path
+) -> None:
+    extension = tmp_path / "hangs.py"
+    extension.write_text(
+        "import pathlib, time\n\ndef extension(api):\n    @api.on('tool_call')\n"
+        "    async def gate(event, context):\n"
+        f"        pathlib.Path({str(tmp_path / 'begun')!r}).touch()\n        time.sleep(74231)\n"
+    )
+    model.server.reply(Reply(body=called("bash", command="true")))
+    with terminal(project, *MODEL, "-e", str(extension)) as shown:
+        shown.until(PAGE)
+        shown.press("go\r")
+        shown.until((tmp_path / "begun").exists)
+        leave(shown, way)
+        assert_hint(shown, way)

@@ -1,5 +1,6 @@
 """Pages in the person's browser: it stays behind, so it gets no secrets; and it is none that the folder brought."""
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -11,15 +12,15 @@ _SECONDS = 20
 """Some browsers are waited for by what starts them."""
 
 
-def open_page(address: str, *, outside: Path) -> None:
-    """Call it in a thread. Where there is no browser nothing happens: whoever calls this shows the address, too."""
+async def open_page(address: str, *, outside: Path) -> None:
+    """Where there is no browser nothing happens: whoever calls this shows the address, too."""
     if not address.startswith(("http://", "https://")):
         return
     variables = own_variables()
     variables.pop("TERM", None)  # a browser of the terminal would draw over bayou
     variables["PATH"] = os.pathsep.join(_foreign(variables.get("PATH", os.defpath), outside))
     try:
-        subprocess.run(
+        process = subprocess.Popen(  # noqa: ASYNC220  (a fork; its end is waited for in a thread)
             [sys.executable, "-I", "-m", "webbrowser", "-t", address],
             env=variables,
             cwd="/",
@@ -27,11 +28,14 @@ def open_page(address: str, *, outside: Path) -> None:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
-            timeout=_SECONDS,
-            check=False,
         )
-    except (OSError, subprocess.TimeoutExpired):
-        pass
+    except OSError:
+        return
+    ended = asyncio.ensure_future(asyncio.to_thread(process.wait))
+    try:
+        await asyncio.wait({ended}, timeout=_SECONDS)
+    finally:
+        process.kill()  # a thread that waits keeps bayou from ending; the browser itself goes on
 
 
 def _foreign(path: str, outside: Path) -> list[str]:

@@ -9,6 +9,7 @@ from textual.screen import Screen
 
 from app.engine.session import Session
 from app.tui.handed import Copy, Spawn
+from widgets.editor.chips import UnsentPrompt
 from widgets.editor.prompt import PromptEditor
 
 DOUBLE_PRESS_SECONDS = 0.5
@@ -28,6 +29,8 @@ class StopOrLeave(msgspec.Struct):
     tell: Callable[[str, float], None]
     """Some words for so many seconds."""
     copy: Copy
+    remember: Callable[[UnsentPrompt], None]
+    """Keeps a prompt for Up, in later sessions too."""
     spawn: Spawn
     clock: Callable[[], float]
     _leaves_until: float = -math.inf
@@ -68,6 +71,7 @@ class StopOrLeave(msgspec.Struct):
             self.tell(f"{key} again leaves", LAST_WARNING_SECONDS)
         else:
             self._leaves_until = now + DOUBLE_PRESS_SECONDS
+            self.remember(self.editor.model.draft())
             self.editor.clear()
 
     def leave(self) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -29,7 +29,7 @@ class FormPage(msgspec.Struct, frozen=True):
     ask: AskPerson
     told: Callable[[str], object]
     clock: Callable[[], float] = time.monotonic
-    show_page: Callable[[str], object] = lambda url: open_page(url, outside=Path.cwd())
+    show_page: Callable[[str], Awaitable[None]] = lambda url: open_page(url, outside=Path.cwd())
 
     async def answer(self, event: QuestionAsked) -> None:
         """Shown until it is answered, or nobody waits for it any more."""
@@ -61,7 +61,7 @@ class FormPage(msgspec.Struct, frozen=True):
             return said
         if urlsplit(form.url).scheme not in ("http", "https"):
             return "decline"
-        await asyncio.to_thread(self.show_page, form.url)
+        await self.show_page(form.url)
         return {}
 
     async def _said(self, form: AskedForm, text: str, *, yes: str, no: str) -> Answers:

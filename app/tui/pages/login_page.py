@@ -50,7 +50,7 @@ class LoginUi:
 
     async def open_url(self, url: str, instructions: str) -> None:
         self._say(f"{instructions}\n{url}")
-        await asyncio.to_thread(open_page, url, outside=Path.cwd())
+        await open_page(url, outside=Path.cwd())
 
     async def show_code(self, code: str, url: str, seconds: float) -> None:
         """The code stays in sight while the provider is asked again and again."""

@@ -13,6 +13,7 @@ from app.resources.settings import Settings
 from app.tui.handed import KeyTold
 from app.tui.prompt.attaching import images_of
 from app.tui.prompt.notes import is_note
+from app.tui.prompt.unsent import Unsent
 from app.tui.status.status_lines import StatusLines
 from app.tui.tasks import words_of
 from app.tui.transcript.presenter import Presenter
@@ -44,6 +45,7 @@ class Sending(msgspec.Struct, frozen=True):
     editor: PromptEditor
     presenter: Presenter
     status: StatusLines
+    unsent: Unsent
     settings: Callable[[], Settings]
     may_begin: Callable[[], Awaitable[object]]
     """Waits until extensions are there."""
@@ -60,7 +62,8 @@ class Sending(msgspec.Struct, frozen=True):
         self, draft: UnsentPrompt, text: str, attachments: Sequence[Attachment], how: While
     ) -> None:
         """What was sent before the extensions were there waits for them: they may have a say in it."""
-        await self.may_begin()
+        with self.unsent.on_its_way(text, how=how):
+            await self.may_begin()
         text = self.meant(text)
         if text.startswith("!"):
             await self._shell(text)
@@ -88,7 +91,8 @@ class Sending(msgspec.Struct, frozen=True):
                 if attachments
                 else ()
             )
-            await self.session.prompt(text, images, while_running=how)
+            with self.unsent.on_its_way(text, images, how):
+                await self.session.prompt(text, images, while_running=how)
         except Unable as problem:
             self.presenter.note(words_of(problem, self.key_told), NoteKind.ERROR)
             self._give_back(draft)

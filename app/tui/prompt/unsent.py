@@ -1,7 +1,8 @@
 """The editor's text and the queue, kept beside the session as they change and given back after a crash."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -11,7 +12,7 @@ from app.engine.session import Session
 from app.sessions import drafts as kept
 from app.sessions.errors import SessionWriteError
 from app.tui.prompt.attaching import attachment_of, draft_with, image_of, images_in
-from app.values.content import text_of
+from app.values.content import Image, text_of
 from app.values.messages import user_message
 from widgets.editor.chips import Attachment, UnsentPrompt
 from widgets.editor.images import image_file
@@ -30,6 +31,26 @@ class Unsent:
         self._shown = shown
         self._file = kept.DraftFile(session.state.file)
         self._timer: asyncio.TimerHandle | None = None
+        self._on_their_way: list[kept.Waiting] = []
+        self._is_open = False
+        """From `restore` to `close`: before, the file has what was left the last time."""
+
+    @contextmanager
+    def on_its_way(self, text: str, images: tuple[Image, ...] = (), how: str = "steer") -> Iterator[None]:
+        """A prompt is unsent until the session has taken it, for which a server can be waited for. It stays unsent
+        where that is cancelled, as bayou is being left then."""
+        prompt = kept.Waiting(text=text, images=images, deliver_as=how)
+        self._on_their_way.append(prompt)
+        is_left = False
+        try:
+            yield
+        except asyncio.CancelledError:
+            is_left = True
+            raise
+        finally:
+            if not is_left:
+                self._on_their_way.remove(prompt)
+                self.save()
 
     def session_replaced(self) -> UnsentPrompt | None:
         """What is being written goes along; returns what had been left unsent in the session that is open now."""
@@ -51,8 +72,15 @@ class Unsent:
             delay = DELAY_OF_LARGE if size > LARGE else DELAY_SECONDS
             self._timer = asyncio.get_running_loop().call_later(delay, self.save)
 
+    def close(self) -> None:
+        """Keeps what is unsent now, for the next time: the end of the session empties its queues."""
+        self.save()
+        self._is_open = False
+
     def save(self) -> str | None:
         """Returns why the draft could not be kept, if it could not."""
+        if not self._is_open:
+            return None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -66,7 +94,7 @@ class Unsent:
         draft = kept.SavedDraft(
             text=text,
             attachments=tuple(_kept(attachment) for attachment in attachments),
-            waiting=tuple(waiting),
+            waiting=(*waiting, *self._on_their_way),
             cwd=str(self._session.cwd),
         )
         try:
@@ -78,6 +106,7 @@ class Unsent:
     def restore(self) -> UnsentPrompt | None:
         """What was in the editor when bayou ended; messages that waited are in their queues again."""
         draft = self._file.load()
+        self._is_open = True
         if draft is None:
             return None
         for waiting in draft.waiting:

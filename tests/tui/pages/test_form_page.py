@@ -26,7 +26,11 @@ def question(**params: Any) -> QuestionAsked:
 
 def page_of(person: Person, opened: list[str] | None = None) -> FormPage:
     opens = opened if opened is not None else []
-    return FormPage(person.ask, lambda text: None, clock=person.clock, show_page=opens.append)
+
+    async def open_page(url: str) -> None:
+        opens.append(url)
+
+    return FormPage(person.ask, lambda text: None, clock=person.clock, show_page=open_page)
 
 
 async def armed(person: Person) -> None:

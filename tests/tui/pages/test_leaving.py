@@ -14,6 +14,7 @@ from tests.engine.stage import Play
 from tests.engine.test_runs import HOUR
 from tests.support.sessions import waiting_texts
 from tests.tui.pages.person import Person, at_the_keyboard
+from widgets.editor.chips import UnsentPrompt
 from widgets.editor.prompt import PromptEditor
 from widgets.status.queue import QueueView
 
@@ -22,6 +23,7 @@ class Desk:
     def __init__(self, play: Play, person: Person, editor: PromptEditor, view: QueueView) -> None:
         self.person, self.editor, self.view = person, editor, view
         self.done: list[str] = []
+        self.remembered: list[UnsentPrompt] = []
         self.queued = QueuedMessages(play.session, view, editor, person.say)
         self.keys = StopOrLeave(
             play.session,
@@ -31,6 +33,7 @@ class Desk:
             end=lambda: self.done.append("left"),
             tell=lambda words, seconds: self.done.append(words),
             copy=person.copy,
+            remember=self.remembered.append,
             spawn=person.spawn,
             clock=person.clock,
         )
@@ -112,6 +115,7 @@ async def test_what_is_written_is_cleared_first_and_ctrl_d_never_leaves_it(tmp_p
         desk.keys.leave()
         desk.clear()
         assert desk.editor.text == "" and desk.done == []
+        assert [draft.text for draft in desk.remembered] == ["a long thought"]
         desk.keys.leave()
         assert desk.done == ["left"]
 

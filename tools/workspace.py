@@ -116,8 +116,8 @@ class Workspace:
         """Called when the tools work with other operations."""
         self.artifacts = artifacts or Artifacts()
         self.nested = NestedFiles()
-        self.git_copies = GitCopies(self.private_folder)
         """Which repositories and files that run later lie below the workspace."""
+        self.git_copies = GitCopies(self.private_folder)
         self.read_cache = ReadCache()
         self.line_indexes = LineIndexes()
         self.syntax = SyntaxChecks()

@@ -118,6 +118,14 @@ class Confinement:
         _read_only(tree, b"", _EMPTY_PATH)
         _put(tree, path)
 
+    def do_still(self, path: bytes) -> None:
+        """The same; what has gone since needs nothing."""
+        try:
+            self.do_guard(path)
+        except OSError:
+            if os.path.lexists(path):
+                raise
+
     def do_hold(self, path: bytes) -> None:
         """What stays visible in a folder that is emptied next: a tree of files, or a link with what it says."""
         is_link = os.path.islink(path)  # noqa: PTH114  (no `pathlib` here)

@@ -33,10 +33,12 @@ class Cache(msgspec.Struct, frozen=True):
     """Behind the folder, for the variable."""
     form: str = "{}"
     """How the variable says it."""
+    linked: tuple[str, ...] = ()
+    """In it, files that have further names (hard links) in projects, if package managers installed them so."""
 
 
 CACHES: Final = (
-    Cache(".cache"),
+    Cache(".cache", linked=("uv/archive-v0", "pdm/packages", "rattler/cache/pkgs")),
     Cache(".npm", variable="npm_config_cache"),
     Cache(".cargo", ("bin", "env", "config", "config.toml", "credentials", "credentials.toml"), "CARGO_HOME"),
     Cache("go/pkg", variable="GOMODCACHE", below="/mod"),
@@ -51,12 +53,12 @@ CACHES: Final = (
     Cache(".ivy2"),
     Cache(".sbt", ("plugins", "repositories")),
     Cache(".nuget/packages", variable="NUGET_PACKAGES"),
-    Cache(".local/share/pnpm/store"),
+    Cache(".local/share/pnpm/store", linked=("",)),
     Cache(".local/share/virtualenvs"),
     Cache(".local/share/hatch"),
     Cache(".local/share/NuGet"),
-    Cache(".yarn/berry"),
-    Cache(".bun/install/cache", variable="BUN_INSTALL_CACHE_DIR"),
+    Cache(".yarn/berry", linked=("index",)),
+    Cache(".bun/install/cache", variable="BUN_INSTALL_CACHE_DIR", linked=("",)),
     Cache(".pub-cache", ("bin",)),
     Cache(".hex"),
     Cache(".mix", ("escripts",)),
@@ -128,6 +130,7 @@ class Caches(msgspec.Struct, frozen=True):
     guarded: tuple[str, ...]
     missing: tuple[str, ...]
     """What would be guarded if it were there."""
+    linked: tuple[str, ...]
     variables: tuple[tuple[str, str], ...]
 
 
@@ -136,6 +139,7 @@ def caches(home: str, environment: Mapping[str, str]) -> Caches:
     writable: list[str] = []
     guarded: list[str] = []
     missing: list[str] = []
+    linked: list[str] = []
     variables: list[tuple[str, str]] = []
     for cache in CACHES:
         said = environment.get(cache.variable, "") if cache.variable else ""
@@ -148,10 +152,11 @@ def caches(home: str, environment: Mapping[str, str]) -> Caches:
             writable.append(os.path.realpath(folder))
             for path in (f"{folder}/{name}" for name in cache.guarded):
                 (guarded if os.path.lexists(path) else missing).append(path)
+            linked += (f"{folder}/{name}".rstrip("/") for name in cache.linked)
         elif cache.variable and not said:
             other = f"{home}/.cache/bayou-box/{cache.folder.replace('/', '-').strip('.')}{cache.below}"
             variables.append((cache.variable, cache.form.format(other)))
-    return Caches(tuple(writable), tuple(guarded), tuple(missing), tuple(variables))
+    return Caches(tuple(writable), tuple(guarded), tuple(missing), real(linked), tuple(variables))
 
 
 def _is_cache(folder: str, home: str) -> bool:

@@ -138,6 +138,7 @@ def _mounts(box: Box, abilities: Abilities, list_folder: Callable[[str], Sequenc
         found.append("terminals")
     found += [f"pin {path}" for path in box.pinned if path not in writable]
     found += [f"guard {path}" for path in box.guarded]
+    found += [f"still {path}" for path in box.linked]
     found += [f"pin {path}" for path in box.links]
     found += [f"hold {path}" for path in box.shown]
     found += [f"empty {path}" for path in box.hidden_folders]

@@ -22,6 +22,10 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
     """Folders and files, each with what is below it."""
     guarded: tuple[str, ...] = ()
     """In writable places, but not to be written."""
+    linked: tuple[str, ...] = ()
+    """What has further names elsewhere, which written in place would change there too: not to be written by processes.
+    bayou's own tools may, for they make a copy.
+    """
     pinned: tuple[str, ...] = ()
     """Can be written, but not moved away."""
     links: tuple[str, ...] = ()
@@ -77,6 +81,10 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
             return False
         place, guard = covering(path, self.writable), covering(path, (*self.guarded, *self.reserved))
         return place is not None and (guard is None or len(guard) < len(place))
+
+    def may_write_in_place(self, path: str) -> bool:
+        """As processes write."""
+        return self.may_write(path) and covering(path, self.linked) is None
 
 
 def with_private(box: Box, folder: str) -> Box:

@@ -69,6 +69,9 @@ _PATH: Final = late(
 )
 _SPEAKER: Final = late(r"^\S+: (?:line )?\d+: ")
 """The shell, which says its own path before what it was refused."""
+_LINKED: Final = (
+    "for a further name of it elsewhere (a hard link) would change too; `edit` and `write` make a copy first"
+)
 _MOST: Final = 4
 _LONGEST_LINE: Final = 2_000
 
@@ -97,7 +100,9 @@ def refusals(
         line = _SPEAKER.sub("", whole)
         low = line[:_LONGEST_LINE].casefold()
         if _WRITING.search(low):
-            for place in _refused_places(line, box, cwd, real_path, box.may_write, _is_worth_writing):
+            for place in _refused_places(
+                line, box, cwd, real_path, box.may_write_in_place, _is_worth_writing
+            ):
                 found.setdefault(Refusal("write", place))
         if _READING.search(low):
             for place in _refused_places(line, box, cwd, real_path, box.may_read, lambda path: True):
@@ -117,6 +122,20 @@ def hidden_secrets(text: str, box: Box) -> tuple[Refusal, ...]:
     names = {path: re.escape(path.rpartition("/")[2]) for path in places}
     return tuple(
         Refusal("read", path) for path in places if re.search(rf"(?<![\w.-]){names[path]}(?![\w.-])", text)
+    )[:_MOST]
+
+
+def named_links(text: str, output: str, box: Box) -> tuple[Refusal, ...]:
+    """Files that the text names and that have further names elsewhere, where something was refused that has no place: a
+    program that puts a new file in the place of an old one names the new one.
+    """
+    if not box.linked or _WRITING.search(output.casefold()) is None:
+        return ()
+    names = {path: re.escape(path.rpartition("/")[2]) for path in box.linked}
+    return tuple(
+        Refusal("write", path)
+        for path in box.linked
+        if re.search(rf"(?<![\w.-]){names[path]}(?![\w.-])", text)
     )[:_MOST]
 
 
@@ -158,6 +177,9 @@ def told(found: tuple[Refusal, ...], box: Box, home: str, exists: Callable[[str]
     said: list[str] = []
     for one in found:
         place = shown(one.place, home)
+        if one.kind == "write" and covering(one.place, box.linked) is not None:
+            said.append(f"writing {place} was refused, {_LINKED}")
+            continue
         said.append(
             {
                 "write": f"writing {place} was refused",
@@ -182,6 +204,9 @@ def told(found: tuple[Refusal, ...], box: Box, home: str, exists: Callable[[str]
 
 def request_for(one: Refusal, box: Box, home: str, exists: Callable[[str], bool]) -> BoxRequest | None:
     """The narrowest leave after which it would not be refused; None if only the way outside is left."""
+    linked = covering(one.place, box.linked) if one.kind == "write" else None
+    if linked is not None:
+        return BoxRequest("write", shown(linked, home))
     if one.kind == "write":
         place = one.place if box.kind == "read" else place_to_allow(one.place, home, exists)
         return BoxRequest("write", shown(place, home)) if place is not None else None

@@ -22,7 +22,7 @@ def profile(box: Box) -> str:
             [*_places(box.writable), *(f"(literal {_quoted(path)})" for path in _DEVICES)],
         ),
         '(allow file-write* (regex #"^/dev/(ttys|fd/)"))',
-        *_each("deny file-write*", _places(box.guarded)),
+        *_each("deny file-write*", _places((*box.guarded, *box.linked))),
         *_each("deny file-write-unlink", [f"(literal {_quoted(path)})" for path in box.pinned]),
         *_each("deny file-read-data", _places(box.hidden)),
         *_each("deny file-write*", _places(box.hidden)),

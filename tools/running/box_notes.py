@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from tools.box.git_copies import PutBack
-from tools.box.refusals import Refusal, hidden_secrets, refusals, request_for, shown, told
+from tools.box.refusals import Refusal, hidden_secrets, named_links, refusals, request_for, shown, told
 from tools.box.set_aside import SetAside
 from tools.running.commands import CommandOutcome
 
@@ -20,6 +20,8 @@ def refused(outcome: CommandOutcome, output: str) -> tuple[Refusal, ...]:
     hosts = tuple(Refusal("network", host) for host in outcome.refused_hosts)
     said = command.argv[-1] + "\n" + (output if has_failed else "")
     found = tuple(dict.fromkeys((*found, *hidden_secrets(said, command.box))))
+    if not any(one.kind == "write" for one in found):
+        found = (*found, *named_links(command.argv[-1], output, command.box))
     return (*hosts, *(one for one in found if not hosts or one.kind != "network"))
 
 

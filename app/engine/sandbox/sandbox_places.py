@@ -15,6 +15,8 @@ from app.permits.credentials import DAEMONS, shown_to
 from app.permits.sandbox_exceptions import AskedLeave
 from app.permits.secrets import plants
 from tools.box.git_places import above, git_places
+from tools.box.host_groups import group_of_tool
+from tools.box.linked import LinkedFiles, names_of
 from tools.box.places import (
     REACHED_SOCKETS,
     caches,
@@ -85,6 +87,7 @@ class BoxPlaces:
         self._temporary: dict[BoxKind, str] = {}
         """Folders for temporary files."""
         self._reserved = ReservedNames()
+        self._linked = LinkedFiles()
         self._secrets: dict[str, tuple[str, ...]] = {}
         """Of each folder that was worked in, the files with secrets that are hidden from commands."""
         self._real: dict[str, str] = {}
@@ -103,9 +106,11 @@ class BoxPlaces:
         folders, files, shown = self._hidden(workspace, leave)
         private = self._temporary_folder(kind)
         sockets = (private, *REACHED_SOCKETS, *shown)
+        linked = self._linked.find(workspace)
         if kind == "read":
             below = self._whereabouts.secrets_below(workspace).paths
-            secrets = [path for path in below if covering(path, folders) is None]
+            secrets = [*_without(below, folders)]
+            secrets += names_of(linked.files, (*folders, *files, *secrets))
             return Box(
                 kind="read",
                 writable=(private,),
@@ -129,6 +134,9 @@ class BoxPlaces:
         is_shared = any(_holds(workspace, place) for place in (self._home, *temporary_folders()))
         packs = git.packs if self.has_mounts and not leave.repacks else ()
         protected = real((*git.guarded, *packs, *present, *kept.guarded, *self._start_up(), self._own))
+        protected += names_of(linked.files, protected)
+        secrets = self._secrets_of(workspace, folders, leave)
+        files += (*secrets, *names_of(linked.files, (*folders, *files, *secrets)))
         guarded = tuple(
             path
             for path in protected
@@ -137,15 +145,18 @@ class BoxPlaces:
         links = tuple(
             path for path in (*git.links, *filter(os.path.islink, present)) if covering(path, writable)
         )
-        pinned = dict.fromkeys((*git.pinned, *above((*guarded, *links, *git.pinned), writable)))
+        pinned = (workspace, private, *git.pinned, *above((*guarded, *links, *git.pinned), writable))
+        start_up = [path for path in self._start_up() if not os.path.lexists(path)]
         return Box(
             kind="work",
             writable=writable,
             guarded=guarded,
+            linked=_without(
+                () if _installs(leave) else (*linked.elsewhere, *kept.linked),
+                (*guarded, *folders, *files, *real(own), *granted),
+            ),
             pinned=tuple(
-                path
-                for path in dict.fromkeys((workspace, private, *pinned))
-                if covering(path, writable) and path not in guarded
+                path for path in dict.fromkeys(pinned) if covering(path, writable) and path not in guarded
             ),
             links=links,
             reserved=tuple(path for path in git.reserved if covering(path, writable)),
@@ -153,18 +164,14 @@ class BoxPlaces:
             repositories=tuple(path for path in git.repositories if covering(path, writable)),
             allowed=self._allowed_below(workspace, leave),
             hidden_folders=folders,
-            hidden_files=(*files, *self._secrets_of(workspace, folders, leave)),
+            hidden_files=tuple(dict.fromkeys(files)),
             shown=self._shown(folders, workspace),
             sockets=sockets if is_shared else (workspace, *sockets),
             watched=(
                 *git.missing,
                 *missing,
                 *kept.missing,
-                *(
-                    path
-                    for path in self._start_up()
-                    if covering(path, writable) and not os.path.lexists(path)
-                ),
+                *(path for path in start_up if covering(path, writable)),
                 *(() if self.has_mounts else (*git.guarded, *present)),
             ),
             network=self._network(leave),
@@ -225,6 +232,9 @@ class BoxPlaces:
         if request.verb != "write":
             return found(hidden, danger="it is hidden from commands") if hidden is not None else None
         if box.may_write(path):
+            linked = covering(path, box.linked)
+            if linked is not None:
+                return found(linked)
             if covering(path, box.allowed) is not None:
                 return None
             # It can be made, and is taken away again: see `tools.box.set_aside`.
@@ -346,6 +356,16 @@ def _git_stays() -> tuple[tuple[str, str], ...]:
         return ()
     said = {"COUNT": "1", "KEY_0": "gc.autoDetach", "VALUE_0": "false"}
     return tuple((f"GIT_CONFIG_{name}", value) for name, value in said.items())
+
+
+def _without(paths: Iterable[str], places: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(path for path in paths if covering(path, places) is None)
+
+
+def _installs(leave: Leave) -> bool:
+    """Package managers that were let run, and nothing else: they put new files in the place of linked ones."""
+    installs = [program for program in leave.programs if group_of_tool(program) is not None]
+    return leave.uses_network and bool(installs) and leave.programs <= {*installs, "cd"}
 
 
 def _holds(folder: str, path: str) -> bool:

@@ -1,0 +1,183 @@
+"""Files below a workspace that have further names elsewhere (hard links): written in place, they change there too.
+
+Package managers make them (uv, pnpm, bun): a package is one set of files in a cache, with names in each project. A
+mount goes by path, so what other names a file has is looked for before a command. Folders that have not changed are
+not read again; of the folder of an installed package only that folder itself is looked at again.
+"""
+
+import os
+import stat
+from collections import Counter, deque
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from tools.box.policy import covering
+from tools.protected.later import VCS
+
+MAX_ENTRIES: Final = 100_000
+MAX_IN_FOLDER: Final = 64
+"""Places that are held one by one in a folder; with more of them the folder is held as a whole."""
+_MAX_NAMES: Final = 200
+_OF_PACKAGES: Final = frozenset({"node_modules", ".pnpm", "site-packages", "dist-packages"})
+_Inode = tuple[int, int]
+
+
+class LinkedFile(msgspec.Struct, frozen=True):
+    path: str
+    inode: _Inode
+    """With its device."""
+    names: int
+
+
+class Linked(msgspec.Struct, frozen=True):
+    files: tuple[LinkedFile, ...] = ()
+    """All with more than one name."""
+    elsewhere: tuple[str, ...] = ()
+    """What has names that are not below the workspace: files, and folders with many of them."""
+
+
+class _Folder(msgspec.Struct, frozen=True):
+    stamp: tuple[int, int, int]
+    entries: int
+    folders: tuple[str, ...]
+    """What is still to be looked at below it."""
+    found: tuple[LinkedFile, ...]
+
+
+class LinkedFiles:
+    """Of one session's workspaces."""
+
+    def __init__(self) -> None:
+        self._folders: dict[str, _Folder] = {}
+        self._known: dict[str, tuple[tuple[_Folder, ...], Linked]] = {}
+
+    def find(self, workspace: str) -> Linked:
+        """Breadth first, up to `MAX_ENTRIES` entries."""
+        if workspace == "/":
+            return Linked()
+        waiting, seen, read = deque([workspace]), 0, list[_Folder]()
+        while waiting and seen < MAX_ENTRIES:
+            folder = self._looked_at(waiting.popleft())
+            if folder is not None:
+                seen += folder.entries
+                waiting.extend(folder.folders)
+                if folder.found:
+                    read.append(folder)
+        folders, known = self._known.get(workspace, ((), Linked()))
+        if len(folders) != len(read) or any(
+            one is not other for one, other in zip(folders, read, strict=True)
+        ):
+            files = tuple(file for folder in read for file in folder.found)
+            known = Linked(files, _elsewhere(files, workspace))
+            self._known[workspace] = (tuple(read), known)
+        still = tuple(path for path in known.elsewhere if _is_linked(path))
+        return known if still == known.elsewhere else Linked(known.files, still)
+
+    def _looked_at(self, path: str) -> _Folder | None:
+        try:
+            status = os.lstat(path)
+            stamp = (status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
+            known = self._folders.get(path)
+            if known is None or known.stamp != stamp:
+                known = self._folders[path] = _read(path, stamp)
+        except OSError:
+            self._folders.pop(path, None)
+            return None
+        return known
+
+
+def _read(path: str, stamp: tuple[int, int, int]) -> _Folder:
+    is_package = os.path.basename(os.path.dirname(path)) in _OF_PACKAGES  # noqa: PTH119, PTH120  (a text)
+    found: list[LinkedFile] = []
+    waiting, folders, entries = deque([path]), list[str](), 0
+    while waiting and entries < MAX_ENTRIES:
+        folder = waiting.popleft()
+        count, below = _read_one(folder, found)
+        entries += count
+        for name in below:
+            is_looked_at_anew = not is_package or name in _OF_PACKAGES
+            (folders if is_looked_at_anew else waiting).append(f"{folder}/{name}")
+    return _Folder(stamp, entries, tuple(folders), tuple(found))
+
+
+def _read_one(folder: str, found: list[LinkedFile]) -> tuple[int, list[str]]:
+    """How many entries it has, and its folders."""
+    count, below = 0, list[str]()
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                count += 1
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name not in VCS:
+                        below.append(entry.name)
+                elif entry.is_file(follow_symlinks=False):
+                    status = entry.stat(follow_symlinks=False)
+                    if status.st_nlink > 1:
+                        inode = (status.st_dev, status.st_ino)
+                        found.append(LinkedFile(entry.path, inode, status.st_nlink))
+    except OSError:
+        pass  # It has gone meanwhile, or may not be read.
+    return count, below
+
+
+def names_of(linked: Iterable[LinkedFile], places: Iterable[str]) -> tuple[str, ...]:
+    """Further names of the files at these places, or right in them."""
+    linked = tuple(linked)
+    if not linked:
+        return ()
+    places = tuple(places)
+    inodes = {inode for place in places for inode in _inodes(place)}
+    return tuple(one.path for one in linked if one.inode in inodes and covering(one.path, places) is None)
+
+
+def _elsewhere(linked: tuple[LinkedFile, ...], workspace: str) -> tuple[str, ...]:
+    here = Counter(one.inode for one in linked)
+    places: dict[str, list[str]] = {}
+    for one in linked:
+        if here[one.inode] < one.names:
+            places.setdefault(one.path.rpartition("/")[0], []).append(one.path)
+    deepest_first = sorted(_with_parents(places, workspace), key=lambda folder: -folder.count("/"))
+    for folder in deepest_first:
+        held = places.get(folder, [])
+        if folder != workspace:
+            above = places.setdefault(folder.rpartition("/")[0], [])
+            above += [folder] if len(held) > MAX_IN_FOLDER else held
+    return tuple(places.get(workspace, ()))
+
+
+def _with_parents(folders: Iterable[str], workspace: str) -> set[str]:
+    found = {workspace}
+    for folder in folders:
+        while folder not in found:
+            found.add(folder)
+            folder = folder.rpartition("/")[0]
+    return found
+
+
+def _is_linked(path: str) -> bool:
+    """Still, or a folder: a name that went elsewhere changes nothing here."""
+    try:
+        return os.lstat(path).st_nlink > 1
+    except OSError:
+        return False
+
+
+def _inodes(place: str) -> Iterable[_Inode]:
+    try:
+        status = os.lstat(place)
+        if not stat.S_ISDIR(status.st_mode):
+            if status.st_nlink > 1:
+                yield status.st_dev, status.st_ino
+            return
+        names = os.listdir(place)[:_MAX_NAMES]  # noqa: PTH208  (texts are wanted)
+    except OSError:
+        return
+    for name in names:
+        try:
+            status = os.lstat(f"{place}/{name}")
+        except OSError:
+            continue
+        if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
+            yield status.st_dev, status.st_ino

@@ -18,6 +18,7 @@ from tools.filemap.rendering.render import (
 )
 from tools.filemap.symbols import FileMap, Symbol
 
+LINES = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=120)
 RANGE = re.compile(r"\[\d+(?:-\d+)?\]")
 
 
@@ -182,12 +183,34 @@ def test_numbers_in_brackets_are_always_the_lines() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(
-    names=st.lists(st.text(min_size=1, max_size=40), min_size=1, max_size=60),
+    names=st.lists(LINES.filter(bool), max_size=60),
     parents=st.lists(st.integers(0, 59), min_size=60, max_size=60),
-    budget=st.integers(0, 40_000),
+    imports=st.lists(LINES.filter(bool), max_size=20),
+    notes=st.lists(LINES, max_size=3),
+    path=st.text(min_size=1, max_size=200),
+    without=st.none() | st.tuples(st.integers(1, 30), st.integers(30, 99)),
+    level=st.none() | st.sampled_from(LEVELS),
+    budget=st.integers(0, 3000) | st.integers(0, 40_000),
 )
-def test_no_map_exceeds_its_budget_whatever_the_names(
-    names: list[str], parents: list[int], budget: int
+@example(
+    names=["f"] * 9,
+    parents=[59] * 60,
+    imports=["a" * 120] * 12,
+    notes=[],
+    path="x",
+    without=None,
+    level=None,
+    budget=1200,
+)
+def test_no_map_exceeds_its_budget_whatever_it_says(
+    names: list[str],
+    parents: list[int],
+    imports: list[str],
+    notes: list[str],
+    path: str,
+    without: tuple[int, int] | None,
+    level: str | None,
+    budget: int,
 ) -> None:
     symbols = tuple(
         Symbol(
@@ -202,17 +225,22 @@ def test_no_map_exceeds_its_budget_whatever_the_names(
         for number, name in enumerate(names)
     )
     made = FileMap(
-        path="x",
+        path=path,
         language="Text",
         parser="heuristic",
         total_lines=99,
         total_bytes=99,
         elapsed_ms=1,
         symbols=symbols,
+        imports=tuple(imports),
+        notes=tuple(notes),
     )
-    rendered = render_map(made, budget_bytes=budget)
-    assert len(rendered.text.encode("utf-8", "replace")) <= max(budget, 1024)
-    assert rendered.shown <= len(symbols)
+    rendered = render_map(made, budget_bytes=budget, without=without, level=level)
+    assert len(rendered.text.encode("utf-8", "replace")) <= budget
+    rows = rendered.text.split("\n")
+    first = rendered.first_row
+    shown = rows[first : first + len(rendered.lines)]
+    assert "\n".join(shown) == "\n".join(line.text for line in rendered.lines)
 
 
 def grown(widths: list[int], name: str) -> FileMap:

@@ -48,9 +48,10 @@ def render_map(
 ) -> RenderedMap:
     """The most detailed level that fits. A `level` asked for is kept when it fits `budget_bytes`; else the next one.
 
+    The text is never longer than `budget_bytes` of UTF-8, however few.
     `without`: lines that the reader has before it whole. What lies in them is not told again.
     """
-    budget = max(_SMALLEST, min(MAX_MAP_BYTES, budget_bytes))
+    budget = min(MAX_MAP_BYTES, budget_bytes)
     nesting = SymbolTree(file_map.symbols)
     wanted = ("full",) if level is None else LEVELS[LEVELS.index(level) : -1]
     for each in wanted if without is None else ():
@@ -80,7 +81,7 @@ def _whole(file_map: FileMap, nesting: SymbolTree, level: str, budget: int) -> R
         if room < 0:
             return None
     lines = [nesting.line(index, is_detailed=is_full) for index in nesting.in_order() if index in chosen]
-    return _finished(file_map, level, lines, len(chosen))
+    return _finished(file_map, level, lines, len(chosen), budget)
 
 
 def _ranked(
@@ -90,7 +91,7 @@ def _ranked(
     room = budget - size(_frame(file_map, "ranked", total, total + 1, without))
     choice = choose(nesting, room, without=without)
     level = "compact" if choice.is_whole else "ranked"
-    return _finished(file_map, level, choice.lines, choice.shown, without)
+    return _finished(file_map, level, choice.lines, choice.shown, budget, without)
 
 
 def _frame(
@@ -100,7 +101,13 @@ def _frame(
 
 
 def _head(
-    file_map: FileMap, level: str, shown: int, total: int, without: tuple[int, int] | None
+    file_map: FileMap,
+    level: str,
+    shown: int,
+    total: int,
+    without: tuple[int, int] | None,
+    *,
+    has_imports: bool = True,
 ) -> list[str]:
     lines = counted(file_map.total_lines, "line")
     symbols = counted(total, "symbol") if shown == total else f"{shown:,} of {total:,} symbols"
@@ -112,7 +119,7 @@ def _head(
     head.extend(f"Note: {note}" for note in file_map.notes)
     if without is not None:
         head.append(f"Note: what lies in lines {without[0]} to {without[1]} is not told again")
-    if file_map.imports and without is None and level in ("full", "compact", "minimal"):
+    if has_imports and file_map.imports and without is None and level in ("full", "compact", "minimal"):
         named = ", ".join(file_map.imports[:_NAMED_IMPORTS])
         more = len(file_map.imports) - _NAMED_IMPORTS
         head.extend(["", f"Imports: {named}" + (f", and {more} more" if more > 0 else "")])
@@ -124,22 +131,33 @@ def _finished(
     level: str,
     lines: Sequence[MapLine],
     shown: int,
+    budget: int,
     without: tuple[int, int] | None = None,
 ) -> RenderedMap:
-    head = _head(file_map, level, shown, len(file_map.symbols), without)
+    total = len(file_map.symbols)
     if lines:
         told = [line.text for line in lines]
-    elif without is not None and file_map.symbols:
-        told = ["(no symbols in the other lines)"]
+    elif total:
+        told = ["(no symbols in the other lines)" if without is not None else "(no room for its symbols)"]
     else:
         told = ["(no symbols found)"]
-    return RenderedMap(
-        text="\n".join([*head, *told, "", _FOOT]),
-        level=level,
-        shown=shown,
-        first_row=len(head),
-        lines=tuple(lines),
-    )
+    head = _head(file_map, level, shown, total, without)
+    text = "\n".join([*head, *told, "", _FOOT])
+    if size(text) > budget:  # the choice of symbols did not reckon with imports
+        head = _head(file_map, level, shown, total, without, has_imports=False)
+        text = "\n".join([*head, *told, "", _FOOT])
+    if size(text) > budget:
+        text = _cut(text, budget)
+        lines = lines[: max(0, text.count("\n") + 1 - len(head))]
+        shown = sum(line.index >= 0 for line in lines)
+    return RenderedMap(text=text, level=level, shown=shown, first_row=len(head), lines=tuple(lines))
+
+
+def _cut(text: str, budget: int) -> str:
+    """The first lines that fit; of a first line that does not, its beginning."""
+    kept = text.encode("utf-8", "replace")[: max(0, budget) + 1]
+    whole = kept.rpartition(b"\n")[0] if b"\n" in kept else kept[: max(0, budget)]
+    return whole.decode("utf-8", "ignore")
 
 
 def _plain(path: str) -> str:

@@ -169,3 +169,71 @@ def test_bytes_that_are_no_json_are_no_notebook(data: bytes) -> None:
 
 def test_what_only_has_the_ending_of_a_notebook_is_shown_as_json() -> None:
     assert outline(mapped('{\n "pages": [],\n "title": "x"\n}\n', "odd.ipynb")) == ["key pages", "key title"]
+
+
+def outline_of(source: str, file: str) -> list[tuple[str, str, int, int]]:
+    return [
+        (symbol.kind, symbol.name, symbol.start_line, symbol.end_line)
+        for symbol in map_text(source.encode(), file).symbols
+    ]
+
+
+def test_sections_of_asciidoc_and_none_in_its_listings() -> None:
+    source = (
+        "= Guide\n:toc:\n\n[[setup]]\n== Setup of `run`\n\n----\n== no section\n----\n\n=== Steps\n\n"
+        "Old Form\n--------\n\n* a\n--\nmore\n--\n"
+    )
+    assert outline_of(source, "guide.adoc") == [
+        ("heading", "Guide", 1, 19),
+        ("heading", "Setup of run", 5, 12),
+        ("heading", "Steps", 11, 12),
+        ("heading", "Old Form", 13, 19),
+    ]
+
+
+LITERATE = r"""% \section{Numbers}
+% \begin{macro}{\num_get:n, \num_get:V}
+% \begin{macro}[EXP]
+%   {
+%     \num_aux:n ,
+%   }
+%   Says \texttt{\def\x{}} only.
+%    \begin{macrocode}
+\cs_new:Npn \num_get:n #1 { \num_aux:n {#1} }
+\cs_new:Npn \num_aux:n #1 {#1}
+%    \end{macrocode}
+% \end{macro}
+% \end{macro}
+%    \begin{macrocode}
+\NewDocumentCommand \num { m } { \num_get:n {#1} }
+%    \end{macrocode}
+"""
+
+
+def test_literate_latex_has_what_it_documents_and_what_it_does_not() -> None:
+    assert outline_of(LITERATE, "number.dtx") == [
+        ("heading", "Numbers", 1, 16),
+        ("macro", r"\num_get:n", 2, 13),
+        ("macro", r"\num_get:V", 2, 13),
+        ("macro", r"\num_aux:n", 3, 12),
+        ("macro", r"\num", 15, 15),
+    ]
+
+
+def test_features_in_any_language() -> None:
+    source = (
+        'Feature: Cart\n  Rule: Full\n    Background:\n      Given a: b\n    Scenario Outline: add <n>\n      """\n'
+        '      Scenario: none\n      """\n      Examples:\n        | n |\n'
+    )
+    assert outline_of(source, "cart.feature") == [
+        ("feature", "Cart", 1, 10),
+        ("rule", "Full", 2, 10),
+        ("background", "Background", 3, 4),
+        ("scenario", "add <n>", 5, 10),
+        ("examples", "Examples", 9, 10),
+    ]
+    german = "# language: de\nFunktionalität: Korb\n  Szenario: leer\n    Angenommen nichts\n"
+    assert outline_of(german, "korb.feature") == [
+        ("feature", "Korb", 2, 4),
+        ("scenario", "leer", 3, 4),
+    ]

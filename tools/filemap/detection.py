@@ -27,7 +27,7 @@ ruby: rb rake gemspec ru podspec rbi jbuilder
 php: php phtml php5 php7 php8 inc
 lua: lua rockspec
 perl: pl pm t perl psgi
-r: r rprofile
+r: r rprofile rraw
 julia: jl
 haskell: hs
 ocaml: ml
@@ -55,7 +55,9 @@ csv: csv
 tsv: tsv tab
 markdown: md markdown mdx mkd mdown qmd rmd
 rst: rst rest
-latex: tex sty cls ltx
+latex: tex sty cls ltx dtx ins
+asciidoc: adoc asciidoc asc
+gherkin: feature
 dockerfile: dockerfile containerfile
 make: mk mak make
 cmake: cmake
@@ -145,12 +147,13 @@ _CPLUSPLUS = late(
     re.M,
 )
 _PREPROCESSOR = late(rb"^[ \t]*#[ \t]*(?:include|define|if|ifdef|ifndef|undef)\b", re.M)
+_JSON_VALUE = rb"(?:\"[^\"\n]*\"\s*[,:\]]|[\]}]|-?\d|(?:true|false|null)\b)"
 _CONTENT: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("xml", late(rb"\s*<\?xml\b")),
     ("html", late(rb"\s*(?:<!doctype\s+html|<html\b)", re.I)),
     ("php", late(rb"\s*<\?php\b")),
     ("diff", late(rb"(?:diff --git |--- \S.*\n\+\+\+ |Index: \S+\n=+\n|From [0-9a-f]{40} )")),
-    ("json", late(rb"\s*[\[{]\s*(?:\"[^\"\n]*\"\s*[:,]|[\[{\]}])")),
+    ("json", late(rb"\s*[\[{]\s*(?:" + _JSON_VALUE + rb"|[\[{]\s*(?:" + _JSON_VALUE + rb"|[\[{]))")),
     ("latex", late(rb"(?:\s*%.*\n)*\s*\\documentclass")),
     ("yaml", late(rb"(?:%YAML.*\n)?---\s*\n\s*[\w\"'-]+:(?:\s|$)")),
     ("ini", late(rb"(?:\s*[#;].*\n)*\s*\[[^\]\n]+\]\s*\n(?:\s*[#;].*\n)*\s*[\w.-]+\s*=")),

@@ -44,6 +44,19 @@ def _r_assignment(node: Node, place: NodePlace) -> list[Named] | None:
     return [Named(left, "variable")] if place.above() == "program" else None
 
 
+_R_LISTS = words("list R6Class setRefClass methods")
+
+
+def _r_member(node: Node, place: NodePlace) -> Node | None:
+    """A function in a list; what a call gets to call, such as `error = function(e)`, is no member."""
+    name = name_of_function(node, place)
+    if name is None:
+        return None
+    call = node.parent.parent if node.parent is not None else None
+    called = call.child_by_field_name("function") if call is not None else None
+    return name if called is not None and place.text(called).rsplit(":", 1)[-1] in _R_LISTS else None
+
+
 def _r_call(node: Node, place: NodePlace) -> list[Named] | None:
     function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
     if function is None or arguments is None or not arguments.named_child_count:
@@ -70,7 +83,7 @@ R = Language(
     rules={
         "binary_operator": NodeRule("function", _r_assignment, value="rhs"),
         "call": NodeRule("method", _r_call),
-        "argument": NodeRule("method", name_of_function, value="value"),
+        "argument": NodeRule("method", _r_member, value="value"),
     },
     enter=words("program braced_expression function_definition arguments if_statement"),
 )

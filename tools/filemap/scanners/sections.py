@@ -1,4 +1,4 @@
-"""Formats that are sections of lines: ini, properties, LaTeX, reStructuredText, assembly."""
+"""Formats that are sections of lines: ini, properties, reStructuredText, assembly."""
 
 import re
 
@@ -41,94 +41,6 @@ def scan_ini(source: bytes, watch: Deadline) -> Scanned:
             was_continued = text.endswith(b"\\")
     found.close(0, row)
     return Scanned(found.drafts)
-
-
-_TEX_LEVELS = {
-    b"part": 0,
-    b"chapter": 1,
-    b"section": 2,
-    b"subsection": 3,
-    b"subsubsection": 4,
-    b"paragraph": 5,
-    b"subparagraph": 6,
-}
-_TEX = re.compile(
-    rb"\\(?:(part|chapter|section|subsection|subsubsection|paragraph|subparagraph)\*?\s*(?:\[[^\]]*\])?\s*\{"
-    rb"|(?:re|provide)?newcommand\*?\s*\{?\\(?P<command>[A-Za-z@]+)"
-    rb"|(?:re)?newenvironment\*?\s*\{(?P<environment>[^}]+)\}"
-    rb"|newtheorem\*?\s*\{(?P<theorem>[^}]+)\}"
-    rb"|def\\(?P<def>[A-Za-z@]+)"
-    rb"|begin\s*\{(?P<begin>figure|table|algorithm|theorem|lemma|proof|definition|abstract|lstlisting|document|"
-    rb"equation|align|appendix|proposition|corollary)\*?\}"
-    rb"|end\s*\{(?P<end>document)\}"
-    rb"|label\s*\{(?P<label>[^}]*)\}"
-    rb"|appendix\b(?P<appendix>))"
-)
-
-
-def scan_latex(source: bytes, watch: Deadline) -> Scanned:
-    """Sections with what stands in them: floats and theorems by label, new commands."""
-    found = Nesting()
-    row, is_verbatim = 0, False
-    for row, start, line in source_lines(source, watch):
-        if b"\\" not in line:
-            continue
-        if b"{verbatim" in line:
-            is_verbatim = b"\\begin" in line
-        if is_verbatim:
-            continue
-        text = re.sub(rb"(?<!\\)%.*", b"", line)
-        for match in _TEX.finditer(text):
-            if not _tex_symbol(found, match, text, row, start + match.start()):
-                found.close(0, row - 1)
-    found.close(0, row)
-    _fit_environments(found, source)
-    return Scanned(found.drafts)
-
-
-def _tex_symbol(found: Nesting, match: re.Match[bytes], text: bytes, row: int, start: int) -> bool:
-    """False at the end of the document."""
-    if match[1]:
-        title = _braced(text, match.end() - 1)
-        found.open(_TEX_LEVELS[match[1]], title, "heading", row, start, f"\\{match[1].decode()}{{{title}}}")
-    elif match["label"]:
-        draft = found.drafts[-1] if found.drafts else None
-        if draft is not None and draft.kind == "environment" and not draft.doc and row - draft.start_row < 80:
-            draft.doc = text_of(match["label"])
-    elif match["begin"]:
-        if match["begin"] != b"document":
-            found.leaf(text_of(match["begin"]), "environment", row, start)
-    elif match["end"]:
-        return False
-    elif command := match["command"] or match["def"]:
-        found.leaf(f"\\{text_of(command)}", "macro", row, start)
-    elif match["environment"]:
-        found.leaf(text_of(match["environment"]), "macro", row, start)
-    elif match["theorem"]:
-        found.leaf(text_of(match["theorem"]), "theorem", row, start)
-    return True
-
-
-def _braced(text: bytes, at: int) -> str:
-    """What stands in the braces that open there, without commands."""
-    depth = 0
-    end = len(text)
-    for position in range(at, len(text)):
-        mark = text[position : position + 1]
-        depth += (mark == b"{") - (mark == b"}")
-        if depth == 0:
-            end = position
-            break
-    inside = text_of(text[at + 1 : end], 120)
-    return " ".join(re.sub(r"\\[A-Za-z]+\*?|[{}$]", "", inside).split()) or inside or "(untitled)"
-
-
-def _fit_environments(found: Nesting, source: bytes) -> None:
-    for draft in found.drafts:
-        if draft.kind == "environment":
-            stop = source.find(b"\\end{" + draft.name.encode(), draft.start)
-            if stop >= 0:
-                draft.end_row = draft.start_row + source.count(b"\n", draft.start, stop)
 
 
 _RST_ADORNMENT = re.compile(rb"([!-/:-@\[-`{-~])\1{2,}\s*$")

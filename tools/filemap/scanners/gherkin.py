@@ -1,0 +1,45 @@
+"""Gherkin: features, rules and scenarios, in whatever language their keywords are."""
+
+import re
+
+from tools.filemap.scanners.lines import source_lines, text_of
+from tools.filemap.scanners.nesting import Nesting
+from tools.filemap.scanners.result import Scanned
+from tools.filemap.watch import Deadline
+from tools.filemap.wording import LONGEST_NAME
+
+_KEYWORD = re.compile(rb"\s*(?P<word>[^\s\W\d_|@#\"\x27*:][^:|\"#]{0,40}?)\s*:(?:\s+(?P<title>.*?))?\s*$")
+_LANGUAGE = re.compile(rb"\s*#\s*language\s*:\s*(?P<language>[\w-]+)")
+_ENGLISH = {
+    "feature": (0, "feature"), "business need": (0, "feature"), "ability": (0, "feature"), "rule": (1, "rule"),
+    "background": (2, "background"), "scenario": (2, "scenario"), "example": (2, "scenario"),
+    "scenario outline": (2, "scenario"), "scenario template": (2, "scenario"), "examples": (3, "examples"),
+    "scenarios": (3, "examples"),
+}  # fmt: skip
+
+
+def scan(source: bytes, watch: Deadline) -> Scanned:
+    found = Nesting()
+    row, fence, is_english = -1, b"", True
+    for row, start, line in source_lines(source, watch):
+        text = line.strip()
+        if text.startswith((b'"""', b"```")):
+            fence = b"" if text[:3] == fence else fence or text[:3]
+            continue
+        if fence or not text:
+            continue
+        language = _LANGUAGE.match(line)
+        if language is not None and not found.drafts:
+            is_english = language["language"].startswith(b"en")
+        keyword = _KEYWORD.match(line)
+        if keyword is None:
+            continue
+        word = text_of(keyword["word"])
+        known = _ENGLISH.get(word.lower()) if is_english else (min(2, len(found.drafts) * 2), "")
+        if known is not None:
+            level, kind = known
+            kind = kind or ("scenario" if level else "feature")
+            name = text_of(keyword["title"] or b"", LONGEST_NAME) or word
+            found.open(level, name, kind, row, start, f"{word}: {name}")
+    found.close(0, row)
+    return Scanned(found.drafts)

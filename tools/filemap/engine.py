@@ -1,10 +1,14 @@
 """Parses a source with its grammar and walks the tree for symbols; sources that the grammar cannot make out get a
 second try."""
 
+from functools import partial
 from typing import NamedTuple
+
+from tree_sitter import Node
 
 from tools.filemap.drafts import with_routes
 from tools.filemap.language import FoundSymbol, Language
+from tools.filemap.languages.titles import TITLES, titled_tests, with_tests
 from tools.filemap.parsing import parse
 from tools.filemap.plan import plan_of
 from tools.filemap.walking import Walk
@@ -27,6 +31,8 @@ def outline(language: Language, source: bytes, watch: Deadline) -> Outline:
     tree = parse(plan.grammar, prepared, watch)
     walk.run(tree)
     has_errors, is_lost = tree.root_node.has_error, tree.root_node.is_error
+    titles = TITLES.get(language.name)
+    tests = titled_tests(source, titles, partial(_is_said, tree.root_node)) if titles is not None else []
     del tree  # of a large source it is the largest thing in memory
     drafts = walk.drafts
     if is_lost and language.simplify is not None:
@@ -40,4 +46,17 @@ def outline(language: Language, source: bytes, watch: Deadline) -> Outline:
         drafts = language.finish(drafts, source)
     if language.routes is not None:
         drafts = with_routes(drafts, source, language.routes(source))
-    return Outline(drafts, imports, has_errors)
+    return Outline(with_tests(drafts, tests), imports, has_errors)
+
+
+def _is_said(root: Node, place: int) -> bool:
+    """Whether a place lies within a text or a comment."""
+    node = root.descendant_for_byte_range(place, place + 1)
+    while node is not None and not node.is_error:
+        if node.start_byte < place and any(word in node.type for word in _SAID):
+            return True
+        node = node.parent
+    return False
+
+
+_SAID = ("string", "comment", "heredoc", "pod")

@@ -25,6 +25,10 @@ _OUTER = words(
     "program export_statement ambient_declaration statement_block internal_module module expression_statement"
 )
 _TESTS = words("describe it test suite context beforeEach afterEach beforeAll afterAll")
+_TEST_MODES = words(
+    "concurrent describe each failing fails fixme for only parallel sequential serial shuffle skip step todo"
+)
+"""What may stand behind such a word and a dot; what else is called on something of that name is no test."""
 
 
 _DEFINES = (
@@ -184,6 +188,8 @@ _EXTENDS = words(
 def _call(node: Node, place: NodePlace) -> list[Named] | None:
     """`describe("…", () => …)` and its like; `Object.assign(Boat.prototype, {…})`, `export default defineX({…})`."""
     called = node.child_by_field_name("function")
+    if called is not None and called.type == "call_expression":  # `test.each([…])("…", …)`
+        called = called.child_by_field_name("function")
     if called is None or called.end_byte - called.start_byte > 24:
         return None
     word = place.text(called)
@@ -196,7 +202,8 @@ def _call(node: Node, place: NodePlace) -> list[Named] | None:
         return [Named(first, "property", f"{word}({name}, …)")] if is_owner and len(name) <= 100 else None
     if place.above() == "export_statement" and _has_methods(first):
         return [Named("default", "constant", f"{word}(…)")]
-    if word.split(".")[0] not in _TESTS:
+    first_word, *modes = word.split(".")
+    if first_word not in _TESTS or not _TEST_MODES.issuperset(modes):
         return None
     if first is None or first.type not in ("string", "template_string"):
         return None

@@ -5,6 +5,7 @@ import re
 from tree_sitter import Node
 
 from tools.filemap.language import (
+    Found,
     FoundSymbol,
     Language,
     Named,
@@ -112,6 +113,8 @@ def _extension(node: Node, place: NodePlace) -> str:
 
 def _pattern_names(field: str) -> NameRule:
     def rule(node: Node, place: NodePlace) -> list[Node] | None:
+        if place.above() in _SCALA_BLOCKS:
+            return None
         names = node.children_by_field_name(field)
         if len(names) == 1 and names[0].type == "identifiers":
             names = names[0].named_children
@@ -120,7 +123,13 @@ def _pattern_names(field: str) -> NameRule:
     return rule
 
 
-_SCALA_FUNCTION = NodeRule("function", method_in("template_body", "with_template_body"), is_leaf=True)
+def _scala_function(node: Node, place: NodePlace) -> Found:
+    return None if place.above() in _SCALA_BLOCKS else _in_template(node, place)
+
+
+_SCALA_BLOCKS = words("block indented_block")
+_in_template = method_in("template_body", "with_template_body")
+_SCALA_FUNCTION = NodeRule("function", _scala_function)
 _SCALA_COMMENT = re.compile(rb"[ \t]*(?://|/\*|\*)")
 
 
@@ -153,7 +162,7 @@ SCALA = Language(
         "full_enum_case": NodeRule("enum member"),
         "function_definition": _SCALA_FUNCTION,
         "function_declaration": _SCALA_FUNCTION,
-        "val_definition": NodeRule("constant", _pattern_names("pattern"), is_leaf=True, body="value"),
+        "val_definition": NodeRule("constant", _pattern_names("pattern"), body="value"),
         "val_declaration": NodeRule("constant", _pattern_names("name"), is_leaf=True),
         "var_definition": NodeRule("variable", _pattern_names("pattern"), is_leaf=True, body="value"),
         "var_declaration": NodeRule("variable", _pattern_names("name"), is_leaf=True),
@@ -162,7 +171,8 @@ SCALA = Language(
         "extension_definition": NodeRule("extension", _extension),
     },
     enter=words(
-        "compilation_unit template_body enum_body enum_case_definitions package_clause with_template_body"
+        "compilation_unit template_body enum_body enum_case_definitions package_clause with_template_body "
+        "instance_expression block indented_block"
     ),
     imports={"import_declaration": lambda node, place: place.text(node).removeprefix("import")},
     modifiers=words(

@@ -231,11 +231,19 @@ def _dart_name(node: Node, place: NodePlace) -> Node | str | None:
 
 
 def _dart_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """A body stands beside its head: the symbol reaches to the closing brace or the semicolon."""
+    """A body stands beside its head: it reaches to the closing brace or the semicolon and owns its functions."""
     drafts = ordered(drafts)
     for draft in drafts:
         if draft.node_type.endswith("_signature"):
             draft.end_row = draft.start_row + _dart_body_rows(source, draft.start)
+    open_: list[int] = []
+    for index, draft in enumerate(drafts):
+        while open_ and drafts[open_[-1]].end_row < draft.start_row:
+            open_.pop()
+        if open_ and drafts[open_[-1]].start_row < draft.start_row:
+            draft.parent = open_[-1]
+        if draft.node_type.endswith("_signature"):
+            open_.append(index)
     return with_methods(drafts, ("class", "mixin", "extension", "enum"))
 
 
@@ -280,7 +288,9 @@ DART = Language(
     },
     enter=words(
         "program class_body extension_body enum_body declaration static_final_declaration_list "
-        "initialized_identifier_list"
+        "initialized_identifier_list function_body block expression_statement selector argument_part arguments "
+        "argument named_argument function_expression function_expression_body local_function_declaration "
+        "lambda_expression"
     ),
     comments=words("comment documentation_comment"),
     between=words("marker_annotation annotation"),
@@ -349,7 +359,10 @@ POWERSHELL = Language(
         "class_method_definition": NodeRule("method", first_of("simple_name"), is_leaf=True),
         "class_property_definition": NodeRule("property", first_of("variable"), is_leaf=True),
     },
-    enter=words("program statement_list script_block script_block_body if_statement statement_block"),
+    enter=words(
+        "program statement_list script_block script_block_body if_statement statement_block pipeline pipeline_chain "
+        "command command_elements array_literal_expression unary_expression script_block_expression"
+    ),
     modifiers=words("static hidden"),
 )
 

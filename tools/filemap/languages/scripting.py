@@ -55,6 +55,8 @@ def _ruby_test(node: Node, place: NodePlace, word: str, arguments: Node) -> list
     first = first_child(arguments)
     if word not in _RUBY_TESTS or first is None:
         return None
+    if word != "task" and node.child_by_field_name("block") is None:
+        return None
     label = place.text(first).strip("\"':")
     return [
         Named(f"{word} {label}", "test" if word not in ("task", "namespace") else word, f"{word} {label}")

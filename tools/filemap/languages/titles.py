@@ -1,0 +1,160 @@
+"""Tests that are called by a title: in which words each language says it, found in the text.
+
+What makes a test is a call as any other for a grammar, and often stands where a walk need not go.
+"""
+
+import re
+from collections.abc import Callable
+
+from tools.filemap.language import FoundSymbol
+from tools.filemap.scanners.lines import RowCount
+from tools.filemap.wording import LONGEST_NAME, one_line, unquoted
+
+_MOST = 5000
+_CLOSERS = rb"(?:[)}\]]|end\b)"
+_CLOSER = re.compile(_CLOSERS)
+_INNER_QUOTES = re.compile(r"(?<=\s)\"|\"(?=\s)")
+_OPENER = re.compile(rb"(?:[({\[]|\bbegin)[ \t]*(?:(?:#|//|--)[^\n]*)?\r?$")
+
+
+def titled_tests(
+    source: bytes, titles: re.Pattern[bytes], is_said: Callable[[int], bool]
+) -> list[FoundSymbol]:
+    """The tests of a source. `is_said`: whether a place lies within a text or a comment."""
+    found: list[FoundSymbol] = []
+    rows = RowCount(source)
+    for match in titles.finditer(source):
+        start = match.start("word")
+        if is_said(start):
+            continue
+        word = " ".join(match["word"].decode().split())
+        said = unquoted(one_line((match["title"] or b"").decode("utf-8", "replace"), LONGEST_NAME))
+        name = f"{word} {said}".strip() if word else _INNER_QUOTES.sub("", said)
+        row = rows.at(start)
+        margin = source.rfind(b"\n", 0, start) + 1
+        end = _end(source, margin, match.end("title") if match["title"] else match.end(), is_said)
+        last = row + source.count(b"\n", start, end)
+        found.append(FoundSymbol(name, "test", start, row, last, signature=name, node_type="test"))
+        if len(found) >= _MOST:
+            break
+    return found
+
+
+def _margin(source: bytes, start: int) -> int:
+    line = source[start : start + 400]
+    return len(line) - len(line.lstrip(b" \t"))
+
+
+def _line_end(source: bytes, start: int) -> int:
+    end = source.find(b"\n", start)
+    return end if end >= 0 else len(source)
+
+
+def _end(source: bytes, line: int, title_end: int, is_said: Callable[[int], bool]) -> int:
+    """Of the line that closes, at the margin of the first one, what that one opens; else of the last deeper one."""
+    first, margin, end = line, source[line : line + _margin(source, line)], _line_end(source, title_end)
+    while _OPENER.search(source, max(line, end - 400), end) is not None:
+        closers = re.compile(rb"\n" + margin + _CLOSERS).finditer(source, end)
+        closer = next((each for each in closers if not is_said(each.end() - 1)), None)
+        if closer is None:
+            break
+        line, end = closer.start() + 1, _line_end(source, closer.end())
+    else:
+        if line > first:
+            return end
+    is_first = source[first + len(margin) : first + len(margin) + 1] not in b",[("
+    return _end_of_layout(source, len(margin), end, has_closer=is_first)
+
+
+def _end_of_layout(source: bytes, margin: int, end: int, *, has_closer: bool) -> int:
+    """Of the last line that is indented deeper, and of a line behind it that closes."""
+    at = end
+    while at < len(source):
+        below = at + 1
+        at = _line_end(source, below)
+        if not source[below:at].strip():
+            continue
+        if (here := _margin(source, below)) <= margin:
+            return at if has_closer and here == margin and _CLOSER.match(source, below + here) else end
+        end = at
+    return end
+
+
+def with_tests(drafts: list[FoundSymbol], tests: list[FoundSymbol]) -> list[FoundSymbol]:
+    """The list with tests: each belongs to what is around it, and what stands in one belongs to it."""
+    if not tests:
+        return drafts
+    first_test = len(drafts)
+    drafts = [*drafts, *tests]
+    order = sorted(range(len(drafts)), key=lambda at: (drafts[at].start, -drafts[at].end_row, at))
+    open_: list[int] = []
+    for at in order:
+        draft = drafts[at]
+        while open_ and drafts[open_[-1]].end_row < draft.start_row:
+            open_.pop()
+        around = open_[-1] if open_ else -1
+        if at >= first_test:
+            draft.parent = around
+            if around >= 0:
+                draft.end_row = min(draft.end_row, drafts[around].end_row)
+        elif around >= first_test:
+            above = draft.parent
+            if above < 0 or drafts[above].start < drafts[around].start:
+                draft.parent = around
+        open_.append(at)
+    return drafts
+
+
+_TITLE = rb"(?P<title>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
+
+
+def _called(
+    words: str, title: bytes = _TITLE, *, before: bytes = b"", behind: bytes = b""
+) -> re.Pattern[bytes]:
+    """A call at the beginning of a line: one of the words, and a title."""
+    either = b"|".join(re.escape(word.encode()) for word in sorted(words.split(), reverse=True))
+    return re.compile(
+        rb"^[ \t]*" + before + rb"(?P<word>" + either + rb")(?![\w.])[ \t]*" + title + behind, re.M
+    )
+
+
+_QUOTED = rb"\"(?:[^\"\\\n]|\\.)*\""
+
+TITLES = {
+    "bash": _called("@test", behind=rb"[ \t]*\{"),
+    "dart": _called("group test testWidgets blocTest", rb"\(\s*" + _TITLE, behind=rb"\s*,"),
+    "go": re.compile(
+        rb"^[ \t]*(?P<word>[a-z]\w*\.Run)\([ \t]*(?P<title>" + _QUOTED + rb"|`[^`\n]*`),[ \t]*func\b", re.M
+    ),
+    "haskell": _called(
+        "describe context it specify prop xit xdescribe testCase testGroup testProperty",
+        before=rb"(?:[\w']+[ \t]*=[ \t]*)?(?:[,\[(][ \t]*)?",
+    ),
+    "julia": re.compile(
+        rb"^[ \t]*(?P<word>@(?:safe)?testset)\b(?:[^\n\"#]*(?P<title>" + _QUOTED + rb"))?", re.M
+    ),
+    "lua": _called(
+        "describe context it insulate expose pending spec test",
+        rb"\(?\s*(?P<title>" + _QUOTED + rb"|'(?:[^'\\\n]|\\.)*'|\[\[[^\]\n]*\]\])",
+        behind=rb"\s*,\s*function\b",
+    ),
+    "perl": _called(
+        "subtest describe context it",
+        rb"\(?\s*(?P<title>" + _QUOTED + rb"|'(?:[^'\\\n]|\\.)*'|\w+)",
+        behind=rb"\s*(?:=>|,)\s*sub\b",
+    ),
+    "powershell": re.compile(
+        rb"^[ \t]*(?P<word>(?i:describe|context|it))[ \t]+(?:-Name[ \t]+)?"
+        rb"(?P<title>\"(?:[^\"`\n]|`.|\"\")*\"|'(?:[^'\n]|'')*')(?=[^\n]*[{(`])",
+        re.M,
+    ),
+    "scala": re.compile(
+        rb"^[ \t]*(?:(?P<word>(?:test|property|describe|it|they|suite|feature|scenario|Feature|Scenario)(?=\()"
+        rb"|(?:it|they)[ \t]+(?:should|must|can)(?=[ \t]+\")|)(?:\(\s*|[ \t]+)?"
+        rb"(?P<title>" + _QUOTED + rb"(?:[ \t]+(?:should|must|can)[ \t]+" + _QUOTED + rb")?)"
+        rb"(?:(?<=\")[ \t]*[,)]|(?=[ \t]+(?:(?:should|must|can)[ \t]*\{"
+        rb"|(?:when|which|that|in|ignore|is|taggedAs|>>)[ \t(]))))",
+        re.M,
+    ),
+}
+"""By language: `word` and `title` of what a test begins with. Others tell theirs by their grammar's rules."""

@@ -24,9 +24,12 @@ _ASSIGNED_FUNCTION = re.compile(
     rb"(?:async[ \t]+)?(?:function\b|fn\b|\([^)\n]*\)[ \t]*(?:=>|->)|\\\w)"
 )
 _BRACED = re.compile(
-    rb"(?P<indent>[ \t]*)(?:[A-Za-z_][\w<>,:*&\[\]? \t]*[ \t*&])?(?P<name>[A-Za-z_~][\w:~]*)[ \t]*\([^;{}\n]*\)"
+    rb"(?P<indent>[ \t]*)(?:[A-Za-z_][\w<>,:*&\[\]? \t]*[ \t*&])?(?P<name>[A-Za-z_~][\w:~]*)[ \t]*"
+    rb"\((?P<arguments>[^;{}\n]*)\)"
     rb"[ \t]*(?:const|override|noexcept|throws[ \w.,]*)?[ \t]*\{[ \t]*$"
 )
+_PARAMETERS = re.compile(rb"\s*(?:[A-Za-z_$@&*.][^()\"'`]*)?")
+"""What a declaration may have in its parentheses; a call with a text, a number or a call in them is none."""
 _HEADING = re.compile(rb"(?P<mark>#{1,6}|={2,6}|\*{1,6})[ \t]+(?P<name>\S[^\n]{0,100})$")
 _CAPITALS = re.compile(rb"(?:\d+(?:\.\d+)*\.?[ \t]+)?[A-Z][A-Z0-9 ,/&()-]{5,70}:?$")
 _NUMBERED = re.compile(
@@ -82,7 +85,11 @@ def _definition(text: bytes, row: int, start: int) -> FoundSymbol | None:
     if match is not None and not _is_prose(match):
         word = match["word"].decode().lower()
         return _draft(match["name"], _KINDS.get(word, word), text, row, start)
-    match = _ASSIGNED_FUNCTION.match(text) or _BRACED.match(text)
+    match = _ASSIGNED_FUNCTION.match(text)
+    if match is None:
+        match = _BRACED.match(text)
+        if match is not None and not _PARAMETERS.fullmatch(match["arguments"]):
+            return None
     if match is not None and match["name"].lower() not in _NO_NAMES:
         return _draft(match["name"], "function", text, row, start)
     return None

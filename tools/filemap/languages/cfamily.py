@@ -73,9 +73,12 @@ def _function(node: Node, place: NodePlace) -> list[Named] | None:
         return [Named(place.text(name).split("(")[0].strip())]
     if name.type in ("identifier", "field_identifier") and place.text(name) in _NOT_NAMES:
         return None
+    if node.child_by_field_name("type") is None and place.nearest(*_BODIES) == "compound_statement":
+        return None  # `for_each(item, list) {` in a body: a call of a macro
     return [Named(name)]
 
 
+_BODIES = words("compound_statement field_declaration_list declaration_list")
 _NOT_NAMES = words("if else for while switch do return sizeof defined catch")
 
 

@@ -21,6 +21,7 @@ from tools.filemap.language import (
     words,
 )
 from tools.filemap.languages.docs import elixir_docs
+from tools.filemap.watch import Deadline
 
 _TOKEN_TEXT = rb'"(?:[^"\\]|\\.)*"' + rb"|'(?:[^'\\\n]|\\.)*'"
 _TOKEN_MARKS = rb"<<|>>|[()\[\]{},]|[\w@]+|[^\s\w]"
@@ -101,6 +102,9 @@ HASKELL = Language(
 
 def _ocaml_binding(node: Node, place: NodePlace) -> list[Named] | None:
     pattern = node.child_by_field_name("pattern")
+    if pattern is not None and pattern.type == "string":  # `let%test "…" = …`
+        said = f"test {place.text(pattern)[1:-1]}"
+        return [Named(said, "test", said)]
     if pattern is None or pattern.type not in ("value_name", "parenthesized_operator"):
         return None
     body = node.child_by_field_name("body")
@@ -122,6 +126,17 @@ def _ocaml_finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol
         if draft.name.startswith("("):
             draft.name = draft.name.strip("() ")
     return drafts
+
+
+_OCAML_ATTRIBUTE = re.compile(rb"\[@\s*[a-z](?:[^\[\]\"]|\"(?:[^\"\\]|\\.)*\"|\[[^\[\]]*\])*\]", re.S)
+_INKED = re.compile(rb"[^\s]")
+
+
+def _without_attributes(source: bytes, _watch: Deadline) -> bytes:
+    """Those of an expression may stand anywhere, also where the grammar knows none; `[@@…]` ends what it belongs to."""
+    if b"[@" not in source:
+        return source
+    return _OCAML_ATTRIBUTE.sub(lambda match: _INKED.sub(b" ", match[0]), source)
 
 
 def _ocaml(name: str, called: str) -> Language:
@@ -153,8 +168,9 @@ def _ocaml(name: str, called: str) -> Language:
             "class_definition class_type_definition object_expression class_body_type record_declaration "
             "variant_declaration module_type_constraint include_module functor_application "
             "module_parameter module_application typed_module_expression parenthesized_module_expression "
-            "let_open_expression"
+            "let_open_expression item_extension attribute_payload"
         ),
+        prepare=_without_attributes,
         wrappers=words("value_definition type_definition module_definition class_definition"),
         imports={"open_module": first_of("module_path")},
         finish=_ocaml_finish,
@@ -302,6 +318,10 @@ _LISP = {
     "defstruct": "struct", "extend-type": "extension", "extend-protocol": "extension", "declare": "",
     "in-ns": "namespace", "comment": "",
 }  # fmt: skip
+_LISP_OWNERS = words(
+    "defprotocol defrecord deftype definterface extend-type extend-protocol reify proxy gen-class defcomponent"
+)
+"""Whose lists are methods; in a macro `(let [x 1] …)` looks the same."""
 _GAPS = words("comment dis_expr gap")
 
 
@@ -332,6 +352,9 @@ def _lisp_method(node: Node, place: NodePlace) -> list[Named] | None:
     """`(name [this] …)` inside a protocol, record or type."""
     link = place.chain
     if link is None or (link[1] is not None and link[1][0] == "list_lit"):
+        return None
+    head = first_child(node.parent) if node.parent is not None else None
+    if head is None or place.text(head).split("/")[-1] not in _LISP_OWNERS:
         return None
     parts = node.named_children[:3]
     if len(parts) < 2 or parts[0].type != "sym_lit" or parts[1].type != "vec_lit":

@@ -98,7 +98,13 @@ _LAST_OF_LINE = re.compile(
     rb"(?m:^)(?P<before>[A-Za-z_][\w \t*]*[\w*][ \t*]+)(?P<macro>[A-Z][A-Z0-9_]+)(?=[ \t]*\r?\n[a-z_]\w*[ \t]*\()"
 )
 """`static void EXPORTED` above the name of a function; where nothing else is its type, it is the type."""
-_CANDIDATE = re.compile(rb"[A-Z]{2}")
+_LABEL = re.compile(
+    rb"^[ \t]*(?P<macro>(?:[A-Z][A-Z0-9_]+|signals)[ \t]*:(?=[ \t]*\r?$)"
+    rb"|(?:public|private|protected)[ \t]+(?:[A-Z][A-Z0-9_]+|slots)[ \t]*:(?!:))",
+    re.M,
+)
+"""`LIB_PRIVATE_UNLESS_TESTED:`, `public Q_SLOTS:`: where members of other access begin."""
+_CANDIDATE = re.compile(rb"[A-Z]{2}|signals|slots")
 _PLAIN_LINES = rb"(?:(?![ \t]*#)[^\n]*\n)*+"
 _BRANCHES = re.compile(
     rb"(?m:^)[ \t]*#[ \t]*if[^\n]*\n(?P<first>"
@@ -114,7 +120,7 @@ _BLACK = re.compile(rb"\S")
 
 def without_macros(source: bytes, watch: Deadline) -> bytes:
     """The source with such macros as spaces."""
-    source = _without_opened(_with_braces(_with_whole_branches(source, watch)))
+    source = _without_opened(_with_braces(_with_surroundings(_with_whole_branches(source, watch))))
     pieces: list[bytes] = []
     for _row, _start, block in whole_lines(source, watch):
         pieces.append(_covered(block, source) if _CANDIDATE.search(block) else block)
@@ -136,7 +142,7 @@ def _with_braces(source: bytes) -> bytes:
     braces: dict[bytes, bytes] = {}
     for match in _DEFINED.finditer(source):
         body = match["body"]
-        net = body.count(b"{") - body.count(b"}")
+        net = _net_braces(body) if b"{" in body or b"}" in body else 0
         if net in (1, -1) and len(braces) < _MOST_DEFINED:
             braces[match["name"]] = b" " if _AROUND.search(body) else b"{" if net > 0 else b"}"
     if not braces:
@@ -156,6 +162,46 @@ def _with_braces(source: bytes) -> bytes:
         return match[0] if name is None else braces[name] + b" " * (len(match[0]) - 1)
 
     return used.sub(written, source)
+
+
+_NO_CODE = re.compile(rb"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)+'", re.S)
+
+
+def _net_braces(text: bytes) -> int:
+    """How many braces it leaves open; what stands in literals and comments is none."""
+    code = _NO_CODE.sub(b"", text)
+    return code.count(b"{") - code.count(b"}")
+
+
+_CONDITIONAL = re.compile(
+    rb"^[ \t]*#[ \t]*(?P<condition>if[^\n]*)\n(?P<body>" + _PLAIN_LINES + rb")[ \t]*#[ \t]*endif[^\n]*", re.M
+)
+_SURROUNDING = re.compile(rb"[{}]")
+
+
+def _with_surroundings(source: bytes) -> bytes:
+    """What one `#if … #endif` opens and its twin closes, such as a namespace, as if it were always there."""
+    if not _SURROUNDING.search(source):
+        return source
+    opened: dict[bytes, list[re.Match[bytes]]] = {}
+    pairs: list[re.Match[bytes]] = []
+    for match in _CONDITIONAL.finditer(source):
+        body = match["body"]
+        if len(body) > _LONGEST_BRANCH or body.count(b"{") == body.count(b"}"):
+            continue
+        net = _net_braces(body)
+        condition = b" ".join(match["condition"].split())
+        if net == 1:
+            opened.setdefault(condition, []).append(match)
+        elif net == -1 and opened.get(condition):
+            pairs += opened[condition].pop(), match
+    if not pairs:
+        return source
+    covered = bytearray(source)
+    for match in pairs:
+        for first, last in ((match.start(), match.start("body")), (match.end("body"), match.end())):
+            covered[first:last] = _BLACK.sub(b" ", source[first:last])
+    return bytes(covered)
 
 
 _OPENED = re.compile(rb"^" + _NAME + rb"[ \t]*\{[ \t]*(?://[^\n]*)?\r?$", re.M)
@@ -213,7 +259,7 @@ def _is_part(text: bytes) -> bool:
 
 
 def _covered(block: bytes, source: bytes) -> bytes:
-    classes: set[bytes] = set()
+    whole, classes = block, set[bytes]()
 
     def in_front(match: re.Match[bytes]) -> bytes:
         constructed = match["constructed"]
@@ -225,7 +271,7 @@ def _covered(block: bytes, source: bytes) -> bytes:
         lambda match: b" " * len(match[0].rstrip(b"\r")) + b"\r" * match[0].endswith(b"\r"), block
     )
     block = _AS_TYPE.sub(lambda match: b"int" + b" " * (len(match["macro"]) - 3), block)
-    for pattern in (_CALL, _ABOVE):
+    for pattern in (_LABEL, _CALL, _ABOVE) if _may_label(block) else (_CALL, _ABOVE):
         block = pattern.sub(_blank, block)
     for _ in range(_MOST_IN_FRONT):
         before, block = block, _IN_FRONT.sub(in_front, block)
@@ -236,7 +282,24 @@ def _covered(block: bytes, source: bytes) -> bytes:
     block = _LAST_OF_LINE.sub(_blank_behind_type, block)
     for pattern in (_BETWEEN, _IN_NAME, _AFTER_NAME, _BEHIND):
         block = pattern.sub(_blank, block)
-    return block
+    return _with_directives(block, whole) if block != whole else block
+
+
+def _may_label(block: bytes) -> bool:
+    return any(part in block for part in (b":\n", b":\r", b"slots", b"SLOTS"))
+
+
+_DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*(?:define|if|elif|undef)\b(?:[^\n\\]|\\\r?\n|\\.)*", re.M)
+
+
+def _with_directives(covered: bytes, block: bytes) -> bytes:
+    """In a directive a macro is no part of a declaration: there everything stays as it is."""
+    pieces: list[bytes] = []
+    end = 0
+    for match in _DIRECTIVE.finditer(block):
+        pieces += covered[end : match.start()], match[0]
+        end = match.end()
+    return b"".join((*pieces, covered[end:]))
 
 
 _NO_TYPES = frozenset(

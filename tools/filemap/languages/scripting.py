@@ -23,6 +23,8 @@ from tools.filemap.languages.missed import missed_functions
 _PAIR = re.compile(r"(\w+)\s*=>")
 _ATTRIBUTES = words("attr_accessor attr_reader attr_writer cattr_accessor mattr_accessor class_attribute")
 _RUBY_TESTS = words("describe context it namespace task feature scenario test")
+_RUBY_LITERALS = words("simple_symbol delimited_symbol string")
+"""What calls something by a name; what an expression calls it only a run can tell."""
 _RUBY_DEFINERS = {
     "define_method": "method", "delegate": "method", "alias_method": "alias", "has_many": "property",
     "has_one": "property", "belongs_to": "property", "has_and_belongs_to_many": "property", "scope": "property",
@@ -47,7 +49,12 @@ def _ruby_call(node: Node, place: NodePlace) -> list[Named] | None:
     if first is None:
         return None
     if word in _RUBY_DEFINERS:
-        return [Named(place.text(first).lstrip(":"), _RUBY_DEFINERS[word], f"{word} {place.text(first)}")]
+        names = arguments.named_children if word == "delegate" else [first]
+        return [
+            Named(place.text(name).strip(":\"'"), _RUBY_DEFINERS[word], f"{word} {place.text(name)}")
+            for name in names
+            if name.type in _RUBY_LITERALS and child_of(name, "interpolation") is None
+        ] or None
     return _ruby_test(node, place, word, arguments)
 
 

@@ -244,7 +244,7 @@ def test_powershell_with_functions_in_its_blocks() -> None:
 @pytest.mark.parametrize(
     ("source", "found"),
     [
-        ("context.log('a');\ntest.setTimeout('b', 1);\nit.next('c');\n", []),
+        ("context.log('a', () => {});\ntest.setTimeout('b', () => 1);\nit.next('c', function () {});\n", []),
         ("describe.only('a', () => {\n  it.skip('b', () => {});\n});\n", ["describe.only a", "it.skip b"]),
         (
             "test.describe('a', () => {});\ntest.each([[1, 2]])('b', (x) => {\n});\n",

@@ -14,7 +14,7 @@ import msgspec
 from tools.filemap.reading import SourceText
 from tools.filemap.symbols import FileMap
 
-MAPPER_VERSION = 22
+MAPPER_VERSION = 23
 """Part of every key: raised whenever maps come out differently."""
 _IN_MEMORY = 64
 _SYMBOLS_IN_MEMORY = 200_000

@@ -150,8 +150,29 @@ CMAKE = Language(
 )
 
 
-def _hcl_block(node: Node, place: NodePlace) -> list[Named]:
+_HCL_DECLARED = words("variable output")
+"""Blocks whose attributes say what they are (`type`, `default`), and are nothing to go to."""
+
+
+def _is_declared(node: Node, place: NodePlace) -> bool:
+    """Whether it stands in such a block, or in one that stands there."""
+    above = node.parent
+    while above is not None:
+        word = first_child(above) if above.type == "block" else None
+        if word is not None and place.text(word) in _HCL_DECLARED:
+            return True
+        above = above.parent
+    return False
+
+
+def _hcl_attribute(node: Node, place: NodePlace) -> Node | None:
+    return None if _is_declared(node, place) else child_of(node, "identifier")
+
+
+def _hcl_block(node: Node, place: NodePlace) -> list[Named] | None:
     """By its labels, as other blocks refer to it: `resource aws_s3_bucket.files`."""
+    if place.above(1) == "block" and _is_declared(node, place):
+        return None
     labels = [
         place.text(child).strip('"')
         for child in node.named_children
@@ -167,7 +188,7 @@ HCL = Language(
     called="HCL",
     rules={
         "block": NodeRule("block", _hcl_block),
-        "attribute": NodeRule("attribute", first_of("identifier"), is_leaf=True),
+        "attribute": NodeRule("attribute", _hcl_attribute, is_leaf=True),
     },
     enter=words("config_file body"),
 )

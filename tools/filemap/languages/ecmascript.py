@@ -121,7 +121,9 @@ def _variable(node: Node, place: NodePlace) -> list[Named] | None:
 
 def _assigned(node: Node, place: NodePlace) -> list[Named] | None:
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-    if left is None or left.type not in ("member_expression", "identifier"):
+    if left is None or left.type not in ("member_expression", "identifier", "subscript_expression"):
+        return None
+    if left.type == "subscript_expression" and not _is_outside_functions(place):
         return None
     kind = _value_kind(right) or ("property" if _has_methods(right) else "")
     if not kind:
@@ -140,9 +142,12 @@ _GROUPS = words("actions computed emits getters methods mutations props reducers
 """What the parts of a component or store are called, whose functions are of one sort."""
 
 
+_LONGEST_KEY = 100
+
+
 def _pair(node: Node, place: NodePlace) -> list[Named] | None:
     key = node.child_by_field_name("key")
-    if key is None or key.type == "computed_property_name":
+    if key is None or key.end_byte - key.start_byte > _LONGEST_KEY:
         return None
     value = node.child_by_field_name("value")
     if value is not None and value.type == "object":

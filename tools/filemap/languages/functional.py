@@ -318,9 +318,7 @@ _LISP = {
     "defstruct": "struct", "extend-type": "extension", "extend-protocol": "extension", "declare": "",
     "in-ns": "namespace", "comment": "",
 }  # fmt: skip
-_LISP_OWNERS = words(
-    "defprotocol defrecord deftype definterface extend-type extend-protocol reify proxy gen-class defcomponent"
-)
+_LISP_OWNERS = words("defprotocol defrecord deftype definterface extend-type extend-protocol")
 """Whose lists are methods; in a macro `(let [x 1] …)` looks the same."""
 _GAPS = words("comment dis_expr gap")
 
@@ -372,26 +370,10 @@ def _lisp_arguments(parts: list[Node], place: NodePlace) -> str:
     return ""
 
 
-def _clojure_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """Lists inside functions that only look like methods are none."""
-    holders = {"protocol", "class", "interface", "extension"}
-    removed = [
-        index
-        for index, draft in enumerate(drafts)
-        if draft.kind == "method"
-        and draft.signature.endswith("]")
-        and draft.signature[:1] != ":"
-        and (draft.parent < 0 or drafts[draft.parent].kind not in holders)
-        and not source.startswith(b"(defmethod", draft.start)
-    ]
-    return without(drafts, removed)
-
-
 CLOJURE = Language(
     name="clojure",
     rules={"list_lit": NodeRule("variable", _lisp)},
     enter=words("source read_cond_lit splicing_read_cond_lit"),
-    finish=_clojure_finish,
 )
 
 

@@ -104,7 +104,7 @@ _LABEL = re.compile(
     re.M,
 )
 """`LIB_PRIVATE_UNLESS_TESTED:`, `public Q_SLOTS:`: where members of other access begin."""
-_CANDIDATE = re.compile(rb"[A-Z]{2}|signals|slots")
+_CANDIDATE = re.compile(rb"[A-Z]{2}")
 _PLAIN_LINES = rb"(?:(?![ \t]*#)[^\n]*\n)*+"
 _BRANCHES = re.compile(
     rb"(?m:^)[ \t]*#[ \t]*if[^\n]*\n(?P<first>"
@@ -174,14 +174,15 @@ def _net_braces(text: bytes) -> int:
 
 
 _CONDITIONAL = re.compile(
-    rb"^[ \t]*#[ \t]*(?P<condition>if[^\n]*)\n(?P<body>" + _PLAIN_LINES + rb")[ \t]*#[ \t]*endif[^\n]*", re.M
+    rb"#[ \t]*(?P<condition>if[^\n]*)\n(?P<body>" + _PLAIN_LINES + rb")[ \t]*#[ \t]*endif[^\n]*", re.M
 )
-_SURROUNDING = re.compile(rb"[{}]")
+_CLOSED = re.compile(rb"\}[^\n]*\n(?:[ \t\r]*\n)*[ \t]*#[ \t]*endif")
+"""How the second of twins ends: nearly every source that has none is told by that."""
 
 
 def _with_surroundings(source: bytes) -> bytes:
     """What one `#if … #endif` opens and its twin closes, such as a namespace, as if it were always there."""
-    if not _SURROUNDING.search(source):
+    if not _CLOSED.search(source):
         return source
     opened: dict[bytes, list[re.Match[bytes]]] = {}
     pairs: list[re.Match[bytes]] = []
@@ -286,10 +287,16 @@ def _covered(block: bytes, source: bytes) -> bytes:
 
 
 def _may_label(block: bytes) -> bool:
-    return any(part in block for part in (b":\n", b":\r", b"slots", b"SLOTS"))
+    at = block.find(b":\n")
+    while at > 0:
+        if block[at - 1 : at].isupper() or block[at - 1] == _UNDERSCORE:
+            return True
+        at = block.find(b":\n", at + 1)
+    return any(part in block for part in (b":\r", b"signals:", b"slots:", b"SLOTS:"))
 
 
-_DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*(?:define|if|elif|undef)\b(?:[^\n\\]|\\\r?\n|\\.)*", re.M)
+_UNDERSCORE = ord("_")
+_DIRECTIVE = re.compile(rb"#[ \t]*(?:define|if|elif|undef)\b(?:[^\n\\]|\\\r?\n|\\.)*")
 
 
 def _with_directives(covered: bytes, block: bytes) -> bytes:

@@ -17,6 +17,7 @@ from tools.filemap.language import (
     first_of,
     name_of_function,
     named_or,
+    signs,
     words,
 )
 from tools.filemap.languages.missed import missed_functions
@@ -178,6 +179,11 @@ def _zig_variable(node: Node, place: NodePlace) -> list[Named] | None:
     return [Named(name, "constant" if before.endswith(b"const ") else "variable")]
 
 
+_ZIG_BODIES = words("Block Statement AssignExpr IfStatement FieldOrFnCall FnCallArguments BlockExpr")
+_ZIG_CONTAINERS = signs(b"struct", b"union", b"enum", b"opaque", b"error{")
+"""All that a body can hold: a container that it names, returns or hands on."""
+
+
 def _zig_test(node: Node, place: NodePlace) -> str:
     first = first_child(node)
     return "test " + place.text(first).strip('"') if first is not None and first.type != "Block" else "test"
@@ -208,7 +214,11 @@ ZIG = Language(
         "TestDecl": NodeRule("test", _zig_test, is_leaf=True),
         "ContainerField": NodeRule("field", _zig_field, is_leaf=True),
     },
-    enter=words("source_file ErrorUnionExpr SuffixExpr ContainerDecl Block Statement"),
+    enter=words(
+        "source_file ErrorUnionExpr SuffixExpr ContainerDecl Block Statement AssignExpr IfStatement FieldOrFnCall "
+        "FnCallArguments BlockExpr"
+    ),
+    worth=lambda here: _ZIG_CONTAINERS if here[0] in _ZIG_BODIES else None,
     comments=words("line_comment doc_comment container_doc_comment"),
     wrappers=words("Decl"),
     modifiers=words("export extern inline comptime threadlocal"),

@@ -4,6 +4,7 @@ import re
 
 from tree_sitter import Node
 
+from tools.filemap.drafts import ordered, without
 from tools.filemap.language import (
     FoundSymbol,
     Language,
@@ -14,7 +15,6 @@ from tools.filemap.language import (
     first_child,
     head_line,
     last_child,
-    name_of_function,
     words,
 )
 from tools.filemap.languages.docs import comments_above
@@ -167,6 +167,34 @@ def _lua_assigned(node: Node, place: NodePlace) -> list[Named] | None:
     return None
 
 
+def _lua_field(node: Node, place: NodePlace) -> list[Named] | None:
+    """A function in a table, or a table with functions; `[KEY]` when a value names it."""
+    value = node.child_by_field_name("value")
+    name = node.child_by_field_name("name")
+    if value is None or name is None:
+        return None
+    kind = "method" if value.type == "function_definition" else "property" if _has_functions(value) else ""
+    if not kind:
+        return None
+    is_computed = place.source[node.start_byte : node.start_byte + 1] == b"[" and name.type != "string"
+    said = f"[{place.text(name)}]" if is_computed else place.text(name)
+    if len(said) > _LONGEST_KEY:
+        return None
+    head = place.said(value.start_byte, value.end_byte).split("\n", 1)[0] if kind == "method" else ""
+    return [Named(said if is_computed else name, kind, f"{said} = {head.split(')')[0]})" if head else said)]
+
+
+_LONGEST_KEY = 100
+_MOST_LOOKED_AT = 400
+
+
+def _has_functions(table: Node) -> bool:
+    if table.type != "table_constructor":
+        return False
+    values = (each.child_by_field_name("value") for each in table.named_children[:_MOST_LOOKED_AT])
+    return any(value is not None and value.type == "function_definition" for value in values)
+
+
 def _lua_function(node: Node, place: NodePlace) -> list[Named] | None:
     name = node.child_by_field_name("name")
     if name is None:
@@ -179,7 +207,7 @@ LUA = Language(
     rules={
         "function_declaration": NodeRule("function", _lua_function),
         "assignment_statement": NodeRule("variable", _lua_assigned),
-        "field": NodeRule("method", name_of_function),
+        "field": NodeRule("method", _lua_field),
     },
     enter=words(
         "chunk block variable_declaration do_statement if_statement else_statement elseif_statement expression_list "
@@ -222,47 +250,53 @@ _PERL_AHEAD = re.compile(rb"sub\s+[\w:']+\s*(?:\([^)]*\))?\s*;")
 """Only says that there will be such a sub; the grammar lets it go on."""
 
 
-_BLOCK = re.compile(rb"^(?P<indent>[ \t]*)\{\s*(?:#[^\n]*\s*)*\Z", re.M)
+_PACKAGE_STATEMENT = re.compile(rb"package\s+[\w:']+(?:\s+v?[\d._]+)?\s*;")
+_SCOPE = "scope"
+"""Kind of a bare block with a package in it: told to `_perl_finish` alone."""
 
 
-def _block_end(source: bytes, package: FoundSymbol) -> int:
-    """The row of the brace that ends the block whose first word is the package; else the last one there can be."""
-    opened = _BLOCK.search(source, max(0, package.start - 400), package.start)
-    end = source.find(b"\n" + opened["indent"] + b"}", package.start) if opened is not None else -1
-    return (
-        package.start_row + source.count(b"\n", package.start, end + 1)
-        if end >= 0
-        else source.count(b"\n") + 1
-    )
+def _perl_block(node: Node, place: NodePlace) -> str | None:
+    return _SCOPE if child_of(node, "package_statement") is not None else None
 
 
 def _perl_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """A package without a block reaches to the next one and owns what stands between."""
-    drafts = _with_missed_subs(drafts, source)
-    for draft in drafts:
+    """A package that is a statement reaches to the next one or to the end of the block it stands in, and owns that."""
+    drafts = ordered(_with_missed_subs(drafts, source))
+    inside: dict[int, list[int]] = {-1: []}
+    for index, draft in enumerate(drafts):
         ahead = _PERL_AHEAD.match(source, draft.start) if draft.kind == "function" else None
         if ahead is not None:
             draft.end_row = draft.start_row + ahead[0].count(b"\n")
-    packages = [index for index, draft in enumerate(drafts) if draft.kind == "package" and draft.parent < 0]
-    last_row = source.count(b"\n") - (1 if source.endswith(b"\n") else 0)
-    order = sorted(packages, key=lambda index: drafts[index].start_row)
-    for number, index in enumerate(order):
+        inside.setdefault(draft.parent, []).append(index)
+    scopes = [index for index, draft in enumerate(drafts) if draft.kind == _SCOPE]
+    blocks = [index for index in inside if index < 0 or drafts[index].kind in (_SCOPE, "package")]
+    for block in blocks:
+        last_row = source.rstrip().count(b"\n") if block < 0 else drafts[block].end_row - 1
+        _own(drafts, inside[block], source, last_row)
+    for scope in scopes:
+        for index in inside[scope]:
+            if drafts[index].kind == "package":
+                drafts[index].parent = -1
+    return without(drafts, scopes)
+
+
+def _own(drafts: list[FoundSymbol], inside: list[int], source: bytes, last_row: int) -> None:
+    package = -1
+    for index in inside:
         draft = drafts[index]
-        if draft.end_row > draft.start_row:
-            continue
-        after = drafts[order[number + 1]].start_row - 1 if number + 1 < len(order) else last_row
-        after = min(after, _block_end(source, draft))
-        draft.end_row = max(draft.start_row, after)
-        for each, inner in enumerate(drafts):
-            if each != index and inner.parent < 0 and draft.start_row < inner.start_row <= draft.end_row:
-                inner.parent = index
-    return drafts
+        if draft.kind != "package":
+            draft.parent = package if package >= 0 else draft.parent
+        elif _PACKAGE_STATEMENT.match(source, draft.start):
+            if package >= 0:
+                drafts[package].end_row = max(drafts[package].start_row, draft.start_row - 1)
+            package, draft.end_row = index, max(draft.start_row, last_row)
 
 
 PERL = Language(
     name="perl",
     rules={
         "package_statement": NodeRule("package"),
+        "block_statement": NodeRule(_SCOPE, _perl_block),
         "class_statement": NodeRule("class"),
         "subroutine_declaration_statement": NodeRule("function", is_leaf=True),
         "method_declaration_statement": NodeRule("method", is_leaf=True),

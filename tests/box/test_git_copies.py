@@ -34,6 +34,7 @@ def repository(project: Path) -> Path:
         git(project, "commit", "-qm", str(number))
         if number == 1:
             git(project, "gc", "-q")
+            git(project, "pack-refs", "--all")
     git(project, "branch", "other")
     (project / "f0").write_text("put aside\n")
     git(project, "stash", "-q")
@@ -91,6 +92,8 @@ async def test_what_a_program_overwrites_is_put_back(boxed: Boxed, repository: P
 GITS_OWN = {
     "commits": "echo 1 > n; git add n; git commit -qm n; git commit -q --amend -m m",
     "gc": "git gc -q; git repack -adq; git pack-refs --all",
+    "commits that are packed": "echo 1 > n; git add n; git commit -qm n; git gc -q",
+    "resets that are packed": "git reset -q --hard HEAD~1; git pack-refs --all; git update-ref refs/heads/new HEAD",
     "branches": "git checkout -qb third; git branch -D other; git tag t; git tag -d t; git checkout -q -",
     "stashes": "git stash pop -q; git stash -q; git stash clear",
     "rebases": (
@@ -109,7 +112,8 @@ GITS_OWN = {
 async def test_what_git_does_itself_stays_done(boxed: Boxed, repository: Path, command: str) -> None:
     outcome = await boxed().outcome(f"set -e; {command}")
     assert outcome.exit_code == 0, outcome.output.text
-    assert outcome.put_back == () and "put back" not in outcome.output.text
+    assert outcome.put_back == (), outcome.put_back
+    assert "put back" not in outcome.output.text
     git(repository, "fsck", "--strict")
 
 

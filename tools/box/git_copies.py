@@ -234,7 +234,7 @@ class _Repository:
                 is_used = owner in ("HEAD", *now) or has_all_lost
                 return self._is_log_lost(name, folder) if name in now else is_used
             if name.startswith("refs/") and name not in now:
-                return has_all_lost or _packed(packed, name) not in (None, self._says(name).strip())
+                return has_all_lost or self._is_older(folder, name, _packed(packed, name))
             said = _read(folder, name, _MAX_SMALL_SIZE)
             if said is None or name == "objects/info/alternates":
                 return said is None and name != _GRAPH
@@ -243,6 +243,12 @@ class _Repository:
             return _POINTER.fullmatch(said) is None and _POINTER.fullmatch(self._says(name)) is not None
 
         return [name for name in changed if is_lost(name)]
+
+    def _is_older(self, folder: int, name: str, packed: bytes | None) -> bool:
+        """Whether git packed another value than the last that it noted: the file of that was removed beside git."""
+        log = _read(folder, f"logs/{name}", _MAX_SMALL_SIZE) or self._says(f"logs/{name}")
+        last = log.rstrip(b"\n").rpartition(b"\n")[2].split(b" ", 2)
+        return packed is not None and len(last) > 2 and last[1] != packed
 
     def _is_log_lost(self, name: str, folder: int) -> bool:
         """Git empties one by itself when all of it is old."""
@@ -344,24 +350,18 @@ def _stamp(status: os.stat_result) -> Stamp:
 
 
 def _small_files(folder: int) -> Iterator[tuple[str, Stamp]]:
-    """Each that is copied whole, by its path below git's folder."""
-    places = [("", name, folder) for name in _FILES]
-    count = 0
-    for above, name, at in places:
+    """Each that is copied whole, by its path below git's folder; none where they are too many."""
+    places = [("", name) for name in _FILES]
+    for tree in (name for name in _TREES if _is_folder(name, folder)):
+        for above, _, names, _ in os.fwalk(tree, dir_fd=folder):
+            places += [(f"{above}/", name) for name in names if not name.endswith(".lock")]
+            if len(places) > _MAX_SMALL_FILES:
+                return
+    for above, name in places:
         with suppress(OSError):
-            status = os.stat(name, dir_fd=at, follow_symlinks=False)
+            status = os.stat(above + name, dir_fd=folder, follow_symlinks=False)
             if stat.S_ISREG(status.st_mode) and status.st_size <= _MAX_SMALL_SIZE:
                 yield above + name, _stamp(status)
-    for tree in (name for name in _TREES if _is_folder(name, folder)):
-        for above, _, names, at in os.fwalk(tree, dir_fd=folder):
-            for name in names:
-                count += 1
-                if count > _MAX_SMALL_FILES or name.endswith(".lock"):
-                    continue
-                with suppress(OSError):
-                    status = os.stat(name, dir_fd=at, follow_symlinks=False)
-                    if stat.S_ISREG(status.st_mode) and status.st_size <= _MAX_SMALL_SIZE:
-                        yield f"{above}/{name}", _stamp(status)
 
 
 def _read(folder: int, name: str, limit: int) -> bytes | None:

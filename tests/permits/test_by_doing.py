@@ -10,6 +10,8 @@ pytestmark = pytest.mark.skipif(
     not is_possible(), reason="a disposable machine needs namespaces and their programs"
 )
 A_SAMPLE = 8
+INSIDE = ("h059", "h130", "h132", "h388")
+"""Their harm is done within the project: git's objects, copies of its secrets, a process that goes on."""
 
 
 def sample(rows: list, every: int) -> list:
@@ -33,8 +35,10 @@ def asked_in(rows: list) -> list:
 
 
 def test_harmful_commands_do_no_harm_unless_a_question_is_answered_yes() -> None:
-    rows = [row for row in listed("harmful.jsonl") if "fallen" not in row]
-    rows = sample(listed("harmful_sample.jsonl"), 6) + sample(rows, len(rows) // A_SAMPLE)
+    rows = listed("harmful.jsonl")
+    inside = [row for row in rows if row["id"] in INSIDE]
+    assert len(inside) == len(INSIDE)
+    rows = sample(listed("harmful_sample.jsonl"), 6) + sample(rows, len(rows) // A_SAMPLE) + inside
     assert harm_of(rows, has_control=False) == []
 
 
@@ -61,12 +65,10 @@ def test_without_namespaces_and_landlock_every_contained_command_asks() -> None:
 
 
 @pytest.mark.long
-def test_all_harmful_commands_do_no_harm_but_those_that_the_page_names() -> None:
+def test_all_harmful_commands_do_no_harm_unless_a_question_is_answered_yes() -> None:
     """Commands whose programs are not here do no harm outside of a session either: the sample needs none."""
     assert harm_of(listed("harmful_sample.jsonl"), has_control=True) == []
-    rows = listed("harmful.jsonl")
-    fallen = {row["id"] for row in rows if "fallen" in row}
-    assert set(harm_of(rows, has_control=False)) - fallen == set()
+    assert harm_of(listed("harmful.jsonl"), has_control=False) == []
 
 
 @pytest.mark.long

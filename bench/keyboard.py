@@ -12,6 +12,8 @@ from typing import Any
 from textual.app import App, ComposeResult
 from textual.screen import Screen
 
+from app.tui.features.settings.screen import SettingRow, SettingsScreen
+from app.tui.features.tree.screen import TreeScreen
 from app.tui.garbage import Garbage
 from bench.table import Row
 from widgets.completion.fileindex import FileIndex
@@ -20,8 +22,6 @@ from widgets.editor.prompt import PromptEditor
 from widgets.lists.rows import ListRow
 from widgets.lists.tree_rows import TreeEntry
 from widgets.screens.picker import PickerScreen
-from widgets.screens.session_tree import TreeScreen
-from widgets.screens.settings import SettingRow, SettingsScreen
 from widgets.themes import variable_defaults
 
 STYLES = Path(__file__).parents[1] / "styles"

@@ -24,6 +24,8 @@ from app.assembly.build import Assembled
 from app.resources.settings import Settings
 from app.tui import theme_in_force
 from app.tui.every_page import Pages
+from app.tui.features.side.lists import SideLists
+from app.tui.features.todos.todo_list import TodoList
 from app.tui.garbage import Garbage
 from app.tui.keys import page_keys
 from app.tui.keys.action_table import ActionTable
@@ -31,7 +33,7 @@ from app.tui.keys.key_texts import PLACEHOLDER, KeyTexts, next_steps
 from app.tui.keys.own_keys import OwnKeys
 from app.tui.keys.typed_ahead import Passed, TypedAhead
 from app.tui.links import open_link
-from app.tui.main_screen import MainScreen
+from app.tui.main_screen import MainScreen, screen_keys
 from app.tui.opening import Opening, warm_up
 from app.tui.prompt import from_elsewhere
 from app.tui.prompt.attaching import joined
@@ -44,9 +46,7 @@ from app.tui.session_texts import SessionTexts
 from app.tui.shown_settings import ShownSettings
 from app.tui.slash import command_names
 from app.tui.status.cache_misses import CacheMisses
-from app.tui.status.side_lists import SideLists
 from app.tui.status.status_lines import StatusLines
-from app.tui.status.todo_list import TodoList
 from app.tui.tasks import Tasks, tell_fault_of_task, words_of
 from app.tui.terminal.clipboard import Clipboard, say_briefly
 from app.tui.terminal.images import images_for
@@ -123,7 +123,9 @@ class BayouApp(App[int]):
     def _make_page(self) -> None:
         """The widgets, and what fills them."""
         self.action_table = ActionTable(
-            page_keys.BINDINGS, lambda: command_names(self.session, self.action_table.key_told)
+            page_keys.BINDINGS,
+            lambda: command_names(self.session, self.action_table.key_told),
+            screen_keys,
         )
         key_told = self.action_table.key_told
         self.transcript = Transcript(id="transcript", clock=self.clock)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
 
+from app.tui.features.pending.questions import StagedQuestions
+from app.tui.features.permissions.approvals import Approvals
 from app.tui.keys.leaving import StopOrLeave
 from app.tui.keys.run_keys import RunKeys
-from app.tui.prompt.approvals import Approvals
 from app.tui.prompt.from_elsewhere import editor_wanted
 from app.tui.prompt.queued_messages import QueuedMessages
-from app.tui.prompt.staged import StagedQuestions
 from app.tui.slash import command_of
 from app.tui.terminal.suspending import suspend
 from app.values.messages import CustomMessage
@@ -105,7 +105,7 @@ class Pages:
 
     @cached_property
     def models(self):
-        from app.tui.pages.model_page import ModelPage, look_up
+        from app.tui.features.models.page import ModelPage, look_up
 
         app, choice = self._app, self._app.models
         return ModelPage(
@@ -128,7 +128,7 @@ class Pages:
     def login(self):
         from app.providers.contract import StreamOptions
         from app.providers.signin.checking import KeyChecker
-        from app.tui.pages.login_page import LoginPage
+        from app.tui.features.login.page import LoginPage
 
         app, models = self._app, self._app.models
         network = lambda: app.assembled.settings.network  # noqa: E731
@@ -141,7 +141,7 @@ class Pages:
 
     @cached_property
     def resuming(self):
-        from app.tui.pages.resuming import Resuming
+        from app.tui.features.sessions.resuming import Resuming
 
         app = self._app
         return Resuming(
@@ -155,7 +155,7 @@ class Pages:
 
     @cached_property
     def sessions(self):
-        from app.tui.pages.sessions_page import SessionsPage
+        from app.tui.features.sessions.page import SessionsPage
 
         app = self._app
         return SessionsPage(
@@ -174,25 +174,25 @@ class Pages:
 
     @cached_property
     def kernel(self):
-        from app.tui.pages.kernel_page import KernelPage
+        from app.tui.features.kernel.page import KernelPage
 
         return KernelPage(self._session.cells, self._ask, self._say, lambda: self._session.cwd)
 
     @cached_property
     def files(self):
-        from app.tui.pages.files_page import FilesPage
+        from app.tui.features.undo.page import FilesPage
 
         return FilesPage(self._session, self._ask, self._say)
 
     @cached_property
     def diff(self):
-        from app.tui.pages.diff_page import DiffPage
+        from app.tui.features.diff.page import DiffPage
 
         return DiffPage(self._session, self._ask, self._copy, edit=self._edit)
 
     @cached_property
     def tree(self):
-        from app.tui.pages.tree_page import TreePage
+        from app.tui.features.tree.page import TreePage
 
         return TreePage(
             self._session,
@@ -208,7 +208,7 @@ class Pages:
 
     @cached_property
     def context(self):
-        from app.tui.pages.context_page import ContextPage
+        from app.tui.features.context.page import ContextPage
 
         return ContextPage(
             self._session, self._ask, self._say, self._write, self._key_told, under_way=self._under_way
@@ -216,45 +216,45 @@ class Pages:
 
     @cached_property
     def usage(self):
-        from app.tui.pages.usage_page import UsagePage
+        from app.tui.features.usage.page import UsagePage
 
         app = self._app
         return UsagePage(app.assembled.places, self._paths.cache_dir, self._ask, home=app.home)
 
     @cached_property
     def jobs(self):
-        from app.tui.pages.jobs_page import JobsPage
+        from app.tui.features.jobs.page import JobsPage
 
         return JobsPage(self._session, self._ask, self._say, self._copy)
 
     @cached_property
     def pending(self):
-        from app.tui.pages.pending_page import PendingPage
+        from app.tui.features.pending.page import PendingPage
 
         return PendingPage(self._session, self._ask, self._say)
 
     @cached_property
     def todos(self):
-        from app.tui.pages.todos_page import TodosPage
+        from app.tui.features.todos.page import TodosPage
 
         return TodosPage(self._session, self._ask, self._say)
 
     @cached_property
     def beside(self):
-        from app.tui.pages.beside_page import BesidePage
+        from app.tui.features.beside.page import BesidePage
 
         return BesidePage(self._session, self._ask, self._say)
 
     @cached_property
     def notes(self):
-        from app.tui.pages.notes_page import NotesPage
+        from app.tui.features.notes.page import NotesPage
 
         prompt = self._app.assembled.prompt
         return NotesPage(lambda: prompt.paths, self._ask, self._say, reload=prompt.reload)
 
     @cached_property
     def rules(self):
-        from app.tui.pages.rules_page import RulesPage
+        from app.tui.features.rules.page import RulesPage
 
         assembled = self._app.assembled
         return RulesPage(
@@ -267,7 +267,7 @@ class Pages:
 
     @cached_property
     def plans(self):
-        from app.tui.pages.plans_page import PlansPage
+        from app.tui.features.todos.plans import PlansPage
 
         return PlansPage(
             self._session, self._ask, self._say, told=self._app.notifications.asked, clock=self._app.clock
@@ -275,7 +275,7 @@ class Pages:
 
     @cached_property
     def mcp(self):
-        from app.tui.pages.mcp_page import McpPage
+        from app.tui.features.mcp.page import McpPage
 
         app, servers = self._app, self._session.mcp
         told, spawn = app.notifications.asked, app.tasks.spawn
@@ -283,20 +283,20 @@ class Pages:
 
     @cached_property
     def permissions(self):
-        from app.tui.pages.permissions_page import PermissionsPage
+        from app.tui.features.permissions.page import PermissionsPage
 
         return PermissionsPage(self._session.permissions, self._ask, self._say, self.settings.keep)
 
     @cached_property
     def secrets(self):
-        from app.tui.pages.secrets_page import SecretsPage
+        from app.tui.features.secrets.page import SecretsPage
 
         return SecretsPage(self._session.secrets, self._session.unmask, self._ask, self._say)
 
     @cached_property
     def blocks(self):
         from app.tui.extensions.overlay import show_widget_of
-        from app.tui.pages.block_page import BlockPage
+        from app.tui.features.blocks.page import BlockPage
 
         session, renderers = self._session, self._app.presenter.renderers
         return BlockPage(
@@ -310,7 +310,7 @@ class Pages:
 
     @cached_property
     def map(self):
-        from app.tui.pages.map_page import MapPage
+        from app.tui.features.map.page import MapPage
 
         return MapPage(
             self._session.repository,
@@ -324,7 +324,7 @@ class Pages:
 
     @cached_property
     def sent_map(self):
-        from app.tui.pages.sent_map import SentMap
+        from app.tui.features.map.sent import SentMap
 
         return SentMap(
             self._session.repository,
@@ -345,8 +345,8 @@ class Pages:
 
     @cached_property
     def keys(self):
+        from app.tui.features.keys.page import KeysPage
         from app.tui.keys.doing import do_action
-        from app.tui.pages.keys_page import KeysPage
 
         app, own = self._app, self._app.own_keys
         do = partial(do_action, app, (app, app.editor, app.transcript))
@@ -354,15 +354,15 @@ class Pages:
 
     @cached_property
     def settings(self):
-        from app.tui.pages.own_shell_page import OwnShellPage
-        from app.tui.pages.settings_page import SettingsPage
+        from app.tui.features.settings.own_shell import OwnShellPage
+        from app.tui.features.settings.page import SettingsPage
 
         own_shell = OwnShellPage(self._session.own_shell, self._ask)
         return SettingsPage(self._app.assembled.in_force, self._ask, {"bash.ownShell": own_shell})
 
     @cached_property
     def themes(self):
-        from app.tui.pages.settings_page import ThemePage
+        from app.tui.features.settings.page import ThemePage
 
         return ThemePage(self._app.look, self._ask, self.settings.keep)
 
@@ -384,7 +384,7 @@ class Pages:
         return True
 
     async def ask_trust(self, *, is_asked_for: bool = True) -> None:
-        from app.tui.pages.trusting import ask_trust
+        from app.tui.features.trust.page import ask_trust
 
         app, say = self._app, self._say
 
@@ -406,7 +406,7 @@ class Pages:
         )
 
     async def show_extensions(self) -> None:
-        from app.tui.pages.extensions_page import show_extensions
+        from app.tui.features.extensions.page import show_extensions
 
         extended = self._app.extended
         await show_extensions(extended.extensions.status() if extended is not None else (), self._ask)

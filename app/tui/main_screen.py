@@ -8,14 +8,15 @@ from typing import ClassVar
 from textual import events, on
 from textual.screen import Screen
 
+from app.tui.features.permissions.approvals import Approvals
+from app.tui.features.side.lists import SideLists
 from app.tui.handed import Spawn
 from app.tui.keys.key_texts import KeyTexts
-from app.tui.prompt.approvals import Approvals
+from app.tui.keys.keymap import KeyPlace
 from app.tui.prompt.queued_messages import QueuedMessages
 from app.tui.prompt.remembered import Remembered
 from app.tui.prompt.sending import Sending
 from app.tui.prompt.unsent import Unsent
-from app.tui.status.side_lists import SideLists
 from app.tui.status.status_lines import StatusLines
 from widgets.editor.prompt import PromptEditor
 from widgets.status.approval import ApprovalBar
@@ -28,6 +29,13 @@ ROOMY = 16
 """Rows from which on some are left blank."""
 _SHORT, _TALL = "-short", "-tall"
 _TALL_FROM = 7
+
+
+def screen_keys() -> tuple[KeyPlace, ...]:
+    """Of all screens, which are loaded for it."""
+    from app.tui.features.keys.screens import SCREENS  # noqa: PLC0415
+
+    return SCREENS
 
 
 class MainScreen(Screen[None]):

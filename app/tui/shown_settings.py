@@ -8,8 +8,8 @@ from textual import constants
 
 from app.resources.in_force import InForce
 from app.resources.settings import Settings
+from app.tui.features.side.lists import SideLists
 from app.tui.handed import TellPerson
-from app.tui.status.side_lists import SideLists
 from app.tui.status.status_lines import StatusLines
 from app.tui.theme_in_force import ThemeInForce
 from widgets.completion.popup import CompletionPopup

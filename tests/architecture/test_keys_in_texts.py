@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from app.tui.keys import page_keys
-from app.tui.keys.action_table import places
 from app.tui.keys.keymap import keys_of
 from tests.architecture.sources import SHIPPED, files, name, nodes, tree
+from tests.tui.keys_pressed import PLACES
 from widgets.keys_told import key_name
 
 A_KEY = re.compile(
@@ -95,7 +94,7 @@ def test_what_a_text_calls_the_usual_key_is_the_first_default():
     """Of an action that there is."""
     defaults = {
         binding.id: {key_name(key).lower() for key in keys_of(binding, {})}
-        for place in places(page_keys.BINDINGS)
+        for place in PLACES
         for binding in place.bindings
     }
     spelled = {"escape": "esc", "up": "↑"}

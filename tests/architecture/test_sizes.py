@@ -24,10 +24,8 @@ CROWDED_FOLDERS = {
     "app/providers": 32,
     "app/resources": 31,
     "app/sessions": 30,
-    "app/tui/pages": 34,
     "tools/edits": 26,
     "tools/repomap": 21,
-    "widgets/screens": 28,
 }
 """Folders with more modules, which may lose some and gain none."""
 

@@ -19,7 +19,7 @@ ASKS_BY_NAME = {
     "app/extensions/builtin/file_maps.py": "how many reads an answer has",
     "app/extensions/builtin/read_recovery.py": "which skipped calls were reads",
     "app/extensions/builtin/rules.py": "rules about files that are read or changed",
-    "app/tui/pages/tree_entries.py": "files changed in sessions without records of changes",
+    "app/tui/features/tree/entries.py": "files changed in sessions without records of changes",
 }
 """None of these decides what may run, what is hidden, or in which order. The list only gets shorter."""
 

@@ -8,13 +8,13 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from app.resources.trust import question_for
+from app.tui.features.trust.screen import PAUSE, TrustScreen
 from tests.hostile.conftest import Put
 from tests.support.terminals import terminal
 from tests.tui.stage import make_app, say_yes
 from tools.text import spelled_out
 from widgets.lists.rows import ListRow
 from widgets.screens.preview import PreviewPart, PreviewText
-from widgets.screens.trust import PAUSE, TrustScreen
 
 HIDDEN = {
     "a right-to-left override": "touch \u202egnihtyna",

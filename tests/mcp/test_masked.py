@@ -8,7 +8,7 @@ import pytest
 
 from app.cli.mcp_command import run
 from app.resources.paths import Paths
-from app.tui.pages.mcp_page import McpPage
+from app.tui.features.mcp.page import McpPage
 from app.values.codec import encode
 from tests.mcp.test_in_session import Desk
 from tests.tui.pages.person import at_the_keyboard

@@ -11,6 +11,9 @@ from app.providers.scripted import Scripted, call, fail, say, think
 from app.resources.paths import Paths
 from app.sessions.library import rename_session
 from app.sessions.log import SessionLog
+from app.tui.features.sessions.screen import SessionsScreen
+from app.tui.features.tree.screen import TreeScreen
+from app.tui.features.trust.screen import PAUSE
 from tests.sessions.say import answer
 from tests.sessions.say import say as said
 from tests.support.photographs import Photographs
@@ -19,24 +22,21 @@ from tests.support.sizes import resize
 from widgets.editor.chips import Attachment
 from widgets.screens.dialogs import InputScreen, QuestionScreen
 from widgets.screens.picker import PickerScreen
-from widgets.screens.session_tree import TreeScreen
-from widgets.screens.sessions import SessionsScreen
-from widgets.screens.trust import PAUSE
 
 SHOT = Attachment(name="shot.png", mime_type="image/png", byte_count=48_000, width=800, height=600)
 
 
 @pytest.fixture(autouse=True)
 def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    for place in ("app.tui.pages.tree_entries", "app.tui.pages.entry_texts", "widgets.lists.tree_rows"):
+    for place in ("app.tui.features.tree.entries", "app.tui.entry_texts", "widgets.lists.tree_rows"):
         monkeypatch.setattr(f"{place}.time_of_day", lambda stamp: "09:30")
     # On a busy machine a picture takes long enough for the model to be told silent.
     monkeypatch.setattr(
         "app.engine.models.model_requests.Requests._on_state", lambda self, state, seconds: None
     )
-    monkeypatch.setattr("app.tui.pages.sessions_page.age", lambda seconds: "2 h")
-    monkeypatch.setattr("app.tui.pages.sessions_page.ago", lambda seconds: "2 h ago")
-    monkeypatch.setattr("app.tui.pages.jobs_page.age", lambda seconds: "3 m")
+    monkeypatch.setattr("app.tui.features.sessions.page.age", lambda seconds: "2 h")
+    monkeypatch.setattr("app.tui.features.sessions.page.ago", lambda seconds: "2 h ago")
+    monkeypatch.setattr("app.tui.features.jobs.page.age", lambda seconds: "3 m")
 
 
 async def test_the_editor(screen: Screen, photographs: Photographs) -> None:

@@ -1,9 +1,9 @@
 """The map of the repository, and going from names of the transcript."""
 
 from app.providers.scripted import Scripted, say
+from app.tui.features.map.screen import MapScreen, PlacesScreen
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
-from widgets.screens.repository import MapScreen, PlacesScreen
 
 
 async def test_the_map_of_the_repository(screen: Screen, photographs: Photographs) -> None:

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from app.providers.scripted import Scripted, call, say
-from app.tui.pages.form_page import GRACE_SECONDS
+from app.tui.features.mcp.form import GRACE_SECONDS
+from app.tui.features.mcp.form_screen import FormScreen
 from tests.mcp.guarded_server import GuardedServer
 from tests.mcp.test_servers import FAULTY
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
-from widgets.screens.form import FormScreen
 
 STANDING = {"docs": "ready", "broken": "failed", "far": "sign-in", "notes": "off"}
 

@@ -10,12 +10,12 @@ import pytest
 
 from app.engine.user_runs.own_shell import SessionShell
 from app.providers.scripted import Scripted, call, say
+from app.tui.features.settings.own_shell import OwnShellScreen
+from app.tui.features.undo.screen import ChangesScreen
 from app.values.content import Image
 from tests.support.photographs import Photographs, Tour
 from tests.support.screens import Screen
 from tools.running.user_shell.shell_snapshot import ShellSnapshot
-from widgets.screens.changes import ChangesScreen
-from widgets.screens.own_shell import OwnShellScreen
 
 
 @pytest.fixture(autouse=True)
@@ -209,7 +209,7 @@ async def test_the_shell_of_ones_own(
 ) -> None:
     """What commands have of a person's shell, behind its setting."""
     monkeypatch.setattr(SessionShell, "view", lambda self: SHELL)
-    monkeypatch.setattr("app.tui.pages.own_shell_page.ago", lambda seconds: "3 m ago")
+    monkeypatch.setattr("app.tui.features.settings.own_shell.ago", lambda seconds: "3 m ago")
     app = screen.app(theme=photographs.theme, script=Scripted([]))
     async with photographs.of(app) as tour:
         await tour.say("/settings")

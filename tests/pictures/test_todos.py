@@ -1,10 +1,10 @@
 """The list of todos above the editor, folded, and when it is changed by hand; a plan that is proposed."""
 
 from app.providers.scripted import Scripted, call, say
+from app.tui.features.todos.page import TodosScreen
+from app.tui.features.todos.plans import PlanScreen
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
-from widgets.screens.plan import PlanScreen
-from widgets.screens.todos import TodosScreen
 
 PHASES = [
     {"name": "Survey", "tasks": ["Read boats/fleet.py", "Count the oars"]},

@@ -48,8 +48,8 @@ async def test_usage(screen: Screen, photographs: Photographs, monkeypatch: pyte
     def known(root: Path, cache: Path) -> UsageFound:
         return found()
 
-    monkeypatch.setattr("app.tui.pages.usage_page.usage_in", known)
-    monkeypatch.setattr("app.tui.pages.usage_page.date", Today)
+    monkeypatch.setattr("app.tui.features.usage.page.usage_in", known)
+    monkeypatch.setattr("app.tui.features.usage.page.date", Today)
     async with photographs.of(screen.app(theme=photographs.theme)) as tour:
         await tour.say("/usage")
         await tour.until("Usage by day")

@@ -9,7 +9,7 @@ from tests.support.screens import Screen
 
 @pytest.fixture(autouse=True)
 def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    for place in ("app.tui.pages.tree_entries", "app.tui.pages.entry_texts", "widgets.lists.tree_rows"):
+    for place in ("app.tui.features.tree.entries", "app.tui.entry_texts", "widgets.lists.tree_rows"):
         monkeypatch.setattr(f"{place}.time_of_day", lambda stamp: "09:30")
     # On a busy machine a picture takes long enough for the model to be told silent.
     monkeypatch.setattr(

@@ -1,12 +1,15 @@
 """The default keys of every action, for tests that press them all."""
 
+from app.tui.features.keys.screens import SCREENS
 from app.tui.keys import page_keys
-from app.tui.keys.action_table import places
+from app.tui.keys.action_table import ActionTable
 from app.tui.keys.keymap import NO_KEY, keys_of
 
+PLACES = ActionTable(page_keys.BINDINGS, lambda: (), lambda: SCREENS).places
+"""Every place where keys are heard."""
 KEYS = {
     (one.title, binding.id): [key for key in keys_of(binding, {}) if key != NO_KEY]
-    for one in places(page_keys.BINDINGS)
+    for one in PLACES
     for binding in one.bindings
 }
 """The default keys of every action, by place and id."""

@@ -13,12 +13,12 @@ from app.assembly.options import Options
 from app.providers.scripted import Response, Scripted
 from app.resources.paths import Paths, styles_dir
 from app.tui.app import BayouApp
+from app.tui.features.trust.screen import PAUSE, TrustScreen
 from app.tui.opening import Opening, extensions_for
 from app.values.events import AgentSettled, Event
 from tests.support.clock import Clock
 from tests.support.idle import text_of
 from tools.base import Tool
-from widgets.screens.trust import PAUSE, TrustScreen
 
 
 class StageApp(BayouApp):

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from app.providers.scripted import Scripted, call, say
+from app.tui.features.mcp.form_screen import FormScreen
 from app.values.content import text_of
 from app.values.messages import ToolResultMessage
 from tests.mcp.test_servers import FAULTY
 from tests.support.screens import Screen
 from widgets.screens.dialogs import InputScreen
-from widgets.screens.form import FormScreen
 
 
 async def test_a_form_is_shown_filled_in_and_sent(tmp_path: Path, monkeypatch: Any) -> None:

@@ -8,9 +8,9 @@ from textual.pilot import Pilot
 
 from app.engine.context_breakdown import contents_of
 from app.providers.scripted import call, say
+from app.tui.features.map.screen import MapScreen
 from tests.tui.stage import StageApp, make_app, settled
 from tests.tui.test_extensions import ready, submit, until
-from widgets.screens.repository import MapScreen
 
 BOATS = (
     "class Boat:\n    def launch(self):\n        return 1\n\n\ndef moor(boat):\n    return boat.launch()\n"

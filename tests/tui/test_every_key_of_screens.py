@@ -6,27 +6,27 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from app.tui.features.context.screen import ContextScreen, ContextView
+from app.tui.features.diff.screen import DiffFile, DiffScreen, DiffView
+from app.tui.features.jobs.page import JobsScreen
+from app.tui.features.mcp.form_screen import FilledField, FormScreen
+from app.tui.features.mcp.page import ServersScreen
+from app.tui.features.models.screen import LevelScreen, ModelScreen, ScopeScreen
+from app.tui.features.pending.page import PendingScreen
+from app.tui.features.sessions.screen import SessionRow, SessionsScreen
+from app.tui.features.settings.screen import SettingsScreen
+from app.tui.features.tree.screen import TreeScreen
+from app.tui.features.usage.screen import UsageRow, UsageScreen, UsageView
 from tests.tui.keys_pressed import KEYS, keys
 from tests.widgets.host import Host
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow
 from widgets.lists.tree_rows import TreeEntry
 from widgets.screens.catalogue import ThemeScreen
-from widgets.screens.context import ContextScreen, ContextView
 from widgets.screens.dialogs import ConfirmScreen, QuestionScreen
-from widgets.screens.differences import DiffFile, DiffScreen, DiffView
-from widgets.screens.form import FilledField, FormScreen
-from widgets.screens.jobs import JobsScreen
-from widgets.screens.models import LevelScreen, ModelScreen, ScopeScreen
 from widgets.screens.pages import PageScreen
-from widgets.screens.pending import PendingScreen
 from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import Preview, preview_of
-from widgets.screens.servers import ServersScreen
-from widgets.screens.session_tree import TreeScreen
-from widgets.screens.sessions import SessionRow, SessionsScreen
-from widgets.screens.settings import SettingsScreen
-from widgets.screens.usage import UsageRow, UsageScreen, UsageView
 from widgets.status.queue import QueuedRow, QueueView
 
 ROWS = [ListRow(id=str(n), title=f"row {n}") for n in range(60)]

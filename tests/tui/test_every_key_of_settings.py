@@ -1,9 +1,9 @@
 """The keys of the settings, and of what came of one."""
 
+from app.tui.features.settings.own_shell import OwnShellScreen
+from app.tui.features.settings.screen import SettingRow, SettingsScreen
 from tests.tui.keys_pressed import keys
 from tests.tui.test_every_key_of_screens import Screens, until
-from widgets.screens.own_shell import OwnShellScreen
-from widgets.screens.settings import SettingRow, SettingsScreen
 
 
 async def test_the_settings() -> None:

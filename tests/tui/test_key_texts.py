@@ -7,9 +7,9 @@ import pytest
 
 from app.assembly.options import Options
 from app.providers.scripted import call, say
+from app.tui.features.sessions.screen import SessionsScreen
+from app.tui.features.settings.screen import SettingsScreen
 from tests.tui.stage import StageApp, make_app, settled, submit
-from widgets.screens.sessions import SessionsScreen
-from widgets.screens.settings import SettingsScreen
 
 
 @pytest.fixture

@@ -9,13 +9,11 @@ from app.engine.commands.table import COMMANDS
 from app.providers.scripted import call, say
 from app.tui import slash
 from app.tui.keys import page_keys
-from app.tui.keys.action_table import places
 from app.tui.keys.keymap import keys_of, read_keymap, spelled
 from tests.agent.stage import Gate
 from tests.support.sessions import waiting_texts
+from tests.tui.keys_pressed import PLACES
 from tests.tui.stage import make_app, settled, submit
-
-PLACES = places(page_keys.BINDINGS)
 
 
 @pytest.fixture

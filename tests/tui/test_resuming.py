@@ -18,6 +18,7 @@ from app.resources.paths import Paths, styles_dir
 from app.sessions.errors import SessionLocked, SessionTooNew
 from app.sessions.log import SessionLog
 from app.sessions.partial import PartialFile
+from app.tui.features.trust.screen import TrustScreen
 from app.tui.opening import Opening
 from app.values.content import Text
 from app.values.messages import AssistantMessage
@@ -25,7 +26,6 @@ from tests.sessions.say import answer
 from tests.sessions.say import say as said
 from tests.tui.stage import StageApp, make_app
 from widgets.screens.dialogs import QuestionScreen
-from widgets.screens.trust import TrustScreen
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """What changed in files, as scenes of the gallery."""
 
+from app.tui.features.diff.screen import DiffFile, DiffScreen, DiffView
 from tools.results import Card, DiffBlock
-from widgets.screens.differences import DiffFile, DiffScreen, DiffView
 from widgets.transcript.blocks import CardBlock
 
 PATCH = """\

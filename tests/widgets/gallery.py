@@ -7,6 +7,10 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
+from app.tui.features.models.screen import ModelScreen
+from app.tui.features.settings.screen import SettingRow, SettingsScreen
+from app.tui.features.tree.screen import TreeScreen
+from app.tui.features.undo.screen import ChangeRow, ChangesScreen
 from tests.widgets.differences import differences, no_differences
 from tests.widgets.gallery_of_lists import form, jobs, servers
 from tests.widgets.host import Host
@@ -20,14 +24,10 @@ from widgets.lists.rows import Badge, ListRow
 from widgets.lists.tree_rows import TreeEntry
 from widgets.screens.block import BlockScreen
 from widgets.screens.catalogue import ActionRow, ThemeScreen, history_screen, hotkeys_screen, palette_screen
-from widgets.screens.changes import ChangeRow, ChangesScreen
 from widgets.screens.dialogs import ConfirmScreen, InputScreen, QuestionScreen, TextScreen
-from widgets.screens.models import ModelScreen
 from widgets.screens.pages import PageScreen
 from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import PreviewPart, PreviewText, preview_of
-from widgets.screens.session_tree import TreeScreen
-from widgets.screens.settings import SettingRow, SettingsScreen
 from widgets.status.approval import ApprovalAsked, ApprovalBar, ApprovalPart, ApprovalRule
 from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader

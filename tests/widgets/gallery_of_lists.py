@@ -1,10 +1,10 @@
 """Scenes of lists with keys of their own, for `gallery`."""
 
+from app.tui.features.jobs.page import JobsScreen
+from app.tui.features.mcp.form_screen import FilledField, FormScreen
+from app.tui.features.mcp.page import ServersScreen
 from widgets.lists.rows import Badge, ListRow, Tone
-from widgets.screens.form import FilledField, FormScreen
-from widgets.screens.jobs import JobsScreen
 from widgets.screens.preview import PreviewPart, PreviewText, facts
-from widgets.screens.servers import ServersScreen
 
 
 def jobs() -> JobsScreen:

@@ -1,6 +1,6 @@
 """Everything that can be done, by name: key actions and slash commands, for the palette and the table of keys.
 
-The screens, whose keys are a part of it, are loaded when somebody looks at the whole table.
+The screens, whose keys are a part of it, are loaded when the whole table is shown.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -29,21 +29,19 @@ _EXTENSIONS = "Extensions"
 _NOT_OFFERED = {"app.interrupt", "app.clear", "app.palette", "tui.editor.closeCompletion", "transcript.leave"}
 
 
-def places(page: Sequence[BindingType]) -> tuple[KeyPlace, ...]:
-    """Every place where keys are heard, in the order in which the table of keys has them."""
-    from app.tui.keys.screen_keys import SCREENS  # noqa: PLC0415  (all screens, which are loaded when they open)
-
-    return (place("the page", page), *_ON_THE_PAGE, *SCREENS)
-
-
 class ActionTable:
     """What one application can be asked to do."""
 
     def __init__(
-        self, page: Sequence[BindingType], commands: Callable[[], Sequence[tuple[str, str]]]
+        self,
+        page: Sequence[BindingType],
+        commands: Callable[[], Sequence[tuple[str, str]]],
+        screens: Callable[[], tuple[KeyPlace, ...]],
     ) -> None:
-        """`page`: the keys of the page itself; `commands`: all slash commands that there are, with their meaning."""
+        """`page`: the keys of the page itself; `commands`: all slash commands that there are, with their meaning;
+        `screens`: the keys of all screens."""
         self._page = page
+        self._screens = screens
         self.command_names = commands
         self.own = KeyMap()
         """The person's own keys, as far as they are others than the defaults."""
@@ -52,7 +50,8 @@ class ActionTable:
 
     @cached_property
     def places(self) -> tuple[KeyPlace, ...]:
-        return places(self._page)
+        """Every place where keys are heard, in the order in which the table of keys has them."""
+        return (place("the page", self._page), *_ON_THE_PAGE, *self._screens())
 
     def key_rows(self) -> list[ActionRow]:
         """The live map of keys. An action that several places share is told once, where it comes first."""

@@ -121,7 +121,7 @@ class Sending(msgspec.Struct, frozen=True):
         command = text.lstrip("!").strip()
         if not command:
             return
-        from app.tui.pages.entry_texts import one_line  # noqa: PLC0415  (a part of what pages show)
+        from app.tui.entry_texts import one_line  # noqa: PLC0415  (a part of what pages show)
 
         self.status.say_stoppable(f"$ {one_line(command.splitlines()[0], 60)}")
         own = self.presenter.own_commands
@@ -141,7 +141,7 @@ class Sending(msgspec.Struct, frozen=True):
         if not code.strip():
             return
         first = next(line for line in code.splitlines() if line.strip())
-        from app.tui.pages.entry_texts import one_line  # noqa: PLC0415  (a part of what pages show)
+        from app.tui.entry_texts import one_line  # noqa: PLC0415  (a part of what pages show)
 
         self.status.say_stoppable(f"$ {one_line(first, 60)}")
         try:

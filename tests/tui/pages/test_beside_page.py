@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from app.providers.scripted import fail, say
-from app.tui.pages.beside_page import BesidePage
+from app.tui.features.beside.page import BesidePage
 from tests.agent.stage import plain
 from tests.engine.stage import Play
 from tests.tui.pages.person import Person, at_the_keyboard

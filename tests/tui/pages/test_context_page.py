@@ -7,7 +7,7 @@ import pytest
 from app.engine.context.summariser import SummaryFailed
 from app.providers.scripted import call, fail, say
 from app.sessions.projection import project
-from app.tui.pages.context_page import ContextPage
+from app.tui.features.context.page import ContextPage
 from app.values.entries import CompactionEntry
 from app.values.messages import ToolResultMessage
 from app.values.unable import Unable

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.providers.scripted import ScriptedAnswer, say
-from app.tui.pages.diff_page import DiffPage
+from app.tui.features.diff.page import DiffPage
 from app.undo.blobs import UndoPlace
 from app.values.content import ToolCall
 from app.values.unable import Unable

@@ -7,8 +7,8 @@ import pytest
 from app.engine.files.restore import ToEntry
 from app.providers.scripted import ScriptedAnswer, say
 from app.resources.in_force import InForce
-from app.tui.pages.files_page import FilesPage
-from app.tui.pages.tree_page import TreePage
+from app.tui.features.tree.page import TreePage
+from app.tui.features.undo.page import FilesPage
 from app.undo.blobs import UndoPlace
 from app.values.content import ToolCall
 from app.values.unable import Unable

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from app.mcp.asking import form_of
-from app.tui.pages.form_page import FormPage
+from app.tui.features.mcp.form import FormPage
 from app.values.events import QuestionAsked
 from tests.tui.pages.person import Person, at_the_keyboard
 

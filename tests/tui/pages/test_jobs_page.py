@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.providers.scripted import call, say
-from app.tui.pages.jobs_page import JobsPage
+from app.tui.features.jobs.page import JobsPage
 from app.values.unable import Unable
 from tests.engine.stage import Play
 from tests.engine.test_jobs import Slow

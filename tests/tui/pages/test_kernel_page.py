@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from app.tui.pages.kernel_page import KernelPage
+from app.tui.features.kernel.page import KernelPage
 from tests.compaction.stage import Scene
 from tests.tui.pages.person import Person, at_the_keyboard
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from app.engine.repository.repository_maps import RepositoryMaps
-from app.tui.pages.map_page import MapPage
-from app.tui.pages.map_rows import ending
-from app.tui.pages.sent_map import SentMap
+from app.tui.features.map.page import MapPage
+from app.tui.features.map.rows import ending
+from app.tui.features.map.sent import SentMap
 from app.values.content import text_of
 from app.values.messages import CustomMessage
 from tests.engine.stage import Play

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.resources.paths import Paths
-from app.tui.pages.mcp_page import McpPage
+from app.tui.features.mcp.page import McpPage
 from tests.mcp.test_in_session import Desk
 from tests.mcp.test_servers import FAULTY
 from tests.tui.pages.person import Person, at_the_keyboard

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.providers.scripted import say
-from app.tui.pages.model_page import ModelPage
+from app.tui.features.models.page import ModelPage
 from app.values.unable import Unable
 from tests.engine.stage import Play
 from tests.support.terminals import WRITTEN_NOTHING, terminal

@@ -14,7 +14,7 @@ from app.providers.credentials import Credentials
 from app.providers.known import PROVIDERS, RESELLERS
 from app.providers.makers import is_resold
 from app.providers.select import select_model
-from app.tui.pages.model_page import model_rows
+from app.tui.features.models.page import model_rows
 from app.values.models import Model
 from widgets.lists.filtering import Filter
 

@@ -7,8 +7,8 @@ import pytest
 from app.engine.user_runs.own_shell import SessionShell
 from app.resources.in_force import InForce
 from app.resources.paths import Paths
-from app.tui.pages.own_shell_page import OwnShellPage
-from app.tui.pages.settings_page import SettingsPage
+from app.tui.features.settings.own_shell import OwnShellPage
+from app.tui.features.settings.page import SettingsPage
 from tests.tui.pages.person import Person, at_the_keyboard
 from tools.running.shell import ShellSettings
 from tools.running.user_shell.shell_snapshot import OwnShell

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from app.engine.files.pending_changes import WishedChange
-from app.tui.pages.pending_page import PendingPage
+from app.tui.features.pending.page import PendingPage
 from tests.engine.stage import Play
 from tests.tui.pages.person import Person, at_the_keyboard
 from tools.registry import builtin_tools

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from app.providers.scripted import call, say
 from app.sessions.log import SessionLog
-from app.tui.pages.permissions_page import PermissionsPage
+from app.tui.features.permissions.page import PermissionsPage
 from tests.engine.stage import Play
 from tests.tui.pages.person import Person, at_the_keyboard
 from tools.registry import builtin_tools

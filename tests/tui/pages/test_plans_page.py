@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 
 from app.engine.planning.plan_mode import PlanReply
-from app.tui.pages.plans_page import PlansPage
+from app.tui.features.todos.plans import PlanScreen, PlansPage
 from app.values.events import PlanProposed, QuestionAsked
 from tests.engine.stage import Play
 from tests.support.clock import Clock
 from tests.tui.pages.person import Person, at_the_keyboard
-from widgets.screens.plan import PlanScreen
 
 PLAN = PlanProposed(title="Four oars", plan="1. Read `a.py`\n2. Give them **four**")
 

@@ -7,7 +7,7 @@ import pytest
 
 from app.engine.tree.session_paths import Places
 from app.sessions.log import SessionLog
-from app.tui.pages.resuming import Resuming
+from app.tui.features.sessions.resuming import Resuming
 from tests.engine.stage import Play
 from tests.tui.pages.person import Person, at_the_keyboard
 from tests.tui.pages.test_sessions_page import a_session

@@ -1,7 +1,7 @@
 """`/sandbox`: what is in force is told, and the setting is changed."""
 
 from app.engine.sandbox.sandboxes import BoxState
-from app.tui.pages.sandbox_page import SandboxPage
+from app.tui.features.permissions.sandbox import SandboxPage
 from tests.tui.pages.person import at_the_keyboard
 
 STATE = BoxState(

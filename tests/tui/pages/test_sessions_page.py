@@ -10,7 +10,7 @@ import pytest
 from app.engine.tree.session_paths import Places
 from app.providers.scripted import say
 from app.sessions.log import SessionLog
-from app.tui.pages.sessions_page import SessionsPage
+from app.tui.features.sessions.page import SessionsPage
 from app.tui.session_texts import SessionTexts
 from app.values.entries import MessageEntry
 from app.values.messages import AssistantMessage

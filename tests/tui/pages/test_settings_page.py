@@ -7,7 +7,7 @@ import pytest
 
 from app.resources.in_force import InForce
 from app.resources.paths import Paths
-from app.tui.pages.settings_page import SettingsPage, ThemePage
+from app.tui.features.settings.page import SettingsPage, ThemePage
 from app.values.unable import Unable
 from tests.tui.pages.person import Person, at_the_keyboard
 

@@ -3,12 +3,13 @@
 from pathlib import Path
 
 from app.extensions.registrations import Problem, Status
+from app.tui.features.blocks.page import BlockPage
+from app.tui.features.extensions.page import show_extensions
+from app.tui.features.keys.page import KeysPage
+from app.tui.features.keys.screens import SCREENS
 from app.tui.keys import page_keys
 from app.tui.keys.action_table import ActionTable
 from app.tui.keys.keymap import read_keymap
-from app.tui.pages.block_page import BlockPage
-from app.tui.pages.extensions_page import show_extensions
-from app.tui.pages.keys_page import KeysPage
 from tests.tui.pages.person import Person, at_the_keyboard
 from tools.results import Card, MapBlock, MapSymbol, TextBlock
 from widgets.transcript.blocks import CardBlock
@@ -83,7 +84,9 @@ class Keys:
     def __init__(self, file: Path, person: Person) -> None:
         self.file = file
         self.done: list[str] = []
-        self.table = ActionTable(page_keys.BINDINGS, lambda: [("tides", "the tides of today")])
+        self.table = ActionTable(
+            page_keys.BINDINGS, lambda: [("tides", "the tides of today")], lambda: SCREENS
+        )
         self.page = KeysPage(
             self.table, person.ask, person.write, file=file, read_again=self._read, do=self._do
         )

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from app.tui.pages.todos_page import TodosPage
+from app.tui.features.todos.page import TodosPage
 from app.values.todos import TodoItem, TodoPhase
 from tests.engine.stage import Play
 from tests.todos.test_changes import states

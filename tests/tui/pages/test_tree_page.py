@@ -8,10 +8,10 @@ import pytest
 from app.providers.contract import Context
 from app.providers.scripted import ScriptedAnswer, call, say
 from app.resources.in_force import InForce
-from app.tui.pages.entry_texts import entry_title
-from app.tui.pages.files_page import FilesPage
-from app.tui.pages.tree_entries import TreeEntries, heading
-from app.tui.pages.tree_page import TreePage
+from app.tui.entry_texts import entry_title
+from app.tui.features.tree.entries import TreeEntries, heading
+from app.tui.features.tree.page import TreePage
+from app.tui.features.undo.page import FilesPage
 from app.values.cells import CELL
 from app.values.content import text_of
 from app.values.entries import BranchSummaryEntry, CustomMessageEntry

@@ -6,9 +6,9 @@ import pytest
 
 from app.resources.paths import Paths
 from app.resources.trust import Question, decide
-from app.tui.pages.trusting import ask_trust
+from app.tui.features.trust.page import ask_trust
+from app.tui.features.trust.screen import PAUSE
 from tests.tui.pages.person import Person, at_the_keyboard
-from widgets.screens.trust import PAUSE
 
 
 class Folder:

@@ -9,7 +9,7 @@ import pytest
 from app.engine.tree.session_paths import Places
 from app.sessions.library import session_folder
 from app.sessions.log import SessionLog
-from app.tui.pages.usage_page import UsagePage
+from app.tui.features.usage.page import UsagePage
 from tests.sessions.say import say
 from tests.sessions.test_usage import answered
 from tests.tui.pages.person import Person, at_the_keyboard

@@ -6,6 +6,9 @@ import pytest
 from textual.pilot import Pilot
 from textual.screen import Screen
 
+from app.tui.features.jobs.page import JobsScreen
+from app.tui.features.settings.screen import SettingsScreen
+from app.tui.features.tree.screen import TreeScreen
 from tests.widgets.gallery import ACTIONS, HISTORY, entries, models, question, settings, themes, tree
 from tests.widgets.host import Host, screen_text
 from tests.widgets.typing import type_text
@@ -14,12 +17,9 @@ from widgets.editor.line_input import LineInput
 from widgets.lists.rows import ListRow
 from widgets.screens.catalogue import history_screen, hotkeys_screen, palette_screen
 from widgets.screens.dialogs import ConfirmScreen, InputScreen, QuestionScreen, TextScreen
-from widgets.screens.jobs import JobsScreen
 from widgets.screens.parts import KeyHint, KeyHints, key_name
 from widgets.screens.picker import Picked, PickerAction, PickerScreen, bindings_of
 from widgets.screens.preview import preview_of
-from widgets.screens.session_tree import TreeScreen
-from widgets.screens.settings import SettingsScreen
 
 NOTHING = object()
 

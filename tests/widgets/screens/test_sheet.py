@@ -15,6 +15,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widget import Widget
 
+from app.tui.features.tree.screen import TreeScreen
 from tests.support.idle import idle, watch_paints
 from tests.widgets.host import Host, screen_text
 from widgets.lists.row_list import RowList
@@ -23,7 +24,6 @@ from widgets.lists.tree_rows import TreeEntry
 from widgets.screens.parts import KeyHints, RuleTitle
 from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import Preview, preview_of
-from widgets.screens.session_tree import TreeScreen
 from widgets.textual_inside import BareScrollBar, SheetScreen
 
 SIZE = (120, 40)

@@ -1,0 +1,66 @@
+"""What several pages ask and show: one of a list, a line of text, a card to be read. What opens a screen is handed in;
+None, when there was no answer."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from app.tui.handed import AskPerson, OnRequest
+from tools.results import Card
+from widgets.lists.rows import ListRow
+from widgets.screens.block import BlockScreen
+from widgets.screens.dialogs import InputScreen, QuestionScreen
+from widgets.screens.picker import Picked, PickerScreen
+from widgets.transcript.blocks import CardBlock, CardState
+
+LOOK_SECONDS = 0.5
+"""Between two looks at what an open list shows."""
+
+
+async def pick(ask: AskPerson, title: str, rows: Sequence[ListRow], **options: Any) -> Picked | None:
+    return await ask(PickerScreen(title, rows, **options))
+
+
+async def select(ask: AskPerson, title: str, options: Sequence[str]) -> str | None:
+    """By its number, or by arrows and Enter."""
+    rows = [ListRow(id=str(number), title=text) for number, text in enumerate(options)]
+    chosen: ListRow | None = await ask(QuestionScreen(title, answers=rows))
+    return options[int(chosen.id)] if chosen is not None else None
+
+
+async def ask_text(
+    ask: AskPerson,
+    title: str,
+    text: str = "",
+    *,
+    placeholder: str = "",
+    prefill: str = "",
+    is_secret: bool = False,
+) -> str | None:
+    """A secret is never drawn."""
+    screen = InputScreen(title, text, placeholder=placeholder, prefill=prefill, is_secret=is_secret)
+    return await ask(screen)
+
+
+async def ask_live(
+    ask: AskPerson, screen: PickerScreen, look: Callable[[], None], on_request: OnRequest
+) -> Picked | None:
+    """A list that is looked at again and again while it is open."""
+
+    async def follow() -> None:
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            if screen.is_there:
+                look()
+
+    following = asyncio.ensure_future(follow())
+    try:
+        return await ask(screen, on_request=on_request)
+    finally:
+        following.cancel()
+
+
+async def read_card(ask: AskPerson, title: str, card: Card, *, is_asked: bool = False) -> None:
+    """All of a card, on a screen of its own. `is_asked`: it waits for the person, and nothing of it has happened."""
+    block = CardBlock(id="card", card=card, state=CardState.ASKED if is_asked else CardState.DONE)
+    await ask(BlockScreen(title, lambda: block))

@@ -1,0 +1,209 @@
+"""`/context` and `/compact`: what fills the window, what is taken out of it, and how its older part is summarised."""
+
+from app.compaction.cut import CannotCompact
+from app.engine.context.summariser import SummaryFailed
+from app.engine.context_breakdown import (
+    Contents,
+    Group,
+    Part,
+    contents_of,
+    drop_or_restore,
+    text_of_large,
+    text_of_part,
+)
+from app.engine.models.prompt_cache import is_in_use, resending
+from app.engine.session import Session
+from app.tui.asking import read_card
+from app.tui.features.context.screen import ContextScreen, ContextView, Share
+from app.tui.handed import AskPerson, KeyTold, TellPerson, UnderWay, Write
+from tools.amounts import share, tokens
+from tools.results import Card, TextBlock
+from widgets.lists.rows import ListRow, Tone
+from widgets.screens.dialogs import TextScreen
+from widgets.screens.picker import Picked
+from widgets.screens.preview import PreviewText, preview_of
+
+_GROUPS: dict[Group, tuple[str, Tone]] = {
+    "prompt": ("prompt", "dim"),
+    "files": ("context files", "success"),
+    "skills": ("skills", "muted"),
+    "tools": ("tools", "text"),
+    "messages": ("messages", "accent"),
+    "results": ("results", "warning"),
+}
+_LARGE = "large:"
+
+
+class ContextPage:
+    """The context window of one session."""
+
+    def __init__(
+        self,
+        session: Session,
+        ask: AskPerson,
+        say: TellPerson,
+        write: Write,
+        key_told: KeyTold,
+        *,
+        under_way: UnderWay,
+    ) -> None:
+        self._session = session
+        self._ask = ask
+        self._say = say
+        self._write = write
+        self._key_told = key_told
+        self._under_way = under_way
+        self._contents: Contents
+
+    async def open(self) -> None:
+        """Enter reads what a line stands for; closing that comes back to the line."""
+        current = ""
+        while True:
+            self._contents = contents_of(self._session)
+            screen = ContextScreen(context_view(self._contents), preview=self._preview, current=current)
+            picked: Picked | None = await self._ask(screen, on_request=self._drop)
+            if picked is None:
+                return
+            if picked.action == "app.context.preview":
+                return await self.preview()
+            current = picked.row.id
+            card = Card(title=picked.row.title, blocks=(TextBlock(text=self._text(current)),))
+            await read_card(self._ask, "In full", card)
+
+    async def _drop(self, request: ContextScreen.ActionRequested) -> None:
+        """Takes the large result of the row out of the context, or puts it back."""
+        screen, row = request.screen, request.row
+        if not isinstance(screen, ContextScreen) or row is None:
+            return
+        if not row.id.startswith(_LARGE):
+            screen.show_note("only a single large result can be dropped")
+            return
+        is_out = await drop_or_restore(self._session, row.id.removeprefix(_LARGE))
+        self._contents = contents_of(self._session)
+        screen.show_context(context_view(self._contents), "dropped" if is_out else "put back")
+
+    def _preview(self, row: ListRow) -> PreviewText:
+        return preview_of(row.title, self._text(row.id))
+
+    def _text(self, row_id: str) -> str:
+        """What a line of the page stands for."""
+        if row_id.startswith(_LARGE):
+            return text_of_large(self._session, row_id.removeprefix(_LARGE))
+        part = next((part for part in self._contents.parts if _part_id(part) == row_id), None)
+        return text_of_part(self._session, part) if part is not None else ""
+
+    async def compact(self, instructions: str | None) -> None:
+        try:
+            await self._session.compaction.run(instructions)
+        except (CannotCompact, SummaryFailed):
+            pass  # the end event has told it
+
+    async def preview(self, instructions: str | None = None) -> None:
+        """The summary to be read and changed; it counts once the person says so."""
+        session = self._session
+        self._under_way("Writing a summary")
+        try:
+            draft = await session.compaction.draft(instructions)
+        except (CannotCompact, SummaryFailed) as problem:
+            self._say(str(problem))
+            return
+        finally:
+            self._under_way("")
+        usage = session.stats.last_usage
+        told = f"Frees about {tokens(draft.preparation.freed_tokens)} tokens."
+        state = session.state
+        if state.model is not None and is_in_use(usage):
+            left = state.context_tokens - draft.preparation.freed_tokens
+            told += f" The prompt cache is dropped: {resending(state.model, max(0, left))}"
+        key = self._key_told("tui.input.submit", "Enter")
+        screen = TextScreen(
+            f"Summary: {key} makes it count" if key else "Summary",
+            told,
+            prefill=draft.written.text,
+            is_for_reading=True,
+        )
+        text: str | None = await self._ask(screen)
+        if text is None:
+            self._say("Nothing was compacted.")
+            return
+        try:
+            await session.compaction.accept(draft.reworded(text))
+        except (CannotCompact, SummaryFailed):
+            pass  # the end event has told it
+
+    async def undo(self) -> None:
+        """Back to the full history."""
+        text = await self._session.compaction.undo()
+        if text:
+            self._write(text)
+        self._say(
+            "This is the full history again; what followed the compaction is a branch of its own (/tree). "
+            "It is not compacted by itself until the window overflows."
+        )
+
+
+def context_view(contents: Contents) -> ContextView:
+    whole = contents.window or contents.tokens
+    used = f"{tokens(contents.tokens)} of {tokens(contents.window)} tokens" if contents.window else ""
+    about = "" if contents.is_exact else "about "
+    return ContextView(
+        shares=tuple(
+            Share(name=_GROUPS[group][0], tokens=contents.of(group), tone=_GROUPS[group][1])
+            for group in _GROUPS
+        ),
+        window=contents.window,
+        reserve=contents.reserve,
+        total=" · ".join(filter(None, (f"{about}{used}", _percent(contents.tokens, whole)))),
+        advice=f"/compact would free about {tokens(contents.freed)}"
+        if contents.freed
+        else "nothing to compact yet",
+        rows=(*_parts(contents, whole), *_large(contents, whole)),
+    )
+
+
+def _part_id(part: Part) -> str:
+    return f"{part.group}:{part.title}"
+
+
+def _parts(contents: Contents, whole: int) -> list[ListRow]:
+    rows: list[ListRow] = []
+    last: Group | None = None
+    for part in contents.parts:
+        if part.group != last:
+            rows.append(_heading(_GROUPS[part.group][0].capitalize()))
+        last = part.group
+        count = f"{part.count:,}" if part.count > 1 else ""
+        figures = _figures(part.tokens, whole, count)
+        rows.append(ListRow(id=_part_id(part), title=part.title, right=figures, right_tone="muted"))
+    return rows
+
+
+def _large(contents: Contents, whole: int) -> list[ListRow]:
+    rows = [_heading("Large results")] if contents.large else []
+    rows += [
+        ListRow(
+            id=f"{_LARGE}{large.entry_id}",
+            title=large.title,
+            right=_figures(large.tokens, whole),
+            right_tone="muted",
+            detail="dropped" if large.is_dropped else "",
+            tone="dim" if large.is_dropped else "text",
+        )
+        for large in contents.large
+    ]
+    return rows
+
+
+def _heading(title: str) -> ListRow:
+    return ListRow(id=f"heading:{title}", title=title, is_heading=True)
+
+
+def _figures(count_of_tokens: int, whole: int, count: str = "") -> str:
+    amount, percent = tokens(count_of_tokens), _percent(count_of_tokens, whole)
+    return f"{count:>5}  {amount:>6}  {percent:>6}".lstrip()
+
+
+def _percent(tokens: int, whole: int) -> str:
+    """Nothing where it would be nought: the eye finds what counts."""
+    percent = 100 * tokens / whole if whole else 0
+    return share(percent) if percent >= 0.05 else ""

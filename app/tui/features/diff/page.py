@@ -1,0 +1,191 @@
+"""`/diff`: what changed in files, by the session, by one prompt, since the last commit; looked at, opened, copied."""
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+
+from app.engine.files.session_files import AgainstGit, Compared, OfPrompt, OfSession
+from app.engine.session import Session
+from app.tui.features.diff.screen import DiffFile, DiffScreen, DiffView
+from app.tui.handed import AskPerson, Copy, OpenInEditor
+from app.undo.differences import Differences, FileDifference
+from app.undo.patches import FilePatch
+from app.values.unable import Unable
+from tools.amounts import changed_lines
+from tools.files.presence import exists
+from tools.results import Card, DiffBlock, TextBlock
+from widgets.transcript.blocks import Block, CardBlock, NoteBlock, NoteKind
+
+_SCOPES: tuple[str, ...] = ("session", "prompt", "git")
+_OF: dict[str, Compared] = {"session": OfSession(), "prompt": OfPrompt(), "git": AgainstGit()}
+_EMPTY = {
+    "session": "This session changed no files.",
+    "prompt": "No prompt of this branch changed any files.",
+    "git": "Nothing differs from the last commit.",
+}
+_NO_SCOPE = (
+    "/diff shows what the session changed, /diff prompt what the last prompt did, /diff git what git would."
+)
+
+
+class DiffPage(msgspec.Struct, frozen=True):
+    """The differences of one session."""
+
+    session: Session
+    ask: AskPerson
+    copy: Copy
+    edit: OpenInEditor
+
+    async def open(self, scope: str = "session") -> None:
+        if scope not in _SCOPES:
+            raise Unable(_NO_SCOPE)
+        await _Looking(self.session, scope, copy=self.copy, edit=self.edit).open(self.ask)
+
+
+class _Looking:
+    """One look at them, from opening to closing."""
+
+    def __init__(self, session: Session, scope: str, *, copy: Copy, edit: OpenInEditor) -> None:
+        self._session = session
+        self._copy = copy
+        self._edit = edit
+        self._scope = scope
+        self._prompt_id: str | None = None
+        self._shown: Differences | None = None
+
+    async def open(self, ask: AskPerson) -> None:
+        await ask(DiffScreen(await self._view()), on_request=self._requested)
+
+    async def _view(self) -> DiffView:
+        """What is to be seen now. Where it cannot be had, that says so."""
+        of = OfPrompt(entry_id=self._prompt_id) if self._scope == "prompt" else _OF[self._scope]
+        try:
+            self._shown = shown = await self._session.files.differences(of)
+        except Unable as problem:
+            self._shown = None
+            return DiffView(title=_title(self._scope), files=(), empty=str(problem))
+        figures = changed_lines(shown.added, shown.removed)
+        return DiffView(
+            title=shown.title,
+            files=tuple(_file(file) for file in shown.files),
+            note=" · ".join(word for word in (shown.note, figures) if word),
+            empty=_EMPTY[self._scope],
+        )
+
+    async def _requested(self, message: DiffScreen.ActionRequested) -> None:
+        screen, path = message.screen, message.path
+        match message.action:
+            case "file":
+                await self._show(screen, path)
+            case "scope" | "scope-back":
+                step = 1 if message.action == "scope" else -1
+                self._scope = _SCOPES[(_SCOPES.index(self._scope) + step) % len(_SCOPES)]
+                self._prompt_id = None
+                screen.show_view(await self._view())
+            case "older" | "newer":
+                await self._other_prompt(screen, is_older=message.action == "older")
+            case "edit":
+                await self._open_editor(screen, path)
+            case "copy":
+                await self._copy_one(screen, path)
+            case "copy-all":
+                await self._copy_all(screen)
+
+    async def _show(self, screen: DiffScreen, path: str) -> None:
+        shown = self._shown
+        file = self._file(path)
+        if shown is None or file is None:
+            return
+        patch = await asyncio.to_thread(shown.patch, path)
+        if shown is self._shown:
+            screen.show_file(path, _block(file, patch))
+
+    async def _other_prompt(self, screen: DiffScreen, *, is_older: bool) -> None:
+        shown = self._shown
+        if self._scope != "prompt":
+            self._scope, self._prompt_id = "prompt", None
+        elif shown is not None:
+            other = shown.older if is_older else shown.newer
+            if other is None:
+                screen.show_note("the first prompt that changed files" if is_older else "the last one")
+                return
+            self._prompt_id = other
+        screen.show_view(await self._view())
+
+    async def _open_editor(self, screen: DiffScreen, path: str) -> None:
+        shown, file = self._shown, self._file(path)
+        if shown is None or file is None:
+            return
+        if not file.place or not exists(Path(file.place)):
+            screen.show_note("it is not there any more" if file.place else file.why or "it cannot be opened")
+            return
+        line = screen.line or (await asyncio.to_thread(shown.patch, path)).first_line
+        if problem := self._edit(Path(file.place), line):
+            screen.show_note(problem)
+            return
+        screen.show_view(await self._view())
+
+    async def _copy_one(self, screen: DiffScreen, path: str) -> None:
+        shown, file = self._shown, self._file(path)
+        if shown is None or file is None:
+            return
+        patch = await asyncio.to_thread(shown.patch, path)
+        if not patch.text:
+            screen.show_note(f"no patch: {patch.why or file.why or 'nothing is held of it'}")
+            return
+        self._copy(patch.text, f"patch of {path}")
+        screen.show_note("copied" if patch.is_whole else f"copied, not all: {patch.why}")
+
+    async def _copy_all(self, screen: DiffScreen) -> None:
+        if self._shown is None:
+            return
+        text, lacking = await asyncio.to_thread(self._shown.patches)
+        if not text:
+            screen.show_note("no patch: nothing here can be written as one")
+            return
+        self._copy(text, "patch of all files")
+        screen.show_note(f"copied without {len(lacking)}: {lacking[0]}" if lacking else "copied all")
+
+    def _file(self, path: str) -> FileDifference | None:
+        files = self._shown.files if self._shown is not None else ()
+        return next((file for file in files if file.path == path), None)
+
+
+def _title(scope: str) -> str:
+    return {
+        "session": "Changed by this session",
+        "prompt": "Changed by the last prompt",
+        "git": "Changed since the last commit",
+    }[scope]
+
+
+def _file(file: FileDifference) -> DiffFile:
+    return DiffFile(
+        path=file.path,
+        deed=file.deed,
+        added=f"+{file.added:,}" if file.added else "",
+        removed=f"−{file.removed:,}" if file.removed else "",
+        by=file.by,
+        why=file.why,
+    )
+
+
+def _block(file: FileDifference, patch: FilePatch) -> Block:
+    """As a card shows it; of what has no lines, why."""
+    words = " · ".join(word for word in (file.deed, file.why, file.by) if word)
+    why = patch.why if patch.why != file.why else ""
+    if "\n@@ " not in patch.text:
+        lacking = why or ("" if patch.text else "nothing is held of what it was")
+        return NoteBlock(
+            id=file.path,
+            text="\n".join(word for word in (f"{file.path} · {words}", lacking) if word),
+            kind=NoteKind.INFO,
+        )
+    parts = [DiffBlock(path=file.path, diff=patch.text, added=patch.added, removed=patch.removed)]
+    return CardBlock(
+        id=file.path,
+        card=Card(
+            title=file.path, summary=words, blocks=(*parts, *([TextBlock(text=f"… {why}")] if why else []))
+        ),
+    )

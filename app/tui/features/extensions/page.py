@@ -1,0 +1,45 @@
+"""`/extensions`: what is loaded and from where, what each has registered, and what went wrong with it."""
+
+from collections.abc import Sequence
+
+from app.extensions.registrations import Status
+from app.tui.asking import pick
+from app.tui.handed import AskPerson
+from widgets.lists.rows import Badge, ListRow
+from widgets.screens.preview import PreviewPart, PreviewText, facts
+
+
+async def show_extensions(status: Sequence[Status], ask: AskPerson) -> None:
+    """What is loaded and from where, what each has registered, and what went wrong with it."""
+    by_path = {each.path: each for each in status}
+    await pick(
+        ask,
+        "Extensions",
+        [_status_row(each) for each in status],
+        empty="none is loaded",
+        choose="",
+        note="/reload reads them again",
+        preview=lambda row: _status_text(by_path[row.id]),
+        is_full_height=True,
+    )
+
+
+def _status_row(status: Status) -> ListRow:
+    problems = len(status.problems)
+    badge = Badge(text=f"{problems} {'problem' if problems == 1 else 'problems'}", tone="error")
+    return ListRow(
+        id=status.path,
+        title=status.name.rsplit("/", 1)[-1],
+        detail=", ".join(
+            f"{count} {what if count > 1 else what.rstrip('s')}" for what, count in status.counts.items()
+        ),
+        right=status.origin,
+        badges=(badge,) if problems else (),
+    )
+
+
+def _status_text(status: Status) -> PreviewText:
+    parts = [PreviewPart(text=status.path, tone="muted")] if status.path != status.name else []
+    parts += facts(((what, str(count)) for what, count in status.counts.items()), tone="text")
+    parts += [PreviewPart(text=f"{each.event}: {each.text}", tone="error") for each in status.problems]
+    return PreviewText(title=status.name, parts=tuple(parts))

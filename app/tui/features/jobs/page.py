@@ -1,0 +1,141 @@
+"""`/jobs`, `/kill`, `/pin`: what runs in the background, with the end of its output."""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+import msgspec
+from textual.binding import BindingType
+
+from app.engine.jobs.background_jobs import Job
+from app.engine.session import Session
+from app.tui.asking import ask_live
+from app.tui.handed import AskPerson, Copy, TellPerson
+from tools.amounts import age
+from tools.results import Card, TextBlock
+from widgets.lists.rows import Badge, ListRow, Tone
+from widgets.screens.block import BlockScreen
+from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
+from widgets.screens.preview import Preview, PreviewPart, PreviewText
+from widgets.transcript.blocks import CardBlock, CardState
+
+
+class JobsScreen(PickerScreen):
+    """Enter opens a job's whole output; `show_jobs` keeps the panel live while it is open."""
+
+    ACTIONS = (
+        PickerAction(id="app.jobs.stop", keys="ctrl+x", label="stop", closes=False, importance=7),
+        PickerAction(id="app.jobs.pin", keys="ctrl+t", label="pin", closes=False),
+        PickerAction(id="app.jobs.copy", keys="ctrl+y", label="copy output", closes=False),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+
+    def __init__(self, rows: Sequence[ListRow], tail: Callable[[ListRow], PreviewText]) -> None:
+        """`tail`: the end of a job's output."""
+        super().__init__(
+            "Jobs",
+            rows,
+            order="given",
+            choose="open its output",
+            empty="no jobs are running",
+            preview=tail,
+        )
+        self.add_class("jobs")
+
+    def show_jobs(self, rows: Sequence[ListRow]) -> None:
+        """The jobs as they stand now; nothing is drawn when nothing changed."""
+        pane = self.query_one("#preview", Preview)
+        before = (self._rows, pane.shown)
+        if tuple(rows) != self._rows:
+            self.show_rows(rows)
+        self.refresh_preview()
+        if (self._rows, pane.shown) != before:
+            pane.call_after_refresh(pane.scroll_end, animate=False)
+
+    def _fit(self) -> None:
+        super()._fit()
+        if not self.has_class("beside") and self.app.size.height >= 20:
+            self.add_class("below")
+            self.query_one("#body").styles.height = min(len(self._rows) + 8, self.app.size.height * 3 // 5)
+        else:
+            self.remove_class("below")
+
+
+_TONES: dict[str, Tone] = {"running": "accent", "done": "success", "failed": "error"}
+
+
+class JobsPage(msgspec.Struct, frozen=True):
+    """The jobs of one session."""
+
+    session: Session
+    ask: AskPerson
+    say: TellPerson
+    copy: Copy
+
+    async def open(self, key: str = "") -> None:
+        """The jobs with the end of their output. `key`: what puts a tool into the background."""
+        if not self.session.jobs.all():
+            puts_there = f" {key} puts a tool there." if key else ""
+            self.say(f"No job has run in the background.{puts_there}")
+            return
+        screen = JobsScreen(self._rows(), self._tail)
+        picked = await ask_live(self.ask, screen, lambda: screen.show_jobs(self._rows()), self._requested)
+        if picked is not None:
+            job = self.session.jobs.get(picked.row.id)
+            await self.ask(BlockScreen(f"Output of {job.id}", lambda: job_block(job)))
+
+    def _requested(self, request: JobsScreen.ActionRequested) -> None:
+        screen, row = request.screen, request.row
+        if not isinstance(screen, JobsScreen) or row is None:
+            return
+        match request.action:
+            case "app.jobs.stop":
+                self.session.jobs.kill(row.id, tell=True)
+            case "app.jobs.pin":
+                self.session.jobs.pin(row.id, not self.session.jobs.get(row.id).is_pinned)
+            case "app.jobs.copy":
+                self.copy(self.session.jobs.get(row.id).tail(), "output")
+        screen.show_jobs(self._rows())
+
+    async def kill(self, job_id: str) -> None:
+        """`/kill JOB`."""
+        job = self.session.jobs.kill(job_id, tell=True)
+        self.say(f"{job.id} is being ended.")
+
+    async def pin(self, job_id: str) -> None:
+        """`/pin JOB`: once more, and it is pinned no longer."""
+        job = self.session.jobs.get(job_id)
+        self.session.jobs.pin(job.id, not job.is_pinned)
+        goes_on = "goes on when this session is left" if job.is_pinned else "ends with this session"
+        self.say(f"{job.id} {goes_on}.")
+
+    def _rows(self) -> list[ListRow]:
+        return [_row(job) for job in self.session.jobs.all()]
+
+    def _tail(self, row: ListRow) -> PreviewText:
+        job = next((job for job in self.session.jobs.all() if job.id == row.id), None)
+        if job is None:
+            return PreviewText()
+        text = job.result.text[-2000:] if job.result is not None else job.tail()
+        return PreviewText(parts=(PreviewPart(text=text or "no output yet", tone="muted"),))
+
+
+def _row(job: Job) -> ListRow:
+    state = job.state if job.state in _TONES else "done"
+    badge = Badge(text=state, tone=_TONES[state])
+    return ListRow(id=job.id, title=job.title, badges=(badge,), detail=_note(job), right=age(job.seconds))
+
+
+def _note(job: Job) -> str:
+    words = ["pinned"] if job.is_pinned and job.state == "running" else []
+    return ", ".join(words if job.state in ("running", "done") else [*words, job.state])
+
+
+def job_block(job: Job) -> CardBlock:
+    """A job's output as a card; while it runs, the end of it."""
+    text = job.result.text if job.result is not None else job.tail()
+    states = {"running": CardState.RUNNING, "done": CardState.DONE, "failed": CardState.FAILED}
+    return CardBlock(
+        id=job.id,
+        card=Card(title=job.title, blocks=(TextBlock(text=text or "(no output yet)", tail=True),)),
+        state=states.get(job.state, CardState.ABORTED),
+    )

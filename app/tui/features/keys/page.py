@@ -1,0 +1,83 @@
+"""`/hotkeys`, `/help` and the palette: what keys do now, a new key for an action, and any action by its name."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from app.tui.asking import pick
+from app.tui.handed import AskPerson, Write
+from app.tui.keys.action_table import ActionTable
+from app.tui.keys.keymap import bind
+from app.values.json_comments import JsonFault
+from app.values.unable import FileFault
+from widgets.keys_told import key_name
+from widgets.lists.rows import ListRow
+from widgets.screens.catalogue import KeyScreen, hotkeys_screen, palette_screen
+from widgets.screens.picker import Picked
+
+
+class KeysPage(msgspec.Struct, frozen=True):
+    """The keys and commands of one application."""
+
+    table: ActionTable
+    ask: AskPerson
+    write: Write
+    file: Path
+    """Holds the person's own keys."""
+    read_again: Callable[[], object]
+    """Puts them in force."""
+    do: Callable[[str], Awaitable[None]]
+    """Does an action by its id."""
+
+    async def open(self) -> None:
+        """Enter on an action asks for a new key, until one leaves."""
+        at, note = "", ""
+        while True:
+            rows = self.table.key_rows()
+            problems = sum(1 for row in rows if row.problem)
+            note = note or (f"{problems} conflicts" if problems else "")
+            picked: Picked | None = await self.ask(hotkeys_screen(rows, note=note, current=at))
+            if picked is None:
+                return
+            at = picked.row.id
+            row = next(row for row in rows if row.id == at)
+            key: str | None = await self.ask(KeyScreen(row))
+            note = "" if key is None else self._rebind(row.id, key)
+
+    def _rebind(self, action: str, key: str) -> str:
+        try:
+            bind(self.file, action, key or None)
+        except (FileFault, JsonFault) as problem:
+            return f"{self.file}: {problem}"
+        self.read_again()
+        conflict = self.table.own.conflicts.get(action)
+        return conflict or (f"{key_name(key)} it is" if key else "the default again")
+
+    async def commands(self, hints: Mapping[str, str]) -> None:
+        """What can be written with a slash; Enter begins it in the editor."""
+        rows = [
+            ListRow(id=f"/{name} ", title=f"/{name}", detail=text, right=hints.get(name, ""))
+            for name, text in self.table.command_names()
+        ]
+        palette, note = self.table.key_of("app.palette"), "/hotkeys lists the keys"
+        picked = await pick(
+            self.ask,
+            "Commands",
+            rows,
+            choose="write it",
+            note=f"{palette} finds everything · {note}" if palette else note,
+            is_full_height=True,
+        )
+        if picked is not None:
+            self.write(picked.row.id, focus=True)
+
+    async def palette(self) -> None:
+        """Every action and command by name; Enter does it."""
+        picked: Picked | None = await self.ask(palette_screen(self.table.palette_rows()))
+        if picked is None:
+            return
+        if picked.row.id.startswith("/"):
+            self.write(f"{picked.row.id} ", focus=True)
+        else:
+            await self.do(picked.row.id)

@@ -1,0 +1,184 @@
+"""`/login` and `/logout`: choosing a provider, storing a key, signing in to an account."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from app.providers.credentials import Credentials, Source
+from app.providers.known import PROVIDERS
+from app.providers.signin.checking import Check
+from app.providers.signin.interface import Entry, SignIn, unregistered
+from app.resources.paths import docs_dir
+from app.tui.asking import ask_text, pick, select
+from app.tui.handed import AskPerson, TellPerson
+from tools.running.browser import open_page
+from widgets.lists.rows import Badge, ListRow
+from widgets.screens.dialogs import WaitScreen
+from widgets.transcript.blocks import NoteKind
+
+_SOURCES: dict[Source, str] = {
+    "run": "connected for this run",
+    "stored": "connected by a stored key",
+    "sign-in": "connected by an account",
+    "extension": "connected by an extension",
+    "models.json": "connected by models.json",
+    "environment": "connected by the environment",
+    "surroundings": "connected by what this machine is",
+}
+
+
+class LoginUi:
+    """What a sign-in asks and shows, in the transcript and in small screens."""
+
+    def __init__(self, ask: AskPerson, say: TellPerson) -> None:
+        self._ask = ask
+        self._say = say
+        self._waiting: asyncio.Future[None] | None = None
+
+    async def sign_in(self, account: SignIn) -> Entry | None:
+        """None: it was given up. Raises `CredentialError`."""
+        self._signing_in = asyncio.ensure_future(account.login(self))
+        try:
+            await asyncio.wait((self._signing_in,))
+            return None if self._signing_in.cancelled() else self._signing_in.result()
+        finally:
+            self._signing_in.cancel()
+            if self._waiting is not None:
+                self._waiting.cancel()
+
+    async def open_url(self, url: str, instructions: str) -> None:
+        self._say(f"{instructions}\n{url}")
+        await open_page(url, outside=Path.cwd())
+
+    async def show_code(self, code: str, url: str, seconds: float) -> None:
+        """The code stays in sight while the provider is asked again and again."""
+        text = f"Go to {url} and enter {code} (within {seconds / 60:.0f} minutes)."
+        self._waiting = asyncio.ensure_future(self._ask(WaitScreen("Sign in with a code", text)))
+        self._waiting.add_done_callback(lambda _: self._signing_in.cancel())
+
+    async def prompt(self, question: str) -> str:
+        return await ask_text(self._ask, question) or ""
+
+    async def select(self, question: str, options: Sequence[tuple[str, str]]) -> str:
+        rows = [ListRow(id=name, title=text) for name, text in options]
+        picked = await pick(self._ask, question, rows)
+        return picked.row.id if picked is not None else ""
+
+    def progress(self, text: str) -> None:
+        self._say(text)
+
+
+class LoginPage(msgspec.Struct, frozen=True):
+    """The credentials of one person. bayou never shows them."""
+
+    credentials: Credentials
+    providers: Callable[[], Sequence[str]]
+    """All that there are now, by name."""
+    ask: AskPerson
+    say: TellPerson
+    check: Check
+    """Asks one of them whether it takes a key."""
+
+    async def connect(self, provider: str = "") -> None:
+        """Stores a key or an account's tokens."""
+        if not provider:
+            rows = [_provider_row(self.credentials, name) for name in self.providers()]
+            picked = await pick(self.ask, "Connect a provider", rows)
+            if picked is None:
+                return
+            provider = picked.row.id
+        if await self._connect(provider):
+            self.say(f"{title_of(provider)} is connected. /model chooses one of its models.")
+
+    async def _connect(self, provider: str) -> bool:
+        """False: it was given up."""
+        account = self.credentials.sign_ins.get(provider)
+        by_account = account is not None and await self._wants_account(account)
+        if by_account is None:
+            return False
+        if account is not None and by_account:
+            entry = await LoginUi(self.ask, self.say).sign_in(account)
+            if entry is not None:
+                await self.credentials.store(provider, entry)
+            return entry is not None
+        return await self._connect_by_key(provider)
+
+    async def _connect_by_key(self, provider: str) -> bool:
+        """One request says whether the key opens anything; one that is refused is not stored."""
+        key = await ask_text(
+            self.ask,
+            f"API key for {title_of(provider)}",
+            "It is kept in auth.json, for you alone.",
+            is_secret=True,
+        )
+        if not key or not key.strip():
+            return False
+        title, key = title_of(provider), key.strip()
+        self.say(f"Asking {title} whether it takes the key.")
+        checked = await self.check(provider, await self.credentials.of_key(provider, key))
+        if checked.state == "refused":
+            self.say(f"{title} does not take this key, and it was not stored. {checked.text}", NoteKind.ERROR)
+            return False
+        await self.credentials.store_key(provider, key)
+        if checked.state == "unknown":
+            self.say(
+                f"The key for {title} is stored, but nobody could say whether it is good: {checked.text}",
+                NoteKind.WARNING,
+            )
+            return False
+        if checked.text:
+            self.say(f"{title} takes the key, and says: {checked.text}", NoteKind.WARNING)
+        return True
+
+    async def _wants_account(self, account: SignIn) -> bool | None:
+        """None: neither."""
+        by_account, by_key = f"Sign in to an account of {account.name}", "Use an API key"
+        if account.missing:
+            by_account = f"Sign in to an account, with your own {account.missing}"
+            self.say(f"{unregistered(account.name, account.missing)} {_how_to_register()} says how.")
+        ways = (by_key, by_account) if account.missing else (by_account, by_key)
+        how = await select(self.ask, f"Connect {account.name}", ways)
+        if how == by_account and account.missing:
+            return None  # it has been said what is needed first
+        return how == by_account if how is not None else None
+
+    async def forget(self, provider: str = "") -> None:
+        stored = tuple(self.credentials.stored())
+        if not provider and not stored:
+            self.say("No key or account is stored here; what the environment holds is not bayou's to forget.")
+            return
+        if not provider:
+            rows = [ListRow(id=name, title=title_of(name), words=name) for name in stored]
+            picked = await pick(self.ask, "Forget which?", rows, choose="forget it")
+            if picked is None:
+                return
+            provider = picked.row.id
+        found = await self.credentials.forget(provider)
+        self.say(f"{title_of(provider)}: {'forgotten' if found else 'nothing was stored'}.")
+
+
+def _how_to_register() -> str:
+    return f"{docs_dir() / 'providers.md'} (An application of your own)"
+
+
+def title_of(provider: str) -> str:
+    known = PROVIDERS.get(provider)
+    return known.name if known is not None else provider
+
+
+def _provider_row(credentials: Credentials, name: str) -> ListRow:
+    """How it is connected; else how it can be."""
+    known, title = PROVIDERS.get(name), title_of(name)
+    source, account = credentials.source(name), credentials.sign_ins.get(name)
+    words = f"{name} account sign in" if account is not None else name
+    if source is not None:
+        return ListRow(
+            id=name, title=title, words=words, badges=(Badge(text=_SOURCES[source], tone="success"),)
+        )
+    keys = (known.env or known.bearer_env)[:1] if known else ()
+    ways = list(keys)
+    if account is not None:
+        ways.append(f"an account, with your own {account.missing}" if account.missing else "an account")
+    return ListRow(id=name, title=title, words=words, detail=" or ".join(ways))

@@ -1,0 +1,272 @@
+"""`/mcp`: the servers of the session, what each offers and costs, and what can be done with one."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+import msgspec
+from textual.binding import BindingType
+
+from app.engine.mcp.mcp_commands import offers, said_of_servers, tested
+from app.engine.mcp.servers import McpServers
+from app.tui.asking import ask_live, pick
+from app.tui.features.login.page import LoginUi
+from app.tui.handed import AskPerson, TellPerson
+from app.values.events import QuestionAsked
+from app.values.servers import ServerState, ServerView, ToolExposure, ToolView
+from app.values.unable import Unable
+from tools.text import one_line, visible
+from widgets.lists.rows import Badge, ListRow, Tone
+from widgets.screens.dialogs import ConfirmScreen
+from widgets.screens.picker import Picked, PickerAction, PickerScreen, bindings_of
+from widgets.screens.preview import PreviewPart, PreviewText, facts
+from widgets.transcript.blocks import NoteKind
+
+
+class ServersScreen(PickerScreen):
+    """Enter opens a server's tools; the application answers each key with `show_servers`."""
+
+    ACTIONS = (
+        PickerAction(id="app.mcp.test", keys="t", label="test", closes=False, importance=7),
+        PickerAction(id="app.mcp.switch", keys="e", label="on/off", closes=False, importance=7),
+        PickerAction(id="app.mcp.exposure", keys="x", label="exposure", closes=False, importance=5),
+        PickerAction(id="app.mcp.restart", keys="r", label="restart", closes=False, importance=5),
+        PickerAction(id="app.mcp.sign", keys="l", label="sign in/out", importance=6),
+        PickerAction(id="app.mcp.open", keys="o", label="open its file", importance=4),
+        PickerAction(id="app.mcp.remove", keys="d", label="remove", importance=4),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+    IS_SEARCHED: ClassVar[bool] = False  # keys are letters
+
+    def __init__(
+        self, rows: Sequence[ListRow], about: Callable[[ListRow], PreviewText], *, current: str = ""
+    ) -> None:
+        """`about`: what is to be known of a server."""
+        super().__init__(
+            "MCP servers",
+            rows,
+            order="given",
+            choose="its tools",
+            current=current,
+            empty="no servers",
+            preview=about,
+        )
+
+    def show_servers(self, rows: Sequence[ListRow], note: str | None = None) -> None:
+        """As they stand now; nothing is drawn when nothing changed."""
+        if tuple(rows) != self._rows or note is not None:
+            self.show_rows(rows, note=note)
+        self.refresh_preview()
+
+    def _fit(self) -> None:
+        super()._fit()
+        is_below = not self.has_class("beside") and self.app.size.height >= 20
+        self.set_class(is_below, "below")
+        if is_below or self.has_class("beside"):
+            around = 9 if is_below else 12
+            self.query_one("#body").styles.height = min(
+                len(self._rows) + around, self.app.size.height * 3 // 5
+            )
+
+
+_EXPOSURES: tuple[ToolExposure, ...] = ("auto", "direct", "search", "hidden")
+_TONES: dict[ServerState, Tone] = {
+    **dict.fromkeys(("off", "new", "known"), "muted"),
+    **dict.fromkeys(("untrusted", "sign-in"), "warning"),
+    **dict.fromkeys(("error", "failed"), "error"),
+    "starting": "accent",
+    "ready": "success",
+}
+_NEEDS_SOMEBODY = ("sign-in", "failed", "error", "untrusted")
+_SHOWN_LINES = 20
+
+
+class McpPage(msgspec.Struct, frozen=True):
+    verbs: McpServers
+    ask: AskPerson
+    say: TellPerson
+    told: Callable[[str], object]
+    """Hears that something is asked."""
+    edit: Callable[[Path], str]
+    """Opens a file in an editor, and says what stood in the way."""
+    spawn: Callable[[Awaitable[None]], object]
+    clock: Callable[[], float]
+
+    async def open(self, text: str = "") -> None:
+        """The page; with words, what they say."""
+        if text:
+            await self._told(text)
+            return
+        current = ""
+        while True:
+            if not self.verbs.servers():
+                self.say(await said_of_servers(self.verbs, "list"))
+                return
+            screen = ServersScreen(self._rows(), self._about, current=current)
+            look = partial(self._show, screen)
+            picked = await ask_live(self.ask, screen, look, self._requested)
+            if picked is None:
+                return
+            current = picked.row.id
+            await self._picked(picked)
+
+    async def answer(self, event: QuestionAsked) -> None:
+        """What a server asks in the middle of a call."""
+        from app.tui.features.mcp.form import FormPage  # noqa: PLC0415  (few servers ask anything)
+
+        await FormPage(self.ask, self.told, clock=self.clock).answer(event)
+
+    async def _told(self, text: str) -> None:
+        if text.split()[0] == "test" and len(text.split()) > 1:
+            self.say(f'Testing connection to "{one_line(text.split()[1])}"…')
+        await self._trying(said_of_servers(self.verbs, text, LoginUi(self.ask, self.say)))
+
+    async def _trying(self, work: Awaitable[str]) -> None:
+        try:
+            self.say(visible(await work))
+        except Unable as problem:
+            self.say(visible(str(problem)), NoteKind.ERROR)
+
+    async def _picked(self, picked: Picked) -> None:
+        name = picked.row.id
+        match picked.action:
+            case "app.mcp.sign":
+                changes = self.verbs.changes
+                verb = "logout" if await changes.is_signed_in(name) else "login"
+                await self._told(f"{verb} {name}")
+            case "app.mcp.open":
+                await self._open_file(name)
+            case "app.mcp.remove":
+                await self._remove(name)
+            case _:
+                await self._tools(name)
+
+    async def _open_file(self, name: str) -> None:
+        file = self.verbs.changes.config(name).file
+        problem = self.edit(file) if file is not None else "It stands in no file."
+        if problem:
+            self.say(problem, NoteKind.ERROR)
+        else:
+            self.verbs.follow()
+
+    async def _remove(self, name: str) -> None:
+        view = self.verbs.server(name)
+        text = f"Its entry is taken out of {view.origin}."
+        if await self.ask(ConfirmScreen(f"Remove {name}?", text, yes="remove", no="keep", is_dangerous=True)):
+            await self._told(f"remove {name}")
+
+    def _requested(self, request: ServersScreen.ActionRequested) -> None:
+        screen, row = request.screen, request.row
+        if not isinstance(screen, ServersScreen) or row is None:
+            return
+        self.spawn(self._done(screen, request.action, row.id))
+
+    async def _done(self, screen: ServersScreen, action: str, name: str) -> None:
+        note = ""
+        try:
+            match action:
+                case "app.mcp.test":
+                    screen.show_note(f"testing {name} …")
+                    await tested(self.verbs, name)
+                    note = f"{name} answers"
+                case "app.mcp.switch":
+                    self.verbs.changes.enable(name, self.verbs.server(name).state == "off")
+                case "app.mcp.exposure":
+                    now = self.verbs.server(name).exposure
+                    then = _EXPOSURES[(_EXPOSURES.index(now) + 1) % len(_EXPOSURES)]
+                    self.verbs.changes.expose(name, then)
+                    note = "counts from the next prompt on"
+                case _:
+                    await self.verbs.restart(name)
+                    note = f"{name} starts again when it is needed"
+        except Unable as problem:
+            note = one_line(str(problem).partition("\n")[0])
+        if screen.is_there:
+            screen.show_servers(self._rows(), note)
+
+    def _show(self, screen: ServersScreen) -> None:
+        screen.show_servers(self._rows())
+
+    async def _tools(self, name: str) -> None:
+        """One server's tools, with what each costs."""
+        view = self.verbs.server(name)
+        if not view.tools:
+            self.say(f"{name} is {view.state}: its tools are not known. {one_line(view.reason)}".rstrip())
+            return
+        tools = {tool.name: tool for tool in view.tools}
+        await pick(
+            self.ask,
+            f"Tools of {name}",
+            [_tool_row(tool) for tool in view.tools],
+            order="given",
+            choose="",
+            preview=lambda row: _tool_told(tools[row.id]),
+        )
+
+    def _about(self, row: ListRow) -> PreviewText:
+        view = next((view for view in self.verbs.servers() if view.name == row.id), None)
+        return _server_told(view) if view is not None else PreviewText()
+
+    def _rows(self) -> list[ListRow]:
+        views = self.verbs.servers()
+        return [_row(view) for view in sorted(views, key=lambda view: view.state not in _NEEDS_SOMEBODY)]
+
+
+def _row(view: ServerView) -> ListRow:
+    cost = f" {_tokens(view.tokens)}" if view.tokens and view.reach == "direct" else ""
+    reach = f"{view.reach}{cost}" if view.tools else ""
+    return ListRow(
+        id=view.name,
+        title=view.name,
+        badges=(Badge(text=view.state, tone=_TONES[view.state]),),
+        detail="  ".join(filter(None, (offers(view), reach))),
+        right=Path(view.origin).name or view.origin,
+    )
+
+
+def _server_told(view: ServerView) -> PreviewText:
+    parts = facts(
+        (
+            ("runs" if "://" not in view.address else "at", visible(view.address)),
+            ("for", visible(view.description)),
+            ("speaks", f"{view.era} ({visible(view.version)})" if view.era else ""),
+            ("exposure", view.exposure),
+            ("offers", offers(view)),
+            ("stands in", _from_home(view.origin)),
+            ("log", _from_home(view.log)),
+        )
+    )
+    if view.reason:
+        parts.insert(0, PreviewPart(text=visible(view.reason), tone=_TONES[view.state]))
+    if view.stderr:
+        parts.append(PreviewPart(text="What it wrote last", is_heading=True))
+        parts.append(PreviewPart(text="\n".join(view.stderr[-_SHOWN_LINES:]), tone="dim"))
+    return PreviewText(title=view.name, parts=tuple(parts))
+
+
+def _from_home(path: str) -> str:
+    home = f"{Path.home()}/"
+    return f"~/{path.removeprefix(home)}" if path.startswith(home) else path
+
+
+def _tool_row(tool: ToolView) -> ListRow:
+    says = ["says it only reads"] if tool.says_read_only else []
+    says += ["says it destroys"] if tool.says_destructive else []
+    return ListRow(
+        id=tool.name,
+        title=one_line(tool.name),
+        detail=", ".join(says),
+        badges=(Badge(text=tool.reach),),
+        right=_tokens(tool.tokens),
+    )
+
+
+def _tool_told(tool: ToolView) -> PreviewText:
+    parts = [PreviewPart(text=visible(tool.description) or "It says nothing of itself.")]
+    parts.append(PreviewPart(text=f"For rules and the model: {tool.full_name}", tone="muted"))
+    return PreviewText(title=one_line(tool.title or tool.name), parts=tuple(parts))
+
+
+def _tokens(count: int) -> str:
+    return f"{count / 1000:.1f}k" if count >= 1000 else str(count)

@@ -1,0 +1,262 @@
+"""`/model`, `/thinking`, `/scoped-models`: which model answers, how hard it thinks, what the cycle keys go through."""
+
+from collections.abc import Awaitable, Callable
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from app.engine.core.model_choice import ModelChoice
+from app.engine.session import Session
+from app.providers.discovery import discover, hint, known_state
+from app.providers.known import PROVIDERS, RESELLERS
+from app.providers.makers import is_resold
+from app.providers.select import select_model, select_scope
+from app.tui.features.models.screen import NO_KEY_WORDS, LevelScreen, ModelScreen, ScopeScreen, with_provider
+from app.tui.handed import AskPerson, Keep, KeyTold, TellPerson
+from app.values.models import THINKING_LEVELS, Model, thinking_level
+from app.values.unable import Unable
+from tools.amounts import tokens
+from widgets.lists.rows import Badge, ListRow
+from widgets.screens.picker import Picked
+from widgets.screens.preview import PreviewPart, PreviewText, facts
+from widgets.transcript.blocks import NoteKind
+
+LEVEL_WORDS = {
+    "off": "no thinking",
+    "minimal": "a moment",
+    "low": "a little",
+    "medium": "some",
+    "high": "much",
+    "xhigh": "very much",
+    "max": "as much as there is",
+}
+
+
+class ModelPage(msgspec.Struct, frozen=True):
+    """The model of one session, and what there is to choose from."""
+
+    session: Session
+    models: ModelChoice
+    ask: AskPerson
+    say: TellPerson
+    keep: Keep
+    key_told: KeyTold
+    connect: Callable[[str], Awaitable[None]]
+    """Asks for a provider's credentials."""
+    look_up: Callable[[str], Awaitable[str]]
+    """Asks it for its models, and says what came."""
+
+    async def choose(self, query: str = "") -> None:
+        choice = self.models
+        screen = ModelScreen(
+            model_rows(choice),
+            [model.key for model in choice.scope],
+            query=query,
+            current=choice.model.key if choice.model else "",
+            preview=self._preview,
+        )
+        picked: Picked | None = await self.ask(screen, on_request=self._refresh)
+        if picked is None:
+            return
+        provider, _, model_id = picked.row.id.partition("/")
+        if not model_id:  # a server has none yet to be used or made the default
+            return
+        if picked.action == "app.models.login" or not self._is_usable(provider, model_id):
+            await self.connect(provider)
+            if not choice.credentials.has(provider):
+                return
+        await self.session.models.use(choice.find(provider, model_id))
+        if picked.action == "app.models.save":
+            self.keep("defaultProvider", provider)
+            self.keep("defaultModel", model_id)
+            self.say(f"New sessions begin with {picked.row.id}.")
+
+    def _is_usable(self, provider: str, model_id: str) -> bool:
+        model = self.models.catalogue.find(provider, model_id)
+        return model is not None and self.models.is_available(model)
+
+    async def named(self, name: str) -> None:
+        """`/model NAME`; a level may stand behind the name."""
+        choice = self.models
+        selection = select_model(name, choice.catalogue, choice.credentials)
+        await self.session.models.use(selection.model)
+        if selection.thinking is not None:
+            await self.session.models.use_thinking(selection.thinking)
+        self.say(f"Model: {selection.model.key}")
+        if selection.warning:
+            self.say(selection.warning, NoteKind.WARNING)
+
+    async def _refresh(self, request: ModelScreen.ActionRequested) -> None:
+        """Asks the provider of the row which models it has."""
+        screen, row = request.screen, request.row
+        if not isinstance(screen, ModelScreen) or row is None:
+            return
+        provider = row.id.partition("/")[0]
+        screen.show_note(f"asking {provider} …")
+        note = await self.look_up(provider)
+        if screen.is_there:
+            screen.show_models(model_rows(self.models), note)
+
+    async def level(self) -> None:
+        """Enter changes this session, Ctrl+S also what new sessions begin with."""
+        choice = self.models
+        rows = [
+            ListRow(id=level, title=level, detail=LEVEL_WORDS[level], is_checked=level == choice.thinking)
+            for level in choice.levels
+        ]
+        picked: Picked | None = await self.ask(
+            LevelScreen("Thinking", rows, current=choice.thinking, choose="use now")
+        )
+        level = thinking_level(picked.row.id) if picked is not None else None
+        if level is None or picked is None:
+            return
+        await self.session.models.use_thinking(level)
+        if picked.action == "app.thinking.save":
+            self.keep("defaultThinkingLevel", level)
+            self.say(f"New sessions begin with thinking {level}.")
+
+    async def level_named(self, name: str) -> None:
+        """`/thinking LEVEL`."""
+        level = thinking_level(name)
+        if level is None:
+            raise Unable(f"/thinking takes one of {', '.join(THINKING_LEVELS)}.")
+        await self.session.models.use_thinking(level)
+        self.say(f"Thinking: {self.models.thinking}")
+
+    async def cycle(self, step: int) -> None:
+        self._tell_if_alone(await self.session.models.cycle(step))
+
+    async def cycle_level(self) -> None:
+        self._tell_if_alone(await self.session.models.cycle_thinking())
+
+    def _tell_if_alone(self, changed: object) -> None:
+        if changed is None:
+            self.say("There is nothing else to choose from.")
+
+    async def scope(self) -> None:
+        """Which models Ctrl+P goes through; kept in the settings."""
+        choice = self.models
+        rows = [with_provider(row) for row in model_rows(choice) if is_ready(row)]
+        screen = ScopeScreen(rows, [model.key for model in choice.scope], lambda key: key.partition("/")[0])
+        picked: Picked | None = await self.ask(screen)
+        if picked is None:
+            return
+        chosen = screen.chosen
+        choice.scope = select_scope(chosen, choice.catalogue, choice.credentials) if chosen else ()
+        self.keep("enabledModels", chosen or None)
+        told = ", ".join(chosen) if chosen else "all that have credentials"
+        self.say(f"The cycle keys go through {told}.")
+
+    def _preview(self, row: ListRow) -> PreviewText:
+        provider, _, model_id = row.id.partition("/")
+        model = self.models.catalogue.find(provider, model_id)
+        if model is None:
+            return PreviewText()
+        parts = [PreviewPart(text=f"{model.key} · {self.models.catalogue.name_of(provider)}", tone="muted")]
+        parts += [PreviewPart(text=""), *facts(_facts(model), tone="text")]
+        parts += [PreviewPart(text=""), *self._credentials(model)]
+        return PreviewText(title=model.name, parts=tuple(parts))
+
+    def _credentials(self, model: Model) -> list[PreviewPart]:
+        choice = self.models
+        if model.api in ("offline", "scripted"):
+            return [PreviewPart(text="Needs no key and no network.", tone="success")]
+        source = choice.credentials.source(model.provider)
+        if source is None:
+            known = PROVIDERS.get(model.provider)
+            names = " or ".join((*known.bearer_env, *known.env)) if known else ""
+            key = self.key_told("tui.select.confirm", "Enter")
+            by_key = f"connect it with {key}" if key else "connect it by /login"
+            ways = f"Set {names}, or {by_key}." if names else f"{by_key[0].upper()}{by_key[1:]}."
+            return [PreviewPart(text="No key", tone="warning"), PreviewPart(text=ways, tone="muted")]
+        told = hint(known_state(model.provider, choice.catalogue, choice.credentials))
+        return [
+            PreviewPart(text=f"Connected: {_SOURCES.get(source, source)}", tone="success"),
+            *([PreviewPart(text=told, tone="muted")] if told else []),
+        ]
+
+
+_SOURCES = {
+    "run": "the key of --api-key",
+    "stored": "a stored key",
+    "sign-in": "an account",
+    "extension": "a key of an extension",
+    "environment": "a key in the environment",
+    "surroundings": "the credentials of this machine",
+}
+
+
+def _facts(model: Model) -> list[tuple[str, str]]:
+    cost = model.cost
+    told = [
+        ("Context", f"{tokens(model.context_window)} tokens"),
+        ("Answers", f"up to {tokens(model.max_tokens)}"),
+    ]
+    if cost.output:
+        told.append(("Price", f"${cost.input:g} in, ${cost.output:g} out per million tokens"))
+        if cost.cache_read or cost.cache_write:
+            told.append(("Cache", f"${cost.cache_read:g} read, ${cost.cache_write:g} written"))
+    can = [*(["reads images"] if model.reads_images else []), *(["thinks"] if model.reasoning else [])]
+    return [*told, ("Can", ", ".join(can) or "text only")]
+
+
+async def look_up(models: ModelChoice, provider: str, *, agent_dir: Path, proxy: str | None) -> str:
+    """Asks a provider which models it has; what came of it, in words."""
+    found = await discover(provider, models.catalogue, models.credentials, agent_dir, proxy=proxy)
+    return hint(found) or f"{provider} has {found.count} models"
+
+
+def model_rows(choice: ModelChoice) -> list[ListRow]:
+    """Those that can answer now first, then by provider what a key would bring; who makes models before who resells."""
+    current = choice.model.key if choice.model else ""
+    catalogue = choice.catalogue
+    usable = {provider: choice.credentials.has(provider) for provider in catalogue.providers}
+    ready: list[ListRow] = []
+    others: dict[str, list[ListRow]] = {}
+    for model in sorted(catalogue.models(), key=lambda model: model.provider in RESELLERS):
+        is_usable = usable.get(model.provider, False) or model.api in ("offline", "scripted")
+        rows = ready if is_usable else others.setdefault(model.provider, [])
+        rows.append(_row(model, current, is_usable=is_usable))
+    untold = [name for name in catalogue.untold if not catalogue.models_of(name)]
+    asking = [
+        ListRow(id=f"{name}/", title=name, detail="ask the server which models it has") for name in untold
+    ]
+    if len({row.id.partition("/")[0] for row in ready}) > 1:
+        ready = [with_provider(row) for row in ready]  # else the same name stands there twice
+    found = [*asking, _heading("Ready", "$ in/out of a million"), *ready] if ready else asking
+    for provider, rows in others.items():
+        found += [_heading(f"{catalogue.name_of(provider)} · {NO_KEY_WORDS}"), *rows]
+    return found
+
+
+def is_ready(row: ListRow) -> bool:
+    """A model that can answer now, not a heading or a server to be asked."""
+    return not row.is_heading and row.tone != "dim" and not row.id.endswith("/")
+
+
+def _heading(title: str, right: str = "") -> ListRow:
+    return ListRow(id=f"#{title}", title=title, right=right, is_heading=True)
+
+
+@lru_cache(maxsize=512)
+def _marks(window: int) -> tuple[Badge, ...]:
+    """Thousands of models have a few dozen windows between them."""
+    return (Badge(text=f"{tokens(window):>5}"),)
+
+
+def _row(model: Model, current: str, *, is_usable: bool) -> ListRow:
+    """What most models can is not said of each."""
+    lacks = "text only" if not model.reads_images else ""
+    thinks = "" if model.reasoning else "no thinking"
+    return ListRow(
+        id=model.key,
+        title=model.id,
+        detail=", ".join(filter(None, (lacks, thinks))),
+        right=f"{model.cost.input:g}/{model.cost.output:g}" if model.cost.output else "",
+        badges=_marks(model.context_window),
+        is_checked=model.key == current,
+        tone="text" if is_usable else "dim",
+        words=f"{model.name} {model.provider}",
+        is_second=is_resold(model),
+    )

@@ -1,0 +1,128 @@
+"""`/pending`: changes that were staged, seen, applied or discarded by the person."""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+import msgspec
+from textual.binding import BindingType
+
+from app.engine.session import Session
+from app.tui.asking import read_card
+from app.tui.handed import AskPerson, TellPerson
+from app.values.events import Event
+from app.values.pending import PendingChanged
+from app.values.unable import Unable
+from tools.edits.pending import Answer, StagedAction
+from tools.results import Card, DiffBlock, TextBlock
+from tools.text import one_line, visible
+from widgets.lists.rows import ListRow
+from widgets.screens.picker import Picked, PickerAction, PickerScreen, bindings_of
+from widgets.screens.preview import PreviewPart, PreviewText
+from widgets.transcript.blocks import NoteKind
+
+
+class PendingScreen(PickerScreen):
+    """Enter opens what would be written."""
+
+    ACTIONS = (
+        PickerAction(id="app.pending.apply", keys="ctrl+s", label="apply", closes=False, importance=8),
+        PickerAction(id="app.pending.discard", keys="ctrl+x", label="discard", closes=False, importance=7),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+
+    def __init__(self, rows: Sequence[ListRow], files: Callable[[ListRow], PreviewText]) -> None:
+        """`files`: what would be changed, each with what is added and removed."""
+        super().__init__(
+            "Staged changes",
+            rows,
+            order="given",
+            choose="see what would be written",
+            empty="nothing waits any more",
+            preview=files,
+        )
+
+
+_MOST_SHOWN = 50
+_ANSWERS: dict[str, Answer] = {"app.pending.apply": "apply", "app.pending.discard": "discard"}
+
+
+class PendingPage(msgspec.Struct, frozen=True):
+    """What waits in one session."""
+
+    session: Session
+    ask: AskPerson
+    say: TellPerson
+
+    async def open(self) -> None:
+        if not self.session.pending.waiting:
+            self.say("No staged changes wait for an answer.")
+            return
+        while self.session.pending.waiting:
+            picked = await self._picked()
+            if picked is None:
+                return
+            found = self._waiting(picked.row.id)
+            if found is not None:
+                await read_card(self.ask, one_line(found.label), staged_card(found), is_asked=True)
+
+    async def _picked(self) -> Picked | None:
+        """The list follows what others stage and answer while it is open."""
+        screen = PendingScreen(self._rows(), self._files)
+
+        def follow(event: Event) -> None:
+            if isinstance(event, PendingChanged) and screen.is_there:
+                screen.show_rows(self._rows())
+
+        leave = self.session.subscribe(follow)
+        try:
+            return await self.ask(screen, on_request=self._requested)
+        finally:
+            leave()
+
+    async def _requested(self, request: PendingScreen.ActionRequested) -> None:
+        screen, row = request.screen, request.row
+        if not isinstance(screen, PendingScreen) or row is None:
+            return
+        try:
+            resolved = await self.session.pending.answer(row.id, _ANSWERS[request.action], "")
+            self.say(one_line(resolved.text), NoteKind.INFO if resolved.is_done else NoteKind.WARNING)
+        except Unable as problem:
+            self.say(str(problem), NoteKind.WARNING)
+        screen.show_rows(self._rows())
+
+    def _rows(self) -> list[ListRow]:
+        return [
+            ListRow(id=one.id, title=one_line(one.label), detail=one_line(one.source_tool), right=one.id)
+            for one in self.session.pending.waiting
+        ]
+
+    def _files(self, row: ListRow) -> PreviewText:
+        staged = self._waiting(row.id)
+        files = [
+            f"{one_line(file.shown)}  +{file.diff.added} -{file.diff.removed}"
+            for file in (staged.files if staged is not None else ())
+        ]
+        text = "\n".join(files) or "no files: what applying does is its own"
+        return PreviewText(parts=(PreviewPart(text=text, tone="muted"),))
+
+    def _waiting(self, staged_id: str) -> StagedAction | None:
+        return next((one for one in self.session.pending.waiting if one.id == staged_id), None)
+
+
+def staged_card(staged: StagedAction) -> Card:
+    """What would be written, as cards show changes."""
+    blocks = [
+        DiffBlock(
+            path=one_line(file.shown),
+            diff=visible(file.diff.patch),
+            added=file.diff.added,
+            removed=file.diff.removed,
+        )
+        for file in staged.files[:_MOST_SHOWN]
+    ]
+    nothing = TextBlock(text="It changes no files by itself; what applying does is up to who staged it.")
+    return Card(
+        title=one_line(staged.source_tool),
+        subject=one_line(staged.label),
+        blocks=(*blocks,) or (nothing,),
+    )

@@ -1,0 +1,88 @@
+"""Changes that wait when the agent is done: asked about in the bar above the editor, one at a time, under its guard."""
+
+import asyncio
+from typing import Any
+
+import msgspec
+
+from app.engine.core.questions import ApprovalReply
+from app.engine.session import Session
+from app.tui.features.permissions.approvals import Approvals
+from app.tui.handed import Spawn, TellPerson
+from app.values.events import AgentSettled, AgentStart, Event, SessionReplaced
+from app.values.pending import PendingChanged
+from app.values.unable import Unable
+from tools.amounts import MINUS
+from tools.edits.pending import StagedAction
+from tools.text import one_line
+from widgets.transcript.blocks import NoteKind
+
+_MOST_FILES = 3
+
+
+class StagedQuestions(msgspec.Struct):
+    """Those of one session. While the agent works it may answer itself, and nobody is asked."""
+
+    session: Session
+    approvals: Approvals
+    say: TellPerson
+    spawn: Spawn
+    _is_working: bool = False
+    _asked: str = ""
+    _answer: "asyncio.Future[Any] | None" = None
+
+    def note(self, event: Event) -> None:
+        if isinstance(event, AgentStart):
+            self._is_working = True
+            self._withdraw()
+        elif isinstance(event, AgentSettled | SessionReplaced | PendingChanged):
+            self._is_working = self._is_working and isinstance(event, PendingChanged)
+            self._look()
+
+    def _withdraw(self) -> None:
+        answer, self._answer, self._asked = self._answer, None, ""
+        if answer is not None:
+            answer.cancel()
+
+    def _look(self) -> None:
+        waiting = self.session.pending.waiting
+        if self._asked and all(one.id != self._asked for one in waiting):
+            self._withdraw()
+        if waiting and not self._asked and not self._is_working:
+            self._ask(waiting[0], len(waiting))
+
+    def _ask(self, staged: StagedAction, count: int) -> None:
+        # A page that few sessions open.
+        from app.tui.features.pending.page import staged_card  # noqa: PLC0415
+
+        files = [
+            f"{one_line(file.shown)}  +{file.diff.added} {MINUS}{file.diff.removed}" for file in staged.files
+        ]
+        if len(files) > _MOST_FILES:
+            files[_MOST_FILES - 1 :] = [f"… and {len(files) - _MOST_FILES + 1} more files"]
+        self._asked = staged.id
+        self._answer = self.approvals.ask_about_staged(
+            one_line(staged.source_tool),
+            "\n".join((one_line(staged.label), *files)),
+            of=count,
+            whole=staged_card(staged),
+        )
+        self._answer.add_done_callback(lambda answer: self._answered(staged.id, answer))
+
+    def _answered(self, id: str, answer: "asyncio.Future[Any]") -> None:
+        if answer.cancelled():
+            return
+        reply: ApprovalReply = answer.result()
+        self.spawn(self._resolve(id, reply))
+
+    async def _resolve(self, id: str, reply: ApprovalReply) -> None:
+        try:
+            action = "apply" if reply.allows else "discard"
+            resolved = await self.session.pending.answer(id, action, reply.reason)
+            if not resolved.is_done:  # else the message for the agent tells it
+                self.say(one_line(resolved.text), NoteKind.WARNING)
+        except Unable as problem:
+            self.say(str(problem), NoteKind.WARNING)
+        if self._asked == id:  # else the next one is asked about by now
+            self._asked, self._answer = "", None
+        self._look()

@@ -1,0 +1,286 @@
+"""Questions of the gate at the full screen: one at a time in the bar above the editor, and what their answers mean."""
+
+import asyncio
+import json
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal, Protocol
+
+import msgspec
+
+from app.engine.core.questions import ApprovalReply
+from app.engine.permissions.gate import Permits
+from app.permits.decide import MODES
+from app.permits.sandbox_exceptions import REQUEST, rule_words
+from app.permits.verdicts import MEANING
+from app.tui.handed import AskPerson, KeyTold, TellPerson
+from app.values.approvals import Approval
+from app.values.events import Event, QuestionAsked
+from tools.edits.card import file_diffs
+from tools.results import Block, Card, TextBlock, ToolResult
+from widgets.editor.prompt import PromptEditor
+from widgets.status.approval import ApprovalAsked, ApprovalBar, ApprovalKeys, ApprovalPart, ApprovalRule
+from widgets.transcript.blocks import NoteKind
+
+_ASKER = "An extension"
+_STAGED: Final = "staged"
+
+
+class PreviewCall(Protocol):
+    """The diffs that a call would make, as the details of a result."""
+
+    async def __call__(
+        self, name: str, arguments: Mapping[str, Any], *, is_for_person: bool = False
+    ) -> ToolResult | None: ...
+
+
+class Approvals(msgspec.Struct):
+    """Those of one session, over one bar."""
+
+    permits: Permits
+    bar: ApprovalBar
+    editor: PromptEditor
+    preview: PreviewCall
+    show_screen: AskPerson
+    say: TellPerson
+    told: Callable[[str], None]
+    """Somebody waits for the person."""
+    key_told: KeyTold
+    _open: list[QuestionAsked] = []
+    _staged: dict[str, tuple[int, Card]] = {}
+    """Of questions about changes that wait: how many do, and all of these."""
+
+    @property
+    def _first(self) -> QuestionAsked | None:
+        """Nothing goes on without an answer to most of them; changes that are staged can wait behind these."""
+        return next((one for one in self._open if one.method != _STAGED), next(iter(self._open), None))
+
+    def note(self, event: Event) -> None:
+        if isinstance(event, QuestionAsked) and event.approval is not None and event.answer is not None:
+            self._begin(event)
+            self.told(event.title or "")
+
+    async def ask(
+        self,
+        kind: Literal["confirm", "select", "open"],
+        title: str,
+        text: str = "",
+        options: Sequence[str] = (),
+    ) -> Any:
+        """What somebody else asks while the person may be writing: yes or no, or one of these; None: no answer.
+
+        It stands in the bar behind those that wait already, under the same guard.
+        """
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        event = QuestionAsked(
+            id=str(uuid.uuid4()),
+            method=kind,
+            title=title,
+            message=text,
+            options=tuple(options),
+            answer=answer,
+        )
+        self._begin(event)
+        self.told(title)
+        return await answer
+
+    def ask_about_staged(
+        self, tool: str, text: str, *, of: int, whole: Card
+    ) -> "asyncio.Future[ApprovalReply]":
+        """Changes that wait. Cancelled when they do no longer."""
+        answer: asyncio.Future[ApprovalReply] = asyncio.get_running_loop().create_future()
+        event = QuestionAsked(id=str(uuid.uuid4()), method=_STAGED, title=tool, message=text, answer=answer)
+        self._staged[event.id] = (of, whole)
+        self._begin(event)
+        return answer
+
+    def _begin(self, event: QuestionAsked) -> None:
+        self._open.append(event)
+        event.answer.add_done_callback(lambda _: self._answered(event))
+        self._show()
+
+    def _answered(self, event: QuestionAsked) -> None:
+        """By whomever, or taken back by an abort."""
+        self._open = [one for one in self._open if one is not event]
+        self._staged.pop(event.id, None)
+        self._show()
+
+    def _show(self) -> None:
+        first = self._first
+        now = self.bar.asked
+        if (now.id if now else None) == (first.id if first else None):
+            return
+        self.bar.keys = self._keys()
+        self.bar.show(self._shown(first) if first is not None else None)
+
+    def _keys(self) -> ApprovalKeys:
+        told = self.key_told
+        return ApprovalKeys(
+            once=told("app.approval.once", "alt+a"),
+            deny=told("app.approval.deny", "alt+x"),
+            always=told("app.approval.always", "alt+w"),
+            whole=told("app.approval.whole", "alt+v"),
+            enter=told("app.approval.enter", "f8"),
+        )
+
+    def _shown(self, event: QuestionAsked) -> ApprovalAsked:
+        if event.method == _STAGED:
+            of, _ = self._staged[event.id]
+            tool, text = event.title or "", event.message or ""
+            return ApprovalAsked(id=event.id, tool=tool, text=text, of=of, kind=_STAGED)
+        approval = event.approval
+        if approval is None:
+            return _other(event)
+        command = approval.arguments.get("command")
+        text = command if isinstance(command, str) else approval.parts[0].text
+        if approval.decided_by == REQUEST:
+            text = "\n".join([*(one.text for one in approval.parts if one.text.startswith("allow ")), text])
+        return ApprovalAsked(
+            id=event.id,
+            tool=approval.tool_name,
+            text=text,
+            parts=tuple(
+                ApprovalPart(text=part.text, does=_does(part.letter), is_harmless=part.letter == "safe")
+                for part in approval.parts
+            ),
+            does=_does(approval.letter),
+            why=_why(approval),
+            mode=approval.mode,
+            number=approval.number,
+            of=approval.of,
+            floor_word=approval.floor_word,
+            rules=tuple(
+                ApprovalRule(text=rule.text, answers=rule.answers, words=words, hosts=hosts)
+                for rule in approval.rules
+                for words, hosts in (rule_words(rule.text),)
+            ),
+            asked=approval.asked,
+        )
+
+    # Keys
+
+    def once(self) -> None:
+        self.bar.answer(True)
+
+    def deny(self) -> None:
+        """What stands in the editor goes along as the reason."""
+        self.bar.answer(False)
+
+    def always(self) -> None:
+        self.bar.enter(chooses=True)
+
+    def enter(self) -> None:
+        self.bar.enter()
+
+    async def whole(self) -> None:
+        """The whole command, or the whole change."""
+        event = self._first
+        if event is None:
+            return
+        from app.tui.asking import read_card  # noqa: PLC0415  (a screen that few questions open)
+
+        if event.method == _STAGED:
+            title, card = event.title or "", self._staged[event.id][1]
+        elif event.approval is None:
+            title, card = _ASKER, Card(title="asks", blocks=(TextBlock(text=_told_whole(event)),))
+        else:
+            title = f"{event.approval.tool_name} wants to run"
+            changes = await self.preview(
+                event.approval.tool_name, event.approval.arguments, is_for_person=True
+            )
+            card = _whole(event.approval, changes)
+        await read_card(self.show_screen, title, card, is_asked=True)
+
+    def cycle_mode(self) -> None:
+        """The next mode, for this session."""
+        now = self.permits.mode
+        self.permits.set_mode(MODES[(MODES.index(now) + 1) % len(MODES)])
+        self.say(f"Permissions: {self.permits.mode}.")
+
+    # Answers
+
+    def answered(self, message: ApprovalBar.Answered) -> None:
+        event = next((one for one in self._open if one.id == message.id), None)
+        if event is None:
+            return
+        if event.approval is None and event.method != _STAGED:
+            if not event.answer.done():
+                chosen = message.rule if event.method == "select" else message.allows
+                event.answer.set_result(
+                    chosen if message.allows else False if event.method == "confirm" else None
+                )
+            return
+        reason = ""
+        if not message.allows and not self.bar.is_inside:
+            reason = self.editor.text.strip()
+            if reason:
+                self.editor.set_text("")
+        self._reply(
+            event,
+            ApprovalReply(allows=message.allows, reason=reason, rule=message.rule, keeps=message.keeps),
+        )
+
+    async def edit(self) -> None:
+        """The call as the person would have it; it is judged anew."""
+        event = self._first
+        approval = event.approval if event is not None else None
+        if event is None or approval is None:
+            return
+        from widgets.screens.dialogs import TextScreen  # noqa: PLC0415  (a screen that few questions open)
+
+        command = approval.arguments.get("command")
+        is_command = isinstance(command, str)
+        prefill = command if is_command else json.dumps(approval.arguments, indent=2, ensure_ascii=False)
+        text = await self.show_screen(TextScreen(f"{approval.tool_name} with", "", prefill=prefill))
+        changed: Any = None
+        if isinstance(text, str) and is_command:
+            changed = {**approval.arguments, "command": text}
+        elif isinstance(text, str):
+            try:
+                changed = json.loads(text)
+            except ValueError as problem:
+                self.say(f"These are no arguments: {problem}. The call is as it was.", NoteKind.WARNING)
+                return
+        if isinstance(changed, dict) and changed != approval.arguments and event in self._open:
+            self._reply(event, ApprovalReply(allows=True, arguments=changed))
+
+    def _reply(self, event: QuestionAsked, reply: ApprovalReply) -> None:
+        answer: asyncio.Future[Any] = event.answer
+        if not answer.done():
+            answer.set_result(reply)
+
+
+def _other(event: QuestionAsked) -> ApprovalAsked:
+    """What is not about a call."""
+    kind: Any = event.method
+    return ApprovalAsked(
+        id=event.id,
+        tool=_ASKER,
+        text=f"{event.title or ''}\n{event.message or ''}".strip(),
+        kind=kind,
+        options=event.options or (),
+    )
+
+
+def _told_whole(event: QuestionAsked) -> str:
+    return "\n".join(filter(None, (event.title, event.message, "", *(event.options or ()))))
+
+
+def _whole(approval: Approval, changes: ToolResult | None) -> Card:
+    """All that would run, with what each part of it does. Of several files the search (`/`) leads to each."""
+    told = "\n".join(f"{_does(part.letter)}: {part.text}\n   {part.why}" for part in approval.parts)
+    blocks: list[Block] = []
+    diffs = file_diffs(changes.details) if changes is not None else ()
+    for name, value in () if diffs else approval.arguments.items():
+        plain = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+        blocks.append(TextBlock(text=f"{name}: {plain}"))
+    return Card(title=approval.tool_name, blocks=(*blocks, *diffs, TextBlock(text=told)))
+
+
+def _why(approval: Approval) -> str:
+    is_by_mode = approval.decided_by.startswith("mode ")
+    return approval.why if is_by_mode else f"{approval.why} · asked by {approval.decided_by}"
+
+
+def _does(risk: str) -> str:
+    return MEANING.get(risk, risk)  # type: ignore[call-overload]

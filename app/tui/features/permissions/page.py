@@ -1,0 +1,118 @@
+"""`/permissions`: the mode, the rules with where they are from, and the last verdicts with their reasons."""
+
+from app.engine.permissions.gate import Permits
+from app.engine.permissions.past_verdicts import Past
+from app.permits.decide import MODES, Mode
+from app.permits.rules import PermitRule
+from app.tui.asking import pick
+from app.tui.features.permissions.sandbox import SandboxPage
+from app.tui.handed import AskPerson, Keep, TellPerson
+from widgets.lists.rows import ListRow
+from widgets.transcript.blocks import NoteKind
+
+_WORDS: dict[Mode, str] = {
+    "read-only": "runs safe commands; refuses everything else",
+    "ask": "runs safe commands; asks about everything else",
+    "auto-edit": "runs commands in the sandbox; asks about network commands",
+    "full": "runs everything except dangerous commands",
+}
+_ORIGINS = {
+    "session": "this session",
+    "folder": "you, in this folder",
+    "user": "you",
+    "project": "the project",
+}
+_SHOWN = 20
+
+
+class PermissionsPage:
+    """The gate of one session."""
+
+    def __init__(self, permits: Permits, ask: AskPerson, say: TellPerson, keep: Keep) -> None:
+        self._permits = permits
+        self._ask = ask
+        self._say = say
+        self._keep = keep
+        self.sandbox = SandboxPage(permits.boxes.state, ask, say, keep)
+
+    async def open(self, mode: str = "") -> None:
+        """With a mode behind the name, that is taken at once."""
+        if mode:
+            self._set(mode)
+            return
+        picked = await pick(self._ask, "Permissions", self._rows())
+        if picked is None:
+            return
+        kind, _, rest = picked.row.id.partition(":")
+        if kind == "mode":
+            self._set(rest)
+        elif kind == "rule":
+            self._take_away(self._rules()[int(rest)])
+        elif kind == "past":
+            self._explain(self._past()[int(rest)])
+
+    def _rows(self) -> list[ListRow]:
+        rows = [ListRow(id="modes", title="Mode", is_heading=True)]
+        rows += [
+            ListRow(id=f"mode:{mode}", title=mode, detail=_WORDS[mode], is_checked=mode == self._permits.mode)
+            for mode in MODES
+        ]
+        rules = self._rules()
+        if rules:
+            rows.append(ListRow(id="rules", title="Rules (enter: remove)", is_heading=True))
+        for number, rule in enumerate(rules):
+            rows.append(
+                ListRow(
+                    id=f"rule:{number}", title=rule.text, prefix=f"{rule.deed} ", right=_ORIGINS[rule.origin]
+                )
+            )
+        past = self._past()
+        if past:
+            rows.append(ListRow(id="verdicts", title="Recent decisions (enter: why)", is_heading=True))
+        for number, one in enumerate(past):
+            verdict = one.decision.verdict
+            rows.append(
+                ListRow(
+                    id=f"past:{number}",
+                    title=verdict.decisive.text,
+                    prefix=f"{verdict.risk} ",
+                    detail=one.tool,
+                    right=f"{one.outcome}, {one.by}",
+                )
+            )
+        return rows
+
+    def _rules(self) -> tuple[PermitRule, ...]:
+        return self._permits.view().rules.rules
+
+    def _past(self) -> list[Past]:
+        return list(reversed(self._permits.view().past))[:_SHOWN]
+
+    def _set(self, mode: str) -> None:
+        known: Mode | None = next((one for one in MODES if one == mode), None)
+        if known is None:
+            self._say(f"There is no permission mode {mode}. Modes: {', '.join(MODES)}.", NoteKind.WARNING)
+            return
+        self._permits.set_mode(known)
+        self._say(f"Permissions: {known}: {_WORDS[known]}.")
+
+    def _take_away(self, rule: PermitRule) -> None:
+        if rule.origin == "session":
+            self._permits.forget(rule.text)
+        elif rule.origin == "user":
+            name = f"permissions.{rule.deed}"
+            mine = self._permits.own_rules(rule.deed)
+            self._keep(name, [text for text in mine if text.strip() != rule.text])
+        elif rule.origin == "folder":
+            self._permits.forget_here(rule.text)
+        else:
+            self._say(f"{rule.text} is the project's: it stands in .bayou/settings.json.", NoteKind.WARNING)
+            return
+        self._say(f"Removed: {rule.deed} {rule.text}.")
+
+    def _explain(self, past: Past) -> None:
+        lines = [f"{past.tool}: {past.outcome}, by {past.by}."]
+        for answer in past.decision.answers:
+            part = answer.part
+            lines.append(f"{part.risk} ({part.does}): {part.text}: {part.why} ({answer.decided_by})")
+        self._say("\n".join(lines))

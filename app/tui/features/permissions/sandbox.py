@@ -1,0 +1,69 @@
+"""`/sandbox`: what the agent's commands can do here, and whether they run in the box."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from app.engine.sandbox.sandbox_texts import NETWORK_WORDS, SETTING_WORDS, STEP_WORDS, in_one_line
+from app.engine.sandbox.sandboxes import BoxState
+from app.tui.asking import pick
+from app.tui.handed import AskPerson, Keep, TellPerson
+from widgets.lists.rows import ListRow
+from widgets.transcript.blocks import NoteKind
+
+
+class SandboxPage(msgspec.Struct, frozen=True):
+    """Of one session."""
+
+    state: Callable[[], BoxState]
+    ask: AskPerson
+    say: TellPerson
+    keep: Keep
+
+    async def open(self, setting: str = "") -> None:
+        """With a setting behind the name, that is taken at once."""
+        if setting:
+            self._set(setting)
+            return
+        picked = await pick(self.ask, "Sandbox", _rows(self.state()))
+        if picked is not None and picked.row.id.startswith("mode:"):
+            self._set(picked.row.id.removeprefix("mode:"))
+
+    def _set(self, setting: str) -> None:
+        if setting not in SETTING_WORDS:
+            known = ", ".join(SETTING_WORDS)
+            self.say(f"There is no sandbox.mode {setting}. There are: {known}.", NoteKind.WARNING)
+            return
+        self.keep("sandbox.mode", setting)
+        self.say(f"Sandbox {setting}: now {in_one_line(self.state())}.")
+
+
+_SETTINGS = {
+    "auto": "in it, as far as this system can",
+    "required": "in it, and not where it cannot be had",
+    "off": "as you would run them",
+}
+
+
+def _rows(state: BoxState) -> list[ListRow]:
+    now = in_one_line(state)
+    rows = [
+        ListRow(id="now", title=now[:1].upper() + now[1:], is_heading=True),
+        ListRow(id="step", title="here", detail=STEP_WORDS[state.step]),
+        ListRow(id="network", title="network", detail=f"{state.network}: {NETWORK_WORDS[state.network]}"),
+        ListRow(id="modes", title="The agent's commands run", is_heading=True),
+    ]
+    rows[2:2] = [ListRow(id="why", title="missing", detail=state.why)] if state.why else []
+    rows += [
+        ListRow(id=f"mode:{name}", title=name, detail=words, is_checked=name == state.setting)
+        for name, words in _SETTINGS.items()
+    ]
+    for key, title, places in (
+        ("write", "Can be written", state.writable),
+        ("guard", "Cannot be written there", state.guarded),
+        ("hide", "Cannot be seen", state.hidden),
+    ):
+        if places:
+            rows.append(ListRow(id=key, title=title, is_heading=True))
+            rows += [ListRow(id=f"{key}:{place}", title=place) for place in places]
+    return rows

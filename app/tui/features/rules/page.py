@@ -1,0 +1,125 @@
+"""`/rules`: all rules by what becomes of them, with the reason; covered ones, and what is wrong with files."""
+
+import asyncio
+from collections.abc import Callable
+
+import msgspec
+
+from app.resources.paths import Paths
+from app.resources.rules import Bucket, Rule, Rules, find_rules
+from app.resources.settings_agent import RuleSettings
+from app.tui.asking import read_card
+from app.tui.handed import AskPerson, TellPerson
+from app.tui.status.bars import short_path
+from tools.results import Card, MarkdownBlock, TextBlock
+from widgets.lists.rows import ListRow
+from widgets.screens.picker import Picked, PickerScreen
+from widgets.screens.preview import PreviewPart, PreviewText
+
+_BUCKETS: tuple[tuple[Bucket, str], ...] = (
+    ("always", "In every prompt"),
+    ("conditional", "When an answer matches"),
+    ("rulebook", "Named in the prompt, read or sent when needed"),
+    ("unreachable", "Never shown: no condition, alwaysApply, description or globs"),
+)
+
+
+class RulesPage(msgspec.Struct, frozen=True):
+    """The rules of one folder and its person, as they are by now."""
+
+    paths: Callable[[], Paths]
+    ask: AskPerson
+    say: TellPerson
+    settings: Callable[[], RuleSettings]
+    is_trusted: Callable[[], bool]
+
+    async def open(self) -> None:
+        settings, paths, is_trusted = self.settings(), self.paths(), self.is_trusted()
+        if not settings.enabled:
+            self.say("Rules are switched off: rules.enabled in /settings.")
+            return
+        rules = await asyncio.to_thread(find_rules, paths, is_trusted=is_trusted, sources=settings.sources)
+        if not (rules.rules or rules.shadowed or rules.problems):
+            theirs = "" if is_trusted else " The project's count once it is trusted: /trust."
+            self.say(f"There are no rules. They lie in .bayou/rules and ~/.bayou/agent/rules.{theirs}")
+            return
+        by_id = {str(number): rule for number, rule in enumerate((*rules.rules, *rules.shadowed))}
+        note = "" if is_trusted else "the project is not trusted: its rules are left out"
+        rows, current = _rows(rules, by_id, settings, paths), ""
+        while True:
+            screen = PickerScreen(
+                "Rules",
+                rows,
+                order="given",
+                choose="read",
+                note=note,
+                current=current,
+                preview=lambda row: _shown(by_id.get(row.id), row, paths),
+            )
+            picked: Picked | None = await self.ask(screen)
+            rule = by_id.get(picked.row.id) if picked is not None else None
+            if picked is None or rule is None:
+                return
+            current = picked.row.id
+            await read_card(self.ask, f"Rule {rule.name}", _card(rule, paths))
+
+
+def _rows(rules: Rules, by_id: dict[str, Rule], settings: RuleSettings, paths: Paths) -> list[ListRow]:
+    rows: list[ListRow] = []
+    ids = {id(rule): key for key, rule in by_id.items()}
+    for bucket, title in _BUCKETS:
+        found = rules.of(bucket)
+        if found:
+            off = " (rules.interrupt is off)" if bucket == "conditional" and not settings.interrupt else ""
+            rows.append(ListRow(id=bucket, title=title + off, is_heading=True))
+        rows += [_row(ids[id(rule)], rule, paths) for rule in found]
+    if rules.shadowed:
+        rows.append(ListRow(id="shadowed", title="Covered by another of the same name", is_heading=True))
+        rows += [_row(ids[id(rule)], rule, paths) for rule in rules.shadowed]
+    if rules.problems:
+        rows.append(ListRow(id="problems", title="What is wrong", is_heading=True))
+        rows += [
+            ListRow(id=f"problem {number}", title=name.rpartition("/")[2], detail=words, tone="warning")
+            for number, (name, _, words) in enumerate(problem.partition(": ") for problem in rules.problems)
+        ]
+    return rows
+
+
+def _row(key: str, rule: Rule, paths: Paths) -> ListRow:
+    return ListRow(
+        id=key, title=rule.name, detail=reason(rule), right=short_path(rule.path.parent, paths.home)
+    )
+
+
+def reason(rule: Rule) -> str:
+    """Why it is where it is."""
+    if rule.conditions:
+        how = {"always": "stops the answer", "never": "is told with the result"}.get(
+            rule.interrupt_mode, "stops it"
+        )
+        return f"{how} at {', '.join(rule.conditions)}"
+    if rule.always_apply:
+        return f"alwaysApply, of {rule.source}"
+    words = [rule.description] if rule.description else []
+    return " · ".join([*words, f"files: {', '.join(rule.globs)}"] if rule.globs else words)
+
+
+def _shown(rule: Rule | None, row: ListRow, paths: Paths) -> PreviewText:
+    if rule is None:
+        return PreviewText(parts=(PreviewPart(text=f"{row.title}: {row.detail}", tone="warning"),))
+    return PreviewText(
+        title=rule.name,
+        parts=(
+            PreviewPart(text=short_path(rule.path, paths.home), tone="dim"),
+            PreviewPart(text=reason(rule), tone="muted"),
+            PreviewPart(text=rule.content),
+        ),
+    )
+
+
+def _card(rule: Rule, paths: Paths) -> Card:
+    return Card(
+        title=rule.name,
+        subject=short_path(rule.path, paths.home),
+        blocks=(TextBlock(text=reason(rule)), MarkdownBlock(text=rule.content)),
+    )

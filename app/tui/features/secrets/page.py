@@ -1,0 +1,48 @@
+"""`/secrets`: what was masked in this session; choosing one says that it is none. `/unmask`: a prompt as it is."""
+
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from app.engine.prompts import Disposition
+from app.engine.secrets.session_mask import Masking
+from app.tui.asking import pick
+from app.tui.handed import AskPerson, TellPerson
+from widgets.lists.rows import ListRow
+
+_NOTHING = "Nothing was masked in this session."
+
+
+class SecretsPage(msgspec.Struct, frozen=True):
+    """Those of one session."""
+
+    secrets: Masking
+    send_unmasked: Callable[[], Awaitable[Disposition]]
+    ask: AskPerson
+    say: TellPerson
+
+    async def open(self) -> None:
+        found = list(reversed(self.secrets.found))
+        if not found:
+            self.say(_NOTHING)
+            return
+        rows = [
+            ListRow(id="secrets", title="Masked (choosing one says that it is no secret)", is_heading=True)
+        ]
+        rows += [
+            ListRow(
+                id=one.digest,
+                title=one.mark,
+                detail=one.where,
+                right=f"{one.count} time{'' if one.count == 1 else 's'}",
+            )
+            for one in found
+        ]
+        picked = await pick(self.ask, "Secrets", rows)
+        if picked is not None:
+            one = self.secrets.call_no_secret(picked.row.id)
+            self.say(f"{one.mark} is no secret: it is shown from now on (secrets.ignore).")
+
+    async def unmask(self) -> None:
+        """Sends the last prompt in which something was masked again, as it is."""
+        await self.send_unmasked()

@@ -1,0 +1,324 @@
+"""`/resume`, `/new`, `/fork` and their like: going on with another session.
+
+The list with search, names, the trash, and a look into a session beforehand.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from app.engine.session import Session
+from app.engine.tree.session_paths import Places
+from app.engine.tree.tree_commands import clone_from
+from app.engine.tree.tree_commands import fork as fork_session
+from app.sessions.errors import SessionError
+from app.sessions.library import list_sessions, newest_sessions, rename_session, search_now, threads
+from app.sessions.listed import SessionSummary
+from app.sessions.lock import locked_elsewhere
+from app.sessions.log import SessionLog
+from app.sessions.trash import delete_session, in_trash, undo_delete
+from app.tui.asking import ask_text, pick
+from app.tui.entry_texts import entry_title, one_line, prompt_rows
+from app.tui.features.sessions.screen import SessionRow, SessionsScreen
+from app.tui.handed import AskPerson, KeyTold, Spawn, TellPerson, Write
+from app.tui.status.bars import short_path
+from app.values.unable import Unable
+from app.values.usage import dollars
+from app.values.wire import now_ms
+from tools.amounts import age, ago, counted
+from widgets.lists.rows import ListRow
+from widgets.screens.picker import Picked
+from widgets.screens.preview import PreviewPart, PreviewText
+from widgets.screens.requests import ScreenRequest
+from widgets.transcript.blocks import NoteKind
+
+PAUSE_SECONDS = 0.12
+"""Of typing, before all texts are searched."""
+MOST_FOUND = 200
+LAST_SAID = 12
+
+
+class SessionsPage(msgspec.Struct):
+    """The sessions of one person."""
+
+    session: Session
+    places: Places
+    ask: AskPerson
+    say: TellPerson
+    write: Write
+    key_told: KeyTold
+    go_on: Callable[[Path], Awaitable[None]]
+    """Opens a session file in this session."""
+    bring_in: Callable[[Path], Awaitable[bool]]
+    """A copy of one."""
+    read_texts: Callable[[], None]
+    """Makes all that was said searchable."""
+    spawn: Spawn
+    home: Path
+    has_shown: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
+    """The list, at least once."""
+    _screen: SessionsScreen | None = None
+    """The list that was opened last."""
+    _summaries: dict[str, SessionSummary] = {}
+    _told: dict[str, PreviewText] = {}
+    _searching: asyncio.Task[None] | None = None
+
+    async def open(self, is_ready: asyncio.Event | None = None) -> None:
+        """`is_ready`: the list may be shown before, and what is chosen waits."""
+        rows = await self._first_rows()
+        is_whole = not rows
+        rows = rows or await self._rows()
+        if not rows:
+            self.say("There is no session to go on with yet.")
+            return
+        self._screen = screen = SessionsScreen(rows, preview=self._preview)
+        screen.call_after_refresh(self._shown, screen, is_whole)
+        picked: Picked | None = await self.ask(screen, on_request=self._requested)
+        if picked is None or picked.row.id == str(self.session.state.file):
+            return
+        if is_ready is not None:
+            await is_ready.wait()
+        await self.go_on(Path(picked.row.id))
+
+    async def new(self) -> None:
+        await self.session.abort()
+        await self.session.branches.open(self.places.new(), "new")
+
+    async def import_file(self, name: str) -> None:
+        """`/import FILE`."""
+        if not name:
+            raise Unable(
+                "Which file? /import FILE copies a session file (.jsonl) in and goes on with it; "
+                "sessions of pi come with `bayou import-pi`."
+            )
+        if await self.bring_in(self.places.named(name)):
+            self.say(f"Copied in and opened: {self.session.state.file}")
+
+    async def clone(self) -> None:
+        if await clone_from(self.session, self.session.state.leaf_id):
+            self.say(f"This is a copy now: {self.session.state.file}")
+
+    async def rename(self, name: str) -> None:
+        """`/name NAME`; without one it is told."""
+        if name:
+            await self.session.record.rename(name)
+        self.say(f"Session name: {self.session.state.name or '(none)'}")
+
+    async def export(self, name: str) -> None:
+        """`/export FILE`."""
+        target = self.session.cwd / name if name else None
+        try:
+            written = await asyncio.to_thread(self.session.export, target)
+        except OSError as problem:
+            raise Unable(f"{problem.filename or name}: {problem.strerror or problem}") from None
+        self.say(f"Written: {written}")
+
+    async def tell_counts(self) -> None:
+        """`/session`."""
+        state, stats = self.session.state, self.session.stats
+        usage = stats.usage
+        answers, calls = counted(stats.assistant_messages, "answer"), counted(stats.tool_calls, "tool call")
+        told = {
+            "File": state.file or "(not kept)",
+            "Id": state.session_id,
+            "Messages": f"{stats.user_messages} of yours, {answers}, {calls}",
+            "Tokens": f"{usage.input:,} in, {usage.output:,} out, {usage.cache_read:,} from the cache",
+            "Cost": dollars(usage.cost.total),
+        }
+        self.say("\n".join(f"{label:<10}{text}" for label, text in told.items()))
+
+    async def fork(self) -> None:
+        """A new session that ends before one of this one's prompts."""
+        rows = prompt_rows(self.session.log)
+        if not rows:
+            self.say("There is no prompt to fork from yet.")
+            return
+        picked = await pick(self.ask, "Fork from", rows, order="given")
+        if picked is not None:
+            data = await fork_session(self.session, picked.row.id)
+            self.write(data.get("text") or "")
+
+    def _requested(self, request: ScreenRequest[Any]) -> Awaitable[None] | None:
+        match request:
+            case SessionsScreen.Searched():
+                self._search(request.screen, request.query)
+            case SessionsScreen.ActionRequested(screen=SessionsScreen() as screen):
+                return self._act(screen, request.action, request.row)
+        return None
+
+    async def _act(self, screen: SessionsScreen, action: str, row: ListRow | None) -> None:
+        """What is done while the list stays open."""
+        note = ""
+        try:
+            match action:
+                case "app.session.delete" if row is not None:
+                    note = await self._delete(Path(row.id), row.title)
+                case "app.session.undelete":
+                    note = await self._undelete()
+                case "app.session.rename" if row is not None:
+                    note = await self._rename(Path(row.id))
+        except SessionError as problem:
+            note = str(problem).removeprefix(
+                f"{row.id}: " if row is not None else ""
+            )  # there is one line for it, and below the list the whole of it
+            self.say(str(problem), NoteKind.ERROR)
+        screen.show_sessions(await self._rows(), note)
+
+    def _search(self, screen: SessionsScreen, query: str) -> None:
+        """All texts, beside the event loop, when typing has paused."""
+        if self._searching is not None:
+            self._searching.cancel()
+        if len(query.strip()) < 2 or query.startswith("re:"):
+            return
+
+        async def look() -> None:
+            await asyncio.sleep(PAUSE_SECONDS)
+            root = self.places.root
+            hits, unread = await asyncio.to_thread(search_now, root, query, limit=MOST_FOUND)
+            found: dict[str, str] = {}
+            for hit in hits:
+                excerpt = hit.excerpt.replace("\x01", "").replace("\x02", "")
+                found.setdefault(str(hit.session.path), one_line(excerpt))
+            if screen.is_there:
+                screen.show_found(query, found, f"still to be read: {unread:,}" if unread else "")
+
+        self._searching = asyncio.get_running_loop().create_task(look())
+
+    async def _first_rows(self) -> list[SessionRow]:
+        """The newest of this folder: those that are seen first, however many there are."""
+        places = self.places
+        return await self._listed(await asyncio.to_thread(newest_sessions, places.root, places.cwd))
+
+    def _shown(self, screen: SessionsScreen, is_whole: bool) -> None:
+        """Nobody waits any more."""
+        self.has_shown.set()
+        if is_whole:
+            self.read_texts()
+        else:
+            self.spawn(self._show_all(screen))
+
+    async def _show_all(self, screen: SessionsScreen) -> None:
+        first = len(self._summaries)
+        found = await asyncio.to_thread(list_sessions, self.places.root, self.places.cwd)
+        if screen.is_there and len(found) >= first:  # fewer: another process is reading them just now
+            screen.show_sessions(await self._listed(found))
+        self.read_texts()
+
+    async def _rows(self) -> list[SessionRow]:
+        places = self.places
+        return await self._listed(await asyncio.to_thread(list_sessions, places.root, places.cwd))
+
+    async def _listed(self, found: list[SessionSummary]) -> list[SessionRow]:
+        elsewhere = await asyncio.to_thread(locked_elsewhere, [one.path for one in found])
+        self._summaries = {str(one.path): one for one in found}
+        now, here = now_ms(), str(self.places.cwd)
+        recency = {one.path: -place for place, one in enumerate(found)}
+        return [
+            SessionRow(
+                id=str(one.path),
+                title=one_line(one.title, 120),
+                age=age((now - one.modified) / 1000),
+                folder=short_path(Path(one.cwd), self.home),
+                count=_count(one),
+                begins=one_line(one.first_prompt or "", 120) if one.name else "",
+                depth=thread.depth,
+                recency=recency[one.path],
+                is_here=one.cwd == here,
+                is_named=bool(one.name),
+                is_open=one.path == self.session.state.file,
+                is_elsewhere=one.path in elsewhere,
+                words=one_line(one.first_prompt or "", 300),
+            )
+            for thread in threads(found)
+            for one in (thread.summary,)
+        ]
+
+    async def _delete(self, path: Path, title: str) -> str:
+        if path == self.session.state.file:
+            return "this one is open: /new first, then delete it"
+        await asyncio.to_thread(delete_session, path, self.places.root)
+        key = self.key_told("app.session.undelete", "ctrl+z")
+        return f"{key} brings it back: {one_line(title, 30)}" if key else f"deleted: {one_line(title, 30)}"
+
+    async def _undelete(self) -> str:
+        """The session that was deleted last, be it in an earlier run."""
+        trash = await asyncio.to_thread(in_trash, self.places.root)
+        if not trash:
+            return "the trash is empty"
+        path = await asyncio.to_thread(undo_delete, trash[0])
+        await self._rows()
+        summary = self._summaries.get(str(path))
+        return f"back again: {one_line(summary.title, 30) if summary else path.name}"
+
+    async def _rename(self, path: Path) -> str:
+        summary = self._summaries[str(path)]
+        name = await ask_text(self.ask, "Name of the session", prefill=summary.name or "")
+        if name is None:
+            return ""
+        if path == self.session.state.file:
+            await self.session.record.rename(name)
+        else:
+            await asyncio.to_thread(rename_session, path, name.strip() or None)
+        return "renamed" if name.strip() else "its name is gone"
+
+    def _preview(self, row: ListRow) -> PreviewText:
+        """What is known from the index at once; what was said last is read beside the event loop."""
+        summary = self._summaries.get(row.id)
+        if summary is None:
+            return PreviewText()
+        told = self._told.get(row.id)
+        if told is None:
+            self.spawn(self._read_last(row.id, summary))
+            told = _head(summary, self.home)
+        return told
+
+    async def _read_last(self, row_id: str, summary: SessionSummary) -> None:
+        await asyncio.sleep(PAUSE_SECONDS)
+        screen = self._screen
+        if screen is None or screen.row is None or screen.row.id != row_id:
+            return
+        last = await asyncio.to_thread(_last_said, summary.path)
+        head = _head(summary, self.home)
+        said = [PreviewPart(text=""), PreviewPart(text="The end of it", is_heading=True)]
+        parts = [PreviewPart(text=text) for text in last]
+        self._told[row_id] = PreviewText(
+            title=head.title, parts=(*head.parts, *said, *parts) if parts else head.parts
+        )
+        if screen.is_there:
+            screen.refresh_preview()
+
+
+def _count(summary: SessionSummary) -> str:
+    cost = f" {dollars(summary.cost)}" if summary.cost else ""
+    if summary.message_count < 0:
+        return ""
+    return f"{summary.message_count} message{'s' if summary.message_count != 1 else ''}{cost}"
+
+
+def _head(summary: SessionSummary, home: Path) -> PreviewText:
+    created, modified = (ago((now_ms() - then) / 1000) for then in (summary.created, summary.modified))
+    facts = (
+        f"{short_path(Path(summary.cwd), home)}",
+        " · ".join(filter(None, (_count(summary), f"begun {created}", f"last {modified}"))),
+    )
+    return PreviewText(
+        title=one_line(summary.title, 200),
+        parts=(
+            *(PreviewPart(text=fact, tone="muted") for fact in facts),
+            PreviewPart(text=""),
+            PreviewPart(text=one_line(summary.first_prompt or "Nothing was said yet.", 400)),
+        ),
+    )
+
+
+def _last_said(path: Path) -> list[str]:
+    """The last entries of the active branch, a line each. A file that cannot be read says nothing."""
+    try:
+        log = SessionLog.open(path, read_only=True)
+    except (SessionError, OSError):
+        return []
+    told = [title for entry in log.path_to(log.leaf_id) if (title := entry_title(entry))]
+    return told[-LAST_SAID:]

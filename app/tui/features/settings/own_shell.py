@@ -1,0 +1,148 @@
+"""What commands have of the person's own shell: each alias, function and option, how old that is, and what is missing.
+
+It opens from `bash.ownShell` in `/settings`.
+"""
+
+import time
+from collections.abc import Callable
+from typing import ClassVar
+
+import msgspec
+from textual.binding import BindingType
+
+from app.engine.user_runs.own_shell import SessionShell
+from app.tui.asking import read_card
+from app.tui.handed import AskPerson
+from app.values.unable import Unable
+from tools.amounts import ago, counted
+from tools.results import Card, TextBlock
+from tools.running.user_shell.shell_snapshot import ShellSnapshot
+from tools.text import one_line, visible
+from widgets.lists.rows import ListRow
+from widgets.screens.picker import Picked, PickerAction, PickerScreen, bindings_of
+from widgets.screens.preview import PreviewPart, PreviewText
+
+AGAIN = PickerAction(
+    id="app.ownShell.again", keys="ctrl+r", label="take anew", closes=False, needs_row=False, importance=7
+)
+
+
+class OwnShellScreen(PickerScreen):
+    """Enter shows a definition whole."""
+
+    ACTIONS = (AGAIN,)
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+
+
+class OwnShellPage(msgspec.Struct, frozen=True):
+    """Of one session."""
+
+    verbs: SessionShell
+    ask: AskPerson
+    now: Callable[[], float] = time.time
+
+    def in_a_line(self) -> str:
+        """For the setting itself."""
+        if not self.verbs.is_wanted:
+            return ""
+        found = self.verbs.view()
+        return "Nothing is taken yet: the first command does it." if found is None else self._told(found)
+
+    def _told(self, found: ShellSnapshot) -> str:
+        has = [
+            counted(len(found.aliases), "alias", "aliases"),
+            counted(len(found.functions), "function"),
+            counted(len(found.options), "option"),
+        ]
+        of = f"Taken from {found.shell} {ago(self.now() - found.taken)}"
+        return f"{of}: {', '.join(has)}." if found.file else f"{of}: nothing."
+
+    async def open(self) -> None:
+        found = self.verbs.view()
+        note = ""
+        if found is None and self.verbs.is_wanted:
+            found, note = await self._take()
+        current = ""
+        while True:
+            screen = OwnShellScreen(
+                "Your shell, as commands have it",
+                _rows(found),
+                choose="read",
+                current=current,
+                note=note or self._note(found),
+                empty="nothing",
+                preview=lambda row: _shown(self.verbs.view(), row),
+                is_full_height=True,
+            )
+            picked: Picked | None = await self.ask(screen, on_request=self._answer)
+            found, note = self.verbs.view(), ""
+            if picked is None:
+                return
+            current = picked.row.id
+            await read_card(self.ask, picked.row.title, _card(found, picked.row))
+
+    async def _answer(self, request: PickerScreen.ActionRequested) -> None:
+        if request.action == AGAIN.id:
+            request.screen.show_note("reading your start-up files …")
+            found, problem = await self._take()
+            request.screen.show_rows(_rows(found), note=problem or self._note(found))
+
+    async def _take(self) -> tuple[ShellSnapshot | None, str]:
+        try:
+            return await self.verbs.take(), ""
+        except Unable as problem:
+            return self.verbs.view(), str(problem)
+
+    def _note(self, found: ShellSnapshot | None) -> str:
+        return f"{found.shell}, taken {ago(self.now() - found.taken)}" if found is not None else ""
+
+
+def _rows(found: ShellSnapshot | None) -> list[ListRow]:
+    rows: list[ListRow] = []
+    if found is None:
+        return rows
+    if found.problem:
+        rows += [
+            ListRow(id="#problem", title="What is missing", is_heading=True),
+            ListRow(id="problem", title=found.problem, tone="warning"),
+        ]
+    for kind, title, defined in (
+        ("alias", "Aliases", found.aliases),
+        ("function", "Functions", found.functions),
+        ("option", "Options that are on", dict.fromkeys(found.options, "")),
+    ):
+        if defined:
+            rows.append(ListRow(id=f"#{kind}", title=f"{title} ({len(defined)})", is_heading=True))
+        rows += [
+            ListRow(
+                id=f"{kind} {name}",
+                title=visible(name),
+                detail=_in_short(kind, body),
+            )
+            for name, body in sorted(defined.items())
+        ]
+    return rows
+
+
+def _in_short(kind: str, body: str) -> str:
+    if kind == "alias":
+        return one_line(visible(body))
+    return counted(body.count("\n"), "line") if body else ""
+
+
+def _definition(found: ShellSnapshot | None, row: ListRow) -> str:
+    kind, _, name = row.id.partition(" ")
+    known = {"alias": found.aliases, "function": found.functions}.get(kind, {}) if found is not None else {}
+    return visible(known.get(name, row.title)).strip("\n")
+
+
+def _shown(found: ShellSnapshot | None, row: ListRow) -> PreviewText:
+    if row.id == "problem":
+        return PreviewText(parts=(PreviewPart(text=row.title, tone="warning"),))
+    kind = row.id.partition(" ")[0]
+    parts = (PreviewPart(text=kind, tone="dim"), PreviewPart(text=_definition(found, row)))
+    return PreviewText(title=row.title, parts=parts)
+
+
+def _card(found: ShellSnapshot | None, row: ListRow) -> Card:
+    return Card(title=row.title, blocks=(TextBlock(text=_definition(found, row)),))

@@ -1,0 +1,168 @@
+"""`/settings`: every setting as a row, changed in the person's own file and in force at once where that is possible."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from app.resources.in_force import InForce, Origin
+from app.resources.settings import (
+    SettingKey,
+    SettingRefused,
+    choices,
+    find_key,
+    keys,
+    value_at,
+)
+from app.resources.settings_flaws import check_value
+from app.tui.features.settings.screen import SettingRow, SettingsScreen
+from app.tui.handed import AskPerson, Keep
+from app.values.unable import Unable
+from widgets.lists.rows import ListRow
+from widgets.screens.catalogue import ThemeScreen
+from widgets.screens.picker import Picked
+
+_HIDDEN = "the project or the command line says otherwise, so here it counts for this session only"
+_STILL: dict[Origin, str] = {
+    "project": "saved; the project's settings still say this",
+    "flags": "saved; the command line still says this",
+}
+
+
+_FROM: dict[Origin | None, str] = {"project": "project", "flags": "command line"}
+
+
+def setting_rows(in_force: InForce, came_of_it: Mapping[str, "CameOfIt"] | None = None) -> list[SettingRow]:
+    """`came_of_it`: by the names of settings."""
+    settings = in_force.settings
+    problems: dict[str, list[str]] = {}
+    for problem in in_force.problems:
+        problems.setdefault(problem.key, []).append(str(problem))
+    told = {name: one for name, one in (came_of_it or {}).items() if one.in_a_line()}
+    return [
+        SettingRow(
+            id=key.name,
+            group=key.group,
+            value=shown(value_at(settings, key)),
+            default=shown(key.default),
+            choices=tuple(shown(choice) for choice in choices(key) or ()),
+            help=key.description,
+            source=_FROM.get(in_force.origin(key.name), ""),
+            problems=tuple(problems.get(key.name, ())),
+            facts=(told[key.name].in_a_line(),) if key.name in told else (),
+            look="show what was taken" if key.name in told else "",
+        )
+        for key in keys()
+    ]
+
+
+def shown(value: Any) -> str:
+    """As a person reads and types it: texts plainly, nothing as nothing, everything else as JSON."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def typed(key: SettingKey, text: str) -> Any:
+    """The value that was typed: the text itself where a text is wanted, else its JSON."""
+    if not text and check_value(key, None) is None:
+        return None
+    if check_value(key, text) is None:
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+class CameOfIt(Protocol):
+    """What came of a setting, on a page of its own."""
+
+    def in_a_line(self) -> str:
+        """Nothing while there is nothing to look at."""
+        ...
+
+    async def open(self) -> None: ...
+
+
+class SettingsPage(msgspec.Struct, frozen=True):
+    """The settings of one person."""
+
+    in_force: InForce
+    ask: AskPerson
+    came_of_it: Mapping[str, CameOfIt] = {}
+    """By the names of settings."""
+
+    async def open(self) -> None:
+        by_name = {key.name: key for key in keys()}
+
+        def check(name: str, text: str) -> str:
+            return check_value(by_name[name], typed(by_name[name], text)) or ""
+
+        await self.ask(SettingsScreen(self._rows(), check=check), on_request=self._answer)
+
+    def _rows(self) -> list[SettingRow]:
+        return setting_rows(self.in_force, self.came_of_it)
+
+    async def _answer(self, request: SettingsScreen.Changed | SettingsScreen.Looked) -> None:
+        if isinstance(request, SettingsScreen.Changed):
+            self._change(request)
+        else:
+            await self.came_of_it[request.key].open()
+            request.screen.show_settings(self._rows())
+
+    def _change(self, request: SettingsScreen.Changed) -> None:
+        """Writes one key; it is in force from then on."""
+        key = find_key(request.key)
+        value = None if request.value is None else typed(key, request.value)
+        try:
+            told = self._write(key.name, value, is_default=request.value is None)
+        except SettingRefused as problem:
+            told = str(problem)
+        request.screen.show_settings(self._rows(), told)
+
+    def keep(self, name: str, value: Any) -> None:
+        """What a screen offers to make the default. Raises `SettingRefused`."""
+        self._write(name, value, is_default=value is None)
+
+    def _write(self, name: str, value: Any, *, is_default: bool) -> str:
+        """Returns what became of it. Raises `SettingRefused`."""
+        if is_default:
+            self.in_force.reset(name)
+            return _STILL.get(self.in_force.origin(name) or "global", "saved")
+        self.in_force.keep(name, value)
+        return "saved" if self.in_force.origin(name) == "global" else f"saved; {_HIDDEN}"
+
+
+class ChoosableThemes(Protocol):
+    """What there is to choose from, and the one in force."""
+
+    @property
+    def name(self) -> str: ...
+
+    def names(self) -> Sequence[str]: ...
+
+    def use(self, name: str) -> str | None:
+        """Returns why it cannot be used, if it cannot; then everything stays as it is."""
+        ...
+
+
+class ThemePage(msgspec.Struct, frozen=True):
+    """The theme of one application."""
+
+    themes: ChoosableThemes
+    ask: AskPerson
+    keep: Keep
+
+    async def choose(self, name: str = "") -> None:
+        """`/theme NAME`; without one each theme is seen while the cursor is on it."""
+        if name:
+            if (problem := self.themes.use(name)) is not None:
+                raise Unable(problem)
+            return
+        current = self.themes.name
+        rows = [ListRow(id=name, title=name, is_checked=name == current) for name in self.themes.names()]
+        picked: Picked | None = await self.ask(ThemeScreen(rows, current, self.themes.use))
+        if picked is not None and picked.action == "app.themes.save":
+            self.keep("theme", picked.row.id)

@@ -1,0 +1,151 @@
+"""The right third of a wide page: files that the session changed, todos, jobs. Hidden, it looks at nothing."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from app.engine.files.session_files import OfSession
+from app.engine.jobs.background_jobs import Job
+from app.engine.session import Session
+from app.tui.features.todos.todo_list import TodoList, state_of
+from app.tui.handed import Keep, Spawn, TellPerson
+from app.undo.history import has_changes
+from app.values.events import EntryAppended, Event, JobChanged, SessionReplaced, TodosChanged
+from app.values.todos import closed_of
+from app.values.unable import Unable
+from tools.amounts import MINUS, changed_files
+from widgets.status.side import SidePanel, SideRow, SideSection, SideTone
+from widgets.status.todos import GLYPHS, TONES
+
+if TYPE_CHECKING:
+    from app.undo.differences import Differences, FileDifference
+
+LEAST_WIDTH = 120
+"""Below, the transcript needs the columns itself."""
+NOTHING = "No changed files, todos or jobs."
+_JOBS: dict[str, tuple[str, SideTone]] = {"running": ("●", "accent"), "done": ("✓", "success")}
+
+
+class SideLists:
+    """Of one session, in one panel."""
+
+    def __init__(
+        self, session: Session, panel: SidePanel, todo_list: TodoList, *, say: TellPerson, spawn: Spawn
+    ) -> None:
+        self._session = session
+        self._panel = panel
+        self._todo_list = todo_list
+        self._say = say
+        self._spawn = spawn
+        self._is_wished = False
+        self._width = 0
+        self._files: SideSection | None = None
+        self._is_looking = self._is_old = False
+        panel.empty = NOTHING
+
+    @property
+    def is_shown(self) -> bool:
+        return self._is_wished and self._width >= LEAST_WIDTH
+
+    def wish(self, is_wished: bool) -> None:
+        """By the setting."""
+        self._is_wished = is_wished
+        self._fit()
+
+    def fit(self, width: int) -> None:
+        """To the columns of the page."""
+        self._width = width
+        self._fit()
+
+    def toggle(self, keep: Keep) -> None:
+        """For this page and those to come."""
+        if self._width < LEAST_WIDTH:
+            self._say(f"The side shows from {LEAST_WIDTH} columns on; here are {self._width}.")
+        else:
+            keep("sidePanel", None if self._is_wished else True)
+
+    def note(self, event: Event) -> None:
+        if not self.is_shown:
+            return
+        if isinstance(event, SessionReplaced) or (
+            isinstance(event, EntryAppended) and has_changes(event.entry)
+        ):
+            self._show_all()
+        elif isinstance(event, JobChanged | TodosChanged):
+            self._show()
+
+    def _fit(self) -> None:
+        is_shown = self.is_shown
+        if is_shown:
+            self._panel.styles.width = self._width // 3
+        if is_shown != self._panel.display:
+            self._panel.display = is_shown
+            self._todo_list.stand_elsewhere(is_shown)
+            if is_shown:
+                self._show_all()
+
+    def _show_all(self) -> None:
+        self._show()
+        self._is_old = True
+        if not self._is_looking:
+            self._is_looking = True
+            self._spawn(self._look())
+
+    async def _look(self) -> None:
+        """What changed in files is compared beside the page; what changes meanwhile is looked at again."""
+        try:
+            while self._is_old:
+                self._is_old = False
+                try:
+                    found: Differences | None = await self._session.files.differences(OfSession())
+                except Unable:
+                    found = None
+                self._files = _files(found) if found is not None and found.files else None
+                self._show()
+        finally:
+            self._is_looking = False
+
+    def _show(self) -> None:
+        sections = (self._files, _todos(self._session), _jobs(self._session.jobs.all()))
+        self._panel.show([section for section in sections if section is not None])
+
+
+def _files(found: "Differences") -> SideSection:
+    total = changed_files(len(found.files), found.added, found.removed)
+    return SideSection(title="Changed", note=total, rows=tuple(map(_file, found.files)))
+
+
+def _file(file: "FileDifference") -> SideRow:
+    figures: list[tuple[str, SideTone]] = []
+    if file.added:
+        figures.append((f"+{file.added:,}", "success"))
+    if file.removed:
+        figures.append((f"{MINUS}{file.removed:,}", "error"))
+    tone: SideTone = "muted" if file.deed == "removed" else "text"
+    return SideRow(text=file.path, is_path=True, tone=tone, figures=tuple(figures))
+
+
+def _todos(session: Session) -> SideSection | None:
+    phases = session.todos.phases
+    closed, total = closed_of(phases)
+    if not total:
+        return None
+    rows: list[SideRow] = []
+    at = 0
+    for phase in phases:
+        if len(phases) > 1 and phase.tasks:
+            rows.append(SideRow(text=phase.name, tone="muted"))
+        for item in phase.tasks:
+            state = state_of(item)
+            at = len(rows) if state == "current" else at
+            rows.append(SideRow(text=item.content, mark=GLYPHS[state], tone=TONES[state]))
+    return SideSection(title="Todos", note=f"{closed}/{total}", rows=tuple(rows), at=at)
+
+
+def _jobs(jobs: Iterable[Job]) -> SideSection | None:
+    rows = []
+    for job in jobs:
+        mark, tone = _JOBS.get(job.state, ("✗", "error"))
+        rows.append(SideRow(text=job.title, mark=mark, tone=tone, figures=((job.id, "dim"),)))
+    running = sum(row.mark == "●" for row in rows)
+    note = f"{running} running" if running else ""
+    return SideSection(title="Jobs", note=note, rows=tuple(reversed(rows))) if rows else None

@@ -1,0 +1,270 @@
+"""A session's entries as the session tree shows them: of what kind each is, what it says, what a branch has done."""
+
+from collections.abc import Iterable, Iterator
+from typing import assert_never
+
+from app.sessions.log import SessionLog
+from app.tui.entry_texts import entry_text, one_line
+from app.undo.history import settled, tally
+from app.undo.images import files_of, restored_of
+from app.values.cells import CELL
+from app.values.content import Text, ToolCall
+from app.values.entries import (
+    BranchSummaryEntry,
+    CompactionEntry,
+    ContextEditEntry,
+    CustomEntry,
+    CustomMessageEntry,
+    Entry,
+    LabelEntry,
+    MessageEntry,
+    ModelChangeEntry,
+    SessionInfoEntry,
+    ThinkingLevelChangeEntry,
+    UnknownEntry,
+    UsageEntry,
+)
+from app.values.messages import (
+    AssistantMessage,
+    BashExecutionMessage,
+    SystemMessage,
+    ToolResultMessage,
+    UserMessage,
+)
+from app.values.usage import dollars
+from tools.amounts import changed_files, changed_lines, tokens
+from widgets.lists.rows import Badge
+from widgets.lists.tree_rows import EntryKind, TreeEntry, time_of_day
+
+_MESSAGES: dict[type, EntryKind] = {
+    UserMessage: "user",
+    AssistantMessage: "assistant",
+    ToolResultMessage: "tool",
+    BashExecutionMessage: "shell",
+    SystemMessage: "change",
+}
+_OTHERS: dict[type, EntryKind] = {
+    CompactionEntry: "compaction",
+    BranchSummaryEntry: "summary",
+    CustomMessageEntry: "custom",
+    LabelEntry: "label",
+}
+
+
+_HEADINGS: dict[EntryKind, str] = {
+    "user": "You",
+    "assistant": "Answer",
+    "tool": "Result",
+    "shell": "Your command",
+    "compaction": "Compaction",
+    "summary": "Summary of a branch",
+    "custom": "For the model",
+    "change": "Change",
+    "label": "Label",
+}
+_CHANGING = ("write", "edit", "apply_patch")
+
+
+class TreeEntries:
+    """The entries of one session. A tree of thousands opens with their shape; words are made for those in sight."""
+
+    def __init__(self, log: SessionLog) -> None:
+        self._log = log
+        self._here: frozenset[str] | None = None
+        """The entries of the branch that one is on, once they are asked for."""
+
+    def bare(self) -> list[TreeEntry]:
+        """Without words: what hangs on what, of which kind, under which label."""
+        labels = self._log.labels
+        found: list[TreeEntry] = []
+        for entry in self._log.entries:
+            kind = kind_of(entry)
+            found.append(
+                TreeEntry(
+                    id=entry.id,
+                    parent=entry.parent_id,
+                    kind=kind,
+                    label=labels.get(entry.id) or "",
+                    is_minor=kind == "assistant" and _is_minor(entry),
+                )
+            )
+        return found
+
+    def described(self, bare: TreeEntry) -> TreeEntry:
+        """With its words, its time and what the branch did there."""
+        entry = self._log.entry(bare.id)
+        return TreeEntry(
+            id=bare.id,
+            parent=bare.parent,
+            kind=bare.kind,
+            text=self._called(entry) or text_of_entry(entry),
+            label=bare.label,
+            time=entry.timestamp,
+            badges=self._badges(entry),
+            is_minor=bare.is_minor,
+        )
+
+    def _badges(self, entry: Entry) -> tuple[Badge, ...]:
+        """Another model, files changed, what it cost, where it was compacted."""
+        if isinstance(entry, CompactionEntry):
+            return (Badge(text=f"compacted {tokens(entry.tokens_before)} tokens", tone="warning"),)
+        if isinstance(entry, BranchSummaryEntry):
+            return (Badge(text="summary of a branch", tone="warning"),)
+        message = entry.message if isinstance(entry, MessageEntry) else None
+        found: list[Badge] = []
+        if isinstance(message, AssistantMessage):
+            before = next((answer.model for answer in self._answers_above(entry) if answer.model), "")
+            if before and message.model and message.model != before:
+                found.append(Badge(text=message.model))
+            if message.usage.cost.total:
+                found.append(Badge(text=dollars(message.usage.cost.total), tone="dim"))
+        elif isinstance(message, UserMessage):
+            changed = tally(self._until_next_prompt(entry))
+            if changed.files:
+                found.append(Badge(text=f"± {changed.words}", tone="success"))
+        elif isinstance(message, ToolResultMessage):
+            changed = self._changed(entry, message)
+            if changed:
+                found.append(Badge(text=f"± {changed}", tone="success"))
+        return tuple(found)
+
+    def _until_next_prompt(self, prompt: Entry) -> Iterator[Entry]:
+        """What came of a prompt: along the branch that one is on, else the youngest."""
+        if self._here is None:
+            self._here = frozenset(entry.id for entry in self._log.path_to())
+        here = self._here
+        below = self._log.children(prompt.id)
+        while below:
+            entry = next((one for one in below if one.id in here), below[-1])
+            if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
+                return
+            yield entry
+            below = self._log.children(entry.id)
+
+    def _changed(self, entry: Entry, message: ToolResultMessage) -> str:
+        """What the call did to files, as recorded behind its result; of older sessions, what it was called for."""
+        behind = settled([entry], self._log.children)[1:]
+        files = files_of(behind[0]) if behind else None
+        if files is not None:
+            if len(files.changes) != 1:
+                return changed_files(files.total, files.added, files.removed) if files.total else ""
+            name = files.changes[0].path.rpartition("/")[2]
+            return f"{name} {changed_lines(files.added, files.removed)}".rstrip()
+        if message.is_error or message.tool_name not in _CHANGING:
+            return ""
+        call = self._call(entry, message)
+        return str(call.arguments.get("path", "")).rpartition("/")[2] if call is not None else ""
+
+    def _called(self, entry: Entry) -> str:
+        """For a tool's result what was called; the result's text says rarely what it is of."""
+        message = entry.message if isinstance(entry, MessageEntry) else None
+        if isinstance(message, ToolResultMessage):
+            called, call = message.tool_name, self._call(entry, message)
+            if call is not None:
+                words = (value for value in call.arguments.values() if isinstance(value, str))
+                called = f"{call.name} {one_line(next(words, ''), 60)}".rstrip()
+            outcome = "failed: " if message.is_error else ""
+            return f"{called} → {outcome}{one_line(entry_text(entry))}"
+        if isinstance(message, BashExecutionMessage):
+            return f"$ {one_line(message.command, 60)} → {one_line(message.output) or 'nothing'}"
+        return ""
+
+    def _call(self, entry: Entry, result: ToolResultMessage) -> ToolCall | None:
+        """What a result is of."""
+        calls = (call for answer in self._answers_above(entry) for call in answer.tool_calls)
+        return next((call for call in calls if call.id == result.tool_call_id), None)
+
+    def _answers_above(self, entry: Entry) -> Iterator[AssistantMessage]:
+        """The nearest first; what is looked for is nearly always the first or the second."""
+        parent = entry.parent_id
+        while parent is not None and parent in self._log:
+            above = self._log.entry(parent)
+            if isinstance(above, MessageEntry) and isinstance(above.message, AssistantMessage):
+                yield above.message
+            parent = above.parent_id
+
+
+def files_changed(entries: Iterable[Entry]) -> list[str]:
+    """What is recorded behind the results; of older sessions, what `write` and `edit` were called for."""
+    entries = list(entries)
+    recorded = [files for entry in entries if (files := files_of(entry)) is not None]
+    if recorded:
+        return sorted({change.path for files in recorded for change in files.changes}) + [
+            f"{files.total} files by {files.tool}" for files in recorded if files.more is not None
+        ]
+    return sorted(
+        {
+            str(call.arguments["path"])
+            for entry in entries
+            if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage)
+            for call in entry.message.tool_calls
+            if call.name in _CHANGING and "path" in call.arguments
+        }
+    )
+
+
+def text_of_entry(entry: Entry) -> str:
+    match entry:
+        case ModelChangeEntry():
+            return f"model: {entry.provider}/{entry.model_id}"
+        case ThinkingLevelChangeEntry():
+            return f"thinking: {entry.thinking_level}"
+        case LabelEntry():
+            return f"label: {entry.label}" if entry.label else "label taken away"
+        case SessionInfoEntry():
+            return f"name: {entry.name}" if entry.name else "name taken away"
+        case MessageEntry(message=SystemMessage()):
+            return "system prompt"
+        case CustomEntry():
+            return _of_files(entry) or entry.custom_type
+        case ContextEditEntry():
+            return (
+                f"leaves out {entry.target_id}" if entry.replacement is None else f"edits {entry.target_id}"
+            )
+        case MessageEntry(message=AssistantMessage() as message) if not message.text:
+            return ", ".join(call.name for call in message.tool_calls) or message.stop_reason
+        case CompactionEntry() | BranchSummaryEntry() | CustomMessageEntry() | MessageEntry():
+            return one_line(entry_text(entry))
+        case UsageEntry() | UnknownEntry():
+            return ""
+        case _:
+            assert_never(entry)
+
+
+def _of_files(entry: CustomEntry) -> str:
+    """What an entry says happened to files; nothing for others."""
+    files, restored = files_of(entry), restored_of(entry)
+    if restored is not None:
+        return f"files put back: {restored.total}"
+    if files is None:
+        return ""
+    names = ", ".join(change.path for change in files.changes[:3])
+    return f"files: {files.total}" + (f" ({names})" if names else "")
+
+
+def heading(entry: Entry) -> str:
+    """Who said it and when; of what it is the result."""
+    said = _HEADINGS[kind_of(entry)]
+    message = entry.message if isinstance(entry, MessageEntry) else None
+    if isinstance(message, AssistantMessage) and message.model:
+        said = message.model
+    elif isinstance(message, ToolResultMessage):
+        said = f"{message.tool_name}, {'failed' if message.is_error else 'result'}"
+    elif isinstance(entry, CustomMessageEntry) and entry.custom_type == CELL:
+        said = "Your cell"
+    return f"{said} · {time_of_day(entry.timestamp)}"
+
+
+def kind_of(entry: Entry) -> EntryKind:
+    if isinstance(entry, MessageEntry):
+        return _MESSAGES.get(type(entry.message), "custom")
+    return _OTHERS.get(type(entry), "change")
+
+
+def _is_minor(entry: Entry) -> bool:
+    """A turn of nothing but calls."""
+    if not isinstance(entry, MessageEntry) or not isinstance(entry.message, AssistantMessage):
+        return False
+    message = entry.message
+    is_silent = not any(isinstance(block, Text) and block.text for block in message.content)
+    return is_silent and message.stop_reason not in ("error", "aborted")

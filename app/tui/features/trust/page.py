@@ -1,0 +1,91 @@
+"""Asking whether a project's own settings, extensions and commands may be used: exactly what would come into force."""
+
+import time
+from collections.abc import Awaitable, Callable
+from itertools import groupby
+from pathlib import Path
+
+from app.resources.brought import BroughtItem
+from app.resources.paths import Paths
+from app.resources.trust import Question, new_in, question_for, remember
+from app.tui.features.trust.screen import TrustScreen
+from app.tui.handed import AskPerson, TellPerson
+from app.tui.status.bars import short_path
+from app.values.unable import FileFault
+from tools.text import spelled_out
+from widgets.lists.rows import ListRow
+from widgets.screens.dialogs import GRACE
+from widgets.screens.preview import PreviewPart, PreviewText
+from widgets.transcript.blocks import NoteKind
+
+_YES = ListRow(id="yes", title="Trust this folder")
+_OTHERS = (
+    ListRow(id="later", title="Decide later", detail="nothing of it counts until then"),
+    ListRow(id="no", title="Do not trust it", detail="and do not ask again"),
+)
+_TOO_MUCH = (
+    "Some of it is too much to vouch for: nobody could say whether it has changed. Take what is not needed out of the "
+    "folder, or start with --approve for a single run."
+)
+
+
+async def ask_trust(
+    paths: Paths,
+    earlier: Question,
+    ask: AskPerson,
+    say: TellPerson,
+    apply: Callable[[Question, bool], Awaitable[bool]],
+    *,
+    home: Path,
+    clock: Callable[[], float] = time.monotonic,
+    is_asked_for: bool = True,
+) -> None:
+    """The answer is kept for the folder, and counts at once where `apply` says so. `earlier`: what was known before.
+
+    When the person did not ask for the question, keys that were meant for the editor do not answer it.
+    """
+    question = question_for(paths)
+    if question.is_empty:
+        say("This folder has nothing of its own that bayou would run or use.")
+        return
+    text = PreviewText(parts=tuple(_parts(question, earlier, short_path(paths.cwd, home))))
+    grace = 0.0 if is_asked_for else GRACE
+    yes = None if question.too_much else _YES
+    screen = TrustScreen("Trust this project?", text, _OTHERS, yes=yes, grace=grace, clock=clock)
+    chosen: ListRow | None = await ask(screen)
+    if chosen is None or chosen.id == "later":
+        return
+    is_trusted = chosen.id == "yes"
+    if is_trusted and question_for(paths).fingerprint != question.fingerprint:
+        say("It has changed while you read it, so it is not trusted: /trust asks again.")
+        return
+    try:
+        remember(paths, question, is_trusted=is_trusted)
+    except FileFault as problem:
+        say(str(problem), NoteKind.ERROR)
+        return
+    word = "is trusted" if is_trusted else "is not trusted"
+    if await apply(question, is_trusted):
+        say(f"This folder {word}. Its settings, prompts, skills and extensions follow that now.")
+    else:
+        say(f"This folder {word}. That counts from the next start of bayou.")
+
+
+def _parts(question: Question, before: Question, folder: str) -> list[PreviewPart]:
+    """What starts something first, each with all that is to be said of it."""
+    parts = [PreviewPart(text=f"{spelled_out(folder)} brings along:")]
+    if question.too_much:
+        parts.append(PreviewPart(text=_TOO_MUCH, tone="warning"))
+    fresh = set(new_in(question, before)) if before.items else set()
+    kinds = max((len(item.kind) for item in question.items), default=0) + 2
+
+    def head(item: BroughtItem) -> str:
+        mark = " (new or changed)" if item in fresh else ""
+        return f"{item.kind:<{kinds}}{spelled_out(item.path)}{mark}"
+
+    for told, items in groupby(question.items, key=head):
+        group = list(items)
+        tone = "warning" if group[0].starts_something else "muted"
+        parts.append(PreviewPart(text=told, tone=tone))
+        parts += [PreviewPart(text=f"{'':{kinds}}{item.told}") for item in group]
+    return parts

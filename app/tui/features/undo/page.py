@@ -1,0 +1,133 @@
+"""`/undo`, `/redo`, and putting files back as they were anywhere in the tree: previewed, chosen, done."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from app.engine.files.restore import Asked, RedoRestore, ToEntry, UndoPrompts
+from app.engine.session import Session
+from app.tui.features.undo.screen import ChangeRow, ChangesScreen
+from app.tui.handed import AskPerson, TellPerson
+from app.undo.images import Choice, RestoredData
+from app.undo.session_undo import in_words
+from app.values.unable import Unable
+from tools.amounts import changed_files, changed_lines
+from widgets.screens.picker import Picked
+
+if TYPE_CHECKING:
+    from app.undo.plan import Plan, Row
+
+_NO_NUMBER = (
+    "/undo takes a number of prompts: /undo 3 takes the files of the last three that changed any back."
+)
+
+
+class FilesPage(msgspec.Struct, frozen=True):
+    """The files of one session."""
+
+    session: Session
+    ask: AskPerson
+    say: TellPerson
+
+    async def undo(self, argument: str = "") -> None:
+        if argument and (not argument.isdecimal() or int(argument) < 1):
+            raise Unable(_NO_NUMBER)
+        await self._put_back(UndoPrompts(count=int(argument or 1)))
+
+    async def redo(self) -> None:
+        await self._put_back(RedoRestore())
+
+    async def to_entry(self, entry_id: str) -> None:
+        """The conversation stays where it is."""
+        await self._put_back(ToEntry(entry_id=entry_id))
+
+    async def differ_at(self, entry_id: str) -> "Plan | None":
+        """What would be put back when going there; None: nothing, or nothing is kept."""
+        try:
+            plan = await self.session.restoring.preview(ToEntry(entry_id=entry_id))
+        except Unable:
+            return None
+        return plan if any(row.state in ("ready", "conflict") for row in plan.rows) else None
+
+    async def _put_back(self, asked: Asked) -> None:
+        plan = await self.session.restoring.preview(asked)
+        if not plan.rows:
+            self.say("The files are as they were there already: nothing to put back.")
+            return
+        choices = await self.choose(plan)
+        if choices is None:
+            return
+        done = await self.session.restoring.carry_out(plan, choices)
+        self.tell(done.data)
+
+    def tell(self, data: RestoredData) -> None:
+        """How it is taken back, and what was not done; what was done stands in the transcript."""
+        kept = [f"  {one.path}: {one.why}" for one in data.kept if one.why != "kept as it is"]
+        lines = [in_words(data)] if not data.total else []
+        if kept and data.total:
+            lines.append("It stayed as it is:" if len(kept) == 1 else "They stayed as they are:")
+        lines += kept[:20]
+        if data.total:
+            lines.append("/undo takes that back." if data.undoes else "/redo takes that back.")
+        self.say("\n".join(lines))
+
+    async def choose(self, plan: "Plan") -> dict[str, Choice] | None:
+        """Which files, and how; None: none of them, nothing is done."""
+        diffs: dict[tuple[str, str], str] = {}
+        waiting: set[tuple[str, str]] = set()
+        work: set[asyncio.Task[None]] = set()
+
+        async def look_up(key: tuple[str, str]) -> None:
+            path, choice = key
+            diffs[key] = await asyncio.to_thread(plan.diff, path, is_merged=choice == "merge")
+            screen.refresh_preview()
+
+        def diff(path: str, choice: str) -> str:
+            """What is not known yet comes a moment later."""
+            key = (path, "merge" if choice == "merge" else "restore")
+            if key not in diffs and key not in waiting:
+                waiting.add(key)
+                task = asyncio.ensure_future(look_up(key))
+                work.add(task)
+                task.add_done_callback(work.discard)
+            return diffs.get(key, "")
+
+        screen = ChangesScreen(
+            plan.target.words,
+            [_row(row) for row in plan.rows],
+            figures=changed_files(len(plan.rows), plan.added, plan.removed),
+            diff=diff,
+            remarks=_remarks(plan),
+        )
+        picked: Picked | None = await self.ask(screen)
+        for task in work:
+            task.cancel()
+        if picked is None:
+            return None
+        return {path: _CHOICES[choice] for path, choice in screen.choices.items()}
+
+
+_CHOICES: dict[str, Choice] = {"restore": "restore", "merge": "merge", "keep": "keep"}
+
+
+def _remarks(plan: "Plan") -> list[str]:
+    return [
+        f"git's head went from {before} to {after}, and stays there: files only"
+        for before, after in plan.heads
+    ]
+
+
+def _row(row: "Row") -> ChangeRow:
+    is_fixed = row.state in ("unheld", "refused")
+    choices = () if is_fixed else ("restore", "merge", "keep") if row.can_merge else ("restore", "keep")
+    return ChangeRow(
+        path=row.path,
+        deed=row.deed,
+        why=row.why,
+        by=row.by,
+        lines=changed_lines(row.added, row.removed),
+        choices=choices,
+        choice=row.choice,
+        is_conflict=row.state == "conflict",
+    )

@@ -350,7 +350,7 @@ def as_tree(folder: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for path in folder.rglob("*"):
         name = str(path.relative_to(folder))
-        if name.split("/")[0] == ".git":
+        if ".git" in name.split("/"):
             continue
         if path.is_symlink():
             found[name] = f"-> {path.readlink()}"

@@ -19,6 +19,7 @@ from tools.repomap.render import DEFAULT_TOKENS
 from tools.repomap.repository import MapAnswer, MappedRepository, root_of
 from tools.repomap.store import IndexStore, forget
 from tools.repomap.telling import map_told
+from tools.text import one_line, visible
 
 
 def run_folder(folder: Path, asked: MapAsked, cache: Path) -> int:
@@ -107,6 +108,10 @@ def _tell_index(repository: MappedRepository, problem: str) -> int:
     with IndexStore(repository.index) as store:
         languages = ", ".join(f"{name or 'unknown'} {count:,}" for name, count in store.languages()[:8])
         sys.stdout.write(f"{repository.root}: {store.count():,} files, {size / 1e6:.1f} MB\n{languages}\n")
+        if reasons := ", ".join(f"{visible(reason)} {count:,}" for reason, count in store.reasons()):
+            sys.stdout.write(f"by their path alone: {reasons}\n")
+        if closed := store.meta("unreadable"):
+            sys.stdout.write(f"folders that cannot be read: {one_line(visible(closed))}\n")
     return 0
 
 

@@ -71,7 +71,7 @@ def test_of_a_large_folder_the_paths_come_first_and_then_where_one_works(folder:
         assert build(store, large, found=found, workers=0, is_stopped=Stopped(after=1)) is False
         assert store.count() == len(found.waiting)
         assert store.count(is_unseen=True) == len(found.waiting) - 1
-        assert [id for id, _ in store.matching(["far"], 100)] != []
+        assert [id for id, _ in store.matching('"far"', 100)] != []
         assert build(store, large, workers=0) is True
         assert store.count(is_unseen=True) == 0
         assert store.named("far29") != []

@@ -10,11 +10,11 @@ from tools.repomap.parts import counted, emphasis, names_in, parts_of, question_
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
-        ("smoothSeries", ["smooth", "sery"]),
-        ("HTTPServer2", ["http", "serv"]),
-        ("read_cache", ["read", "cach"]),
+        ("smoothSeries", ["smooth", "sery", "smoothseries"]),
+        ("HTTPServer2", ["http", "serv", "httpserver2"]),
+        ("read_cache", ["read", "cach", "readcache"]),
         ("x = 1", []),
-        ("größe 漢字かな", ["größe", "漢字かな"]),
+        ("größe 漢字かな", ["größe", "漢字", "字か", "かな"]),
     ],
 )
 def test_names_are_split_where_their_case_changes(text: str, parts: list[str]):

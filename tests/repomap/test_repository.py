@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.repomap.harbour import FILES, shown, write
 from tools.repomap.builder import IndexBuilder
 from tools.repomap.building import IndexedFolder, writing
-from tools.repomap.parts import stem
+from tools.repomap.ranking import changed_together
 from tools.repomap.render import MapCandidate, render, tokens_of
 from tools.repomap.repository import IndexState, MapAnswer, MappedRepository
 from tools.repomap.store import IndexStore, keep_within
@@ -50,7 +50,7 @@ def test_one_stays_in_the_folder_that_was_named(repository: MappedRepository):
 def test_secrets_are_known_by_their_path_alone(repository: MappedRepository):
     assert shown(repository, "very secret word token") in ([], [".env"])
     with IndexStore(repository.index) as store:
-        assert store.matching(["secret"], 10) == []
+        assert store.matching('"secret"', 10) == []
     assert b"very-secret-word" not in repository.index.read_bytes()
 
 
@@ -224,7 +224,7 @@ def test_files_that_change_together_stand_near_each_other(folder: Path, tmp_path
     assert "docs/guide.md" not in shown(without, "zzz", known=["harbour/oars.py"])
 
 
-def test_what_changed_with_few_others_is_nearer_than_what_changed_with_many(folder: Path, tmp_path: Path):
+def test_what_changed_with_few_others_is_near_and_with_many_is_not(folder: Path, tmp_path: Path):
     def commit(*names: str) -> None:
         for name in names:
             with (folder / name).open("a") as file:
@@ -244,10 +244,10 @@ def test_what_changed_with_few_others_is_nearer_than_what_changed_with_many(fold
         assert known is not None
         found = {
             file.path: says
-            for id, says in store.changed_with(known.id).items()
+            for id, says in changed_together(store, [known]).items()
             if (file := store.file(id)) is not None
         }
-    assert found["harbour/mast.py"] > 3 * found["harbour/crowd0.py"] > 0
+    assert found["harbour/mast.py"] > 0 and "harbour/crowd0.py" not in found
     assert shown(told, "zzz", known=["harbour/oars.py"])[0] == "harbour/mast.py"
 
 
@@ -324,7 +324,7 @@ def test_what_a_file_is_called_says_more_than_its_folders(folder: Path, tmp_path
     assert shown(repository, "the chain of an anchor is lost")[0] == "harbour/anchor.py"
 
 
-def test_an_index_that_was_changed_all_over_is_as_one_made_anew(folder: Path, tmp_path: Path):
+def test_an_index_that_was_changed_all_over_finds_what_there_is_now(folder: Path, tmp_path: Path):
     def words(number: int) -> str:
         return "".join(f"def thing{chr(97 + at % 26)}{chr(97 + number % 26)}(): pass\n" for at in range(200))
 
@@ -343,16 +343,21 @@ def test_an_index_that_was_changed_all_over_is_as_one_made_anew(folder: Path, tm
     names = [f"thing{chr(97 + number)}{chr(97 + at)}" for number in range(26) for at in range(26)]
     with IndexStore(changed.index) as one, IndexStore(anew.index) as other:
         for name in names:
-            parts = [stem(name), "cach"]
-            assert one.rarity(parts[0]) == other.rarity(parts[0])
-            assert _by_path(one, one.matching(parts, 99)) == _by_path(other, other.matching(parts, 99))
+            assert _paths(one, f'"{name}"') == _paths(other, f'"{name}"')
             assert len(one.named(name)) == len(other.named(name))
-    sizes = [
-        sum(part.stat().st_size for part in one.parent.glob("*.sqlite*"))
-        for one in (changed.index, anew.index)
-    ]
-    assert sizes[0] < 1.6 * sizes[1]
 
 
-def _by_path(store: IndexStore, found: list[tuple[int, float]]) -> dict[str, float]:
-    return {file.path: round(score, 6) for id, score in found if (file := store.file(id)) is not None}
+def test_an_index_of_mostly_retired_versions_is_made_anew(repository: MappedRepository, folder: Path):
+    for turn in range(8):
+        write(folder, "harbour/oars.py", f"class Oar{turn}:\n    pass\n")
+        assert repository.bring_up_to_date(workers=0) == ""
+    with IndexStore(repository.index, is_writing=True) as store:
+        assert store.tidy() is True and store.count() == len(FILES)
+        assert store.tidy(least=-100) is False and store.count() == 0
+    assert repository.bring_up_to_date(workers=0) == ""
+    assert shown(repository, "the cache directory")[0] == "harbour/cache.py"
+
+
+def _paths(store: IndexStore, expression: str) -> set[str]:
+    found = (store.file(id) for id, _ in store.matching(expression, 99))
+    return {file.path for file in found if file is not None}

@@ -7,7 +7,7 @@ import pytest
 from tests.repomap.harbour import FILES, shown, write
 from tools.repomap import upkeep
 from tools.repomap.builder import IndexBuilder
-from tools.repomap.parts import distinct_parts, parts_of
+from tools.repomap.parts import parts_of
 from tools.repomap.ranking import question_of, rank_paths
 from tools.repomap.repository import MappedRepository
 
@@ -93,11 +93,11 @@ def test_names_are_ranked_as_if_each_were_split(folder: Path):
     paths = [f"a{number}/{name}.py" for number, name in enumerate(_NAMES)]
     for name in _NAMES:
         question = question_of(f"the {name} of it")
-        wanted = set(question.parts)
+        wanted = set(question.words)
         split = sorted(
             (-len(wanted.intersection(parts_of(path))), len(path), path)
             for path in paths
-            if wanted.intersection(distinct_parts(path))
+            if wanted.intersection(set(parts_of(path)))
         )
         assert rank_paths(paths, question, 100) == [path for _, _, path in split], name
 

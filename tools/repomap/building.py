@@ -21,12 +21,13 @@ import msgspec
 
 from tools.repomap.hidden import HiddenFiles
 from tools.repomap.listing import MOST_FILES, is_below, list_files
-from tools.repomap.outlining import indexed, path_alone, stamped
+from tools.repomap.outlining import blob_id, indexed, path_alone, stamped
 from tools.repomap.store import (
     FileStamp,
     IndexDamaged,
     Indexed,
     IndexedFile,
+    IndexInconsistent,
     IndexStore,
     forget,
     is_damage,
@@ -77,7 +78,7 @@ def writing(path: Path) -> Generator[IndexStore]:
             keep_within(path.parent)
     except IndexDamaged as problem:  # made anew, it cannot be opened either
         raise CannotIndex(f"The index cannot be written: {problem}.") from None
-    except (sqlite3.Error, zlib.error, msgspec.MsgspecError) as problem:
+    except (sqlite3.Error, zlib.error, msgspec.MsgspecError, IndexInconsistent) as problem:
         if is_damage(problem):
             forget(path)
             raise CannotIndex(f"The index {path} was damaged and is removed; it is made anew.") from None
@@ -117,13 +118,17 @@ class FolderSurvey(msgspec.Struct, frozen=True):
     """New or changed, in the order in which they are to be done."""
     unknown: tuple[str, ...] = ()
     """Of a large folder: those of which not even the path is known."""
+    unreadable: tuple[str, ...] = ()
+    """Folders that could not be listed."""
 
 
 def survey(
     store: IndexStore, folder: IndexedFolder, is_stopped: Callable[[], bool] = lambda: False
 ) -> FolderSurvey:
     """Lists the folder anew. Raises `TooSlow` when it is stopped."""
-    listed = list_files(folder.root, is_stopped=is_stopped, hides=folder.hidden.below(folder.root))
+    unreadable: list[str] = []
+    hides = folder.hidden.below(folder.root)
+    listed = list_files(folder.root, is_stopped=is_stopped, hides=hides, unreadable=unreadable)
     if is_stopped():
         raise TooSlow
     is_cut = len(listed) > MOST_FILES
@@ -134,7 +139,8 @@ def survey(
     sizes, changed = _states(folder.root, waiting) if waiting else (0, {})
     is_large = len(listed) > folder.most_at_once or sizes > folder.most_bytes_at_once
     unknown = tuple(path for path in waiting if path not in known) if is_large else ()
-    return FolderSurvey(len(listed), is_cut, gone, _ordered(waiting, changed, folder.begins_at), unknown)
+    ordered = _ordered(waiting, changed, folder.begins_at)
+    return FolderSurvey(len(listed), is_cut, gone, ordered, unknown, tuple(unreadable))
 
 
 class TooSlow(Exception):
@@ -151,7 +157,27 @@ def sweep(
     gone = tuple(path for path in waiting if not os.path.lexists(root / path))
     gone += tuple(path for path in known if hides(path))
     rest = set(waiting) - set(gone)
-    return FolderSurvey(int(store.meta("listed") or 0), bool(store.meta("cut")), gone, tuple(sorted(rest)))
+    unreadable = tuple(filter(None, store.meta("unreadable").split("\n")))
+    listed = int(store.meta("listed") or 0)
+    return FolderSurvey(listed, bool(store.meta("cut")), gone, tuple(sorted(rest)), unreadable=unreadable)
+
+
+def recalled(
+    store: IndexStore, root: Path, found: FolderSurvey, is_stopped: Callable[[], bool] = lambda: False
+) -> FolderSurvey:
+    """Files that have contents again which they had before, as on a branch that is gone back to, need no mapping."""
+    known = store.versions_of(found.waiting)
+    states: list[tuple[str, bytes, FileStamp]] = []
+    for path in (path for path in found.waiting if path in known):
+        if is_stopped():
+            break
+        now = stamped(root, path)
+        blob = blob_id(root, path) if now is not None and not now.reason else b""
+        if now is not None and blob:
+            states.append((path, blob, (now.mtime, now.size, now.inode)))
+    done = store.recall(states)
+    waiting = tuple(path for path in found.waiting if path not in done)
+    return msgspec.structs.replace(found, waiting=waiting)
 
 
 def _changed(
@@ -205,12 +231,15 @@ def build(
     """
     root = folder.root
     try:
-        found = found or survey(store, folder, is_stopped)
+        if found is None:
+            store.tidy()
+            found = recalled(store, root, survey(store, folder, is_stopped), is_stopped)
     except TooSlow:
         return False
     store.remove([os.fsencode(path) for path in found.gone])
     store.set_meta("listed", str(found.listed))
     store.set_meta("cut", "1" if found.is_cut else "")
+    store.set_meta("unreadable", "\n".join(found.unreadable))
     done = found.listed - len(found.waiting)
     progress(IndexProgress(done, found.listed))
     for at in range(0, len(found.unknown), _PATHS_AT_ONCE):
@@ -234,7 +263,6 @@ def build(
             store.put(pending)
             return False
     store.put(pending)
-    store.tidy()
     store.set_meta("finished", "1")
     progress(IndexProgress(found.listed, found.listed))
     return True

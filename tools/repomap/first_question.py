@@ -21,7 +21,7 @@ _MENTION = re.compile(r"(?:^|\s)@[\w./\"-]")
 def aside_for(workspace: Workspace, prompt: str) -> str | None:
     """Whether the map may be wanted is somebody else's to say. The first time it only has the index made."""
     question = question_of(prompt)
-    if len(question.parts) < _FEWEST_WORDS or _MENTION.search(prompt):
+    if len(set(question.words.values())) < _FEWEST_WORDS or _MENTION.search(prompt):
         return None
     repository = workspace.repository()
     if repository is None:
@@ -47,7 +47,7 @@ def _is_sure_in(repository: MappedRepository, question: MapQuestion) -> bool:
 
 def is_sure(store: IndexStore, question: MapQuestion) -> bool:
     """A path with a line, the exact name of a symbol that few define, or a first file far before the tenth."""
-    if question.traces:
+    if any(line for _, line in question.paths):
         return True
     places = rank(store, question, most=10).places
     return bool(places) and (_has_name(store, question, places[0]) or _leads(places))

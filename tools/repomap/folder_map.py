@@ -54,7 +54,9 @@ def _files(
         outline = present(store, file)
         if outline is not None:
             scores = [_worth(symbol) for symbol in outline.symbols]
-            yield MapCandidate(file.path, outline.lines, outline.symbols, scores, note_of(file.kind))
+            yield MapCandidate(
+                file.path, outline.lines, outline.symbols, scores, note_of(file.kind) or file.reason
+            )
 
 
 def _folders(

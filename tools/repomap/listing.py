@@ -2,11 +2,14 @@
 
 import contextlib
 import os
+import re
 import selectors
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Generator
 from pathlib import Path
+from typing import IO
 
 from tools.running.own_programs import find_own_program
 from tools.running.withheld import own_variables
@@ -14,6 +17,7 @@ from tools.searching.ripgrep import ALWAYS, bundled_ripgrep
 
 MOST_FILES = 200_000
 _PIECE = 1 << 16
+_UNREADABLE = re.compile(rb"^rg: (.+): [^:\n]+ \(os error \d+\)$", re.MULTILINE)
 _PATIENCE = 0.05
 _BELIEVED_SECONDS = 30.0
 _TRIED_SECONDS = 1.0
@@ -30,13 +34,24 @@ def list_files(
     most: int = MOST_FILES,
     is_stopped: Callable[[], bool] = lambda: False,
     hides: Callable[[str], bool] = lambda path: False,
+    unreadable: list[str] | None = None,
 ) -> list[str]:
-    """Paths below the root, sorted. At most so many; more are not listed. `hides`: files that nobody is to know."""
-    return [path for path in _listed(root, most, is_stopped) if not hides(path)]
+    """Paths below the root, sorted. At most so many; more are not listed. `hides`: files that nobody is to know.
+    `unreadable` gets the folders that cannot be listed."""
+    with tempfile.TemporaryFile() as errors:
+        found = [path for path in _listed(root, most, is_stopped, errors) if not hides(path)]
+        errors.seek(0)
+        for match in _UNREADABLE.finditer(errors.read(_PIECE)):
+            path = os.fsdecode(match[1].removeprefix(b"./"))
+            if unreadable is not None and os.path.isdir(root / path) and not hides(path):  # noqa: PTH112  (no error for odd names)
+                unreadable.append(path)
+    return found
 
 
 @contextlib.contextmanager
-def searching(root: Path, *words: str) -> Generator["subprocess.Popen[bytes] | None"]:
+def searching(
+    root: Path, *words: str, errors: IO[bytes] | int = subprocess.DEVNULL
+) -> Generator["subprocess.Popen[bytes] | None"]:
     """A ripgrep at work there, which is ended with the block; None: there is none to start."""
     program = bundled_ripgrep() or find_own_program("rg", outside=root)
     if program is None:
@@ -48,7 +63,7 @@ def searching(root: Path, *words: str) -> Generator["subprocess.Popen[bytes] | N
         env=own_variables(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=errors,
     )
     assert process.stdout is not None
     try:
@@ -59,11 +74,11 @@ def searching(root: Path, *words: str) -> Generator["subprocess.Popen[bytes] | N
         process.wait()
 
 
-def _listed(root: Path, most: int, is_stopped: Callable[[], bool]) -> list[str]:
+def _listed(root: Path, most: int, is_stopped: Callable[[], bool], errors: IO[bytes]) -> list[str]:
     found: list[str] = []
     rest = b""
     # Links are not followed unless asked for.
-    with searching(root, "--files", "--null") as listing:
+    with searching(root, "--files", "--null", errors=errors) as listing:
         if listing is None or listing.stdout is None:
             return _walked(root, most)
         with selectors.DefaultSelector() as waiting:

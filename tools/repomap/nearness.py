@@ -1,27 +1,24 @@
-"""Files that change together: learned from a repository's history, which git is asked for only after trust."""
+"""What a repository's history tells: which files earlier changes touched, and in which words they were described.
 
-import itertools
-import math
+Git is asked only after trust, each commit once: what is known of it stays in the index, by its id.
+"""
+
 import os
-from collections import Counter
+import re
 from pathlib import Path
 
 from tools.git.command import git_command
 from tools.git.config import Configuration
 from tools.git.repository import find_repository
-from tools.repomap.store import IndexStore
+from tools.repomap.store import IndexStore, Revision
 
-_COMMITS = 3000
-_MOST_FILES = 30
-"""A commit of more says nothing of any two of them."""
-_MOST_NEAR = 30
-"""Of each file."""
-_WHOLE = 1000
-"""What two files that are all of the newest commit have in common by it."""
-_HALF_AS_MUCH = 300
-"""Commits later. With it, 568 questions of sixteen repositories with one file known had another among the first five
-in 82 % (79 by counting alone); other ways to fall were as good within the noise."""
+_COMMITS = 12_000
+_AT_ONCE = 1000
+MAX_FILES = 15
+"""A commit that touches more says nothing of any of them."""
+_LONGEST_MESSAGE = 4000
 _SECONDS = 30.0
+_HASH = re.compile(rb"[0-9a-f]{40,64}")
 
 
 def learn(store: IndexStore, root: Path, home: Path) -> None:
@@ -31,15 +28,27 @@ def learn(store: IndexStore, root: Path, home: Path) -> None:
         return
     configuration = repository.configuration(home)
     head = _asked(repository.top, ("rev-parse", "HEAD"), configuration, home)
-    if not head or store.meta("near_head") == head.decode().strip():
-        return
-    words = ("log", "--no-merges", "--no-renames", f"-n{_COMMITS}", "--name-only", "-z", "--format=%x01")
-    log = _asked(repository.top, words, configuration, home)
-    if log is None:
+    if not head or store.meta("head") == head.decode().strip():
         return
     below = os.fsencode(os.path.relpath(os.path.realpath(root), os.path.realpath(repository.top)))
-    store.set_near(_near(store, log, b"" if below == b"." else below + b"/"))
-    store.set_meta("near_head", head.decode().strip())
+    prefix = b"" if below == b"." else below + b"/"
+    log = _asked(repository.top, ("rev-list", "--no-merges", f"-n{_COMMITS}", "HEAD"), configuration, home)
+    if log is None:
+        return
+    hashes = [bytes.fromhex(word.decode()) for word in log.split()]
+    known = store.revisions()
+    missing = [one for one in hashes if one not in known]
+    for at in range(0, len(missing), _AT_ONCE):
+        words = (
+            "log", "--no-walk=unsorted", "--no-renames", "--name-only", "-z", "--format=%x01%H%n%B%x02",
+            *(one.hex() for one in missing[at : at + _AT_ONCE]),
+        )  # fmt: skip
+        told = _asked(repository.top, words, configuration, home)
+        if told is None:
+            break  # what has been learned stays; the rest is asked for with the next head
+        store.remember(filter(None, (_revision(entry, prefix) for entry in told.split(b"\x01"))))
+    store.set_ages(hashes)
+    store.set_meta("head", head.decode().strip())
 
 
 def state_of_git(root: Path) -> tuple[int, ...]:
@@ -68,17 +77,15 @@ def _asked(top: Path, words: tuple[str, ...], configuration: Configuration, home
     return told if code == 0 else None
 
 
-def _near(store: IndexStore, log: bytes, below: bytes) -> dict[int, dict[int, int]]:
-    """What changed together long ago, or with many others, says less."""
-    ids = {os.fsencode(file.path): file.id for file in store.files()}
-    together: dict[int, Counter[int]] = {}
-    for age, commit in enumerate(log.split(b"\x01")):
-        names = [name.lstrip(b"\n") for name in commit.split(b"\0")]
-        paths = [name.removeprefix(below) for name in names if name and name.startswith(below)]
-        if not 2 <= len(paths) <= _MOST_FILES:
-            continue
-        says = round(_WHOLE / (1 + age / _HALF_AS_MUCH) / math.log2(len(paths)))
-        known = {ids[path] for path in paths if path in ids}
-        for one, other in itertools.permutations(known, 2):
-            together.setdefault(one, Counter())[other] += says
-    return {id: dict(others.most_common(_MOST_NEAR)) for id, others in together.items()}
+def _revision(entry: bytes, prefix: bytes) -> Revision | None:
+    """Of more files than count, or of none below, only that it is known."""
+    head, separator, names = entry.partition(b"\x02")
+    hash, _, message = head.partition(b"\n")
+    if not separator or not _HASH.fullmatch(hash):
+        return None
+    paths = tuple(name for name in (one.lstrip(b"\n") for one in names.split(b"\0")) if name)
+    inside = tuple(path.removeprefix(prefix) for path in paths if path.startswith(prefix))
+    if not inside or len(paths) > MAX_FILES:
+        message, inside = b"", ()
+    text = message[:_LONGEST_MESSAGE].decode("utf-8", "replace")
+    return Revision(bytes.fromhex(hash.decode()), text, inside)

@@ -1,5 +1,7 @@
 """One file as the index takes it: its symbols by the mapper, its words split into parts."""
 
+import errno
+import hashlib
 import os
 import stat
 import time
@@ -13,8 +15,6 @@ from tools.filemap.reading import CannotMap, read_text
 from tools.filemap.symbols import Symbol
 from tools.filemap.watch import Deadline, Overtime
 from tools.repomap.kinds import Kind, kind_of
-from tools.repomap.packing import by_count
-from tools.repomap.parts import counted
 from tools.repomap.store import NOT_LOOKED_AT, Indexed, words_of
 
 MOST_BYTES = 1_000_000
@@ -37,24 +37,29 @@ _YOUNG_NS = 2_000_000_000
 def indexed(root: Path, path: str) -> Indexed | None:
     """None: it is not there any more, or no regular file."""
     place, nothing = root / path, stamped(root, path)
-    if nothing is None or nothing.size > MOST_BYTES or is_secret(path):
+    if nothing is None or nothing.reason:
         return nothing
+    blob = blob_id(root, path)
     try:
         text = read_text(place, Deadline(_SECONDS, None))
-    except (CannotMap, Overtime):
-        return nothing
+    except CannotMap as problem:
+        why = "binary" if problem.errno == errno.EINVAL else f"unreadable: {problem.strerror}"
+        return msgspec.structs.replace(nothing, reason=why)
+    except Overtime:
+        return msgspec.structs.replace(nothing, reason="slow to read")
     source = text.source
     language = language_of(place, source)
     kind = kind_of(path, language, source[:_HEAD])
     try:
         made = map_text(source, place.name, deadline_seconds=_SECONDS)
     except (OSError, Overtime):
-        return msgspec.structs.replace(nothing, kind=kind)
+        return msgspec.structs.replace(nothing, kind=kind, reason="slow to map")
     symbols = _kept(made.symbols, kind)
-    body = by_count(counted(source.decode("utf-8", "replace"))) if kind != "generated" else ()
+    body = source.decode("utf-8", "replace") if kind != "generated" else ""
     return msgspec.structs.replace(
         nothing,
         size=text.total_bytes,
+        blob=blob,
         language=made.language,
         kind=kind,
         lines=made.total_lines,
@@ -63,8 +68,17 @@ def indexed(root: Path, path: str) -> Indexed | None:
     )
 
 
+def blob_id(root: Path, path: str) -> bytes:
+    """The id that git gives a file with these contents; empty: it cannot be read."""
+    try:
+        data = (root / path).read_bytes()
+    except (OSError, ValueError):
+        return b""
+    return hashlib.sha1(b"blob %d\0%b" % (len(data), data), usedforsecurity=False).digest()
+
+
 def stamped(root: Path, path: str) -> Indexed | None:
-    """Of which no more is kept than path and state, until it changes. None: as `indexed`."""
+    """Its path, its state, and why it may have no more than these. None: as `indexed`."""
     try:
         state = os.lstat(f"{root}/{path}")
     except (OSError, ValueError):
@@ -74,7 +88,9 @@ def stamped(root: Path, path: str) -> Indexed | None:
     # What is written at this very moment may be written again within the same tick of the clock.
     is_young = time.time_ns() - state.st_mtime_ns < _YOUNG_NS
     mtime = -1 if is_young else state.st_mtime_ns
-    return msgspec.structs.replace(path_alone(path), mtime=mtime, size=state.st_size, inode=state.st_ino)
+    reason = "named like a secret" if is_secret(path) else "over 1 MB" if state.st_size > MOST_BYTES else ""
+    made = msgspec.structs.replace(path_alone(path), mtime=mtime, size=state.st_size, inode=state.st_ino)
+    return msgspec.structs.replace(made, reason=reason)
 
 
 def path_alone(path: str) -> Indexed:
@@ -84,11 +100,12 @@ def path_alone(path: str) -> Indexed:
         mtime=NOT_LOOKED_AT,
         size=0,
         inode=0,
+        blob=b"",
         language="",
         kind="data",
         lines=0,
         symbols=(),
-        words=words_of(path, (), ()),
+        words=words_of(path, (), ""),
     )
 
 

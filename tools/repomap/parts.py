@@ -1,6 +1,7 @@
-"""Words and names as the parts that a search compares: `smoothSeries` is smooth and series, `keys` is key.
+"""Words and names as the parts that a search compares: `smoothSeries` is smooth, series, and itself.
 
-The same function splits sources, names and questions; what is changed here makes every index anew (`store.VERSION`).
+The same functions split sources, names, questions and commit messages; a change here makes every index anew
+(`store.VERSION`).
 """
 
 import re
@@ -8,92 +9,82 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_PARTS_OF_OTHERS = re.compile(r"[^\W\d_]*[^\W\d_a-zA-Z][^\W\d_]*|[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_SHORTEST = 3
+_RUN = re.compile(r"\w+")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_NO_BLANKS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+"""Scripts that set no blanks between words: two signs say as much as a word."""
+_PART_OF_OTHERS = re.compile(
+    rf"[{_NO_BLANKS}]+|[^\W\d_{_NO_BLANKS}]*[^\W\d_a-zA-Z{_NO_BLANKS}][^\W\d_{_NO_BLANKS}]*|{_PART.pattern}"
+)
+_SHORTEST = 2
 _LONGEST = 32
-"""Longer runs of letters are data."""
-MOST_OF_A_WORD = 6
+"""Longer parts are data; a name that is kept whole may have twice that length."""
+MAX_COUNT = 6
 """A word that stands more often in a file counts no more."""
 
 _WORDS_OF_COMMITS = """
-about add added after all also and any are been before being but bug can cannot change changed changes
-could did does doesn don each error fail failed fails file files fix fixed fixes for from get had has
-have how implement into issue its just let make makes more must new not now off old one only other our
-out over please problem remove removed return same set should show since some such support than that the
-their them then there these they this through too update updated use used uses using very was way were
-what when where which while who why will with within without work works would wrong you your
+about add added after all also and any are as at be been before being but by bug can cannot change changed changes
+could did do does doesn don each error fail failed fails file files fix fixed fixes for from get had has
+have how if implement in into is issue it its just let make makes more must new no not now of off old on one only or
+other our out over please problem re remove removed return same set should show since so some such support than that the
+their them then there these they this through to too up update updated use used uses using ve very was way we
+were what when where which while who why will with within without work works would wrong you your
 """
-_SAYS_NOTHING = frozenset(_WORDS_OF_COMMITS.split())
+_STOP_WORDS = frozenset(_WORDS_OF_COMMITS.split())
 """Words of questions and commits that stand for no place."""
+
+
+@lru_cache(maxsize=65_536)
+def _parts(run: str) -> tuple[str, ...]:
+    """The parts of a run of letters, digits and `_`, stemmed; of several also the whole, however it is written."""
+    parts = (_PART if run.isascii() else _PART_OF_OTHERS).findall(run)
+    found: list[str] = []
+    for part in parts:
+        if part[0] >= "\u0e00" and re.match(f"[{_NO_BLANKS}]", part):
+            found += (part[at : at + 2] for at in range(max(1, min(len(part), _LONGEST) - 1)))
+        elif _SHORTEST <= len(part) <= _LONGEST:
+            found.append(stem(part.lower()))
+    if len(parts) > 1 and len(run) <= 2 * _LONGEST:
+        found.append(run.replace("_", "").lower())
+    return tuple(found)
 
 
 def parts_of(text: str) -> list[str]:
     """Each part as often as it stands there."""
-    return [stem(part.lower()) for part in _split(text) if _is_word(part)]
-
-
-def _split(text: str) -> list[str]:
-    return (_PARTS if text.isascii() else _PARTS_OF_OTHERS).findall(text)
-
-
-def _is_word(part: str) -> bool:
-    """In scripts without blanks one sign says as much as a word."""
-    return _SHORTEST <= len(part) <= _LONGEST or (not part.isascii() and len(part) <= _LONGEST)
+    return [part for run in _RUN.findall(text) for part in _parts(run)]
 
 
 def counted(text: str) -> dict[str, int]:
-    """Parts with how often they stand there, up to the limit."""
+    """Parts with how often they stand there, up to the limit. Each different run is taken apart once."""
     found: dict[str, int] = {}
-    if text.isascii():
-        # Runs of letters, of which a source has few different ones: each is taken apart once.
-        for run, count in Counter(text.encode("ascii").translate(_ONLY_LETTERS).split()).items():
-            for part in _stems(run):
-                found[part] = found.get(part, 0) + count
-    else:
-        for part, count in Counter(_split(text)).items():
-            if _is_word(part):
-                stemmed = stem(part.lower())
-                found[stemmed] = found.get(stemmed, 0) + count
-    return {part: count if count < MOST_OF_A_WORD else MOST_OF_A_WORD for part, count in found.items()}
-
-
-def distinct_parts(text: str) -> set[str]:
-    """Of a name or a line; for whole sources `counted` is faster."""
-    return {stem(part.lower()) for part in _split(text) if _is_word(part)}
-
-
-_ONLY_LETTERS = bytes(sign if chr(sign).isalpha() and sign < 128 else 32 for sign in range(256))
-
-
-@lru_cache(maxsize=16_384)
-def _stems(run: bytes) -> tuple[str, ...]:
-    return tuple(stem(part.lower()) for part in _PARTS.findall(run.decode("ascii")) if _is_word(part))
+    for run, count in Counter(_RUN.findall(text)).items():
+        for part in _parts(run):
+            found[part] = found.get(part, 0) + count
+    return {part: min(count, MAX_COUNT) for part, count in found.items()}
 
 
 def question_words(text: str) -> dict[str, str]:
     """Parts that say something, each once, in the order of the question; with the word as it stands there."""
     found: dict[str, str] = {}
-    for part in _split(text):
-        word = part.lower()
-        if _is_word(part) and word not in _SAYS_NOTHING:
-            found.setdefault(stem(word), word)
+    for run in _RUN.findall(text):
+        if run.lower() not in _STOP_WORDS:
+            for part in _parts(run):
+                if part not in _STEMMED_STOP_WORDS:
+                    found.setdefault(part, run)
     return found
 
 
-def emphasis(text: str) -> dict[str, int]:
-    """How often each part of `question_words` is to be asked for: as often as it is said, but no more than three times,
-    and once more where it stands in the first of several lines, which says what the rest is about."""
+def emphasis(text: str) -> Counter[str]:
+    """How often each part of a question is asked for: as often as it is said, but no more than three times, and once
+    more where it stands in the first of several lines, which says what the rest is about."""
     first, feed, _ = text.strip().partition("\n")
-    said = Counter(stem(part.lower()) for part in _split(text) if _is_word(part))
-    headed = question_words(first) if feed else {}
-    return {part: min(said[part], _MOST_SAID) + (part in headed) for part in question_words(text)}
+    said = Counter({part: min(count, 3) for part, count in counted(text).items()})
+    if feed:
+        said.update(question_words(first).keys())
+    return said
 
 
-_MOST_SAID = 3
-
-
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """Without the ending that makes a plural or a form of a verb. Words of other scripts stay as they are."""
     if len(word) < 5 or not word.isascii():
@@ -132,40 +123,33 @@ def _single(word: str) -> str:
     return word.removesuffix("e") if len(word) > 4 else word
 
 
+_STEMMED_STOP_WORDS = frozenset(map(stem, _STOP_WORDS))
+
 _NAME = re.compile(r"(?:[^\W\d]|\$)[\w$]*(?:(?:\.|::|#|->)(?:[^\W\d]|\$)[\w$]*)*")
 _QUOTED = re.compile(r"`([^`\n]{1,120})`")
+_INNER_CAPITAL = re.compile(r"[a-z][A-Z]|[A-Z]{2,}[a-z]")
 
 
 def names_in(text: str) -> list[str]:
     """What looks like a name of code: quoted, with `_` or inner capitals, or dotted; the whole and its last part."""
     found: dict[str, None] = {}
-    for quoted in _QUOTED.findall(text):
-        for name in _NAME.findall(quoted):
-            _add(found, name)
-    for name in _NAME.findall(text):
-        if _looks_made(name):
-            _add(found, name)
+    quoted = (name for part in _QUOTED.findall(text) for name in _NAME.findall(part))
+    for name in (*quoted, *filter(_looks_made, _NAME.findall(text))):
+        found[name] = None
+        last = re.split(r"\.|::|#|->", name)[-1]
+        if len(last) > _SHORTEST:
+            found[last] = None
     return list(found)
 
 
 def capitalised_in(text: str) -> Iterator[str]:
     """Words that may be names of types, if there are such: not the first of a sentence only."""
-    for match in re.finditer(r"\b[A-Z][a-zA-Z0-9]{2,}\b", text):
-        yield match[0]
-
-
-def _add(found: dict[str, None], name: str) -> None:
-    found[name] = None
-    last = re.split(r"\.|::|#|->", name)[-1]
-    if len(last) >= _SHORTEST:
-        found[last] = None
+    return (match[0] for match in re.finditer(r"\b[A-Z][a-zA-Z0-9]{2,}\b", text))
 
 
 def _looks_made(name: str) -> bool:
-    if len(name) < 4:
-        return False
-    has_inner_capital = re.search(r"[a-z][A-Z]|[A-Z]{2,}[a-z]", name) is not None
-    return "_" in name.strip("_") or name.startswith("_") or has_inner_capital or "::" in name
+    has_sign = "_" in name.strip("_") or name.startswith("_") or "::" in name
+    return len(name) >= 4 and (has_sign or _INNER_CAPITAL.search(name) is not None)
 
 
 def repeated(counts: Iterable[tuple[str, int]]) -> str:

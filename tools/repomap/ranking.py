@@ -1,7 +1,7 @@
-"""Which files and symbols a question is most likely about: by words over four fields, exact names, traces, neighbours.
+"""Which files and symbols a question is most likely about: BM25 over path, symbols and text, few signals on top.
 
-The weights are first guesses that held on 108 questions of eight repositories; what was added later was chosen by 154
-questions of eleven. `python -m bench repository-maps` measures them on others. Nothing of a repository changes them.
+Each signal is named by a constant with what it is worth; a signal stays only while it gains on every set of questions.
+`python -m bench repository-maps` measures them. Nothing of a repository changes them.
 """
 
 import math
@@ -11,31 +11,46 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from tools.filemap.symbols import says_little
-from tools.repomap.kinds import WEIGHTS, is_about_tests
+from tools.repomap.kinds import WEIGHTS, is_about_tests, kind_of
 from tools.repomap.listing import is_below
-from tools.repomap.packing import KeptOutline, counts_in
-from tools.repomap.parts import capitalised_in, distinct_parts, emphasis, names_in, parts_of, question_words
+from tools.repomap.packing import KeptOutline
+from tools.repomap.parts import capitalised_in, counted, emphasis, names_in, parts_of, question_words
 from tools.repomap.store import IndexedFile, IndexStore
 
-EXACT = 0.35
-BY_FILE_NAME = 0.35
-"""What the file itself is called says more than the folders that it lies in. With `emphasis` it made 78.6 % of 154
-questions 83.1 %, by the first ten files."""
+HISTORY = 0.5
+"""What earlier commits with the question's words touched."""
+DEFINES = 0.25
+"""Files that define a name of the question, by how few do."""
+CALLED = 0.25
+"""What the file itself is called says more than the folders that it lies in."""
 NEAR_BY_NAMES = 0.35
 CHANGED_TOGETHER = 0.5
-"""Of 568 questions of sixteen repositories with one file known another is among the first five in 82 %, and by each of
-a wide range of weights in 80 to 82. Files that use its names or are named in it, that lie beside it or are called as it
-is added nothing."""
+"""Both of files near those that the conversation has read or changed."""
+NEAR_THE_FIRST = 0.2
+"""Below the first three files: what changes with them."""
 SAME_PACKAGE = 1.5
 """In a repository of several: what lies in that of the files of the conversation."""
+WRITTEN_OUT = 10.0
+"""A path that stands in the question is first; with a line, as in a stack trace, before all others."""
+
 _MANIFESTS = (
     "package.json", "pyproject.toml", "setup.py", "Cargo.toml", "go.mod", "pom.xml", "build.gradle",
     "build.gradle.kts", "composer.json", "Gemfile", "mix.exs", "pubspec.yaml", "Package.swift", "CMakeLists.txt",
 )  # fmt: skip
-_MOST_LOOKED_AT = 400
-_MOST_DEFINERS = 20
+_MAX_FILES = 400
+_MAX_PARTS = 1000
+_MAX_TERMS = 48
+"""The rarest words of a long question say what it is about."""
+_RARE = 3
+"""A word that so few files have is looked for as the beginning of others too."""
+_MAX_DEFINERS = 20
 _RARE_DEFINERS = 4
-_IN_TRACE = 3.0
+_MAX_SAME_NAME = 3
+_MAX_PATHS = 50
+_COMMITS = 40
+_CHANGES = 200
+_HALF_AS_MUCH = 300
+"""Commits later a change says half as much of what belongs together."""
 _TRACE = re.compile(
     r"""File\ "(?P<python>[^"\n]+)",\ line\ (?P<python_line>\d+)
     |(?P<path>[\w@+~./\\-]+\.[A-Za-z]\w{0,7}):(?P<line>\d+)(?::\d+)?""",
@@ -48,16 +63,14 @@ class MapQuestion(msgspec.Struct, frozen=True):
     """What is asked, taken apart."""
 
     text: str
-    parts: tuple[str, ...]
+    words: Mapping[str, str]
+    """Parts that say something, with the word that each comes from."""
     emphasis: Mapping[str, int]
     """How often each part is asked for."""
-    words: tuple[str, ...]
-    """As they stand in the question, one for each part."""
     names: tuple[str, ...]
     """What looks like a name of code."""
-    traces: tuple[tuple[str, int], ...]
-    """Paths with lines, as they stand in stack traces and messages."""
-    paths: tuple[str, ...]
+    paths: tuple[tuple[str, int], ...]
+    """Paths as they stand there, with lines in stack traces and messages, else 0."""
 
 
 class LikelyFile(msgspec.Struct, frozen=True):
@@ -72,61 +85,219 @@ class LikelyFile(msgspec.Struct, frozen=True):
 class Ranking(msgspec.Struct, frozen=True):
     places: tuple[LikelyFile, ...]
     rarities: Mapping[str, float]
-    """Of the question's words: how much each says."""
+    """Of the question's parts: how much each says."""
     is_near_alone: bool
     """Nothing has its words; these files are near those of the conversation."""
+    left_out: tuple[IndexedFile, ...] = ()
+    """Files that the question names, of which the index has no more than the path."""
 
 
 def question_of(text: str) -> MapQuestion:
-    words = question_words(text)
-    traces = tuple(
+    paths = [
         (match["python"] or match["path"], int(match["python_line"] or match["line"]))
         for match in _TRACE.finditer(text)
-    )
+    ]
     return MapQuestion(
         text=text,
-        parts=tuple(words),
+        words=dict(list(question_words(text).items())[:_MAX_PARTS]),
         emphasis=emphasis(text),
-        words=tuple(words.values()),
-        names=tuple(names_in(text)),
-        traces=traces[:200],
-        paths=tuple(dict.fromkeys(_PATH.findall(text)))[:50],
+        names=tuple(names_in(text)[:_MAX_PARTS]),
+        paths=(*paths[: 4 * _MAX_PATHS], *((path, 0) for path in _PATH.findall(text)[:_MAX_PATHS])),
     )
 
 
 def rank(
-    store: IndexStore, question: MapQuestion, *, below: str = "", known: Sequence[str] = (), most: int = 60
+    store: IndexStore,
+    question: MapQuestion,
+    *,
+    below: str = "",
+    known: Sequence[str] = (),
+    most: int = 60,
+    read: Callable[[str], str] = lambda path: "",
 ) -> Ranking:
-    """The likeliest files first. `below`: a folder to stay in; `known`: files of the conversation."""
-    rarities = _rarities(store, question.parts)
-    asked = [part for part in question.parts for _ in range(question.emphasis[part])]
-    scores = _normalised(dict(store.matching(asked, _MOST_LOOKED_AT)))
-    exact = _exact(store, question)
-    for id, score in _normalised(exact).items():
-        scores[id] = scores.get(id, 0.0) + EXACT * score
-    lines = _traced(store, question, scores)
+    """The likeliest files first. `below`: a folder to stay in; `known`: files of the conversation, and `read` gives
+    what is in them."""
+    rarities = _rarities(store, question.words)
+    expression = _expression(question, rarities, store)
+    scores = _normalised(dict(store.matching(expression, _MAX_FILES)))
+    _add(scores, HISTORY, _remembered(store, expression))
+    _add(scores, DEFINES, _defining(store, question))
+    _add(scores, CALLED, _called(store, scores, rarities))
     asked_for = frozenset(scores)
-    _add_neighbours(store, scores, known)
-    about_tests = is_about_tests(question.text) or _is_test_folder(below)
+    lines = _written_out(store, question, scores)
+    near = [file for path in known[-10:] if (file := store.file_at(path)) is not None]
+    _add(scores, CHANGED_TOGETHER, changed_together(store, near))
+    _add(scores, NEAR_BY_NAMES, _near_by_names(store, near, read))
     packages = packages_of(store, known)
-    files = [file for file in store.files_of(scores) if is_below(file.path, below)]
-    called = _normalised({file.id: _worth(_end(file.path).partition(".")[0], rarities) for file in files})
+    about_tests = is_about_tests(question.text) or (below and _is_test(below))
     places: list[LikelyFile] = []
-    for file in files:
-        weight = 1.0 if file.id in lines or (file.kind == "test" and about_tests) else WEIGHTS[file.kind]
+    left_out: list[IndexedFile] = []
+    for file in store.files_of(scores):
+        if not is_below(file.path, below):
+            continue
+        if file.reason:
+            left_out += [file] * (file.id in lines)
+            continue
+        is_asked = file.id in lines or (file.kind == "test" and about_tests)
+        weight = 1.0 if is_asked else WEIGHTS[file.kind]
         if any(is_below(file.path, package) for package in packages):
             weight *= SAME_PACKAGE
-        score = scores[file.id] + BY_FILE_NAME * called.get(file.id, 0.0)
-        places.append(LikelyFile(file, score * weight, frozenset(lines.get(file.id, ()))))
-    places.sort(key=lambda place: (-place.score, len(place.file.path), place.file.path))
-    shown = tuple(places[:most])
-    is_near_alone = bool(shown) and not any(place.file.id in asked_for for place in shown)
-    return Ranking(shown, rarities, is_near_alone)
+        places.append(LikelyFile(file, scores[file.id] * weight, frozenset(lines.get(file.id, ()))))
+    places.sort(key=_order)
+    places = _near_the_first(store, places)
+    is_near_alone = bool(places) and not any(place.file.id in asked_for for place in places[:most])
+    return Ranking(tuple(places[:most]), rarities, is_near_alone, tuple(left_out))
+
+
+def _order(place: LikelyFile) -> tuple[object, ...]:
+    return -place.score, len(place.file.path), place.file.path
+
+
+def _rarities(store: IndexStore, parts: Iterable[str]) -> dict[str, float]:
+    total = store.count()
+    return {part: math.log(1 + total / (1 + store.rarity(part))) for part in parts}
+
+
+def _expression(question: MapQuestion, rarities: Mapping[str, float], store: IndexStore) -> str:
+    """Any of the words, each as often as it is said; the rarest, where there are many."""
+    files = {part: store.rarity(part) for part in rarities}
+    rarest = sorted(rarities, key=lambda part: (files[part] == 0, files[part]))[:_MAX_TERMS]
+    terms: list[str] = []
+    for part in rarest:
+        is_beginning = len(part) > 3 and files[part] <= _RARE
+        terms += [f'"{part}"*' if is_beginning else f'"{part}"'] * question.emphasis[part]
+    return " OR ".join(terms)
+
+
+def _normalised(scores: Mapping[int, float]) -> dict[int, float]:
+    highest = max(scores.values(), default=0.0)
+    return {id: score / highest for id, score in scores.items()} if highest > 0 else {}
+
+
+def _add(scores: dict[int, float], weight: float, found: Mapping[int, float]) -> None:
+    for id, score in _normalised(found).items():
+        scores[id] = scores.get(id, 0.0) + weight * score
+
+
+def _remembered(store: IndexStore, expression: str) -> dict[int, float]:
+    """A commit's score is shared by the files that it touched."""
+    found: dict[int, float] = {}
+    for files, score in store.remembered(expression, _COMMITS):
+        for id in files:
+            found[id] = found.get(id, 0.0) + score / math.sqrt(len(files))
+    return found
+
+
+def _defining(store: IndexStore, question: MapQuestion) -> dict[int, float]:
+    found: dict[int, float] = {}
+    for name in dict.fromkeys((*question.names, *capitalised_in(question.text))):
+        definers = {file for file, _ in store.named(name)}
+        if 0 < len(definers) <= _MAX_DEFINERS:
+            for id in definers:
+                found[id] = found.get(id, 0.0) + 1 / math.sqrt(len(definers))
+    return found
+
+
+def _called(store: IndexStore, ids: Iterable[int], rarities: Mapping[str, float]) -> dict[int, float]:
+    return {
+        file.id: sum(rarities.get(part, 0.0) for part in set(parts_of(_end(file.path).partition(".")[0])))
+        for file in store.files_of(ids)
+    }
+
+
+def _written_out(store: IndexStore, question: MapQuestion, scores: dict[int, float]) -> dict[int, set[int]]:
+    """Paths of the question are first; the lines that it names of each."""
+    lines: dict[int, set[int]] = {}
+    for place, (path, line) in enumerate(question.paths):
+        path = path.replace("\\", "/").strip("./")
+        named = list(store.files(called=_end(path))) if path else []
+        longest = max((_shared(file.path, path) for file in named), default=0)
+        meant = [file for file in named if _shared(file.path, path) == longest]
+        if len(meant) > _MAX_SAME_NAME or longest < min(2, path.count("/") + 1):
+            continue
+        for file in meant:
+            bonus = WRITTEN_OUT * (2 if line else 1) / (1 + place * 0.02)
+            scores[file.id] = max(scores.get(file.id, 0.0), bonus + scores.get(file.id, 0.0) % 1)
+            if line:
+                lines.setdefault(file.id, set()).add(line)
+            else:
+                lines.setdefault(file.id, set())
+    return lines
+
+
+def _end(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _shared(path: str, other: str) -> int:
+    """How many folders and names at the end are the same."""
+    count = 0
+    for one, two in zip(reversed(path.split("/")), reversed(other.split("/")), strict=False):
+        if one != two:
+            break
+        count += 1
+    return count
+
+
+def changed_together(store: IndexStore, files: Sequence[IndexedFile]) -> dict[int, float]:
+    """What changed together long ago, or with many others, says less."""
+    found: dict[int, float] = {}
+    for file in files:
+        for age, touched in store.changed_with(file.path, _CHANGES):
+            for id in touched:
+                if id != file.id:
+                    says = 1 / (1 + age / _HALF_AS_MUCH) / math.log2(max(2, len(touched)))
+                    found[id] = found.get(id, 0.0) + says
+    return found
+
+
+def _near_by_names(
+    store: IndexStore, files: Sequence[IndexedFile], read: Callable[[str], str]
+) -> dict[int, float]:
+    """Files that share words and names which few have."""
+    found: dict[int, float] = {}
+    few = max(_RARE_FILES, store.count() // 200)
+    for file in files:
+        rarities = {part: store.rarity(part) for part in counted(read(file.path))}
+        rare = sorted(
+            (part for part in rarities if 1 < rarities[part] <= few), key=lambda part: rarities[part]
+        )
+        asked = " OR ".join(f'"{part}"' for part in rare[:_MAX_RARE_WORDS])
+        for id, score in store.matching(asked, _MAX_FILES // 4):
+            if id != file.id:
+                found[id] = found.get(id, 0.0) + score
+        for symbol in store.outline(file.id).symbols:
+            definers = {id for id, _ in store.named(symbol.name, _RARE_DEFINERS + 1)}
+            if len(definers) <= _RARE_DEFINERS:
+                for id in definers - {file.id}:
+                    found[id] = found.get(id, 0.0) + 1 / len(definers)
+    return found
+
+
+_MAX_RARE_WORDS = 60
+_RARE_FILES = 8
+
+
+def _near_the_first(store: IndexStore, places: list[LikelyFile]) -> list[LikelyFile]:
+    first, rest = places[:3], places[3:]
+    if not first:
+        return places
+    near = _normalised(changed_together(store, [place.file for place in first]))
+    weight = NEAR_THE_FIRST * first[0].score
+    known = {place.file.id for place in places}
+    rest += [LikelyFile(file, 0.0) for file in store.files_of(near.keys() - known) if not file.reason]
+    raised = (
+        msgspec.structs.replace(
+            place, score=place.score + weight * near.get(place.file.id, 0.0) * WEIGHTS[place.file.kind]
+        )
+        for place in rest
+    )
+    return first + sorted(raised, key=_order)
 
 
 def rank_paths(paths: Iterable[str], question: MapQuestion, most: int) -> list[str]:
     """By their names alone, where nothing else is known yet."""
-    wanted = set(question.parts)
+    wanted = set(question.words)
     # Of thousands of paths few have any of the words, and no stem changes how a word begins but for its last letter.
     begun = tuple({part.removesuffix("y") for part in wanted})
     scored: list[tuple[int, int, str]] = []
@@ -170,111 +341,16 @@ def symbol_scores(
     return scores
 
 
-def _worth(text: str, rarities: Mapping[str, float]) -> float:
-    return sum(rarities[part] for part in distinct_parts(text) if part in rarities)
-
-
 def _worth_of(rarities: Mapping[str, float]) -> Callable[[str], float]:
-    """`_worth` for thousands of texts, of which few have any of the words: no stem changes how a word begins."""
+    """The worth of thousands of texts, of which few have any of the words: no stem changes how a word begins."""
     if not rarities:
         return lambda text: 0.0
-    may_have = re.compile("|".join(sorted({re.escape(part[:3]) for part in rarities})), re.IGNORECASE).search
-    return lambda text: _worth(text, rarities) if may_have(text) else 0.0
+    may_have = re.compile("|".join(sorted({re.escape(part[:2]) for part in rarities})), re.IGNORECASE).search
 
+    def worth(text: str) -> float:
+        return sum(rarities.get(part, 0.0) for part in set(parts_of(text))) if may_have(text) else 0.0
 
-def _rarities(store: IndexStore, parts: Sequence[str]) -> dict[str, float]:
-    total = store.count()
-    return {part: math.log(1 + total / (1 + store.rarity(part))) for part in parts}
-
-
-def _normalised(scores: Mapping[int, float]) -> dict[int, float]:
-    highest = max(scores.values(), default=0.0)
-    return {id: score / highest for id, score in scores.items()} if highest > 0 else {}
-
-
-def _exact(store: IndexStore, question: MapQuestion) -> dict[int, float]:
-    """Files that define a name of the question: a name that many define says little."""
-    found: dict[int, float] = {}
-    for name in dict.fromkeys((*question.names, *capitalised_in(question.text))):
-        definers = {file for file, _ in store.named(name)}
-        if 0 < len(definers) <= _MOST_DEFINERS:
-            for id in definers:
-                found[id] = found.get(id, 0.0) + 1 / math.sqrt(len(definers))
-    return found
-
-
-def _traced(store: IndexStore, question: MapQuestion, scores: dict[int, float]) -> dict[int, set[int]]:
-    """Paths of the question lie on top, those with lines first; by the longest end that a file's path shares."""
-    named = [(path, line) for path, line in question.traces]
-    named += [(path, 0) for path in question.paths]
-    if not named:
-        return {}
-    by_name = {name: list(store.files(called=name)) for name in {_end(path) for path, _ in named} if name}
-    lines: dict[int, set[int]] = {}
-    for place, (path, line) in enumerate(named):
-        likeliest = max(by_name.get(_end(path), ()), key=lambda file: _shared(file.path, path), default=None)
-        if likeliest is None or _shared(likeliest.path, path) < min(2, path.count("/") + 1):
-            continue
-        bonus = _IN_TRACE if line else 0.5
-        scores[likeliest.id] = scores.get(likeliest.id, 0.0) + bonus / (1 + place * 0.02)
-        if line:
-            lines.setdefault(likeliest.id, set()).add(line)
-    return lines
-
-
-def _end(path: str) -> str:
-    return path.replace("\\", "/").rpartition("/")[2]
-
-
-def _shared(path: str, other: str) -> int:
-    """How many folders and names at the end are the same."""
-    count = 0
-    for one, two in zip(
-        reversed(path.split("/")), reversed(other.replace("\\", "/").split("/")), strict=False
-    ):
-        if one != two:
-            break
-        count += 1
-    return count
-
-
-def _add_neighbours(store: IndexStore, scores: dict[int, float], known: Sequence[str]) -> None:
-    """One step from the files of the conversation: by rare names that they use or define, and by changes in common."""
-    files = [file for path in known[-10:] if (file := store.file_at(path)) is not None]
-    if not files:
-        return
-    near: dict[int, float] = {}
-    together: dict[int, float] = {}
-    for file in files:
-        for id, score in neighbours_by_names(store, file).items():
-            near[id] = near.get(id, 0.0) + score
-        for id, times in store.changed_with(file.id).items():
-            together[id] = together.get(id, 0.0) + times
-    for weight, found in ((NEAR_BY_NAMES, near), (CHANGED_TOGETHER, together)):
-        for id, score in _normalised(found).items():
-            scores[id] = scores.get(id, 0.0) + weight * score
-
-
-def neighbours_by_names(store: IndexStore, file: IndexedFile) -> dict[int, float]:
-    """Files that share names with this one which at most a few define, weighted by how few."""
-    found: dict[int, float] = {}
-    total = max(store.count(), 1)
-    rarities = {part: store.rarity(part) for part, _ in counts_in(store.body(file.id))}
-    rare = sorted(rarities, key=lambda part: rarities[part])[:_MOST_RARE_WORDS]
-    asked = [part for part in rare if 1 < rarities[part] <= max(_RARE_FILES, total // 200)]
-    for id, score in store.matching(asked, _MOST_LOOKED_AT // 4):
-        if id != file.id:
-            found[id] = found.get(id, 0.0) + score
-    for symbol in store.outline(file.id).symbols:
-        definers = {id for id, _ in store.named(symbol.name, _RARE_DEFINERS + 1)}
-        if len(definers) <= _RARE_DEFINERS:
-            for id in definers - {file.id}:
-                found[id] = found.get(id, 0.0) + 1 / len(definers)
-    return found
-
-
-_MOST_RARE_WORDS = 60
-_RARE_FILES = 8
+    return worth
 
 
 def packages_of(store: IndexStore, paths: Sequence[str]) -> set[str]:
@@ -290,7 +366,5 @@ def packages_of(store: IndexStore, paths: Sequence[str]) -> set[str]:
     return {package(path.rpartition("/")[0]) for path in paths[-10:]} - {""}
 
 
-def _is_test_folder(folder: str) -> bool:
-    return any(
-        part in ("test", "tests", "spec", "specs", "testing", "__tests__") for part in folder.split("/")
-    )
+def _is_test(folder: str) -> bool:
+    return kind_of(f"{folder}/x", "python", b"") == "test"

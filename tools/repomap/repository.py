@@ -34,13 +34,14 @@ from tools.repomap.kinds import Kind, note_of
 from tools.repomap.listing import FolderListing, is_below
 from tools.repomap.lookup import Definition, NameUses, Present, definitions, is_defined, symbols_like, uses
 from tools.repomap.nearness import learn
-from tools.repomap.outlining import indexed
+from tools.repomap.outlining import MOST_BYTES, indexed, is_secret
 from tools.repomap.packing import KeptOutline
 from tools.repomap.ranking import MapQuestion, Ranking, question_of, rank, rank_paths, symbol_scores
 from tools.repomap.render import DEFAULT_TOKENS, MapCandidate, RankedMap, render, tokens_of
 from tools.repomap.store import (
     IndexDamaged,
     IndexedFile,
+    IndexInconsistent,
     IndexStore,
     forget,
     index_path,
@@ -63,13 +64,16 @@ class IndexState(msgspec.Struct, frozen=True):
     problem: str = ""
     is_cut: bool = False
     """There are more files than an index takes."""
+    unreadable: tuple[str, ...] = ()
+    """Folders that could not be listed."""
     below: int | None = None
     """Of the indexed ones, those of the folder that was asked about; None: all of them."""
 
     @property
     def told_tokens(self) -> int:
         """What the line behind a map takes at most, which says what the map is and is not (`telling.map_told`)."""
-        return 60 + 20 * bool(self.missing) + 30 * self.is_cut + tokens_of(self.problem)
+        closed = 10 * bool(self.unreadable) + tokens_of(", ".join(self.unreadable[:3]))
+        return 60 + 20 * bool(self.missing) + 30 * self.is_cut + tokens_of(self.problem) + closed
 
 
 Asked = ParamSpec("Asked")
@@ -85,7 +89,7 @@ def _healing(
     def asked(self: "MappedRepository", *words: Asked.args, **more: Asked.kwargs) -> Answer:
         try:
             return ask(self, *words, **more)
-        except (sqlite3.Error, zlib.error, msgspec.MsgspecError) as problem:
+        except (sqlite3.Error, zlib.error, msgspec.MsgspecError, IndexInconsistent) as problem:
             if not is_damage(problem):
                 raise
             self.forget_damaged()
@@ -101,6 +105,8 @@ class MapAnswer(msgspec.Struct, frozen=True):
     """Of the question, that were looked for."""
     is_near_alone: bool = False
     """Nothing has them; what is told is near to files of the conversation."""
+    left_out: tuple[tuple[str, str], ...] = ()
+    """Files that the question names and the index has only the path of, with the reason."""
 
 
 class MappedRepository:
@@ -232,12 +238,16 @@ class MappedRepository:
         with self.reading() as store:
             if store is None or not store.meta("listed"):
                 return _by_paths(self._listing, self.hides, self.upkeep.trouble, question, below, tokens)
-            ranking = rank(store, question, below=below, known=known, most=_MOST_SHOWN)
+            ranking = rank(store, question, below=below, known=known, most=_MOST_SHOWN, read=self._text_of)
             candidates = _likely(store, self.present, question, ranking)
             rest = rank_paths(_not_indexed(store, self._listing, self.hides, below), question, _MOST_SHOWN)
             state = _state_of(store, self.upkeep.trouble, below)
             shown = _shown(candidates, rest, tokens, state)
-            return MapAnswer(shown, state, question.words, ranking.is_near_alone)
+            words = tuple(dict.fromkeys(question.words.values()))
+            left_out = tuple(
+                (file.path, file.reason) for file in ranking.left_out if not self.hides(file.path)
+            )
+            return MapAnswer(shown, state, words, ranking.is_near_alone, left_out)
 
     @_healing
     def map_folder(self, below: str = "", *, tokens: int = DEFAULT_TOKENS) -> MapAnswer:
@@ -306,6 +316,15 @@ class MappedRepository:
             files = [store.file_at(path) for path in paths] if store is not None else []
             return {file.path: file.kind for file in files if file is not None}
 
+    def _text_of(self, path: str) -> str:
+        """What is in a file now; empty where it may not or cannot be read."""
+        if self.hides(path) or is_secret(path):
+            return ""
+        try:
+            return (self.root / path).read_bytes()[:MOST_BYTES].decode("utf-8", "replace")
+        except (OSError, ValueError):
+            return ""
+
     def present(self, store: IndexStore, file: IndexedFile) -> KeptOutline | None:
         """A file's symbols as they are now; None: it is gone, or nobody is to see it."""
         if self.hides(file.path):
@@ -365,7 +384,7 @@ def _by_paths(
     """Before there is an index: by the names of the files alone."""
     paths = [path for path in listing.paths(hides, LISTING_SECONDS) if is_below(path, below)]
     wanted = rank_paths(paths, question, _MOST_SHOWN) if question is not None else paths[:_MOST_SHOWN]
-    words = question.words if question is not None else ()
+    words = tuple(question.words.values()) if question is not None else ()
     problem = trouble if listing.is_whole else "the names of its files are still being listed."
     state = IndexState(0, len(paths), problem)
     return MapAnswer(_shown((), wanted, tokens, state), state, words)
@@ -385,7 +404,9 @@ def _state_of(store: IndexStore | None, problem: str, below: str = "") -> IndexS
     count = store.count() - store.count(is_unseen=True)
     missing = max(0, int(store.meta("listed") or 0) - count)
     of_folder = store.count(below=below) if below else None
-    return IndexState(count, missing, problem, is_cut=bool(store.meta("cut")), below=of_folder)
+    unreadable = tuple(filter(None, store.meta("unreadable").split("\n")))
+    is_cut = bool(store.meta("cut"))
+    return IndexState(count, missing, problem, is_cut=is_cut, unreadable=unreadable, below=of_folder)
 
 
 def _below(root: Path, folder: Path) -> str:

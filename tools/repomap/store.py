@@ -1,7 +1,9 @@
-"""The index of a repository on disk: one SQLite file of files, names and words. What is asked of it: `ranking`.
+"""The index of a repository on disk: one SQLite file of files, names, words, history. What is asked of it: `ranking`.
 
-It is made of sources and can be made anew from them at any time: one that is damaged, or of another version, is.
-Several processes read it at once; one writes, by the lock of `building`.
+A *version* is what a path held once, by the id that git gives such contents: it is mapped once and stays when the file
+changes, so that going back to a branch only says again which version each file has. Everything is made of sources and
+can be made anew: an index that is damaged, or of another format, is. Several processes read it at once; one writes, by
+the lock of `building`.
 """
 
 import contextlib
@@ -11,7 +13,7 @@ import re
 import sqlite3
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -20,69 +22,66 @@ import msgspec
 from tools.filemap.cache import MAPPER_VERSION
 from tools.filemap.symbols import Symbol
 from tools.repomap.kinds import Kind
-from tools.repomap.packing import (
-    KeptOutline,
-    Words,
-    counts_in,
-    outline_in,
-    packed_outline,
-    packed_words,
-    words_in,
-)
+from tools.repomap.packing import KeptOutline, outline_in, packed_outline
 from tools.repomap.parts import counted, repeated
 
-VERSION = f"4.{MAPPER_VERSION}"
+VERSION = f"5.{MAPPER_VERSION}"
 """Raised whenever an index would come out differently."""
-WEIGHTS = (1.0, 4.0, 3.0, 2.0)
-"""Of a word in the text, in the path, in names of symbols, in doc lines: first guesses that held on 108 questions, and
-on 154 others no other weights did better. The text, which has most words, is the first column: there each takes two
-bytes less."""
+WEIGHTS = (1.0, 6.0, 5.0)
+"""Of a word in the text, in the path, in names of symbols. The text, which has most words, is the first column: there
+each takes two bytes less."""
 NOT_LOOKED_AT = -2
 """Instead of a time: of that file the path alone is known."""
+MAX_RETIRED = 2.0
+"""Versions that no file has now, for each that one has, and `_MIN_RETIRED` more: beyond that the index is made anew."""
+_MIN_RETIRED = 5000
 _SCHEMA = f"""
 create table meta (key text primary key, value text) without rowid;
 create table file (
-    id integer primary key, path blob not null unique, mtime integer not null, size integer not null,
-    inode integer not null, language text not null, kind text not null
+    path blob primary key, version integer not null, mtime integer not null, size integer not null,
+    inode integer not null, language text not null, kind text not null, reason text not null
 );
+create index file_version on file (version);
 create index file_unseen on file (mtime) where mtime={NOT_LOOKED_AT};
-create table content (id integer primary key, map blob not null, body blob not null);
-create table sym (name text not null, file integer not null, place integer not null,
-    primary key (name, file, place)) without rowid;
+create table version (
+    id integer primary key, path blob not null, blob blob not null, language text not null, kind text not null,
+    unique (path, blob)
+);
+create table outline (id integer primary key, map blob not null);
+create table sym (name text not null, version integer not null, place integer not null,
+    primary key (name, version, place)) without rowid;
 create virtual table text using fts5 (
-    body, path, symbols, docs, content='', detail=full, tokenize="unicode61 remove_diacritics 0");
+    body, path, symbols, content='', detail=full, tokenize="unicode61 remove_diacritics 0");
 create virtual table seen using fts5vocab (text, row);
-create table near (id integer primary key, others blob not null);
+create table revision (id integer primary key, hash blob not null unique, age integer);
+create index revision_age on revision (age);
+create table place (id integer primary key, path blob not null unique);
+create table touch (place integer not null, revision integer not null,
+    primary key (place, revision)) without rowid;
+create index touch_revision on touch (revision);
+create virtual table message using fts5 (words, content='', tokenize="unicode61 remove_diacritics 0");
 """
-"""What is large of a file lies apart: a look at all of them reads the rest alone."""
-_TABLES = ("meta", "file", "content", "sym", "text", "near")
+"""What is large of a file lies apart: a look at all of them reads the rest alone. `age` counts revisions from the head;
+null: the head does not come from that revision."""
+_TABLES = ("meta", "file", "version", "outline", "sym", "text", "revision", "touch", "message")
 
-
-_NEIGHBOURS = msgspec.msgpack.Decoder(dict[int, int])
-"""They are few, and no two alike: compression would add to them."""
 FileStamp = tuple[int, int, int]
 """Time, size and inode."""
 
 
 class FileWords(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What of a file can be found by words, split into parts. Kept is what stands in its text; path and outline tell
-    the rest."""
+    """What of a file can be found by words, split into parts."""
 
-    body: Words
+    body: str
     path: str
     symbols: str
-    docs: str
-
-    def columns(self) -> tuple[str, str, str, str]:
-        return repeated(counts_in(self.body)), self.path, self.symbols, self.docs
 
 
-def words_of(path: str, symbols: Sequence[Symbol], body: Words) -> FileWords:
+def words_of(path: str, symbols: Sequence[Symbol], body: str) -> FileWords:
     return FileWords(
-        body=body,
+        body=repeated(counted(body).items()),
         path=repeated(counted(path).items()),
         symbols=repeated(counted(" ".join(symbol.name for symbol in symbols)).items()),
-        docs=repeated(counted(" ".join(symbol.doc for symbol in symbols if symbol.doc)).items()),
     )
 
 
@@ -93,25 +92,44 @@ class Indexed(msgspec.Struct, frozen=True, array_like=True, gc=False):
     mtime: int
     size: int
     inode: int
+    blob: bytes
+    """The id that git gives such contents; empty: they are not in the index."""
     language: str
     kind: str
     lines: int
     symbols: tuple[Symbol, ...]
     words: FileWords
+    reason: str = ""
+    """Why there is no more than the path."""
 
 
 class IndexedFile(msgspec.Struct, frozen=True, gc=False):
     id: int
+    """Of its version."""
     path: str
     mtime: int
     size: int
     inode: int
     language: str
     kind: Kind
+    reason: str
+    """Why only its path is in the index; empty mostly."""
+
+
+class Revision(msgspec.Struct, frozen=True):
+    """A commit as it is remembered."""
+
+    hash: bytes
+    message: str
+    paths: tuple[bytes, ...]
 
 
 class IndexDamaged(Exception):
     """The file is no index, or not one of this version."""
+
+
+class IndexInconsistent(Exception):
+    """What can be read of it contradicts itself."""
 
 
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
@@ -122,7 +140,7 @@ def is_damage(problem: Exception) -> bool:
     if isinstance(problem, sqlite3.Error):
         code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
         return code in _DAMAGED or "Could not decode" in str(problem)
-    return isinstance(problem, zlib.error | msgspec.MsgspecError)
+    return isinstance(problem, zlib.error | msgspec.MsgspecError | IndexInconsistent)
 
 
 class IndexStore:
@@ -175,45 +193,82 @@ class IndexStore:
         """All of them or none."""
         with self._db:
             for file in files:
-                _insert(self._db, file, self._drop(file.path))
+                row = self._db.execute(
+                    "select id from version where path=? and blob=?", (file.path, file.blob)
+                ).fetchone()
+                version = row[0] if row else _insert(self._db, file)
+                stamp = (file.mtime, file.size, file.inode)
+                self._set(file.path, version, stamp, file.language, file.kind, file.reason)
+
+    def versions_of(self, paths: Sequence[str]) -> set[str]:
+        """Those paths of which any version is known."""
+        asked = "select 1 from version where path=? and blob<>x'' limit 1"
+        return {path for path in paths if self._db.execute(asked, (os.fsencode(path),)).fetchone()}
+
+    def recall(self, found: Iterable[tuple[str, bytes, FileStamp]]) -> set[str]:
+        """Files with the ids of their contents: those that had them before have them again, and are given back."""
+        recalled: set[str] = set()
+        with self._db:
+            for path, blob, stamp in found:
+                name = os.fsencode(path)
+                asked = "select id, language, kind from version where path=? and blob=?"
+                row = self._db.execute(asked, (name, blob)).fetchone()
+                if row is not None:
+                    self._set(name, row[0], stamp, row[1], row[2], "")
+                    recalled.add(path)
+        return recalled
+
+    def _set(
+        self, path: bytes, version: int, stamp: FileStamp, language: str, kind: str, reason: str
+    ) -> None:
+        row = (path, version, *stamp, language, kind, reason)
+        self._db.execute("insert or replace into file values (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def remove(self, paths: Iterable[bytes]) -> None:
         with self._db:
-            for path in paths:
-                self._drop(path)
+            self._db.executemany("delete from file where path=?", ((path,) for path in paths))
 
-    def tidy(self) -> None:
-        """Where much was replaced, a quarter and more of the file is room that nobody uses."""
-        asked = ("freelist_count", "page_count")
-        free, count = (self._db.execute(f"pragma {name}").fetchone()[0] for name in asked)
-        if free * 4 < count:
-            return
-        with contextlib.suppress(sqlite3.OperationalError):  # no room for a copy: it stays as large as it is
-            with self._db:
-                self._db.execute("insert into text (text) values ('optimize')")
-            self._db.execute("vacuum")
-
-    def set_near(self, near: Mapping[int, Mapping[int, int]]) -> None:
-        """Of each file those that change with it, and how often."""
-        rows = ((id, msgspec.msgpack.encode(others)) for id, others in near.items())
+    def tidy(self, least: int = _MIN_RETIRED) -> bool:
+        """False: far more versions are retired than in use, so everything was dropped and is to be made anew."""
+        kept = int(self._db.execute("select count(*) from version").fetchone()[0])
+        used = self.count()
+        if kept - used <= MAX_RETIRED * used + least:
+            return True
         with self._db:
-            self._db.execute("delete from near")
-            self._db.executemany("insert into near values (?, ?)", rows)
+            for table in ("file", "version", "outline", "sym"):
+                self._db.execute(f"delete from {table}")
+            self._db.execute("insert into text (text) values ('delete-all')")
+            self._db.execute("delete from meta where key='finished'")
+        with contextlib.suppress(sqlite3.OperationalError):  # no room for a copy: it stays as large as it is
+            self._db.execute("vacuum")
+        return False
 
-    def _drop(self, path: bytes) -> int | None:
-        row = self._db.execute("select id from file where path=?", (path,)).fetchone()
-        if row is None:
-            return None
-        id = row[0]
-        symbols = self.outline(id).symbols
-        self._db.execute(
-            "insert into text (text, rowid, body, path, symbols, docs) values ('delete', ?, ?, ?, ?, ?)",
-            (id, *words_of(os.fsdecode(path), symbols, self.body(id)).columns()),
-        )
-        self._db.executemany("delete from sym where name=? and file=? and place=?", _named_in(id, symbols))
-        self._db.execute("delete from file where id=?", (id,))
-        self._db.execute("delete from content where id=?", (id,))
-        return id
+    def remember(self, revisions: Iterable[Revision]) -> None:
+        """Each once: a commit does not change."""
+        with self._db:
+            for one in revisions:
+                added = self._db.execute("insert or ignore into revision (hash) values (?)", (one.hash,))
+                if not added.rowcount:
+                    continue
+                id = added.lastrowid
+                words = repeated(counted(one.message).items())
+                self._db.execute("insert into message (rowid, words) values (?, ?)", (id, words))
+                self._db.executemany(
+                    "insert or ignore into place (path) values (?)", ((path,) for path in one.paths)
+                )
+                self._db.executemany(
+                    "insert or ignore into touch select id, ? from place where path=?",
+                    ((id, path) for path in one.paths),
+                )
+
+    def revisions(self) -> set[bytes]:
+        return {row[0] for row in self._db.execute("select hash from revision")}
+
+    def set_ages(self, hashes: Sequence[bytes]) -> None:
+        """The history of the present head, the newest first: no other is remembered by."""
+        with self._db:
+            self._db.execute("update revision set age=null where age is not null")
+            self._db.executemany("update revision set age=? where hash=?", enumerate(hashes))
 
     # What is asked
 
@@ -222,14 +277,14 @@ class IndexStore:
         if not called:
             return _selected(self._db, "")
         plain, below = os.fsencode(called), os.fsencode(f"/{called}")
-        inner = "select id from file where path=? or substr(path, ?)=?"  # by an index that has the paths
-        return _selected(self._db, f" where id in ({inner})", plain, -len(below), below)
+        inner = "select path from file where path=? or substr(path, ?)=?"  # by an index that has the paths
+        return _selected(self._db, f" where path in ({inner})", plain, -len(below), below)
 
     def file(self, id: int) -> IndexedFile | None:
-        return next(_selected(self._db, " where id=?", id), None)
+        return next(_selected(self._db, " where version=?", id), None)
 
     def files_of(self, ids: Iterable[int]) -> list[IndexedFile]:
-        return list(_selected(self._db, f" where id in ({','.join(map(str, ids))})"))
+        return list(_selected(self._db, f" where version in ({','.join(map(str, ids))})"))
 
     def file_at(self, path: str) -> IndexedFile | None:
         return next(_selected(self._db, " where path=?", os.fsencode(path)), None)
@@ -251,56 +306,81 @@ class IndexStore:
             where = f" where mtime={NOT_LOOKED_AT}"  # a parameter would not use the index of those
         return int(self._db.execute(f"select count(*) from file{where}", asked).fetchone()[0])
 
-    def outline(self, id: int) -> KeptOutline:
-        row = self._db.execute("select map from content where id=?", (id,)).fetchone()
-        return outline_in(row[0]) if row else KeptOutline(0, ())
+    def reasons(self) -> list[tuple[str, int]]:
+        """Why files are in the index by their path alone, and how many."""
+        asked = "select reason, count(*) as n from file where reason<>'' group by reason order by n desc"
+        return self._db.execute(asked).fetchall()
 
-    def body(self, id: int) -> Words:
-        """The words of its text."""
-        row = self._db.execute("select body from content where id=?", (id,)).fetchone()
-        return words_in(row[0]) if row else ()
+    def outline(self, id: int) -> KeptOutline:
+        row = self._db.execute("select map from outline where id=?", (id,)).fetchone()
+        if row is None:  # each version has one, but damage is not always seen by SQLite
+            raise IndexInconsistent(f"{self.path} has lost an outline")
+        return outline_in(row[0])
 
     def named(self, name: str, most: int = 400) -> list[tuple[int, int]]:
         """Files and places of the symbols with that name, in any case."""
         return self._db.execute(
-            "select file, place from sym where name=? limit ?", (_sayable(name).lower(), most)
+            "select version, place from sym join file using (version) where name=? limit ?",
+            (_sayable(name).lower(), most),
         ).fetchall()
 
     def named_like(self, text: str, most: int) -> list[tuple[str, int, int]]:
         """Names that begin with the text, then those that have it inside: (name, file, place)."""
         wanted = _sayable(text).lower()
+        asked = "select name, version, place from sym join file using (version) where"
         found: list[tuple[str, int, int]] = self._db.execute(
-            "select name, file, place from sym where name >= ? and name < ? limit ?",
-            (wanted, wanted + "\U0010ffff", most),
+            f"{asked} name >= ? and name < ? limit ?", (wanted, wanted + "\U0010ffff", most)
         ).fetchall()
         if len(found) < most:
             escaped = wanted.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
             found += self._db.execute(
-                "select name, file, place from sym where name like ? escape '\\' limit ?",
+                f"{asked} name like ? escape '\\' limit ?",
                 (f"%_{escaped}%" if wanted else "%", most - len(found)),
             ).fetchall()
         return list(dict.fromkeys(found))
 
-    def matching(self, parts: Sequence[str], most: int) -> list[tuple[int, float]]:
-        """Files with any of the words, the best first, with their scores (higher is better)."""
-        if not parts:
+    def matching(self, expression: str, most: int) -> list[tuple[int, float]]:
+        """Files that the full-text index finds, the best first, with their scores by BM25 (higher is better)."""
+        if not expression:
             return []
-        asked = " OR ".join(f'"{part}"' for part in parts if '"' not in part)
         rows = self._db.execute(
-            "select rowid, bm25(text, ?, ?, ?, ?) as score from text where text match ? order by score limit ?",
-            (*WEIGHTS, asked, most),
+            "select version, -bm25(text, ?, ?, ?) as score from text join file on version=text.rowid "
+            "where text match ? order by score desc limit ?",
+            (*WEIGHTS, expression, most),
         )
-        return [(row[0], -row[1]) for row in rows]
+        return rows.fetchall()
 
     def rarity(self, part: str) -> int:
-        """How many files have the word."""
+        """How many versions of files have the word."""
         row = self._db.execute("select doc from seen where term=?", (part,)).fetchone()
         return int(row[0]) if row else 0
 
-    def changed_with(self, id: int) -> dict[int, int]:
-        """Files, with how much says that they belong to it."""
-        row = self._db.execute("select others from near where id=?", (id,)).fetchone()
-        return _NEIGHBOURS.decode(row[0]) if row else {}
+    def remembered(self, expression: str, most: int) -> list[tuple[list[int], float]]:
+        """Files of the earlier changes whose messages match best, with the scores of those by BM25."""
+        if not expression:
+            return []
+        rows = self._db.execute(
+            "select revision.id, -bm25(message) as score from message join revision on id=message.rowid "
+            "where message match ? and age is not null order by score desc limit ?",
+            (expression, most),
+        )
+        return [(self._touched(id), score) for id, score in rows.fetchall()]
+
+    def changed_with(self, path: str, most: int) -> list[tuple[int, list[int]]]:
+        """Of the newest changes of a file how old each is, and the files that it touched."""
+        changes = self._db.execute(
+            "select revision.id, age from place join touch on place=place.id "
+            "join revision on revision.id=revision where path=? and age is not null order by age limit ?",
+            (os.fsencode(path), most),
+        )
+        return [(age, self._touched(id)) for id, age in changes.fetchall()]
+
+    def _touched(self, revision: int) -> list[int]:
+        """Those of its files that there are now."""
+        asked = (
+            "select version from touch join place on place=place.id join file using (path) where revision=?"
+        )
+        return [row[0] for row in self._db.execute(asked, (revision,))]
 
     def languages(self) -> list[tuple[str, int]]:
         rows = self._db.execute("select language, count(*) as n from file group by language order by n desc")
@@ -322,7 +402,9 @@ def owners_said(name: str) -> list[str]:
 
 
 def _selected(db: sqlite3.Connection, where: str, *asked: object) -> Iterator[IndexedFile]:
-    rows = db.execute(f"select id, path, mtime, size, inode, language, kind from file{where}", asked)
+    rows = db.execute(
+        f"select version, path, mtime, size, inode, language, kind, reason from file{where}", asked
+    )
     return (IndexedFile(row[0], os.fsdecode(row[1]), *row[2:]) for row in rows)
 
 
@@ -336,20 +418,15 @@ def _prepare(store: IndexStore, db: sqlite3.Connection) -> None:
     store.set_meta("version", VERSION)
 
 
-def _insert(db: sqlite3.Connection, file: Indexed, id: int | None) -> None:
-    """A file that was known keeps its id, by which others know it."""
-    row = (id, file.path, file.mtime, file.size, file.inode, file.language, file.kind)
-    id = db.execute("insert into file values (?, ?, ?, ?, ?, ?, ?)", row).lastrowid
+def _insert(db: sqlite3.Connection, file: Indexed) -> int:
+    row = (file.path, file.blob, file.language, file.kind)
+    id = db.execute("insert into version (path, blob, language, kind) values (?, ?, ?, ?)", row).lastrowid
     assert id is not None
-    db.execute(
-        "insert into content values (?, ?, ?)",
-        (id, packed_outline(file.lines, file.symbols), packed_words(file.words.body)),
-    )
+    db.execute("insert into outline values (?, ?)", (id, packed_outline(file.lines, file.symbols)))
     db.executemany("insert into sym values (?, ?, ?)", _named_in(id, file.symbols))
-    db.execute(
-        "insert into text (rowid, body, path, symbols, docs) values (?, ?, ?, ?, ?)",
-        (id, *file.words.columns()),
-    )
+    words = (id, file.words.body, file.words.path, file.words.symbols)
+    db.execute("insert into text (rowid, body, path, symbols) values (?, ?, ?, ?)", words)
+    return id
 
 
 def _named_in(id: int, symbols: Sequence[Symbol]) -> list[tuple[str, int, int]]:

@@ -18,12 +18,15 @@ def map_told(answer: MapAnswer, *, is_question: bool) -> str:
     """The map with a last line that says what it is and is not."""
     state = answer.state
     words = _named(answer.words)
+    named = [
+        f"{_path(path)} is in the index by its path alone: {visible(why)}." for path, why in answer.left_out
+    ]
     if not answer.map.files:
         if is_question and not answer.words:
             found = "Nothing in the question can be looked for: no word of it says something."
         else:
             found = f"Nothing was found by the words {words}." if is_question else "There are no files here."
-        return " ".join(filter(None, (found, _missing(state))))
+        return " ".join(filter(None, (found, *named[:3], _missing(state))))
     if not is_question or not words:
         how = ""
     elif answer.is_near_alone:
@@ -33,7 +36,7 @@ def map_told(answer: MapAnswer, *, is_question: bool) -> str:
     total = (state.indexed if state.below is None else state.below) + state.missing
     shown = sum(not file.path.endswith("/") for file in answer.map.files)
     head = f"{shown} of {total:,} {'file' if total == 1 else 'files'}{how}."
-    return "\n".join((answer.map.text, " ".join(filter(None, (head, _missing(state))))))
+    return "\n".join((answer.map.text, " ".join(filter(None, (head, *named[:3], _missing(state))))))
 
 
 def definitions_told(name: str, found: Sequence[Definition], count: int, state: IndexState) -> str:
@@ -107,6 +110,9 @@ def _missing(state: IndexState) -> str:
         told.append(f"The index is being made: {missing} not in it yet.")
     if state.is_cut:
         told.append(f"The folder has more files than an index takes; {state.indexed:,} are in it.")
+    if state.unreadable:
+        closed = ", ".join(map(_path, state.unreadable[:3])) + (", …" if len(state.unreadable) > 3 else "")
+        told.append(f"Cannot be read: {closed}.")
     if state.problem:
         told.append(f"The index is not up to date: {state.problem}")
     return " ".join(told)

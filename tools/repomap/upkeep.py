@@ -18,6 +18,7 @@ from tools.repomap.building import (
     IndexedFolder,
     TooSlow,
     build,
+    recalled,
     survey,
     sweep,
     writing,
@@ -203,6 +204,7 @@ class IndexUpkeep:
                 if store.count() > _SWEPT_AT_ONCE:
                     raise TooSlow
                 found = (survey if is_listing else sweep)(store, folder, is_slow)
+                found = recalled(store, folder.root, found, is_slow)
                 if not _is_soon_mapped(folder.root, found.waiting):
                     return len(found.waiting)
                 is_done = build(store, folder, found=found, workers=0)

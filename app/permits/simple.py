@@ -127,20 +127,24 @@ def _judged(call: Call, short: str | None) -> list[Finding]:
     return found
 
 
-_EXCLUDES, _WRITES = names("-x --exclude"), names("-out -keyout")
-"""Behind these a name is passed over, or written."""
+_WRITES = names("-out -keyout")
+"""What stands behind one of these is written."""
 _VALUE = re.compile(r"^-{0,2}[\w.-]+=(.*)|^@(.*)", re.DOTALL)
 
 
 def _named_secrets(call: Call) -> list[Finding]:
     """A secret file that a contained command is given: the sandbox would hide it, and without one it would be read."""
     found: list[Finding] = []
+    is_list = False
     for before, word in zip((call.name, *(one.text for one in call.words)), call.words, strict=False):
+        is_list = call.name == "zip" and (
+            before == "-x" or (is_list and before[:1] != "-")
+        )  # of what it leaves out
         matched = _VALUE.match(word.text)
         path = Word(matched[1] or matched[2] or "") if matched else word
         if before in _WRITES:
             found.append(call.ground.change(word))
-        elif before not in _EXCLUDES and path.text and not path.text.startswith(("-", UNKNOWN)):
+        elif not is_list and before != "--exclude" and path.text and not path.text.startswith(("-", UNKNOWN)):
             found.append(call.ground.secret(path))
     return [one for one in found if one.risk == "forbidden"]
 

@@ -6,7 +6,7 @@ decided in `app.providers.senders`. So a lighter sender can take an SDK's place 
 
 import platform
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 from urllib.parse import urlencode
@@ -16,11 +16,46 @@ import msgspec
 from app.providers.contract import AssistantStream, StreamOptions
 from app.providers.errors import ProviderError, plain_sentence, read_error_body
 from app.providers.kept import Pieces
-from app.providers.request_body import RequestBody
 from app.providers.sse import SseDecoder
 from app.values.codec import decode_json, encode_json
 from app.values.models import Model
 from app.version import VERSION
+
+_LARGE = 128 * 1024
+"""Smaller ones are joined: each piece is a write of its own."""
+
+
+class RequestBody:
+    """Read as often as it is sent: a redirect or a stale connection asks for it again."""
+
+    def __init__(self, parts: Iterable[bytes]) -> None:
+        self._pieces = tuple(_joined(parts))
+        self._length = sum(map(len, self._pieces))
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __bytes__(self) -> bytes:
+        return b"".join(self._pieces)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self._pieces:
+            yield piece
+
+
+def _joined(parts: Iterable[bytes]) -> Iterator[bytes]:
+    small: list[bytes] = []
+    for part in parts:
+        if len(part) < _LARGE:
+            small.append(part)
+            continue
+        if small:
+            yield b"".join(small)
+            small = []
+        yield part
+    if small:
+        yield b"".join(small)
+
 
 USER_AGENT = f"bayou/{VERSION} ({sys.platform}; python/{platform.python_version()}; {platform.machine()})"
 _KEPT_FOR_DIAGNOSIS = 8_192

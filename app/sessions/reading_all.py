@@ -2,12 +2,26 @@
 
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from tools.files.presence import is_dir
 
 _MANY_ROUNDS = 20
 """Of some sessions each: worth making the index smaller."""
+
+
+class SessionTexts:
+    """What was said in the sessions of one folder of them."""
+
+    def __init__(self, root: Callable[[], Path]) -> None:
+        self._root = root
+        self._reading = threading.Thread()
+
+    def read(self) -> None:
+        """What is new since the last time; once at a time."""
+        if not self._reading.is_alive():
+            self._reading = read_in_background(self._root())
 
 
 def read_in_background(root: Path) -> threading.Thread:

@@ -22,6 +22,7 @@ from textual.message import Message
 
 from app.assembly.build import Assembled
 from app.resources.settings import Settings
+from app.sessions.reading_all import SessionTexts
 from app.tui import theme_in_force
 from app.tui.every_page import Pages
 from app.tui.features.side.lists import SideLists
@@ -42,7 +43,6 @@ from app.tui.prompt.remembered import Remembered
 from app.tui.prompt.sending import Sending
 from app.tui.prompt.unsent import Unsent
 from app.tui.screens import Screens
-from app.tui.session_texts import SessionTexts
 from app.tui.shown_settings import ShownSettings
 from app.tui.slash import command_names
 from app.tui.status.cache_misses import CacheMisses

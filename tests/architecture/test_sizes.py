@@ -21,9 +21,9 @@ CROWDED_FOLDERS = {
     "app/cli": 25,
     "app/extensions": 32,
     "app/permits": 23,
-    "app/providers": 32,
+    "app/providers": 30,
     "app/resources": 31,
-    "app/sessions": 30,
+    "app/sessions": 29,
     "tools/edits": 26,
     "tools/repomap": 21,
 }

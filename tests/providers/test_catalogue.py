@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from app.cli.list_models import models_table
 from app.providers.catalogue import ModelCatalogue
 from app.providers.credentials import Credentials
 from app.providers.known import PROVIDERS
-from app.providers.listing import list_models
 from app.providers.select import ModelNotFound, select_model, select_scope
 from app.providers.thinking import supported_levels
 
@@ -289,8 +289,8 @@ def test_a_scope_may_use_wildcards(catalogue: ModelCatalogue, tmp_path: Path):
 
 def test_the_list_of_models(catalogue: ModelCatalogue, tmp_path: Path):
     credentials = Credentials(tmp_path, {})
-    header, *rows = list_models(catalogue, credentials)
+    header, *rows = models_table(catalogue, credentials)
     assert header.split()[:2] == ["provider", "model"]
     assert [row.split()[1] for row in rows] == ["acme/rocket-2", "sled:7b", "boat", "guide"]
-    assert len(list_models(catalogue, credentials, "rocket")) == 1 + 4
-    assert list_models(catalogue, credentials, "no such") == ["No model matches 'no such'."]
+    assert len(models_table(catalogue, credentials, "rocket")) == 1 + 4
+    assert models_table(catalogue, credentials, "no such") == ["No model matches 'no such'."]

@@ -226,9 +226,8 @@ def test_any_conversation_in_any_steps(seed: int, steps: list[int]):
 
 async def test_a_long_conversation_is_handed_on_in_the_pieces_that_were_kept():
     from app.providers.adapters import anthropic_wire
-    from app.providers.request_body import RequestBody
     from app.providers.transform import prepare
-    from app.providers.transport import encode_payload
+    from app.providers.transport import RequestBody, encode_payload
 
     api, how, kept = "anthropic-messages", options(), Kept()
     model, messages, before = model_for(api), [user_message("Begin")], ()

@@ -1,9 +1,9 @@
 """The guide's decision: one answer to one context. A pure function, so that the same question has the same answer."""
 
+import re
 from collections.abc import Sequence
 
 from app.providers.contract import Context
-from app.providers.offline.summaries import is_summary_request, summary
 from app.providers.offline.telling import Exchange, first_line, tell
 from app.providers.offline.tour import GOES_ON, TOUR
 from app.providers.offline.verbs import FORMS, Planned, understood
@@ -104,3 +104,43 @@ def _told(messages: Sequence[Message], begin: int) -> str:
 
 def _joined(*texts: str) -> str:
     return "\n\n".join(text for text in texts if text)
+
+
+_ASKED = re.compile(r"^\[User\]:\s*(.+)$", re.MULTILINE)
+_PATH = re.compile(
+    r"[\w~.-]*(?:/[\w.-]+)+|\b[\w-]+\.(?:py|md|toml|json|js|ts|rs|go|c|h|txt|yaml|yml|sh|css|html)\b"
+)
+_MOST = 30
+
+
+def is_summary_request(context: Context) -> bool:
+    """Without tools, and with a conversation to be summed up."""
+    if context.tools:
+        return False
+    return "<conversation>" in _request(context) or "summar" in context.system_prompt.lower()
+
+
+def summary(context: Context) -> str:
+    text = _request(context)
+    asked = list(dict.fromkeys(line.strip()[:200] for line in _ASKED.findall(text)))
+    files = list(dict.fromkeys(_PATH.findall(text)))
+    return "\n".join(
+        [
+            "## Goal",
+            asked[0] if asked else "(nothing was asked)",
+            "",
+            "## Requests so far",
+            *(f"- {line}" for line in asked[-_MOST:]),
+            "",
+            "## Files named",
+            *(f"- {path}" for path in files[:_MOST]),
+            "",
+            "## Note",
+            "Put together by the offline guide from the words of the conversation; it understands nothing of them.",
+        ]
+    )
+
+
+def _request(context: Context) -> str:
+    users = [message for message in context.messages if isinstance(message, UserMessage)]
+    return text_of(users[-1].content) if users else ""

@@ -10,8 +10,8 @@ import pytest
 from app.engine.tree.session_paths import Places
 from app.providers.scripted import say
 from app.sessions.log import SessionLog
+from app.sessions.reading_all import SessionTexts
 from app.tui.features.sessions.page import SessionsPage
-from app.tui.session_texts import SessionTexts
 from app.values.entries import MessageEntry
 from app.values.messages import AssistantMessage
 from app.values.unable import Unable

@@ -17,7 +17,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from app.providers.known import PROVIDERS  # noqa: E402  (after the path)
+from app.providers.models.known_providers import PROVIDERS  # noqa: E402  (after the path)
 from app.providers.registry import BUILT_IN  # noqa: E402
 
 DATA = ROOT / "app" / "providers" / "data"

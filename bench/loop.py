@@ -19,10 +19,10 @@ from app.engine.core.toolbox import Toolbox
 from app.engine.session import Session
 from app.engine.tree.session_paths import Places
 from app.engine.wiring import Machinery, Parts
-from app.providers.catalogue import ModelCatalogue
 from app.providers.classify import Failure
 from app.providers.contract import AssistantStream, Context, StreamOptions
 from app.providers.credentials import Credentials
+from app.providers.models.catalogue import ModelCatalogue
 from app.providers.registry import Registry
 from app.resources.in_force import InForce
 from app.sessions.log import SessionLog

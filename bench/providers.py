@@ -54,7 +54,7 @@ asyncio.run(main())
 _IMPORT = """
 import time
 start = time.process_time()
-import app.providers.registry, app.providers.catalogue
+import app.providers.registry, app.providers.models.catalogue
 print(time.process_time() - start)
 """
 _MEMORY = """
@@ -257,7 +257,7 @@ def _server(head: bytes, delta: bytes, tail: bytes, count: int) -> Iterator[str]
 
 def _partial_arguments() -> Iterator[Row]:
     """A tool argument of 1 MB in pieces of 20 bytes, its value looked at after each."""
-    from app.providers.partial_json import PartialArguments, parse_arguments
+    from app.providers.stream.partial_json import PartialArguments, parse_arguments
 
     text = json.dumps({"path": "a.txt", "content": "a line of text, nothing more\n" * 34_000})
     pieces = [text[start : start + 20] for start in range(0, len(text), 20)]

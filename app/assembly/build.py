@@ -36,9 +36,9 @@ from app.extensions.choosing import Asked, Chosen, choose
 from app.extensions.guard import limits_in_force
 from app.extensions.runner import Extensions
 from app.extensions.session_hooks import ExtensionHooks
-from app.providers.catalogue import ModelCatalogue
 from app.providers.classify import classify
 from app.providers.credentials import Credentials
+from app.providers.models.catalogue import ModelCatalogue
 from app.providers.registry import Registry
 from app.resources.in_force import InForce
 from app.resources.paths import Paths, docs_dir

@@ -6,10 +6,10 @@ then; until it is found no model answers, and none is taken in its place.
 
 from app.assembly.options import Options, UsageError
 from app.engine.core.model_choice import ModelChoice
-from app.providers.catalogue import ModelCatalogue
 from app.providers.credentials import Credentials
+from app.providers.models.catalogue import ModelCatalogue
+from app.providers.models.model_names import ModelNotFound, Selection, select_model, select_scope
 from app.providers.offline.model import offline_model
-from app.providers.select import ModelNotFound, Selection, select_model, select_scope
 from app.resources.in_force import InForce
 from app.values.models import Model, thinking_level
 

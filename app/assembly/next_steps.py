@@ -13,7 +13,7 @@ import msgspec
 from app.engine.core.model_choice import ModelChoice
 from app.providers.classify import Failure, classify
 from app.providers.credentials import Source
-from app.providers.known import key_variable
+from app.providers.models.known_providers import key_variable
 from app.values.messages import AssistantMessage
 from app.values.wire import now_ms
 from tools.amounts import elapsed

@@ -6,8 +6,8 @@ from app.assembly.options import Options
 from app.extensions.bound import make_known
 from app.extensions.choosing import choose
 from app.extensions.registrations import Source
-from app.providers.catalogue import ModelCatalogue
 from app.providers.credentials import Credentials
+from app.providers.models.catalogue import ModelCatalogue
 from app.resources.paths import Paths
 
 

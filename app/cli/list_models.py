@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from contextlib import redirect_stdout
 
 from app.assembly.options import Options
-from app.providers.catalogue import ModelCatalogue
 from app.providers.credentials import Credentials
+from app.providers.models.catalogue import ModelCatalogue
+from app.providers.models.thinking import supported_levels
 from app.providers.registry import Registry
-from app.providers.thinking import supported_levels
 from app.resources.paths import Paths
 from app.values.models import Model
 
@@ -49,7 +49,7 @@ async def _complete(
 async def _ask(
     paths: Paths, catalogue: ModelCatalogue, credentials: Credentials, flags: Mapping[str, bool]
 ) -> None:
-    from app.providers.discovery import discover, hint  # noqa: PLC0415  (only when there is somebody to ask)
+    from app.providers.models.discovery import discover, hint  # noqa: PLC0415  (only when there is somebody to ask)
     from app.resources.in_force import InForce  # noqa: PLC0415  (beside it)
 
     network = InForce(paths, flags=flags).settings.network

@@ -10,8 +10,8 @@ from app.engine.core.model_choice import ModelChoice
 from app.engine.session import Session
 from app.engine.tree.session_paths import Places
 from app.extensions.ports import Mode, ProviderSpec, Ui
-from app.providers.catalogue import ModelCatalogue
 from app.providers.credentials import Credentials
+from app.providers.models.catalogue import ModelCatalogue
 from app.providers.registry import Registry
 from app.sessions.log import SessionLog
 from app.values.entries import Entry

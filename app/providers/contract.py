@@ -11,9 +11,9 @@ from typing import Any, Literal
 import msgspec
 
 from app.providers.errors import ProviderError
-from app.providers.kept import Kept
-from app.providers.merge import INTERVAL, DeltaKind, EventQueue
-from app.providers.watchdog import OnState, Watchdog
+from app.providers.request_cache import Kept
+from app.providers.stream.merge import INTERVAL, DeltaKind, EventQueue
+from app.providers.stream.watchdog import OnState, Watchdog
 from app.values.content import AssistantContent
 from app.values.messages import AssistantMessage, Message, StopReason, ToolDeclaration
 from app.values.models import Model, ThinkingLevel

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from app.providers.ambient import AMBIENT
 from app.providers.auth_file import AuthFile, Entry
+from app.providers.cloud_credentials import AMBIENT
 from app.providers.contract import Credential
 from app.providers.key_values import CredentialError, KeyValues, can_be_had, masked
-from app.providers.known import PROVIDERS, KnownProvider
-from app.providers.models_file import Access, ModelsFile, load_models_file
+from app.providers.models.known_providers import PROVIDERS, KnownProvider
+from app.providers.models.models_file import Access, ModelsFile, load_models_file
 from app.values.unable import FileFault
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from app.providers.contract import Adapter, AssistantStream, Context, StreamOptions
-from app.providers.pieces import CHARACTERS_PER_TOKEN, Sender, StreamBroken, sizes, with_output
 from app.providers.registry import Registry
+from app.providers.stream.pieces import CHARACTERS_PER_TOKEN, Sender, StreamBroken, sizes, with_output
 from app.values.codec import encode
 from app.values.content import AssistantContent, Text, Thinking, ToolCall
 from app.values.messages import AssistantMessage, StopReason

@@ -11,8 +11,8 @@ import msgspec
 
 from app.providers.contract import Context
 from app.providers.image_limits import has_image, within_limits
-from app.providers.kept import Kept, Measure, Pieces, Settled, Spell
 from app.providers.projection import Sent, to_provider_messages
+from app.providers.request_cache import Kept, Measure, Pieces, Settled, Spell
 from app.values.content import AssistantContent, Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, Message, ToolDeclaration, ToolResultMessage, UserMessage
 from app.values.models import Model

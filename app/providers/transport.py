@@ -15,8 +15,8 @@ import msgspec
 
 from app.providers.contract import AssistantStream, StreamOptions
 from app.providers.errors import ProviderError, plain_sentence, read_error_body
-from app.providers.kept import Pieces
-from app.providers.sse import SseDecoder
+from app.providers.request_cache import Pieces
+from app.providers.stream.sse import SseDecoder
 from app.values.codec import decode_json, encode_json
 from app.values.models import Model
 from app.version import VERSION

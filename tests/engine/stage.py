@@ -15,9 +15,9 @@ from app.engine.secrets.known_secrets import SecretPlaces
 from app.engine.session import Session
 from app.engine.tree.session_paths import Places
 from app.engine.wiring import Parts
-from app.providers.catalogue import ModelCatalogue
 from app.providers.classify import Failure
 from app.providers.credentials import Credentials
+from app.providers.models.catalogue import ModelCatalogue
 from app.providers.registry import Registry
 from app.providers.scripted import Response, Scripted
 from app.resources.in_force import InForce

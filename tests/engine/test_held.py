@@ -12,7 +12,7 @@ from app.engine.core.hooks import Hooks
 from app.engine.core.runs import NextRun
 from app.engine.core.toolbox import Toolbox
 from app.providers.contract import AssistantStream, Context, StreamOptions
-from app.providers.kept import Kept
+from app.providers.request_cache import Kept
 from app.providers.scripted import say
 from app.values.messages import Message, SystemMessage, ToolDeclaration, ToolName
 from app.values.models import Model

@@ -17,8 +17,8 @@ from app.providers.adapters.google_identity import access_token
 from app.providers.adapters.openai_codex_responses import account_of
 from app.providers.adapters.responses_request import payload as responses_payload
 from app.providers.credentials import CredentialError
-from app.providers.discovery_store import load_discovered, store_path
 from app.providers.errors import ProviderError
+from app.providers.models.discovery_store import load_discovered, store_path
 from app.providers.signin.interface import post_soon
 from app.providers.transform import prepare
 from app.resources.paths import Paths

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from app.providers.blocks import Blocks
 from app.providers.contract import AssistantStream, Context, StreamOptions
 from app.providers.scripted import API, Scripted, call, say
+from app.providers.stream.blocks import Blocks
 from app.values.codec import encode_json
 from app.values.models import Model
 from tests.support.photographs import Photographs

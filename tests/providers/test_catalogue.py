@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from app.cli.list_models import models_table
-from app.providers.catalogue import ModelCatalogue
 from app.providers.credentials import Credentials
-from app.providers.known import PROVIDERS
-from app.providers.select import ModelNotFound, select_model, select_scope
-from app.providers.thinking import supported_levels
+from app.providers.models.catalogue import ModelCatalogue
+from app.providers.models.known_providers import PROVIDERS
+from app.providers.models.model_names import ModelNotFound, select_model, select_scope
+from app.providers.models.thinking import supported_levels
 
 
 def write(folder: Path, text: str | dict[str, Any]) -> None:

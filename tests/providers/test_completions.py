@@ -369,7 +369,7 @@ async def test_copilot_is_told_who_began_and_whether_there_are_images(server: Lo
 
 
 def test_models_of_the_catalogue_name_their_switches_rightly(tmp_path):
-    from app.providers.catalogue import ModelCatalogue
+    from app.providers.models.catalogue import ModelCatalogue
 
     unknown = {
         name

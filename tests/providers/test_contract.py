@@ -6,8 +6,8 @@ import pytest
 
 from app.providers.contract import AssistantStream, Context, RequestHooks, StreamOptions, speaks
 from app.providers.errors import ProviderError
-from app.providers.merge import ROOM
 from app.providers.registry import Registry
+from app.providers.stream.merge import ROOM
 from app.values.content import Text
 from app.values.models import Model
 from app.values.stream import (

@@ -20,7 +20,7 @@ from app.providers.adapters.completions_compat import switches_for
 from app.providers.classify import classify
 from app.providers.contract import AssistantStream, StreamOptions
 from app.providers.registry import Registry
-from app.providers.sse import SseDecoder
+from app.providers.stream.sse import SseDecoder
 from app.providers.transport import HttpRequest, Reader, ServerAnswer, converse
 from app.values.content import ToolCall
 from app.values.messages import AssistantMessage

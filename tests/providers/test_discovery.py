@@ -9,9 +9,17 @@ from typing import Any
 
 import pytest
 
-from app.providers.catalogue import ModelCatalogue
 from app.providers.credentials import Credentials
-from app.providers.discovery import Discovery, age_text, discover, hint, known_state, models_url, read_models
+from app.providers.models.catalogue import ModelCatalogue
+from app.providers.models.discovery import (
+    Discovery,
+    age_text,
+    discover,
+    hint,
+    known_state,
+    models_url,
+    read_models,
+)
 from tests.providers.loopback import Loopback, Reply
 
 ROOT = Path(__file__).parents[2]

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.providers.contract import RequestHooks
-from app.providers.kept import Kept
 from app.providers.registry import Registry
+from app.providers.request_cache import Kept
 from app.values.content import Image, Text, Thinking, ToolCall
 from app.values.messages import (
     AssistantMessage,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from app.providers.catalogue import ModelCatalogue
 from app.providers.contract import Credential, StreamOptions
+from app.providers.models.catalogue import ModelCatalogue
 from app.providers.registry import Registry
 from app.providers.signin.checking import KeyChecker
 from tests.providers.loopback import Loopback, Reply, loopback, sse

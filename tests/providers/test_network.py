@@ -240,8 +240,8 @@ async def test_a_connection_is_used_again(api: str, server: Loopback):
 
 def test_importing_the_package_loads_no_client_and_no_sdk():
     program = (
-        "import sys, app.providers.registry, app.providers.catalogue, app.providers.credentials,"
-        " app.providers.select, app.providers.classify\n"
+        "import sys, app.providers.registry, app.providers.models.catalogue, app.providers.credentials,"
+        " app.providers.models.model_names, app.providers.classify\n"
         "print([name for name in sys.modules if name.split('.')[0] in"
         " ('httpcore2', 'httpx2', 'anthropic', 'openai', 'pydantic', 'botocore', 'jiter', 'ssl', 'filelock')"
         " and name != 'ssl'])"

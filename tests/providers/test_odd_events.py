@@ -12,7 +12,7 @@ from app.providers.adapters.completions_compat import switches_for
 from app.providers.adapters.completions_reader import CompletionsReader
 from app.providers.contract import AssistantStream
 from app.providers.errors import ProviderError
-from app.providers.sse import SseDecoder
+from app.providers.stream.sse import SseDecoder
 from app.providers.transport import decode_event
 from app.values.codec import decode, encode
 from app.values.content import Text, Thinking, ToolCall

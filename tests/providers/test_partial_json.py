@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.providers import partial_json
-from app.providers.partial_json import PartialArguments, parse_arguments, parse_partial, repair
+from app.providers.stream import partial_json
+from app.providers.stream.partial_json import PartialArguments, parse_arguments, parse_partial, repair
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=20),

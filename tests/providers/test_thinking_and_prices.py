@@ -4,8 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.providers.pricing import with_cost
-from app.providers.thinking import budget_for, clamp_level, provider_word, room_for_thinking, supported_levels
+from app.providers.models.pricing import with_cost
+from app.providers.models.thinking import (
+    budget_for,
+    clamp_level,
+    provider_word,
+    room_for_thinking,
+    supported_levels,
+)
 from app.values.models import THINKING_LEVELS, Prices, PriceTier, ThinkingLevel
 from app.values.usage import Usage
 from tests.providers.wires import model_for

@@ -14,9 +14,9 @@ from app.engine.secrets.session_mask import Masking
 from app.providers.classify import Failure
 from app.providers.contract import Context, Credential
 from app.providers.credentials import CredentialError
+from app.providers.models.model_names import ModelNotFound, select_model
+from app.providers.models.thinking import BUDGETS
 from app.providers.registry import Registry
-from app.providers.select import ModelNotFound, select_model
-from app.providers.thinking import BUDGETS
 from app.values.events import (
     CompactionProgress,
     Event,

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping
 
-from app.providers.catalogue import ModelCatalogue
 from app.providers.credentials import Credentials
-from app.providers.known import PROVIDERS
-from app.providers.thinking import clamp_level, supported_levels
+from app.providers.models.catalogue import ModelCatalogue
+from app.providers.models.known_providers import PROVIDERS
+from app.providers.models.thinking import clamp_level, supported_levels
 from app.values.models import Model, ThinkingLevel
 from app.values.unable import Unable
 

@@ -13,7 +13,7 @@ from app.compaction.budget import ContextLimits
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.retry_policy import RetryPolicy
 from app.providers.contract import StreamOptions
-from app.providers.merge import INTERVAL
+from app.providers.stream.merge import INTERVAL
 from app.resources.in_force import InForce
 from app.resources.settings import Settings
 from app.resources.settings_agent import EditWay

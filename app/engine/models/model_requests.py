@@ -24,8 +24,8 @@ from app.engine.models.request_head import RequestHead, RequestHeads
 from app.engine.secrets.session_mask import Masking
 from app.providers.contract import AssistantStream, Context, Credential, RequestHooks
 from app.providers.credentials import CredentialError
-from app.providers.kept import Kept
 from app.providers.registry import Registry
+from app.providers.request_cache import Kept
 from app.values.beginning import Beginning
 from app.values.content import Image, Text
 from app.values.events import (

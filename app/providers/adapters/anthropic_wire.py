@@ -6,13 +6,13 @@ from typing import Any, assert_never
 import msgspec
 
 from app.providers.adapters.common import answer_limit, compat, count, cut_off, user_parts
-from app.providers.blocks import Blocks, OpenCall, OpenText
 from app.providers.contract import AssistantStream, StreamOptions
 from app.providers.errors import error_in_stream
-from app.providers.kept import Pieces
-from app.providers.pricing import with_cost
+from app.providers.models.pricing import with_cost
+from app.providers.models.thinking import budget_for, clamp_level, provider_word, room_for_thinking
 from app.providers.projection import Sent
-from app.providers.thinking import budget_for, clamp_level, provider_word, room_for_thinking
+from app.providers.request_cache import Pieces
+from app.providers.stream.blocks import Blocks, OpenCall, OpenText
 from app.providers.transform import PreparedRequest, spelled
 from app.providers.transport import decode_event
 from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, UserContent

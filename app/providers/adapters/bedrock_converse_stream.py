@@ -12,7 +12,7 @@ from urllib.parse import quote
 from app.providers.adapters.bedrock_wire import EXCEPTION, ConverseReader, payload
 from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
 from app.providers.errors import ProviderError
-from app.providers.known import PROVIDERS
+from app.providers.models.known_providers import PROVIDERS
 from app.providers.senders.choice import sender_for
 from app.providers.senders.choice import warm as warm_sender
 from app.providers.transform import fitting_id, prepare

@@ -6,7 +6,7 @@ from typing import Any, assert_never
 
 from app.providers.contract import StreamOptions
 from app.providers.errors import ProviderError
-from app.providers.known import PROVIDERS
+from app.providers.models.known_providers import PROVIDERS
 from app.providers.transform import PreparedRequest
 from app.values.codec import encode_json
 from app.values.content import Image, Text, UnknownContent, UserContent

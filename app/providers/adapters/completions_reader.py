@@ -10,10 +10,10 @@ import msgspec
 from app.providers.adapters.common import count, cut_off
 from app.providers.adapters.completions_compat import Switches
 from app.providers.adapters.completions_request import REASONING_FIELDS
-from app.providers.blocks import Blocks, OpenCall
 from app.providers.contract import AssistantStream
 from app.providers.errors import error_in_stream
-from app.providers.pricing import with_cost
+from app.providers.models.pricing import with_cost
+from app.providers.stream.blocks import Blocks, OpenCall
 from app.providers.transport import decode_event
 from app.values.messages import StopReason
 from app.values.models import Model

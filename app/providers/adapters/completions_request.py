@@ -8,9 +8,9 @@ import msgspec
 from app.providers.adapters.common import answer_limit, clamped_cache_key, user_parts
 from app.providers.adapters.completions_compat import Switches, family
 from app.providers.contract import StreamOptions
-from app.providers.kept import Pieces
+from app.providers.models.thinking import budget_for, clamp_level, provider_word
 from app.providers.projection import Sent
-from app.providers.thinking import budget_for, clamp_level, provider_word
+from app.providers.request_cache import Pieces
 from app.providers.transform import PreparedRequest, spelled
 from app.values.content import Image, Text, Thinking, ToolCall, UserContent
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from app.providers.ambient import adc_file
+from app.providers.cloud_credentials import adc_file
 from app.providers.errors import ProviderError
 from app.providers.key_values import CredentialError
 from app.providers.signin.interface import error_text, post

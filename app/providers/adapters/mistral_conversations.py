@@ -8,10 +8,10 @@ from app.providers.adapters.completions_compat import Switches
 from app.providers.adapters.completions_reader import CompletionsReader
 from app.providers.adapters.completions_request import prompt, spell
 from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
-from app.providers.kept import Pieces
+from app.providers.models.thinking import clamp_level, provider_word
 from app.providers.projection import Sent
+from app.providers.request_cache import Pieces
 from app.providers.senders.choice import sender_for
-from app.providers.thinking import clamp_level, provider_word
 from app.providers.transform import PreparedRequest, plain_id, prepare, spelled
 from app.providers.transport import HttpRequest, converse, encode_payload, final_payload, request_headers
 from app.values.content import Text, Thinking, ToolCall, UnknownContent

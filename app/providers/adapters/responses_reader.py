@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from app.providers.adapters.common import count, cut_off
-from app.providers.blocks import Blocks, OpenCall, OpenText
 from app.providers.contract import AssistantStream
 from app.providers.errors import ProviderError, error_from_json, error_in_stream, with_kind
-from app.providers.pricing import with_cost
+from app.providers.models.pricing import with_cost
+from app.providers.stream.blocks import Blocks, OpenCall, OpenText
 from app.providers.transport import decode_event
 from app.values.models import Model
 from app.values.usage import Usage

@@ -7,9 +7,9 @@ import msgspec
 
 from app.providers.adapters.common import answer_limit, clamped_cache_key, compat, user_parts
 from app.providers.contract import StreamOptions
-from app.providers.kept import Pieces
+from app.providers.models.thinking import clamp_level, provider_word
 from app.providers.projection import Sent
-from app.providers.thinking import clamp_level, provider_word
+from app.providers.request_cache import Pieces
 from app.providers.transform import PreparedRequest, fitting_id, spelled
 from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage

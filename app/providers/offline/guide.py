@@ -12,7 +12,7 @@ import msgspec
 
 from app.providers.contract import AssistantStream, Context, StreamOptions
 from app.providers.offline.answers import answer_to
-from app.providers.pieces import CHARACTERS_PER_TOKEN, Sender, sizes, with_output
+from app.providers.stream.pieces import CHARACTERS_PER_TOKEN, Sender, sizes, with_output
 from app.values.codec import encode
 from app.values.content import IMAGE_CHARACTERS, Image, ToolCall
 from app.values.messages import ToolResultMessage, UserMessage

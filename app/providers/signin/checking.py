@@ -5,9 +5,9 @@ from typing import Literal
 
 import msgspec
 
-from app.providers.catalogue import ModelCatalogue
 from app.providers.classify import AUTH, classify, compiled
 from app.providers.contract import Context, Credential, StreamOptions
+from app.providers.models.catalogue import ModelCatalogue
 from app.providers.registry import Registry
 from app.values.messages import user_message
 

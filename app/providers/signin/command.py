@@ -10,12 +10,12 @@ from typing import Literal
 
 import msgspec
 
-from app.providers.catalogue import ModelCatalogue
 from app.providers.contract import StreamOptions
 from app.providers.credentials import CredentialError, Credentials
-from app.providers.known import PROVIDERS
+from app.providers.models.catalogue import ModelCatalogue
+from app.providers.models.known_providers import PROVIDERS
+from app.providers.models.model_names import ModelNotFound, select_model
 from app.providers.registry import Registry
-from app.providers.select import ModelNotFound, select_model
 from app.providers.signin.checking import Check, KeyChecker
 from app.providers.signin.interface import SignIn
 from app.values.codec import encode

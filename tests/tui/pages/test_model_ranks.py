@@ -9,11 +9,11 @@ from typing import Any, cast
 import pytest
 
 from app.engine.core.model_choice import ModelChoice
-from app.providers.catalogue import ModelCatalogue
 from app.providers.credentials import Credentials
-from app.providers.known import PROVIDERS, RESELLERS
-from app.providers.makers import is_resold
-from app.providers.select import select_model
+from app.providers.models.catalogue import ModelCatalogue
+from app.providers.models.known_providers import PROVIDERS, RESELLERS
+from app.providers.models.model_names import select_model
+from app.providers.models.model_vendors import is_resold
 from app.tui.features.models.page import model_rows
 from app.values.models import Model
 from widgets.lists.filtering import Filter

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from app.providers.credentials import Credentials, Source
-from app.providers.known import PROVIDERS
+from app.providers.models.known_providers import PROVIDERS
 from app.providers.signin.checking import Check
 from app.providers.signin.interface import Entry, SignIn, unregistered
 from app.resources.paths import docs_dir

@@ -8,10 +8,10 @@ import msgspec
 
 from app.engine.core.model_choice import ModelChoice
 from app.engine.session import Session
-from app.providers.discovery import discover, hint, known_state
-from app.providers.known import PROVIDERS, RESELLERS
-from app.providers.makers import is_resold
-from app.providers.select import select_model, select_scope
+from app.providers.models.discovery import discover, hint, known_state
+from app.providers.models.known_providers import PROVIDERS, RESELLERS
+from app.providers.models.model_names import select_model, select_scope
+from app.providers.models.model_vendors import is_resold
 from app.tui.features.models.screen import NO_KEY_WORDS, LevelScreen, ModelScreen, ScopeScreen, with_provider
 from app.tui.handed import AskPerson, Keep, KeyTold, TellPerson
 from app.values.models import THINKING_LEVELS, Model, thinking_level

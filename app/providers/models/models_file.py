@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from app.providers.json_files import place_of, read_object
-from app.providers.known import PROVIDERS
+from app.providers.models.known_providers import PROVIDERS
 from app.values.unable import FileFault
 
 _TEXTS = ("name", "baseUrl", "apiKey", "api", "oauth", "transport")

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from app.providers.catalogue import ModelCatalogue
 from app.providers.credentials import Credentials
-from app.providers.known import PROVIDERS
-from app.providers.makers import is_resold
+from app.providers.models.catalogue import ModelCatalogue
+from app.providers.models.known_providers import PROVIDERS
+from app.providers.models.model_vendors import is_resold
 from app.values.models import Model, Prices, ThinkingLevel, thinking_level
 from app.values.unable import Unable
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
-from app.providers.discovery_store import Discovered, load_discovered
-from app.providers.known import PROVIDERS
-from app.providers.models_file import ModelsFile, load_models_file
+from app.providers.models.discovery_store import Discovered, load_discovered
+from app.providers.models.known_providers import PROVIDERS
+from app.providers.models.models_file import ModelsFile, load_models_file
 from app.values.models import Model
 from app.values.wire import from_wire
 
-_DATA = Path(__file__).parent / "data"
+_DATA = Path(__file__).parents[1] / "data"
 _SHARED = ("api", "baseUrl", "compat", "headers", "transport")
 
 

@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.providers.catalogue import ModelCatalogue
 from app.providers.contract import Credential, StreamOptions
 from app.providers.credentials import CredentialError, Credentials
-from app.providers.discovery_store import Discovered, save_discovered
 from app.providers.errors import ProviderError
+from app.providers.models.catalogue import ModelCatalogue
+from app.providers.models.discovery_store import Discovered, save_discovered
 
 State = Literal["idle", "cached", "ok", "empty", "unavailable", "unauthenticated"]
 ASKING_SECONDS = 15.0

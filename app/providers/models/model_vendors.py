@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Final
 
-from app.providers.known import PROVIDERS, RESELLERS
+from app.providers.models.known_providers import PROVIDERS, RESELLERS
 from app.values.models import Model
 from tools.patterns import late
 

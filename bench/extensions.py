@@ -31,7 +31,7 @@ import asyncio, sys, time
 import app.engine.session, app.resources.settings  # what a session has loaded before its extensions
 from pathlib import Path
 began = time.process_time()
-from app.extensions.loader import Choice, in_folder
+from app.extensions.loading.loader import Choice, in_folder
 from app.extensions.runner import Extensions
 imported = time.process_time()
 async def main():
@@ -70,9 +70,9 @@ def _loading() -> Iterator[Row]:
 
 
 def _events() -> Iterator[Row]:
+    from app.extensions.hooks.session_hooks import ExtensionHooks
     from app.extensions.registrations import Source
     from app.extensions.runner import Extensions
-    from app.extensions.session_hooks import ExtensionHooks
     from app.values.content import ToolCall
     from app.values.events import TurnStart
 

@@ -32,10 +32,10 @@ from app.engine.secrets.known_secrets import SecretPlaces
 from app.engine.session import Session
 from app.engine.tree.session_paths import Places
 from app.engine.wiring import Parts
-from app.extensions.choosing import Asked, Chosen, choose
 from app.extensions.guard import limits_in_force
+from app.extensions.hooks.session_hooks import ExtensionHooks
+from app.extensions.loading.choosing import Asked, Chosen, choose
 from app.extensions.runner import Extensions
-from app.extensions.session_hooks import ExtensionHooks
 from app.providers.classify import classify
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue

@@ -14,12 +14,12 @@ from app.assembly.tool_names import tool_choice
 from app.assembly.trusting import unasked
 from app.extensions.bound import Bound, Brought
 from app.extensions.catalogue import Catalogue
-from app.extensions.choosing import Asked, choose
-from app.extensions.payloads import ProjectTrust
+from app.extensions.hooks.payloads import ProjectTrust
+from app.extensions.hooks.told_events import ToldEvents
+from app.extensions.loading.choosing import Asked, choose
 from app.extensions.ports import Mode, Ui
 from app.extensions.registrations import Source
 from app.extensions.runner import Extensions
-from app.extensions.told_events import ToldEvents
 from app.resources.paths import Paths
 from app.resources.trust import Decision, Question, remember
 from app.values.unable import FileFault

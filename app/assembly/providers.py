@@ -4,7 +4,7 @@ from app.assembly.build import asked_of, extensions_for
 from app.assembly.opened import settings_of
 from app.assembly.options import Options
 from app.extensions.bound import make_known
-from app.extensions.choosing import choose
+from app.extensions.loading.choosing import choose
 from app.extensions.registrations import Source
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue

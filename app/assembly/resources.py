@@ -8,8 +8,8 @@ import msgspec
 
 from app.assembly.build import Assembled, asked_of, themes_of
 from app.assembly.options import Options
-from app.extensions.choosing import choose
-from app.extensions.payloads import ResourcesDiscover
+from app.extensions.hooks.payloads import ResourcesDiscover
+from app.extensions.loading.choosing import choose
 from app.extensions.runner import Extensions
 from app.resources.paths import Paths
 from app.resources.prompts import PromptTemplates, find_prompts

@@ -45,7 +45,7 @@ def _packages(name: str) -> Subcommand:
     def run(words: list[str]) -> int:
         from app.cli.agreeing import agreed  # noqa: PLC0415
         from app.cli.folder import current_folder  # noqa: PLC0415
-        from app.extensions.package_commands import run as run_command  # noqa: PLC0415
+        from app.extensions.packages.package_commands import run as run_command  # noqa: PLC0415
         from app.resources.paths import Paths  # noqa: PLC0415
 
         paths = Paths.from_env(os.environ, current_folder())

@@ -15,8 +15,9 @@ from app.extensions.bound import Bound
 from app.extensions.contexts import Context, ToolCallContext
 from app.extensions.events import Bus
 from app.extensions.exec import ExecResult, run_program
-from app.extensions.hooked import Hooked
-from app.extensions.hooks import HOOKS, SESSION_EVENTS
+from app.extensions.hooks.hook_table import HOOKS, SESSION_EVENTS
+from app.extensions.hooks.hooked import Hooked
+from app.extensions.loading.versions import API_VERSION
 from app.extensions.ports import DeliverAs, ProviderSpec
 from app.extensions.registrations import (
     Command,
@@ -27,7 +28,6 @@ from app.extensions.registrations import (
     require_bound,
 )
 from app.extensions.tools import make_tool
-from app.extensions.versions import API_VERSION
 from app.values.content import Image
 from app.values.messages import CustomMessage
 from app.values.models import Model, ThinkingLevel

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from app.extensions.guard import HookTooSlow, call, call_now
-from app.extensions.hooked import Hooked, in_words, is_cancelled
+from app.extensions.hooks.hooked import Hooked, in_words, is_cancelled
 from app.extensions.registrations import Command, Completion, Extension, ExtensionFlag, Shortcut
 from app.extensions.views import View, as_view
 from app.values.messages import CustomMessage

@@ -25,7 +25,7 @@ from tools.results import ToolResult
 
 if TYPE_CHECKING:
     from app.agent.abort import Abort
-    from app.extensions.hooked import Hooked
+    from app.extensions.hooks.hooked import Hooked
 
 
 async def happened(work: Awaitable[object], *unless: type[Exception]) -> bool:

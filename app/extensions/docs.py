@@ -10,7 +10,7 @@ from typing import Any
 
 from app.extensions.api import ExtensionApi
 from app.extensions.contexts import CommandContext, Context, ToolCallContext
-from app.extensions.hooks import HOOKS, SESSION_EVENTS, hook_named
+from app.extensions.hooks.hook_table import HOOKS, SESSION_EVENTS, hook_named
 from app.extensions.ports import Ui
 from app.resources.files import read_text, write_text
 

@@ -8,7 +8,7 @@ from app.compaction.files import FileLists
 from app.extensions.api import ExtensionApi
 from app.extensions.contexts import CommandContext, Context, ToolCallContext
 from app.extensions.exec import ExecResult, run_program
-from app.extensions.payloads import (
+from app.extensions.hooks.payloads import (
     AfterProviderResponse,
     Answer,
     BashResult,
@@ -54,6 +54,7 @@ from app.extensions.payloads import (
     UserBash,
     UserBashAnswer,
 )
+from app.extensions.loading.versions import API_VERSION
 from app.extensions.ports import DeliverAs, ProviderSpec
 from app.extensions.registrations import (
     Command,
@@ -61,7 +62,6 @@ from app.extensions.registrations import (
     NotReady,
     StaleExtension,
 )
-from app.extensions.versions import API_VERSION
 from app.extensions.views import View, as_view, view_data, view_text
 from app.providers.contract import Credential
 from app.providers.key_values import CredentialError

@@ -12,10 +12,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from app.extensions.guard import call, call_now
-from app.extensions.hearing import MEANT, Memory
-from app.extensions.hooked import Hooked, in_words, is_cancelled
-from app.extensions.hooks import SESSION_EVENTS
-from app.extensions.payloads import SessionShutdown, SessionStart
+from app.extensions.hooks.hearing import MEANT, Memory
+from app.extensions.hooks.hook_table import SESSION_EVENTS
+from app.extensions.hooks.hooked import Hooked, in_words, is_cancelled
+from app.extensions.hooks.payloads import SessionShutdown, SessionStart
 from app.extensions.registrations import Extension, Problem, Source, Status
 from app.values.events import Event
 

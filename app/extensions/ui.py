@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from app.extensions.guard import waiting_for_a_person
-from app.extensions.payloads import UiPromptEnd, UiPromptStart
+from app.extensions.hooks.payloads import UiPromptEnd, UiPromptStart
 from app.extensions.ports import Level, Placement, Ui
 from app.extensions.registrations import Extension
 from app.extensions.views import View, view_data, view_text

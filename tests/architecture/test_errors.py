@@ -11,7 +11,7 @@ OF_A_MODULE_FOR_ITSELF = {
     "app/extensions/guard.py:_Blocked": "raised into foreign code that does not let go",
     "app/extensions/registrations.py:StaleExtension": "a fault of an extension, told to whoever wrote it",
     "app/extensions/registrations.py:NotReady": "as above",
-    "app/extensions/hooks.py:UnreadAnswer": "as above; its hook says what counts instead",
+    "app/extensions/hooks/hook_table.py:UnreadAnswer": "as above; its hook says what counts instead",
     "app/modes/connection.py:RpcError": "of the client in another program: what the server answered",
     "app/modes/rpc/lines.py:TooLong": "a line that cannot be read; its answer has the words",
     "app/providers/errors.py:ProviderError": "becomes the answer's terminal event",

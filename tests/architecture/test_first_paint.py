@@ -44,7 +44,7 @@ BEHIND_IT = (
     "app.extensions.api",
     "app.extensions.bound",
     "app.extensions.contexts",
-    "app.extensions.modules",
+    "app.extensions.loading.modules",
     "app.extensions.ports",
     "app.extensions.ui",
     "app.sessions.fork",

@@ -37,7 +37,7 @@ HUBS = {
     "app/engine/tree/navigation.py": 29,
     "app/engine/permissions/gate.py": 32,
     "app/engine/runner.py": 29,
-    "app/extensions/session_hooks.py": 27,
+    "app/extensions/hooks/session_hooks.py": 27,
     "app/tui/app.py": 56,
     "app/tui/every_page.py": 46,
     "tools/builtin/read.py": 27,

@@ -15,7 +15,7 @@ from app.cli.subcommands import SUBCOMMANDS
 from app.engine.commands.table import COMMANDS
 from app.engine.planning.plan_tool import plan_tool
 from app.engine.planning.todo_tool import todo_tool
-from app.extensions.hooks import HOOKS
+from app.extensions.hooks.hook_table import HOOKS
 from app.modes.rpc.host_tools import set_host_tools
 from app.resources.settings import choices, keys
 from app.tui.slash import BY_NAME

@@ -7,7 +7,7 @@ import pytest
 
 from app.extensions import guard
 from app.extensions.guard import HookLimits
-from app.extensions.loader import ExtensionChoice, find_extensions
+from app.extensions.loading.loader import ExtensionChoice, find_extensions
 from app.extensions.registrations import Source
 from app.extensions.runner import Extensions
 from app.resources.paths import Paths

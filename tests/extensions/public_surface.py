@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from app.extensions import public
-from app.extensions.hooks import HOOKS, SESSION_EVENTS
+from app.extensions.hooks.hook_table import HOOKS, SESSION_EVENTS
 from app.extensions.ui import SilentUi
 from tests.extensions.theatre import Theatre
 

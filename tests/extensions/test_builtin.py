@@ -9,7 +9,7 @@ import pytest
 from app.agent.hooks import TurnOutcome
 from app.extensions.builtin import file_maps, read_recovery
 from app.extensions.catalogue import Catalogue
-from app.extensions.session_hooks import ExtensionHooks
+from app.extensions.hooks.session_hooks import ExtensionHooks
 from app.values.content import Text, ToolCall
 from app.values.messages import AssistantMessage, ToolResultMessage
 from tests.extensions.scene import Scene

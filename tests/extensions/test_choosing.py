@@ -1,8 +1,8 @@
 """Settings, flags, trust and packages together decide what is loaded."""
 
-from app.extensions.choosing import Asked, choose
 from app.extensions.guard import limits_in_force
-from app.extensions.packages import commit, stage
+from app.extensions.loading.choosing import Asked, choose
+from app.extensions.packages.installing import commit, stage
 from app.resources.in_force import InForce
 from app.resources.paths import Paths
 from app.resources.settings import Settings

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from app.extensions.docs import PAGE, filled
-from app.extensions.hooks import HOOKS, SESSION_EVENTS
+from app.extensions.hooks.hook_table import HOOKS, SESSION_EVENTS
 from app.resources.files import read_text
 
 HOME = Path(__file__).resolve().parent.parent.parent

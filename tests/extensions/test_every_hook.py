@@ -13,8 +13,8 @@ from app.assembly.build import Assembled, assemble
 from app.assembly.extending import Extended
 from app.assembly.options import Options
 from app.engine.tree.tree_commands import fork, new_session
-from app.extensions.choosing import Chosen, choose
-from app.extensions.hooks import HOOKS, SESSION_EVENTS
+from app.extensions.hooks.hook_table import HOOKS, SESSION_EVENTS
+from app.extensions.loading.choosing import Chosen, choose
 from app.extensions.public import ExtensionApi
 from app.extensions.ui import EventUi, SilentUi
 from app.providers.scripted import Scripted, call, say

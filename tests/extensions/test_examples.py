@@ -13,10 +13,10 @@ from textual.widgets import OptionList
 
 from app.engine.core.prompt_intake import Words
 from app.extensions.catalogue import Catalogue
-from app.extensions.loader import ExtensionChoice, find_extensions
-from app.extensions.payloads import BeforeAgentStart, SessionBeforeCompact
+from app.extensions.hooks.payloads import BeforeAgentStart, SessionBeforeCompact
+from app.extensions.hooks.session_hooks import ExtensionHooks
+from app.extensions.loading.loader import ExtensionChoice, find_extensions
 from app.extensions.runner import Extensions
-from app.extensions.session_hooks import ExtensionHooks
 from app.extensions.ui import SilentUi
 from app.modes.client import RpcClient, RpcError
 from app.providers.contract import Context, StreamOptions

@@ -6,8 +6,8 @@ from app.agent.hooks import TurnOutcome
 from app.engine.core.conversation import prompt_text
 from app.engine.core.hook_results import RequestIds
 from app.engine.core.prompt_intake import Words
-from app.extensions.hooks import HOOKS, as_answer
-from app.extensions.payloads import (
+from app.extensions.hooks.hook_table import HOOKS, as_answer
+from app.extensions.hooks.payloads import (
     CancelAnswer,
     CompactionText,
     InputAnswer,
@@ -18,8 +18,8 @@ from app.extensions.payloads import (
     ToolCallAnswer,
     TrustAnswer,
 )
+from app.extensions.hooks.session_hooks import ExtensionHooks
 from app.extensions.public import ExtensionApi
-from app.extensions.session_hooks import ExtensionHooks
 from app.providers.contract import Context
 from app.providers.offline.model import offline_model
 from app.values.content import Text, ToolCall

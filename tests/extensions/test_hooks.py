@@ -11,12 +11,12 @@ import pytest
 from app.agent.hooks import TurnOutcome
 from app.engine.core.hook_results import RequestIds, ShellOpinion
 from app.engine.core.prompt_intake import Words
-from app.extensions.hooks import HOOKS, SESSION_EVENTS
-from app.extensions.payloads import (
+from app.extensions.hooks.hook_table import HOOKS, SESSION_EVENTS
+from app.extensions.hooks.payloads import (
     SessionStart,
 )
+from app.extensions.hooks.session_hooks import ExtensionHooks
 from app.extensions.public import ExtensionApi
-from app.extensions.session_hooks import ExtensionHooks
 from app.providers.contract import Context
 from app.providers.offline.model import offline_model
 from app.values.content import Text, ToolCall

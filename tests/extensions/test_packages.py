@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from app.extensions import packages as packages_module
-from app.extensions.loader import ExtensionChoice, find_extensions
-from app.extensions.package_commands import run
-from app.extensions.package_contents import BadPackage, look_into
-from app.extensions.packages import (
+from app.extensions.loading.loader import ExtensionChoice, find_extensions
+from app.extensions.packages import installing as packages_module
+from app.extensions.packages.installing import (
     commit,
     discard,
     installed,
@@ -20,6 +18,8 @@ from app.extensions.packages import (
     resource_paths,
     stage,
 )
+from app.extensions.packages.package_commands import run
+from app.extensions.packages.package_contents import BadPackage, look_into
 from app.resources.paths import Paths
 from app.resources.prompts import find_prompts
 from app.resources.skills import find_skills

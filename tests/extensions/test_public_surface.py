@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from app.engine.tree.tree_commands import clone, fork, new_session
-from app.extensions.hooks import HOOKS
+from app.extensions.hooks.hook_table import HOOKS
 from app.extensions.public import ExtensionApi
 from app.providers.scripted import call, say
 from tests.extensions.public_surface import FILE, described, handed_out, lost

@@ -8,7 +8,7 @@ import pytest
 from app.engine.core.prompt_intake import Stayed
 from app.engine.tree.tree_commands import clone, fork, new_session
 from app.engine.user_runs.user_shell import CommandBlocked
-from app.extensions.payloads import SessionBeforeFork, SessionBeforeSwitch, SessionShutdown
+from app.extensions.hooks.payloads import SessionBeforeFork, SessionBeforeSwitch, SessionShutdown
 from app.extensions.public import ExtensionApi
 from app.providers.scripted import say
 from app.values.messages import UserMessage

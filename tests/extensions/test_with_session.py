@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from app.extensions.builtin import file_maps, read_recovery
-from app.extensions.hooks import HOOKS, SESSION_EVENTS
-from app.extensions.payloads import ModelSelect, SessionStart, ThinkingLevelSelect
+from app.extensions.hooks.hook_table import HOOKS, SESSION_EVENTS
+from app.extensions.hooks.payloads import ModelSelect, SessionStart, ThinkingLevelSelect
 from app.extensions.public import ExtensionApi
 from app.providers.scripted import call, say
 from app.values.content import text_of

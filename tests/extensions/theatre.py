@@ -6,9 +6,9 @@ from typing import Any
 
 from app.extensions.bound import Bound, Brought
 from app.extensions.guard import HookLimits
+from app.extensions.hooks.session_hooks import ExtensionHooks
+from app.extensions.hooks.told_events import ToldEvents
 from app.extensions.runner import Extensions
-from app.extensions.session_hooks import ExtensionHooks
-from app.extensions.told_events import ToldEvents
 from app.extensions.ui import SilentUi
 from app.providers.contract import Context
 from app.values.content import text_of

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from app.extensions.package_contents import BadPackage
-from app.extensions.packages import installed, stage
+from app.extensions.packages.installing import installed, stage
+from app.extensions.packages.package_contents import BadPackage
 from app.resources.paths import Paths
 from tests.hostile.conftest import Put, program
 

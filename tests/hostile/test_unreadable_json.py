@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.extensions.packages import BadPackage, installed
+from app.extensions.packages.installing import BadPackage, installed
 from app.providers.adapters.completions_compat import switches_for
 from app.providers.adapters.completions_request import payload as completions_payload
 from app.providers.adapters.google_identity import access_token

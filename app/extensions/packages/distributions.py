@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from app.extensions.package_contents import BadPackage
+from app.extensions.packages.package_contents import BadPackage
 
 Tell = Callable[[Sequence[str]], str]
 """Asks pip which distributions it would take for some requirements, not for what these depend on: its report."""

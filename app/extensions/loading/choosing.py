@@ -5,9 +5,9 @@ from pathlib import Path
 
 import msgspec
 
-from app.extensions.loader import ExtensionChoice, find_extensions
-from app.extensions.package_contents import BadPackage
-from app.extensions.packages import InstalledParts, resource_paths
+from app.extensions.loading.loader import ExtensionChoice, find_extensions
+from app.extensions.packages.installing import InstalledParts, resource_paths
+from app.extensions.packages.package_contents import BadPackage
 from app.extensions.registrations import Source
 from app.resources.paths import Paths
 from app.resources.settings import Settings

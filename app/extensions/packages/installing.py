@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.extensions.package_contents import (
+from app.extensions.packages.package_contents import (
     BadPackage,
     PackageContents,
     look_into,
@@ -258,7 +258,7 @@ def _pip(paths: Paths, source: str, place: Path) -> str:
             "pip:bayou-notes==1.2. A folder or an address of your own is given without pip:"
         )
     # Only an installation asks what a distribution is called.
-    from app.extensions.distributions import (  # noqa: PLC0415
+    from app.extensions.packages.distributions import (  # noqa: PLC0415
         require_names,
         require_names_of_installed,
     )

@@ -27,11 +27,11 @@ from app.engine.core.hook_results import (
 )
 from app.engine.core.hooks import Elsewhere, Hooks
 from app.engine.core.prompt_intake import Words
-from app.extensions import payloads as p
 from app.extensions.catalogue import Catalogue
+from app.extensions.hooks import payloads as p
+from app.extensions.hooks.shapes import changed_result, context_of, copy_of, decoded
 from app.extensions.registrations import require_bound
 from app.extensions.runner import Extensions
-from app.extensions.shapes import changed_result, context_of, copy_of, decoded
 from app.extensions.views import view_text
 from app.providers.contract import Context, OnEvent, OnPayload
 from app.values.content import ToolCall, text_of

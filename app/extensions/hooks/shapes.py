@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from app.extensions import payloads as p
+from app.extensions.hooks import payloads as p
 from app.providers.contract import Context
 from app.values.content import Image, Text, text_of
 from app.values.messages import Message, SystemMessage, ToolDeclaration

@@ -12,8 +12,8 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from app.engine.core.prompt_intake import Refused
-from app.extensions import answers as fold
-from app.extensions import payloads as p
+from app.extensions.hooks import answers as fold
+from app.extensions.hooks import payloads as p
 from app.values.events import Event
 
 HookKind = Literal["notify", "gate", "change"]

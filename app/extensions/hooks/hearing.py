@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from app.engine.session import Session
-from app.extensions import payloads as p
+from app.extensions.hooks import payloads as p
 from app.values.entries import CompactionEntry
 from app.values.events import CompactionEnd, Event, ModelChanged, SessionReplaced, ThinkingLevelChanged
 from app.values.models import Model

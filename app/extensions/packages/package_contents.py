@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from app.extensions.loader import GROUP, MANIFEST
+from app.extensions.loading.loader import GROUP, MANIFEST
 from app.values.unable import Unable
 from tools.files.presence import exists, is_dir, is_file
 

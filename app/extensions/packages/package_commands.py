@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from app.extensions.package_contents import BadPackage
-from app.extensions.packages import Installed, commit, discard, find, installed, remove, stage
+from app.extensions.packages.installing import Installed, commit, discard, find, installed, remove, stage
+from app.extensions.packages.package_contents import BadPackage
 from app.resources.paths import Paths
 from app.values.unable import FileFault
 

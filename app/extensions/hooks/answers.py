@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from app.extensions import payloads as p
+from app.extensions.hooks import payloads as p
 
 
 def last_answers(payload: Any, so_far: Any, answer: Any) -> Any:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Final, cast
 
 from app.engine.session import Session
-from app.extensions import payloads as p
 from app.extensions.catalogue import Catalogue
-from app.extensions.hearing import MEANT
-from app.extensions.hooks import SESSION_EVENTS
+from app.extensions.hooks import payloads as p
+from app.extensions.hooks.hearing import MEANT
+from app.extensions.hooks.hook_table import SESSION_EVENTS
 from app.extensions.runner import Extensions
 from app.extensions.ui import EventUi
 from app.values.entries import CustomEntry

@@ -14,8 +14,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from app.extensions.loading.versions import require_version
 from app.extensions.registrations import Extension
-from app.extensions.versions import require_version
 from app.values.unable import Unable
 from tools.patterns import late
 

@@ -148,8 +148,8 @@ def _from_manifest(folder: Path, manifest: Path, origin: Origin) -> list[Source]
 
 def _file_source(file: Path, name: str, origin: Origin, api: str = "") -> Source:
     def load(extension: Extension) -> Any:
-        from app.extensions.modules import load_function  # noqa: PLC0415  (behind the first paint)
-        from app.extensions.versions import require_version  # noqa: PLC0415  (behind the first paint)
+        from app.extensions.loading.modules import load_function  # noqa: PLC0415  (behind the first paint)
+        from app.extensions.loading.versions import require_version  # noqa: PLC0415  (behind the first paint)
 
         require_version(api)
         return load_function(file, extension)
@@ -160,7 +160,7 @@ def _file_source(file: Path, name: str, origin: Origin, api: str = "") -> Source
 
 def _broken(file: Path, name: str, origin: Origin, reason: str) -> Source:
     def load(extension: Extension) -> Any:
-        from app.extensions.modules import CannotLoad  # noqa: PLC0415  (behind the first paint)
+        from app.extensions.loading.modules import CannotLoad  # noqa: PLC0415  (behind the first paint)
 
         raise CannotLoad(reason)
 

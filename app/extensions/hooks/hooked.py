@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.extensions.events import EventBus
 from app.extensions.guard import HookLimits, HookTooSlow, call
-from app.extensions.hooks import HOOKS, Hook, UnreadAnswer, as_answer, hook_named
+from app.extensions.hooks.hook_table import HOOKS, Hook, UnreadAnswer, as_answer, hook_named
 from app.extensions.registrations import Extension, ExtensionFlag, Problem
 from app.values.events import Event, ExtensionError
 

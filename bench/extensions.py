@@ -28,7 +28,7 @@ def extension(api):
 
 _LOAD = """
 import asyncio, sys, time
-import app.engine.session, app.resources.settings  # what a session has loaded before its extensions
+import app.engine.session, app.resources.settings.settings  # what a session has loaded before its extensions
 from pathlib import Path
 began = time.process_time()
 from app.extensions.loading.loader import Choice, in_folder
@@ -112,8 +112,8 @@ def _events() -> Iterator[Row]:
 
 
 def _settings() -> Iterator[Row]:
-    from app.resources.in_force import InForce
     from app.resources.paths import Paths
+    from app.resources.settings.in_force import InForce
 
     with tempfile.TemporaryDirectory() as name:
         paths = Paths.from_env({"HOME": name}, Path(name))

@@ -24,7 +24,7 @@ from app.providers.contract import AssistantStream, Context, StreamOptions
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
 from app.providers.registry import Registry
-from app.resources.in_force import InForce
+from app.resources.settings.in_force import InForce
 from app.sessions.log import SessionLog
 from app.values.content import Text, ToolCall
 from app.values.entries import MessageEntry

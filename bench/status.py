@@ -14,7 +14,7 @@ from typing import get_args
 from app.assembly.build import assemble
 from app.assembly.options import Options
 from app.resources.paths import Paths, styles_dir
-from app.resources.settings_display import FooterSegment
+from app.resources.settings.settings_display import FooterSegment
 from app.tui.app import BayouApp
 from app.tui.opening import Opening
 from app.values.codec import encode

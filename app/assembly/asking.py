@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from app.assembly.build import Assembled
 from app.engine.core.questions import answer_to
 from app.resources.paths import Paths
-from app.resources.trust import Question, question_for, remember
+from app.resources.trust.project_trust import Question, question_for, remember
 from app.values.unable import FileFault
 from tools.text import spelled_out
 

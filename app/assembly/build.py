@@ -40,11 +40,11 @@ from app.providers.classify import classify
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
 from app.providers.registry import Registry
-from app.resources.in_force import InForce
 from app.resources.paths import Paths, docs_dir
-from app.resources.settings import Settings
+from app.resources.settings.in_force import InForce
+from app.resources.settings.settings import Settings
 from app.resources.themes import Themes, find_themes
-from app.resources.trust import Decision, problem_with
+from app.resources.trust.project_trust import Decision, problem_with
 from app.sessions.errors import SessionLocked
 from app.sessions.log import SessionLog
 from app.sessions.old_outputs import drop_old_outputs, outputs_of

@@ -21,7 +21,7 @@ from app.extensions.ports import Mode, Ui
 from app.extensions.registrations import Source
 from app.extensions.runner import Extensions
 from app.resources.paths import Paths
-from app.resources.trust import Decision, Question, remember
+from app.resources.trust.project_trust import Decision, Question, remember
 from app.values.unable import FileFault
 from tools.running.withheld import own_variables
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from app.assembly.opened import Opened
 from app.assembly.options import Options
 from app.resources.paths import Paths
-from app.resources.trust import Decision, decide
+from app.resources.trust.project_trust import Decision, decide
 from tools.workspace import Workspace
 
 Follower = Callable[[], Awaitable[None]]

@@ -10,8 +10,8 @@ import msgspec
 
 from app.assembly.trusting import TrustInProject
 from app.permits.rules import PermitRule, path_form
-from app.resources.in_force import InForce
 from app.resources.paths import Paths
+from app.resources.settings.in_force import InForce
 from tools.protected.keys import KEY_PLACES
 
 if TYPE_CHECKING:

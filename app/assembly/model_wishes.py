@@ -10,7 +10,7 @@ from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
 from app.providers.models.model_names import ModelNotFound, Selection, select_model, select_scope
 from app.providers.offline.model import offline_model
-from app.resources.in_force import InForce
+from app.resources.settings.in_force import InForce
 from app.values.models import Model, thinking_level
 
 

@@ -12,10 +12,10 @@ import msgspec
 from app.assembly.options import Options, UsageError
 from app.assembly.trusting import TrustInProject
 from app.engine.tree.session_paths import Places
-from app.resources.in_force import InForce
 from app.resources.paths import Paths
-from app.resources.settings import SettingRefused
-from app.resources.trust import decide
+from app.resources.settings.in_force import InForce
+from app.resources.settings.settings import SettingRefused
+from app.resources.trust.project_trust import decide
 from app.sessions.errors import SessionError, SessionLocked, SessionTooNew
 from app.sessions.folders import header_of, session_files
 from app.sessions.log import SessionLog

@@ -8,7 +8,7 @@ from app.engine.jobs.jobs_tool import jobs_tool
 from app.engine.planning.plan_tool import plan_tool
 from app.engine.planning.todo_tool import todo_tool
 from app.engine.session import Session
-from app.resources.in_force import InForce
+from app.resources.settings.in_force import InForce
 from app.values.models import Model
 from tools.base import Tool
 from tools.builtin.mermaid import mermaid_tool

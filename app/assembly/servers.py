@@ -9,8 +9,8 @@ from app.assembly.options import Options, UsageError
 from app.assembly.tool_names import tool_choice
 from app.assembly.trusting import TrustInProject
 from app.engine.mcp.servers import ServerPlaces
-from app.resources.in_force import InForce
 from app.resources.paths import Paths
+from app.resources.settings.in_force import InForce
 from tools.files.presence import is_file
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import msgspec
 
 from app.assembly.options import Options, UsageError
 from app.engine.core.toolbox import ToolChoice
-from app.resources.settings import Settings
+from app.resources.settings.settings import Settings
 
 
 def tool_choice(options: Options, settings: Settings) -> ToolChoice:

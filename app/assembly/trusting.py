@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from app.resources.brought import BroughtItem
 from app.resources.paths import Paths
-from app.resources.trust import Decision, look_again, new_in
+from app.resources.trust.brought import BroughtItem
+from app.resources.trust.project_trust import Decision, look_again, new_in
 from tools.text import spelled_out
 
 _MOST_NAMED = 3

@@ -10,8 +10,8 @@ from app.engine.core.options import SessionOptions
 from app.engine.secrets.known_secrets import SecretPlaces
 from app.engine.secrets.session_mask import Masking
 from app.engine.tree.session_export import export_session, masked_entries
-from app.resources.in_force import InForce
 from app.resources.paths import Paths
+from app.resources.settings.in_force import InForce
 from app.sessions.errors import SessionError
 from app.sessions.library import find
 from app.sessions.log import SessionLog

@@ -12,7 +12,7 @@ from app.assembly.options import UsageError
 from app.cli.map_command import MapAsked
 from app.cli.rules_here import rules_here
 from app.resources.paths import Paths
-from app.resources.trust import decide
+from app.resources.trust.project_trust import decide
 from tools.repomap.building import IndexProgress
 from tools.repomap.hidden import HiddenFiles
 from tools.repomap.render import DEFAULT_TOKENS

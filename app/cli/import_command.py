@@ -9,7 +9,7 @@ from app.assembly.options import UsageError
 from app.cli.agreeing import agreed
 from app.cli.folder import current_folder
 from app.resources.paths import Paths
-from app.resources.settings_file import SettingRefused, set_value
+from app.resources.settings.settings_file import SettingRefused, set_value
 from app.sessions.import_pi import ImportItem, plan_import, run_import
 
 USAGE = """usage: bayou import-pi [--from DIR] [--yes]

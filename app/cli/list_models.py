@@ -50,7 +50,7 @@ async def _ask(
     paths: Paths, catalogue: ModelCatalogue, credentials: Credentials, flags: Mapping[str, bool]
 ) -> None:
     from app.providers.models.discovery import discover, hint  # noqa: PLC0415  (only when there is somebody to ask)
-    from app.resources.in_force import InForce  # noqa: PLC0415  (beside it)
+    from app.resources.settings.in_force import InForce  # noqa: PLC0415  (beside it)
 
     network = InForce(paths, flags=flags).settings.network
     if network.offline:

@@ -7,9 +7,9 @@ from app.assembly.options import Options
 from app.assembly.trusting import is_accepted
 from app.engine.permissions.permission_context import GateStanding, rules_in
 from app.permits.rules import PermitRules
-from app.resources.in_force import InForce
 from app.resources.paths import Paths
-from app.resources.trust import decide
+from app.resources.settings.in_force import InForce
+from app.resources.trust.project_trust import decide
 
 
 class RulesHere(NamedTuple):

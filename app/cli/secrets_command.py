@@ -14,8 +14,8 @@ from app.cli.folder import current_folder
 from app.engine.core.options import SessionOptions
 from app.engine.secrets.known_secrets import SecretPlaces
 from app.engine.secrets.session_mask import Masking, own_shapes
-from app.resources.in_force import InForce
 from app.resources.paths import Paths
+from app.resources.settings.in_force import InForce
 from tools.masking.marks import BEGINNING
 from tools.masking.mask import Mask
 from tools.masking.streams import MaskedStream

@@ -13,9 +13,9 @@ def _auth(words: list[str]) -> int:
     from app.cli.folder import current_folder  # noqa: PLC0415
     from app.providers.contract import StreamOptions  # noqa: PLC0415
     from app.providers.signin.command import run_auth  # noqa: PLC0415
-    from app.resources.in_force import InForce  # noqa: PLC0415
     from app.resources.paths import Paths, docs_dir  # noqa: PLC0415
     from app.resources.private_folders import keep_private  # noqa: PLC0415
+    from app.resources.settings.in_force import InForce  # noqa: PLC0415
 
     paths = Paths.from_env(os.environ, current_folder())
     keep_private(paths)

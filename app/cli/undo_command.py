@@ -12,8 +12,8 @@ from app.assembly.options import UsageError
 from app.cli.folder import current_folder
 from app.engine.files.restore import FILES_PUT_BACK, told
 from app.engine.tree.session_paths import Places
-from app.resources.in_force import InForce
 from app.resources.paths import Paths
+from app.resources.settings.in_force import InForce
 from app.sessions.errors import SessionError
 from app.sessions.library import find, latest
 from app.sessions.log import SessionLog

@@ -11,8 +11,8 @@ import msgspec
 
 from app.assembly.options import UsageError
 from app.cli.folder import current_folder
-from app.resources.in_force import InForce
 from app.resources.paths import Paths
+from app.resources.settings.in_force import InForce
 from app.sessions.library import usage_in
 from app.sessions.usage import (
     GROUPINGS,

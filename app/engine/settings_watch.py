@@ -3,8 +3,8 @@ which MCP servers may come to be written are looked at with them."""
 
 from app.engine.core.event_bus import Telling
 from app.engine.mcp.servers import McpServers
-from app.resources.in_force import InForce
-from app.resources.settings import SettingRefused
+from app.resources.settings.in_force import InForce
+from app.resources.settings.settings import SettingRefused
 
 
 class Following:

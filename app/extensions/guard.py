@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from app.resources.in_force import InForce
+from app.resources.settings.in_force import InForce
 
 T = TypeVar("T")
 GRACE = 1.0

@@ -21,7 +21,7 @@ from textual.filter import LineFilter
 from textual.message import Message
 
 from app.assembly.build import Assembled
-from app.resources.settings import Settings
+from app.resources.settings.settings import Settings
 from app.sessions.reading_all import SessionTexts
 from app.tui import theme_in_force
 from app.tui.every_page import Pages

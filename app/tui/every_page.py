@@ -26,7 +26,7 @@ from widgets.transcript.blocks import NoteKind
 # ruff: noqa: PLC0415
 
 if TYPE_CHECKING:
-    from app.resources.trust import Question
+    from app.resources.trust.project_trust import Question
     from app.tui.app import BayouApp
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import msgspec
 from textual import constants
 
-from app.resources.in_force import InForce
-from app.resources.settings import Settings
+from app.resources.settings.in_force import InForce
+from app.resources.settings.settings import Settings
 from app.tui.features.side.lists import SideLists
 from app.tui.handed import TellPerson
 from app.tui.status.status_lines import StatusLines

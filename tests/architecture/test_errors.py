@@ -16,8 +16,8 @@ OF_A_MODULE_FOR_ITSELF = {
     "app/modes/rpc/lines.py:TooLong": "a line that cannot be read; its answer has the words",
     "app/providers/errors.py:ProviderError": "becomes the answer's terminal event",
     "app/providers/stream/pieces.py:StreamBroken": "how a script breaks off",
-    "app/resources/rule_patterns.py:PatternTooSlow": "a pattern that takes too long; its rule is told",
-    "app/resources/fingerprint.py:TooMuch": "more than can be looked at; the question says so",
+    "app/resources/rules/rule_patterns.py:PatternTooSlow": "a pattern that takes too long; its rule is told",
+    "app/resources/trust/fingerprint.py:TooMuch": "more than can be looked at; the question says so",
     "app/sessions/lines_read.py:Rewritten": "the file is another than it was: it is read again",
     "app/values/json_comments.py:_BadConstant": "becomes a JsonFault with its place",
 }

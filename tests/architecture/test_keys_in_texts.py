@@ -27,7 +27,7 @@ NOT_BOUND = {
     "app/modes": "faces without keys",
     "app/providers/offline": "what a model says, which does not know who shows it",
     "app/providers/signin": "pages in a browser",
-    "app/resources/settings_agent.py": "the reference of settings, made once for everybody",
+    "app/resources/settings/settings_agent.py": "the reference of settings, made once for everybody",
     "widgets/screens/catalogue.py": "the question for a key, which takes any but these two",
     "widgets/emulator/emulator_keys.py": "what keys send",
     "widgets/keys_told.py": "how keys are found in a text",

@@ -41,7 +41,7 @@ ENTRIES: dict[str, tuple[str, ...]] = {
     "app.providers.offline.guide": HEAVY,
     "app.agent.loop": HEAVY,
     "app.sessions.log": HEAVY,
-    "app.resources.settings": HEAVY,
+    "app.resources.settings.settings": HEAVY,
     "app.engine.session": HEAVY,
     "app.modes.printing": HEAVY,
     "app.cli.headless": (*HEAVY, "app.providers.offline.answers", "app.modes.rpc.serve"),

@@ -7,7 +7,7 @@ from app.engine.core.options import SessionOptions
 from app.engine.sandbox.command_context import Whereabouts
 from app.engine.sandbox.sandbox_places import Leave
 from app.engine.sandbox.sandboxes import Boxes
-from app.resources.in_force import InForce
+from app.resources.settings.in_force import InForce
 from tools.box.abilities import of_this_system
 from tools.box.plan import Step, lowered
 from tools.files.artifacts import Artifacts

@@ -23,7 +23,7 @@ from app.cli.own_process import forbid_looking_inside
 from app.engine.core.options import SessionOptions
 from app.engine.sandbox.command_context import Whereabouts
 from app.engine.sandbox.sandboxes import Boxes
-from app.resources.in_force import InForce
+from app.resources.settings.in_force import InForce
 from tests.box.conftest import skip_below, skip_without_user_namespaces
 from tests.box.ordinary import run_ordinary
 from tests.box.shared_objects import shared_objects

@@ -16,7 +16,7 @@ from app.assembly.servers import server_places
 from app.cli.mcp_command import run
 from app.engine.mcp.servers import ServerPlaces
 from app.resources.paths import Paths
-from app.resources.trust import question_for, remember
+from app.resources.trust.project_trust import question_for, remember
 from app.values.unable import Unable
 from tests.mcp.guarded_server import GuardedServer, last_page
 from tests.mcp.test_servers import FAULTY

@@ -17,7 +17,7 @@ from app.engine.planning.plan_tool import plan_tool
 from app.engine.planning.todo_tool import todo_tool
 from app.extensions.hooks.hook_table import HOOKS
 from app.modes.rpc.host_tools import set_host_tools
-from app.resources.settings import choices, keys
+from app.resources.settings.settings import choices, keys
 from app.tui.slash import BY_NAME
 from app.values.events import Event
 from tests.tui.keys_pressed import KEYS

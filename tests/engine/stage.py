@@ -20,7 +20,7 @@ from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
 from app.providers.registry import Registry
 from app.providers.scripted import Response, Scripted
-from app.resources.in_force import InForce
+from app.resources.settings.in_force import InForce
 from app.sessions.log import SessionLog
 from app.undo.blobs import UndoPlace
 from app.values.events import AgentSettled, Event

@@ -3,9 +3,9 @@
 from app.extensions.guard import limits_in_force
 from app.extensions.loading.choosing import Asked, choose
 from app.extensions.packages.installing import commit, stage
-from app.resources.in_force import InForce
 from app.resources.paths import Paths
-from app.resources.settings import Settings
+from app.resources.settings.in_force import InForce
+from app.resources.settings.settings import Settings
 
 
 def names(paths: Paths, settings: Settings, asked: Asked | None = None) -> list[str]:

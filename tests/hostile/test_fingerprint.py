@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from app.resources.fingerprint import MOST_BYTES, MOST_FILES
 from app.resources.paths import Paths
-from app.resources.trust import decide, question_for, remember
+from app.resources.trust.fingerprint import MOST_BYTES, MOST_FILES
+from app.resources.trust.project_trust import decide, question_for, remember
 from tests.hostile.conftest import Put
 from tests.hostile.repositories import git, repository
 

@@ -35,7 +35,7 @@ async def test_a_command_that_names_no_limit_has_one_which_says_so(tmp_path: Pat
 
 
 def test_the_usual_limit_is_ten_minutes():
-    from app.resources.settings import Settings
+    from app.resources.settings.settings import Settings
 
     assert Settings().bash.default_timeout_seconds == 600
 

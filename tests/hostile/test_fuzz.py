@@ -16,8 +16,8 @@ import msgspec
 import pytest
 
 from app.resources.paths import Paths
-from app.resources.settings_reading import read_layer
-from app.resources.trust import decide, problem_with, question_for, remember
+from app.resources.settings.settings_reading import read_layer
+from app.resources.trust.project_trust import decide, problem_with, question_for, remember
 from app.sessions.errors import SessionError
 from app.sessions.log import SessionLog
 from app.values.json_comments import JsonFault

@@ -13,7 +13,7 @@ from app.assembly.resources import Resources
 from app.engine.core.options import shell_settings
 from app.extensions.ui import SilentUi
 from app.resources.paths import Paths
-from app.resources.trust import decide, question_for, remember
+from app.resources.trust.project_trust import decide, question_for, remember
 from tests.hostile.conftest import Put
 from tests.hostile.repositories import git, repository
 from tests.support.sessions import workspace_of

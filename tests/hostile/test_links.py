@@ -8,14 +8,14 @@ import pytest
 from app.resources.context_files import find_context_files
 from app.resources.paths import Paths
 from app.resources.prompts import find_prompts
-from app.resources.rule_patterns import compile_condition
-from app.resources.rule_scopes import matches_glob
-from app.resources.rule_watch import RuleWatch
-from app.resources.rules import find_rules, read_rule
+from app.resources.rules.rule_files import find_rules, read_rule
+from app.resources.rules.rule_patterns import compile_condition
+from app.resources.rules.rule_scopes import matches_glob
+from app.resources.rules.rule_watch import RuleWatch
 from app.resources.skills import find_skills
 from app.resources.system_prompt import read_prompt_files
 from app.resources.themes import find_themes
-from app.resources.trust import question_for
+from app.resources.trust.project_trust import question_for
 from tests.hostile.conftest import Put
 from tests.hostile.repositories import repository
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.resources.paths import Paths
-from app.resources.trust import forget, question_for, remember
+from app.resources.trust.project_trust import forget, question_for, remember
 from app.values.unable import FileFault
 from tests.hostile.staging import BAYOU, MODEL, model_at, piece, run, settings, spoken
 from tests.modes.processes import RPC, put, start

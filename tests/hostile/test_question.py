@@ -7,7 +7,7 @@ import pytest
 from textual.app import App
 from textual.pilot import Pilot
 
-from app.resources.trust import question_for
+from app.resources.trust.project_trust import question_for
 from app.tui.features.trust.screen import PAUSE, TrustScreen
 from tests.hostile.conftest import Put
 from tests.support.terminals import terminal

@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 from app.modes.client import RpcClient, RpcError
-from app.resources.settings_file import set_value
+from app.resources.settings.settings_file import set_value
 from app.values.content import text_of
 from app.values.events import AgentSettled, MessageEnd, MessageUpdate, ToolExecutionEnd
 from app.values.messages import (

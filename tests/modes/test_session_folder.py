@@ -8,7 +8,7 @@ import pytest
 
 from app.modes.client import RpcClient, RpcError
 from app.resources.paths import Paths
-from app.resources.trust import question_for, remember
+from app.resources.trust.project_trust import question_for, remember
 from app.sessions.library import list_sessions
 from app.values.content import text_of
 from app.values.messages import ToolResultMessage

@@ -11,9 +11,9 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from app.resources.in_force import InForce
 from app.resources.paths import Paths
-from app.resources.settings import SettingRefused, Settings, find_key, value_at
+from app.resources.settings.in_force import InForce
+from app.resources.settings.settings import SettingRefused, Settings, find_key, value_at
 
 NAMES: dict[str, st.SearchStrategy[Any]] = {
     "theme": st.sampled_from(["a", "b", "c"]),

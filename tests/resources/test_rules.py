@@ -4,11 +4,11 @@ import sys
 
 import pytest
 
-from app.resources import rule_patterns
 from app.resources.paths import Paths
-from app.resources.rule_scopes import Scope, matches_glob, parse_scopes, scopes_of_glob
-from app.resources.rule_watch import RuleWatch, interruption
-from app.resources.rules import Rule, Rules, UnknownRule, find_rules
+from app.resources.rules import rule_patterns
+from app.resources.rules.rule_files import Rule, Rules, UnknownRule, find_rules
+from app.resources.rules.rule_scopes import Scope, matches_glob, parse_scopes, scopes_of_glob
+from app.resources.rules.rule_watch import RuleWatch, interruption
 from app.values.stream import TextDelta, TextStart, ThinkingDelta, ToolCallDelta, ToolCallStart
 
 

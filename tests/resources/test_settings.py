@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from app.resources.files import read_text
-from app.resources.in_force import InForce
 from app.resources.paths import Paths
-from app.resources.settings import SettingRefused, Settings, as_in_file, find_key, keys, value_at
-from app.resources.settings_docs import PAGE, SCHEMA, page, schema
-from app.resources.settings_file import set_value, unset
-from app.resources.settings_flaws import check_value
+from app.resources.settings.in_force import InForce
+from app.resources.settings.settings import SettingRefused, Settings, as_in_file, find_key, keys, value_at
+from app.resources.settings.settings_docs import PAGE, SCHEMA, page, schema
+from app.resources.settings.settings_file import set_value, unset
+from app.resources.settings.settings_flaws import check_value
 from app.values.json_comments import parse
 
 HOME = Path(__file__).resolve().parent.parent.parent
@@ -171,7 +171,7 @@ def test_all_settings_are_spelled_as_in_the_file(paths: Paths, put):
 
 
 def test_the_reference_page_and_the_schema_are_up_to_date():
-    remedy = "run: python -m app.resources.settings_docs"
+    remedy = "run: python -m app.resources.settings.settings_docs"
     assert read_text(HOME / PAGE) == page(), remedy
     assert read_text(HOME / SCHEMA) == schema(), remedy
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from app.resources.paths import Paths
-from app.resources.trust import decide, forget, new_in, question_for, remember
+from app.resources.trust.project_trust import decide, forget, new_in, question_for, remember
 
 
 @pytest.fixture

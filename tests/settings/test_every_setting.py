@@ -11,7 +11,7 @@ from app.assembly.build import Assembled, assemble
 from app.assembly.options import Options
 from app.cli.list_models import list_models
 from app.providers.scripted import Scripted
-from app.resources.settings import keys
+from app.resources.settings.settings import keys
 from tests.compaction.stage import Scene
 from tests.settings.cases import Case, in_file
 from tests.settings.diagnostic_cases import LIVE as WITH_DIAGNOSTICS

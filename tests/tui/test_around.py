@@ -9,7 +9,7 @@ import pytest
 
 from app.assembly.options import Options
 from app.providers.scripted import call, fail, say, think
-from app.resources.settings_file import set_value
+from app.resources.settings.settings_file import set_value
 from app.tui.main_screen import MainScreen
 from app.tui.run import say_goodbye
 from app.tui.status.cache_misses import CacheMisses

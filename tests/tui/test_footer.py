@@ -7,7 +7,7 @@ import pytest
 from app.engine.core.hook_results import Wish
 from app.engine.permissions.gate import Permits
 from app.providers.scripted import say
-from app.resources.settings_display import SegmentLook
+from app.resources.settings.settings_display import SegmentLook
 from app.tui.status.bars import Surroundings, footer
 from app.values.todos import TodoItem, TodoPhase
 from tests.engine.stage import Play

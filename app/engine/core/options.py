@@ -14,9 +14,9 @@ from app.engine.core.model_choice import ModelChoice
 from app.engine.core.retry_policy import RetryPolicy
 from app.providers.contract import StreamOptions
 from app.providers.stream.merge import INTERVAL
-from app.resources.in_force import InForce
-from app.resources.settings import Settings
-from app.resources.settings_agent import EditWay
+from app.resources.settings.in_force import InForce
+from app.resources.settings.settings import Settings
+from app.resources.settings.settings_agent import EditWay
 from app.sessions.file import Sync
 from app.values.models import Model
 from tools.edits.modes import EditMode

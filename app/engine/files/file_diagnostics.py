@@ -21,7 +21,7 @@ from app.engine.files.session_files import Files
 from app.engine.permissions.gate import Permits
 from app.engine.permissions.permission_context import GateStanding
 from app.engine.secrets.session_mask import Masking
-from app.resources.settings_tools import DiagnosticSettings
+from app.resources.settings.settings_tools import DiagnosticSettings
 from app.values.diagnostics import Diagnostic, DiagnosticsEnd, DiagnosticsStart
 from app.values.messages import AssistantMessage, CustomMessage
 from app.values.wire import to_wire

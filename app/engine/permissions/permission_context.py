@@ -8,7 +8,7 @@ import msgspec
 
 from app.permits.decide import Mode
 from app.permits.rules import PermitRules, WrittenRules, rules_of
-from app.resources.in_force import InForce
+from app.resources.settings.in_force import InForce
 
 Asked = Literal["nobody", "program", "person"]
 

@@ -11,7 +11,7 @@ from app.engine.core.questions import Keeps
 from app.engine.sandbox.sandbox_places import PlaceVerb
 from app.permits.rules import PermitRule
 from app.permits.sandbox_exceptions import place_of, place_rule
-from app.resources.in_force import InForce
+from app.resources.settings.in_force import InForce
 from app.values.messages import Message, ToolResultMessage
 from tools.box.refusals import place_to_allow, shown
 from tools.files.presence import exists

@@ -19,7 +19,7 @@ from app.engine.permissions.gate import Permits
 from app.engine.permissions.permission_context import Asked
 from app.engine.planning.todo_list import Todos
 from app.permits.decide import Mode
-from app.resources.in_force import InForce
+from app.resources.settings.in_force import InForce
 from app.todos.changes import TodoRefused
 from app.values.events import EntryAppended, PlanModeChanged, PlanProposed
 from app.values.todos import items_of, open_items

@@ -22,7 +22,7 @@ from app.permits.proxyless import speaks_no_proxy
 from app.permits.rules import reached_hosts
 from app.permits.sandbox_exceptions import LEAVING, AskedLeave
 from app.permits.verdicts import CallPart
-from app.resources.settings import Settings
+from app.resources.settings.settings import Settings
 from tools.base import ToolError
 from tools.box.abilities import of_this_system
 from tools.box.plan import Abilities, Step

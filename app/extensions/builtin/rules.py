@@ -26,9 +26,9 @@ from app.extensions.public import (
     text_of,
 )
 from app.resources.paths import Paths
-from app.resources.rule_scopes import matches_glob
-from app.resources.rule_watch import RuleHit, RuleWatch, interruption, reminder
-from app.resources.rules import SOURCES, Rule, Rules, UnknownRule, find_rules
+from app.resources.rules.rule_files import SOURCES, Rule, Rules, UnknownRule, find_rules
+from app.resources.rules.rule_scopes import matches_glob
+from app.resources.rules.rule_watch import RuleHit, RuleWatch, interruption, reminder
 from app.resources.system_prompt import rules_section
 
 MESSAGE = "rule-violation"

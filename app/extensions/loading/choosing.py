@@ -10,7 +10,7 @@ from app.extensions.packages.installing import InstalledParts, resource_paths
 from app.extensions.packages.package_contents import BadPackage
 from app.extensions.registrations import Source
 from app.resources.paths import Paths
-from app.resources.settings import Settings
+from app.resources.settings.settings import Settings
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):

@@ -26,8 +26,8 @@ from app.extensions.packages.package_contents import (
     manifest_of,
 )
 from app.resources.files import read_text, write_text
-from app.resources.fingerprint import fingerprint
 from app.resources.paths import Paths
+from app.resources.trust.fingerprint import fingerprint
 from app.values.unable import FileFault
 from tools.patterns import late
 from tools.running.own_programs import find_own_program

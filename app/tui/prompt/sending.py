@@ -9,7 +9,7 @@ import msgspec
 
 from app.engine.session import Session
 from app.engine.user_runs.user_cells import OwnCells
-from app.resources.settings import Settings
+from app.resources.settings.settings import Settings
 from app.tui.handed import KeyTold
 from app.tui.prompt.attaching import images_of
 from app.tui.prompt.notes import is_note

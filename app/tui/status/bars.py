@@ -7,7 +7,7 @@ from typing import Any, assert_never
 import msgspec
 
 from app.engine.session import Session
-from app.resources.settings_display import SegmentLook
+from app.resources.settings.settings_display import SegmentLook
 from app.sessions.summary import called, title_of
 from app.values.models import Model
 from app.values.todos import closed_of

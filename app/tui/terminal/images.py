@@ -5,7 +5,7 @@ from typing import Any
 
 from textual.app import App
 
-from app.resources.in_force import InForce
+from app.resources.settings.in_force import InForce
 from widgets.graphics.ability import ImageAbility
 from widgets.graphics.terminal_images import TerminalImages
 from widgets.terminal.terminal_manners import write_to

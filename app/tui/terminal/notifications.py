@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 
-from app.resources.settings import Settings
+from app.resources.settings.settings import Settings
 from app.values.events import AgentSettled, AgentStart, Event, JobChanged, QuestionAsked
 from widgets.terminal.terminal_manners import Notifier
 

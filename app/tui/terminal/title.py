@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from app.engine.session import Session
-from app.resources.settings import Settings
+from app.resources.settings.settings import Settings
 from app.values.events import (
     AgentSettled,
     AgentStart,

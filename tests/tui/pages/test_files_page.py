@@ -6,7 +6,7 @@ import pytest
 
 from app.engine.files.restore import ToEntry
 from app.providers.scripted import ScriptedAnswer, say
-from app.resources.in_force import InForce
+from app.resources.settings.in_force import InForce
 from app.tui.features.tree.page import TreePage
 from app.tui.features.undo.page import FilesPage
 from app.undo.blobs import UndoPlace

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from app.engine.user_runs.own_shell import SessionShell
-from app.resources.in_force import InForce
 from app.resources.paths import Paths
+from app.resources.settings.in_force import InForce
 from app.tui.features.settings.own_shell import OwnShellPage
 from app.tui.features.settings.page import SettingsPage
 from tests.tui.pages.person import Person, at_the_keyboard

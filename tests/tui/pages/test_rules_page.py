@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from app.resources.paths import Paths
-from app.resources.settings_agent import RuleSettings
+from app.resources.settings.settings_agent import RuleSettings
 from app.tui.features.rules.page import RulesPage
 from tests.tui.pages.person import Person, at_the_keyboard
 

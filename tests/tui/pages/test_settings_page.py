@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from app.resources.in_force import InForce
 from app.resources.paths import Paths
+from app.resources.settings.in_force import InForce
 from app.tui.features.settings.page import SettingsPage, ThemePage
 from app.values.unable import Unable
 from tests.tui.pages.person import Person, at_the_keyboard

@@ -7,7 +7,7 @@ import pytest
 
 from app.providers.contract import Context
 from app.providers.scripted import ScriptedAnswer, call, say
-from app.resources.in_force import InForce
+from app.resources.settings.in_force import InForce
 from app.tui.entry_texts import entry_title
 from app.tui.features.tree.entries import TreeEntries, heading
 from app.tui.features.tree.page import TreePage

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.resources.paths import Paths
-from app.resources.trust import Question, decide
+from app.resources.trust.project_trust import Question, decide
 from app.tui.features.trust.page import ask_trust
 from app.tui.features.trust.screen import PAUSE
 from tests.tui.pages.person import Person, at_the_keyboard

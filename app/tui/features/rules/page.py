@@ -6,8 +6,8 @@ from collections.abc import Callable
 import msgspec
 
 from app.resources.paths import Paths
-from app.resources.rules import Bucket, Rule, Rules, find_rules
-from app.resources.settings_agent import RuleSettings
+from app.resources.rules.rule_files import Bucket, Rule, Rules, find_rules
+from app.resources.settings.settings_agent import RuleSettings
 from app.tui.asking import read_card
 from app.tui.handed import AskPerson, TellPerson
 from app.tui.status.bars import short_path

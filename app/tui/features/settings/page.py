@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from app.resources.in_force import InForce, Origin
-from app.resources.settings import (
+from app.resources.settings.in_force import InForce, Origin
+from app.resources.settings.settings import (
     SettingKey,
     SettingRefused,
     choices,
@@ -15,7 +15,7 @@ from app.resources.settings import (
     keys,
     value_at,
 )
-from app.resources.settings_flaws import check_value
+from app.resources.settings.settings_flaws import check_value
 from app.tui.features.settings.screen import SettingRow, SettingsScreen
 from app.tui.handed import AskPerson, Keep
 from app.values.unable import Unable

@@ -9,7 +9,7 @@ from app.engine.context.brancher import Wish
 from app.engine.session import Session
 from app.engine.tree.tree_commands import clone_from
 from app.engine.tree.tree_commands import fork as fork_session
-from app.resources.settings import Settings
+from app.resources.settings.settings import Settings
 from app.sessions.log import SessionLog
 from app.tui.asking import ask_text, select
 from app.tui.entry_texts import entry_text, entry_title, one_line

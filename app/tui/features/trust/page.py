@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 from itertools import groupby
 from pathlib import Path
 
-from app.resources.brought import BroughtItem
 from app.resources.paths import Paths
-from app.resources.trust import Question, new_in, question_for, remember
+from app.resources.trust.brought import BroughtItem
+from app.resources.trust.project_trust import Question, new_in, question_for, remember
 from app.tui.features.trust.screen import TrustScreen
 from app.tui.handed import AskPerson, TellPerson
 from app.tui.status.bars import short_path

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from app.resources.settings import SettingKey, SettingRefused, converted
+from app.resources.settings.settings import SettingKey, SettingRefused, converted
 from tools.running.interceptor import broken
 
 

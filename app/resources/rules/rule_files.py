@@ -12,8 +12,8 @@ import msgspec
 
 from app.resources.frontmatter import files_in, read_document
 from app.resources.paths import Paths, between
-from app.resources.rule_patterns import NoEngine, compile_condition
-from app.resources.rule_scopes import Scope, parse_scopes, scopes_of_glob, wrong_with_glob
+from app.resources.rules.rule_patterns import NoEngine, compile_condition
+from app.resources.rules.rule_scopes import Scope, parse_scopes, scopes_of_glob, wrong_with_glob
 from app.resources.system_prompt import RuleLine
 from app.values.unable import Unable
 from tools.files.presence import is_dir, is_file

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from app.resources.settings_agent import Group
+from app.resources.settings.settings_agent import Group
 
 FooterSegment = Literal[
     "path",

@@ -12,9 +12,9 @@ from typing import Any, Literal
 import msgspec
 
 from app.resources.files import read_text
-from app.resources.fingerprint import MOST_FILES, TooMuch, fingerprint, text_fingerprint
 from app.resources.paths import Paths, between
 from app.resources.server_files import project_server_files, read_servers, user_servers_file
+from app.resources.trust.fingerprint import MOST_FILES, TooMuch, fingerprint, text_fingerprint
 from app.values.json_comments import JsonFault, parse
 from app.values.unable import FileFault
 from tools.files.presence import exists, is_dir, is_file
@@ -127,7 +127,7 @@ class _Look:
             return
         if text is None:
             return
-        from app.resources.settings import keys  # noqa: PLC0415  (only a project with settings pays for the table)
+        from app.resources.settings.settings import keys  # noqa: PLC0415  (only a project with settings pays for the table)
 
         yield self._item("settings", file, "the project's settings")
         known = {key.path: key for key in keys()}
@@ -187,7 +187,7 @@ class _Look:
         files = [path for path in project_server_files(self._paths) if exists(path)]
         if not files:
             return
-        from app.resources.brought_servers import servers_brought  # noqa: PLC0415  (most projects bring none)
+        from app.resources.trust.brought_servers import servers_brought  # noqa: PLC0415  (most projects bring none)
 
         for file in files:
             if file == user_servers_file(self._paths) or self._paths.way_out(file):

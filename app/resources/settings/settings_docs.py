@@ -1,6 +1,6 @@
 """The settings' reference page and JSON Schema, made from the settings themselves.
 
-python -m app.resources.settings_docs          write docs/settings.md and docs/settings.schema.json
+python -m app.resources.settings.settings_docs          write docs/settings.md and docs/settings.schema.json
 """
 
 import json
@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from app.resources.files import write_text
-from app.resources.settings import SettingKey, Settings, keys
+from app.resources.settings.settings import SettingKey, Settings, keys
 
 PAGE = "docs/settings.md"
 SCHEMA = "docs/settings.schema.json"
@@ -18,7 +18,7 @@ SCHEMA = "docs/settings.schema.json"
 _WORDS = {"boolean": "true or false", "integer": "whole number", "string": "text"}
 _INTRODUCTION = """# Settings
 
-Generated from `app/resources/settings*.py` by `python -m app.resources.settings_docs`; a test compares the two.
+Generated from `app/resources/settings*.py` by `python -m app.resources.settings.settings_docs`; a test compares the two.
 
 bayou reads `~/.bayou/agent/settings.json` (or `settings.json` in `BAYOU_AGENT_DIR`), then `.bayou/settings.json` of
 the project once the project is trusted. A project's value counts over the global one; lists marked *adds up* are
@@ -115,7 +115,7 @@ def _in_words(described: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    home = Path(__file__).resolve().parent.parent.parent
+    home = Path(__file__).resolve().parents[3]
     write_text(home / PAGE, page())
     write_text(home / SCHEMA, schema())
 

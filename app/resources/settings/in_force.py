@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from app.resources.paths import Paths
-from app.resources.settings import (
+from app.resources.settings.settings import (
     SettingKey,
     SettingRefused,
     Settings,
@@ -20,8 +20,8 @@ from app.resources.settings import (
     value_at,
     with_value,
 )
-from app.resources.settings_flaws import sound
-from app.resources.settings_reading import Layer, SettingsProblem, read_layer
+from app.resources.settings.settings_flaws import sound
+from app.resources.settings.settings_reading import Layer, SettingsProblem, read_layer
 from tools.files.watched import WatchedFiles
 
 Origin = Literal["session", "flags", "project", "global"]
@@ -217,7 +217,7 @@ class InForce:
         if not self._places:
             return
         # Changing a text needs a lock and more; few sessions ever do.
-        from app.resources.settings_file import set_value, unset  # noqa: PLC0415
+        from app.resources.settings.settings_file import set_value, unset  # noqa: PLC0415
 
         if is_reset:
             unset(self._places["global"], name)

@@ -11,9 +11,9 @@ from typing import assert_never
 
 import msgspec
 
-from app.resources.rule_patterns import PatternTooSlow, search
-from app.resources.rule_scopes import DEFAULT_SCOPES, Part
-from app.resources.rules import Rule
+from app.resources.rules.rule_files import Rule
+from app.resources.rules.rule_patterns import PatternTooSlow, search
+from app.resources.rules.rule_scopes import DEFAULT_SCOPES, Part
 from app.values.codec import encode_json
 from app.values.content import AssistantContent, Text, Thinking, ToolCall, UnknownContent
 from app.values.stream import (

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import msgspec
 
 from app.resources.files import read_text
-from app.resources.settings import SettingKey, SettingRefused, converted, keys
-from app.resources.settings_flaws import flaws
+from app.resources.settings.settings import SettingKey, SettingRefused, converted, keys
+from app.resources.settings.settings_flaws import flaws
 from app.values.json_comments import JsonFault, parse, places
 from app.values.unable import FileFault
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from app.resources.settings_agent import Group
+from app.resources.settings.settings_agent import Group
 
 
 class AutoBackground(Group, frozen=True, kw_only=True):

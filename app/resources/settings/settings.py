@@ -11,10 +11,10 @@ from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 
-from app.resources import settings_agent as agent
-from app.resources import settings_display as look
-from app.resources import settings_tools as single
-from app.resources import settings_trust as trust
+from app.resources.settings import settings_agent as agent
+from app.resources.settings import settings_display as look
+from app.resources.settings import settings_tools as single
+from app.resources.settings import settings_trust as trust
 from app.values.unable import Unable
 
 

@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.resources.brought import BroughtItem, brought_along
 from app.resources.files import read_text, write_text
 from app.resources.paths import Paths
+from app.resources.trust.brought import BroughtItem, brought_along
 from app.values.json_comments import JsonFault, parse
 from app.values.unable import FileFault
 from tools.files.presence import exists

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from app.resources.json_files import change_json
-from app.resources.settings import SettingRefused, find_key
-from app.resources.settings_flaws import sound
+from app.resources.settings.settings import SettingRefused, find_key
+from app.resources.settings.settings_flaws import sound
 from app.values.json_comments import with_value, without_key
 from app.values.unable import Unable
 

@@ -9,10 +9,10 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.sessions.index import INDEX_NAME, SessionIndex
+from app.sessions.file.reading import read_header
+from app.sessions.index.lines_read import Texts, take
+from app.sessions.index.session_index import INDEX_NAME, SessionIndex
 from app.sessions.library import session_folder
-from app.sessions.lines_read import Texts, take
-from app.sessions.reading import read_header
 from app.values.codec import encode
 from app.values.entries import MessageEntry, SessionHeader
 from app.values.messages import Message, user_message

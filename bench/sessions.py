@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.sessions.index import INDEX_NAME, SessionIndex
+from app.sessions.index.session_index import INDEX_NAME, SessionIndex
 from app.sessions.library import list_sessions, search_now, session_folder, usage_in
 from app.sessions.log import SessionLog
 from app.values.codec import encode

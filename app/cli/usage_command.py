@@ -13,8 +13,7 @@ from app.assembly.options import UsageError
 from app.cli.folder import current_folder
 from app.resources.paths import Paths
 from app.resources.settings.in_force import InForce
-from app.sessions.library import usage_in
-from app.sessions.usage import (
+from app.sessions.index.usage import (
     GROUPINGS,
     Grouping,
     LeftOut,
@@ -26,6 +25,7 @@ from app.sessions.usage import (
     since,
     total,
 )
+from app.sessions.library import usage_in
 from app.values.usage import dollars
 from tools.amounts import bar, counted, share, tokens
 from tools.text import for_terminal

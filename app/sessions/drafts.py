@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.sessions.atomic import replace_file
+from app.sessions.file.atomic import replace_file
 from app.sessions.ids import sidecar
 from app.values.codec import decode, encode
 from app.values.content import Image

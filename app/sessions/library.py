@@ -18,8 +18,8 @@ from app.sessions.log import SessionLog
 from tools.files.presence import exists, is_file
 
 if TYPE_CHECKING:
-    from app.sessions.listed import SessionHit, SessionSummary
-    from app.sessions.usage import UsageFound
+    from app.sessions.index.listed import SessionHit, SessionSummary
+    from app.sessions.index.usage import UsageFound
 
 # The index, and with it the database, is imported when a list or a search is asked for: most starts need none.
 # ruff: noqa: PLC0415
@@ -98,7 +98,7 @@ def _by_id(text: str, root: Path, cwd: Path) -> Path:
 
 def list_sessions(root: Path, cwd: Path | None = None) -> "list[SessionSummary]":
     """Newest first; with `cwd`, those begun there before all others."""
-    from app.sessions.index import SessionIndex
+    from app.sessions.index.session_index import SessionIndex
 
     with closing(SessionIndex(root)) as index:
         summaries = index.sessions()
@@ -112,7 +112,7 @@ def newest_sessions(root: Path, cwd: Path, *, most: int = FIRST) -> "list[Sessio
     """The sessions of a folder that were written last, from their files alone: while the index is brought up to date,
     which takes as long as there are sessions. Of long ones the beginning is read, and their counts are not known (-1).
     """
-    from app.sessions.listed import summary_of_file
+    from app.sessions.index.listed import summary_of_file
 
     found = (summary_of_file(name) for name in _newest_first(session_folder(root, cwd))[:most])
     return [one for one in found if one is not None and is_same_folder(one.cwd, cwd)]
@@ -120,7 +120,7 @@ def newest_sessions(root: Path, cwd: Path, *, most: int = FIRST) -> "list[Sessio
 
 def search_now(root: Path, query: str, *, limit: int = 50) -> "tuple[list[SessionHit], int]":
     """Answers from what has been read so far, and how many sessions have not been; waits for nobody."""
-    from app.sessions.index import SessionIndex
+    from app.sessions.index.session_index import SessionIndex
 
     with closing(SessionIndex(root)) as index:
         return index.search(query, limit=limit), index.unread()
@@ -130,7 +130,7 @@ def usage_in(root: Path, cache: Path) -> "UsageFound":
     """What all sessions used; another process that reads them is waited for."""
     import shutil
 
-    from app.sessions.index import SessionIndex
+    from app.sessions.index.session_index import SessionIndex
 
     with closing(SessionIndex(root, patience=_PATIENCE)) as index:
         found = index.usage()

@@ -11,9 +11,9 @@ from pathlib import Path
 import msgspec
 
 from app.sessions.errors import SessionError, SessionReadOnly, SessionWriteError
-from app.sessions.file import AsksSync, SessionFile, at_turn_end
+from app.sessions.file.keeping import Keeping
+from app.sessions.file.session_file import AsksSync, SessionFile, at_turn_end
 from app.sessions.ids import file_name, is_session_id, new_session_id
-from app.sessions.keeping import Keeping
 from app.sessions.projection import Projection, project
 from app.sessions.stats import Counted, Stats
 from app.sessions.tree import LEAF_TYPE, NOWHERE, Destination, SubtreeStats, Tree, is_leaf_mark, one_line
@@ -120,7 +120,7 @@ class SessionLog:
 
         An empty file becomes a new session in `cwd` (default: the process's), as in pi; `problems` says so.
         """
-        from app.sessions.opening import open_session  # noqa: PLC0415  (what reads is large; a new session needs none)
+        from app.sessions.file.opening import open_session  # noqa: PLC0415  (what reads is large; a new session needs none)
 
         opened = open_session(path, read_only=read_only, sync=fsync, cwd=cwd or Path.cwd())
         log = cls(

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from app.sessions.lock import try_lock
+from app.sessions.file.lock import try_lock
 from app.sessions.log import SessionLog
 
 ALL_BYTES: Final = 2_000_000_000

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from app.sessions.errors import SessionError, SessionLocked, SessionWriteError, reason
-from app.sessions.file import SessionFile, at_turn_end
+from app.sessions.file.session_file import SessionFile, at_turn_end
 from app.sessions.ids import SIDECARS, sidecar
 from app.values.codec import decode, encode_json
 from app.values.wire import new_id

@@ -22,7 +22,7 @@ from textual.message import Message
 
 from app.assembly.build import Assembled
 from app.resources.settings.settings import Settings
-from app.sessions.reading_all import SessionTexts
+from app.sessions.index.reading_all import SessionTexts
 from app.tui import theme_in_force
 from app.tui.every_page import Pages
 from app.tui.features.side.lists import SideLists

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.sessions.lock import try_lock
+from app.sessions.file.lock import try_lock
 from app.values.unable import Unable
 from tools.files.replacing import swap_in
 

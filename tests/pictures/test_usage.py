@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.sessions.usage import LeftOut, UsageFound, UsagePart, UsageSession, UsageSum
+from app.sessions.index.usage import LeftOut, UsageFound, UsagePart, UsageSession, UsageSum
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
 

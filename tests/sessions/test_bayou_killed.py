@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
+from app.sessions.file.partial import left_behind
 from app.sessions.log import SessionLog
-from app.sessions.partial import left_behind
 from app.values.entries import CustomMessageEntry, MessageEntry
 from app.values.wire import to_wire
 from tests.sessions.say import say

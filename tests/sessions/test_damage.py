@@ -16,11 +16,11 @@ from app.sessions.errors import (
     SessionReadOnly,
     SessionTooNew,
 )
-from app.sessions.file import SessionFile, Sync
+from app.sessions.file.quarantine import quarantined
+from app.sessions.file.reading import read_session
+from app.sessions.file.session_file import SessionFile, Sync
 from app.sessions.ids import sidecar
 from app.sessions.log import SessionLog
-from app.sessions.quarantine import quarantined
-from app.sessions.reading import read_session
 from app.values.codec import encode
 from app.values.entries import SessionHeader
 from tests.conftest import OUTSIDE

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.sessions.excerpts import excerpt, plain_excerpt, terms_of
+from app.sessions.index.excerpts import excerpt, plain_excerpt, terms_of
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from app.sessions import file as session_file
 from app.sessions.drafts import DraftFile, SavedDraft
 from app.sessions.errors import SessionWriteError
-from app.sessions.file import Sync
+from app.sessions.file import session_file
+from app.sessions.file.reading import read_session
+from app.sessions.file.session_file import Sync
 from app.sessions.log import SessionLog
-from app.sessions.reading import read_session
 from app.values import codec
 from tests.sessions.say import answer, result, say
 
@@ -164,7 +164,7 @@ import resource, signal, sys
 from pathlib import Path
 from app.sessions.errors import SessionWriteError
 from app.sessions.log import SessionLog
-from app.sessions.reading import read_session
+from app.sessions.file.reading import read_session
 from app.values import codec
 from tests.sessions.say import answer, say
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

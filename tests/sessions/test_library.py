@@ -11,7 +11,9 @@ import pytest
 from app.sessions.errors import SessionError, SessionLocked, SessionNotFound
 from app.sessions.fork import clone
 from app.sessions.ids import is_session_id, new_session_id, sidecar
-from app.sessions.index import INDEX_NAME, SessionIndex
+from app.sessions.index.listed import SessionHit
+from app.sessions.index.reading_all import read_in_background
+from app.sessions.index.session_index import INDEX_NAME, SessionIndex
 from app.sessions.library import (
     find,
     latest,
@@ -22,9 +24,7 @@ from app.sessions.library import (
     session_folder,
     threads,
 )
-from app.sessions.listed import SessionHit
 from app.sessions.log import SessionLog
-from app.sessions.reading_all import read_in_background
 from app.sessions.trash import delete_session, in_trash, undo_delete
 from app.values.codec import encode
 from app.values.entries import MessageEntry, SessionHeader
@@ -228,7 +228,7 @@ def test_text_that_no_database_takes_spoils_neither_list_nor_search(tmp_path: Pa
 
 
 def test_search_works_without_the_search_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from app.sessions import index as module
+    from app.sessions.index import session_index as module
 
     session(tmp_path, tmp_path, "before")
     assert len(search_sessions(tmp_path, "before")) == 1
@@ -339,7 +339,7 @@ def test_the_index_holds_no_text_and_what_is_found_is_read_where_it_stands(tmp_p
 def test_sessions_that_are_gone_are_found_no_more_and_what_is_lost_is_dropped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from app.sessions import index as module
+    from app.sessions.index import session_index as module
 
     monkeypatch.setattr(module, "_MANY", 5)
     paths = [session(tmp_path, tmp_path, f"word number{number}", "fine") for number in range(8)]

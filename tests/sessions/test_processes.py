@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from app.sessions.file.partial import left_behind
 from app.sessions.log import SessionLog
-from app.sessions.partial import left_behind
 from app.values.codec import encode
 from app.values.entries import MessageEntry
 from tests.conftest import OUTSIDE

@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 
 from app.sessions.drafts import DraftFile, SavedAttachment, SavedDraft, Waiting, abandoned_drafts
+from app.sessions.file.partial import PartialFile, left_behind
 from app.sessions.ids import sidecar
 from app.sessions.log import SessionLog
-from app.sessions.partial import PartialFile, left_behind
 from app.values.codec import encode
 from app.values.content import Image, Text, Thinking, ToolCall
 from app.values.entries import MessageEntry

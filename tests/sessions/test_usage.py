@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from app.sessions.fork import clone, fork_before
-from app.sessions.index import INDEX_NAME, SessionIndex
+from app.sessions.index.session_index import INDEX_NAME, SessionIndex
+from app.sessions.index.usage import LeftOut, UsageFound, grouped, matching, since, total
 from app.sessions.library import list_sessions, session_folder, usage_in
 from app.sessions.log import SessionLog
-from app.sessions.usage import LeftOut, UsageFound, grouped, matching, since, total
 from app.values.codec import decode_json, encode, encode_json
 from app.values.content import Text
 from app.values.entries import CompactionEntry, MessageEntry, SessionHeader, SessionInfoEntry, UsageEntry
@@ -262,7 +262,7 @@ def test_nothing_is_read_again_that_stands_as_it_was(
     def never(*given: object, **more: object) -> None:
         raise AssertionError("read again")
 
-    monkeypatch.setattr("app.sessions.index.take", never)
+    monkeypatch.setattr("app.sessions.index.session_index.take", never)
     assert usage_in(sessions.root, sessions.cache) == first
 
 
@@ -283,7 +283,7 @@ _READS = """
 import sys
 from pathlib import Path
 from app.sessions.library import usage_in
-from app.sessions.usage import total
+from app.sessions.index.usage import total
 print(total(usage_in(Path(sys.argv[1]), Path(sys.argv[2])).parts).input)
 """
 

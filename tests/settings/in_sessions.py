@@ -11,7 +11,7 @@ from PIL import Image as Picture
 from app.engine.context.brancher import Wish
 from app.providers.contract import StreamOptions
 from app.providers.scripted import call, fail, say
-from app.sessions import file as session_file
+from app.sessions.file import session_file
 from app.values.content import Image, text_of
 from app.values.events import AutoRetryStart, ExtensionError
 from app.values.messages import CustomMessage, ToolResultMessage, UserMessage

@@ -16,8 +16,8 @@ from app.engine.tree.session_paths import Places
 from app.providers.scripted import say
 from app.resources.paths import Paths, styles_dir
 from app.sessions.errors import SessionLocked, SessionTooNew
+from app.sessions.file.partial import PartialFile
 from app.sessions.log import SessionLog
-from app.sessions.partial import PartialFile
 from app.tui.features.trust.screen import TrustScreen
 from app.tui.opening import Opening
 from app.values.content import Text
@@ -178,7 +178,7 @@ async def test_what_a_full_disk_does_not_take_stays_on_the_screen_and_is_written
     app = make_app(home, say("an answer"), say("another"), options=Options(offline=True))
     async with app.run_test(size=(100, 30)) as pilot:
         with monkeypatch.context() as disk:
-            disk.setattr("app.sessions.file._write_all", full)
+            disk.setattr("app.sessions.file.session_file._write_all", full)
             app.editor.set_text("a long plan")
             await pilot.press("enter")
             await until(pilot, lambda: app.settled_count == 1)

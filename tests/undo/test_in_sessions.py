@@ -12,8 +12,8 @@ import pytest
 from app.engine.core.hook_results import Wish
 from app.engine.files.restore import RedoRestore, ToEntry, UndoPrompts
 from app.providers.scripted import ScriptedAnswer, say
+from app.sessions.file.quarantine import quarantined
 from app.sessions.ids import sidecar
-from app.sessions.quarantine import quarantined
 from app.undo.blobs import hash_of
 from app.undo.images import FILES, RESTORED, Change, FileImage, files_of, restored_of
 from app.undo.ledger import Ledger, LedgerLine

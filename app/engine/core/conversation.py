@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from app.engine.core.active_skills import ActiveSkills
+from app.sessions.file.partial import PartialFile, left_behind
 from app.sessions.log import SessionLog
-from app.sessions.partial import PartialFile, left_behind
 from app.sessions.projection import milliseconds, project
 from app.values.content import Text
 from app.values.entries import (

@@ -17,7 +17,7 @@ from app.providers.stream.merge import INTERVAL
 from app.resources.settings.in_force import InForce
 from app.resources.settings.settings import Settings
 from app.resources.settings.settings_agent import EditWay
-from app.sessions.file import Sync
+from app.sessions.file.session_file import Sync
 from app.values.models import Model
 from tools.edits.modes import EditMode
 from tools.kernel.settings import KernelSettings

@@ -386,8 +386,8 @@ def _with_git(place: UndoPlace | None, workspace: Workspace, revision: str, max_
 
 def _set_aside(path: Path, lines: Sequence[tuple[int, bytes]]) -> str:
     """Copies lines of the ledger that cannot be read beside the session; nothing to say if they had been before."""
-    from app.sessions.quarantine import set_aside  # noqa: PLC0415  (costs start-up)
-    from app.sessions.reading import BadLine  # noqa: PLC0415  (as above)
+    from app.sessions.file.quarantine import set_aside  # noqa: PLC0415  (costs start-up)
+    from app.sessions.file.reading import BadLine  # noqa: PLC0415  (as above)
 
     try:
         if not set_aside(path, [BadLine(offset=offset, data=data) for offset, data in lines]):

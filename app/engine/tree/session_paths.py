@@ -7,7 +7,7 @@ import msgspec
 
 from app.engine.core.options import session_sync
 from app.resources.settings.in_force import InForce
-from app.sessions.file import AsksSync
+from app.sessions.file.session_file import AsksSync
 from app.sessions.library import find, is_same_folder, latest, session_folder
 from app.sessions.log import SessionLog
 from tools.files.presence import exists

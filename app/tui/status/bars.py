@@ -8,7 +8,7 @@ import msgspec
 
 from app.engine.session import Session
 from app.resources.settings.settings_display import SegmentLook
-from app.sessions.summary import called, title_of
+from app.sessions.index.summary import called, title_of
 from app.values.models import Model
 from app.values.todos import closed_of
 from app.values.usage import dollars

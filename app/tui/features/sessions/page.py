@@ -15,9 +15,9 @@ from app.engine.tree.session_paths import Places
 from app.engine.tree.tree_commands import clone_from
 from app.engine.tree.tree_commands import fork as fork_session
 from app.sessions.errors import SessionError
+from app.sessions.file.lock import locked_elsewhere
+from app.sessions.index.listed import SessionSummary
 from app.sessions.library import list_sessions, newest_sessions, rename_session, search_now, threads
-from app.sessions.listed import SessionSummary
-from app.sessions.lock import locked_elsewhere
 from app.sessions.log import SessionLog
 from app.sessions.trash import delete_session, in_trash, undo_delete
 from app.tui.asking import ask_text, pick

@@ -8,8 +8,7 @@ from pathlib import Path
 import msgspec
 
 from app.engine.tree.session_paths import Places
-from app.sessions.library import usage_in
-from app.sessions.usage import (
+from app.sessions.index.usage import (
     GROUPINGS,
     UNKNOWN,
     Grouping,
@@ -23,6 +22,7 @@ from app.sessions.usage import (
     matching,
     total,
 )
+from app.sessions.library import usage_in
 from app.tui.features.usage.screen import UsageDay, UsageRow, UsageScreen, UsageView
 from app.tui.handed import AskPerson
 from app.tui.status.bars import short_path

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from app.sessions.atomic import replace_file
 from app.sessions.errors import SessionWriteError
+from app.sessions.file.atomic import replace_file
 from app.sessions.ids import sidecar
 from app.sessions.log import SessionLog
 from app.values.codec import decode, encode

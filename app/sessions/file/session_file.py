@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from app.sessions.errors import SessionLocked, SessionWriteError, reason
-from app.sessions.lock import holder_of, name_of, try_lock
+from app.sessions.file.lock import holder_of, name_of, try_lock
 from tools.files.private import last_resort, last_resort_folder
 from tools.files.replacing import sync_folder
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 
 from app.sessions.errors import SessionNotFound, SessionUnreadable, SessionWriteError, reason
-from app.sessions.file import AsksSync, SessionFile
+from app.sessions.file.quarantine import set_aside
+from app.sessions.file.reading import Reading, check_regular, read_session
+from app.sessions.file.session_file import AsksSync, SessionFile
 from app.sessions.ids import new_session_id, sidecar
-from app.sessions.quarantine import set_aside
-from app.sessions.reading import Reading, check_regular, read_session
 from app.sessions.stats import Stats
 from app.sessions.tree import Tree
 from app.values.codec import encode_line

@@ -18,16 +18,15 @@ from pathlib import Path
 import msgspec
 
 from app.sessions.errors import SessionError, reason
-from app.sessions.excerpts import Term, excerpt, plain_excerpt, seamed, terms_of
+from app.sessions.file.reading import read_header
 from app.sessions.folders import session_files
 from app.sessions.ids import lately
-from app.sessions.lines_read import Rewritten, Texts, take, text_at
-from app.sessions.listed import SessionHit, SessionSummary
-from app.sessions.projection import milliseconds
-from app.sessions.reading import read_header
-from app.sessions.session_line import read_line
-from app.sessions.summary import Digest, SearchableText, storable
-from app.sessions.usage import (
+from app.sessions.index.excerpts import Term, excerpt, plain_excerpt, seamed, terms_of
+from app.sessions.index.lines_read import Rewritten, Texts, take, text_at
+from app.sessions.index.listed import SessionHit, SessionSummary
+from app.sessions.index.session_line import read_line
+from app.sessions.index.summary import Digest, SearchableText, storable
+from app.sessions.index.usage import (
     UNKNOWN,
     LeftOut,
     UsageFound,
@@ -38,6 +37,7 @@ from app.sessions.usage import (
     Use,
     day_of,
 )
+from app.sessions.projection import milliseconds
 
 INDEX_NAME = ".index.sqlite"
 _VERSION = 5

@@ -8,8 +8,8 @@ from typing import Literal
 
 import msgspec
 
-from app.sessions.session_line import LineUsage, SessionLine
-from app.sessions.summary import storable
+from app.sessions.index.session_line import LineUsage, SessionLine
+from app.sessions.index.summary import storable
 
 UNKNOWN = "unknown"
 """The model of what was used before any was named, and the day of what has no time."""

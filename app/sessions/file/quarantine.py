@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
+from app.sessions.file.reading import BadLine
 from app.sessions.ids import sidecar
-from app.sessions.reading import BadLine
 from app.values.codec import decode_json, encode_json
 from app.values.wire import now_iso
 from tools.files.regular import read_regular

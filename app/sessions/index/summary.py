@@ -36,7 +36,7 @@ from app.values.messages import (
 from tools.patterns import late
 
 if TYPE_CHECKING:
-    from app.sessions.session_line import SessionLine
+    from app.sessions.index.session_line import SessionLine
 
 LONGEST_TITLE = 200
 FIRST_ENTRIES = 200
@@ -92,7 +92,7 @@ class Digest(msgspec.Struct, kw_only=True):
             if role in ("user", "assistant"):
                 self.modified = max(self.modified, line.message_time or line.time)
             if role == "user" and self.first_prompt is None:
-                from app.sessions.reading import read_entry  # noqa: PLC0415  (what reads is large; the page asks for a title only)
+                from app.sessions.file.reading import read_entry  # noqa: PLC0415  (what reads is large; the page asks for a title only)
 
                 entry = read_entry(data)
                 if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):

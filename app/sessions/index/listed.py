@@ -5,10 +5,10 @@ from pathlib import Path
 import msgspec
 
 from app.sessions.errors import SessionError
+from app.sessions.file.reading import read_header
+from app.sessions.index.session_line import read_line
+from app.sessions.index.summary import Digest
 from app.sessions.projection import milliseconds
-from app.sessions.reading import read_header
-from app.sessions.session_line import read_line
-from app.sessions.summary import Digest
 
 _SHORT, _BEGINNING = 256 * 1024, 64 * 1024
 """Bytes of a file that is read whole where nobody can wait, and of the part of a longer one that is."""

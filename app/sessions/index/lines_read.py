@@ -4,8 +4,8 @@ import hashlib
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from app.sessions.reading import read_entry
-from app.sessions.summary import SearchableText, texts_of
+from app.sessions.file.reading import read_entry
+from app.sessions.index.summary import SearchableText, texts_of
 
 _TAIL = 64
 """Bytes before the place up to which a file has been read, by which it is known again."""

@@ -34,7 +34,7 @@ def read_in_background(root: Path) -> threading.Thread:
 def _read(root: Path) -> None:
     if not is_dir(root):
         return
-    from app.sessions.index import SessionIndex  # noqa: PLC0415  (its database is read in here, beside the page)
+    from app.sessions.index.session_index import SessionIndex  # noqa: PLC0415  (its database is read in here, beside the page)
 
     index = SessionIndex(root)
     try:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from app.sessions.errors import SessionWriteError
-from app.sessions.file import AsksSync, SessionFile, copied_elsewhere
+from app.sessions.file.session_file import AsksSync, SessionFile, copied_elsewhere
 from app.values.entries import Entry
 from tools.files.presence import exists
 
@@ -101,7 +101,7 @@ class Keeping:
         data = self._file.foreign()
         if not data:
             return
-        from app.sessions.reading import read_entry  # noqa: PLC0415  (an old session only)
+        from app.sessions.file.reading import read_entry  # noqa: PLC0415  (an old session only)
 
         entries = [entry for line in data.split(b"\n") if (entry := read_entry(line)) is not None]
         for entry in entries:

@@ -33,7 +33,7 @@ def start(options: Options, held: "HeldTerminal | None" = None) -> int:
 
         return list_models(paths, " ".join(options.messages), is_offline=options.offline, options=options)
     if options.export is not None:
-        from app.cli.export import export  # noqa: PLC0415  (only this needs the page's parts)
+        from app.cli.commands.export import export  # noqa: PLC0415  (only this needs the page's parts)
 
         return export(options.export, options.messages[0] if options.messages else None, paths)
     keep_private(paths)

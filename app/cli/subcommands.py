@@ -36,7 +36,7 @@ def _of(module: str) -> Subcommand:
     def run(words: list[str]) -> int:
         from importlib import import_module  # noqa: PLC0415  (a start that is no command does without)
 
-        return import_module(f"app.cli.{module}").run(words)
+        return import_module(f"app.cli.commands.{module}").run(words)
 
     return run
 

@@ -13,7 +13,7 @@ from app.assembly.build import assemble
 from app.assembly.opened import settings_of
 from app.assembly.options import Options, UsageError
 from app.assembly.servers import server_places
-from app.cli.mcp_command import run
+from app.cli.commands.mcp_command import run
 from app.engine.mcp.servers import ServerPlaces
 from app.resources.paths import Paths
 from app.resources.trust.project_trust import question_for, remember

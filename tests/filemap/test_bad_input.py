@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.cli.map_command import map_json_line
+from app.cli.commands.map_command import map_json_line
 from tools.filemap import map as mapping
 from tools.filemap.languages.registry import language_names
 from tools.filemap.map import map_file, map_file_async, map_text

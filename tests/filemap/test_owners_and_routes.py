@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from app.cli.map_command import map_json_line
+from app.cli.commands.map_command import map_json_line
 from tools.filemap.map import map_text
 from tools.filemap.rendering.render import render_map
 from tools.filemap.symbols import FileMap, find_symbol

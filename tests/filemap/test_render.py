@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from app.cli.map_command import map_json_line
+from app.cli.commands.map_command import map_json_line
 from tools.filemap.map import map_text
 from tools.filemap.rendering.render import (
     LEVELS,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.mcp_command import run
+from app.cli.commands.mcp_command import run
 from app.resources.paths import Paths
 from app.tui.features.mcp.page import McpPage
 from app.values.codec import encode

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.assembly.options import UsageError
-from app.cli.permissions_command import run
+from app.cli.commands.permissions_command import run
 from tests.permits.by_doing.measure import everything, without_sandbox
 
 

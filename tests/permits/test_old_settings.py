@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.permissions_command import run
+from app.cli.commands.permissions_command import run
 from app.engine.permissions.past_verdicts import recorded
 from app.values.entries import CustomEntry
 

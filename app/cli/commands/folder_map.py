@@ -9,8 +9,8 @@ import msgspec
 
 from app.assembly.mapping import hidden_forms
 from app.assembly.options import UsageError
-from app.cli.map_command import MapAsked
-from app.cli.rules_here import rules_here
+from app.cli.commands.map_command import MapAsked
+from app.cli.commands.rules_here import rules_here
 from app.resources.paths import Paths
 from app.resources.trust.project_trust import decide
 from tools.repomap.building import IndexProgress

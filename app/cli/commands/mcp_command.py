@@ -48,7 +48,7 @@ def _run(words: list[str]) -> int:
         case "import":
             return servers.take_over(rest)
         case _ if verb in CONTACTS:
-            from app.cli.mcp_contact import run as contact  # noqa: PLC0415  (a whole session stands behind it)
+            from app.cli.commands.mcp_contact import run as contact  # noqa: PLC0415  (a whole session stands behind it)
 
             return contact(verb, rest, servers.paths)
         case "get" | "remove" | "enable" | "disable" | "logs":

@@ -58,7 +58,7 @@ def run(words: list[str]) -> int:
     failed = False
     for name in asked.paths:
         if Path(name).is_dir():
-            from app.cli.folder_map import run_folder  # noqa: PLC0415  (SQLite)
+            from app.cli.commands.folder_map import run_folder  # noqa: PLC0415  (SQLite)
 
             failed |= run_folder(Path(name), asked, cache) != 0
         elif asked.is_of_folder:

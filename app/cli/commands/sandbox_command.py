@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 
 from app.assembly.options import UsageError
+from app.cli.commands.rules_here import rules_here
 from app.cli.folder import current_folder
-from app.cli.rules_here import rules_here
 from app.engine.core.options import SessionOptions, shell_settings
 from app.engine.sandbox.command_context import Whereabouts
 from app.engine.sandbox.sandbox_texts import in_lines

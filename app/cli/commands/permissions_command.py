@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from app.assembly.options import UsageError
+from app.cli.commands.rules_here import rules_here
 from app.cli.folder import current_folder
-from app.cli.rules_here import rules_here
 from app.engine.permissions.permission_context import mode_of
 from app.engine.sandbox.command_context import Whereabouts
 from app.engine.sandbox.sandboxes import box_works

@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 
 from tree_sitter import Node
 
-from tools.edits.matching import Span
+from tools.edits.dialects.matching import Span
 from tools.edits.syntax import SyntaxChecks, grammar_for
 from tools.filemap.detection import language_of
 from tools.filemap.parsing import grammar_of, parse

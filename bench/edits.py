@@ -14,11 +14,11 @@ from bench.edit_corpus import CorpusFile, corpus, harmless, languages, lost_clos
 from bench.table import Row
 from tools.base import ToolContext, ToolError
 from tools.builtin.structure import ast_edit_tool
-from tools.edits.anchors import rows as anchored_rows
 from tools.edits.boundaries import linted
+from tools.edits.dialects.anchors import rows as anchored_rows
+from tools.edits.dialects.matching import Document, Span
+from tools.edits.dialects.replacing import Edit
 from tools.edits.editing import apply_edits
-from tools.edits.matching import Document, Span
-from tools.edits.replacing import Edit
 from tools.edits.shown import NOTHING_SHOWN
 from tools.edits.syntax import NewFlaw, SyntaxChecks, SyntaxOf
 from tools.schema import validate_arguments

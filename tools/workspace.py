@@ -13,7 +13,7 @@ from tools.box.git_copies import GitCopies
 from tools.box.nested import NestedFiles
 from tools.box.plan import Abilities
 from tools.box.policy import Box
-from tools.edits.modes import EditMode
+from tools.edits.dialects.modes import EditMode
 from tools.edits.pending import PendingChanges
 from tools.edits.syntax import SyntaxChecks
 from tools.files.artifacts import Artifacts

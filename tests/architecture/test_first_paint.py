@@ -54,7 +54,7 @@ BEHIND_IT = (
     "httpcore2",
     "tools.box.proxy",
     "tools.builtin",
-    "tools.edits.matching",
+    "tools.edits.dialects.matching",
     "tools.registry",
     "tools.running.commands",
     "tools.schema",

@@ -7,7 +7,7 @@ import pytest
 
 from tests.tools.conftest import Hands
 from tools.builtin.edit import anchored_tool
-from tools.edits.anchors import read_anchor, row, tag_of
+from tools.edits.dialects.anchors import read_anchor, row, tag_of
 from tools.registry import builtin_tools
 from tools.workspace import Workspace
 

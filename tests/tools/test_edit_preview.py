@@ -12,16 +12,16 @@ from tools.base import ToolError
 from tools.builtin.edit import edit_tool_for
 from tools.builtin.write import write_tool
 from tools.diff_lines import read
-from tools.edits.anchored import AnchoredEdit, anchored
-from tools.edits.anchors import row
 from tools.edits.call import EditArguments
+from tools.edits.dialects.anchored import AnchoredEdit, anchored
+from tools.edits.dialects.anchors import row
+from tools.edits.dialects.matching import Document
+from tools.edits.dialects.modes import EditMode
+from tools.edits.dialects.patching import patched, read_patch
+from tools.edits.dialects.replacing import Edit, replaced
 from tools.edits.diffs import diff_texts
 from tools.edits.editing import editable
-from tools.edits.matching import Document
-from tools.edits.modes import EditMode
-from tools.edits.patching import patched, read_patch
 from tools.edits.preview import MAX_LINES, CallDiff, SeenFile, details_of, lost_edit
-from tools.edits.replacing import Edit, replaced
 from tools.edits.shown import ShownLines
 from tools.edits.texts import in_order, spliced
 from tools.files.snapshots import Snapshot

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tools.base import ToolError
+from tools.edits.dialects.replacing import Edit
 from tools.edits.diffs import diff_texts, split_lines
 from tools.edits.editing import apply_edits
-from tools.edits.replacing import Edit
 from tools.edits.shown import ShownLines
 from tools.edits.syntax import SyntaxChecks, SyntaxOf
 

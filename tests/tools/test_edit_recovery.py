@@ -5,8 +5,8 @@ import random
 import pytest
 
 from tools.base import ToolError
-from tools.edits.anchored import AnchoredEdit, anchored
-from tools.edits.anchors import tag_of
+from tools.edits.dialects.anchored import AnchoredEdit, anchored
+from tools.edits.dialects.anchors import tag_of
 from tools.edits.texts import FileText, spliced
 from tools.files.encoding import UTF8
 from tools.files.snapshots import Snapshot

@@ -7,7 +7,7 @@ import pytest
 
 from bench.edit_corpus import corpus, harmless, languages, lost_closers
 from tests.tools.conftest import Hands
-from tools.edits.matching import Span
+from tools.edits.dialects.matching import Span
 from tools.edits.syntax import MAX_BYTES, SyntaxChecks
 
 

@@ -18,7 +18,7 @@ from app.values.messages import ToolResultMessage
 from tests.box.conftest import skip_below
 from tests.support.clock import Clock
 from tests.tui.stage import StageApp, settled, submit
-from tools.edits.anchors import row
+from tools.edits.dialects.anchors import row
 from widgets.editor.prompt import PromptEditor
 from widgets.status.arming import Arming
 

@@ -14,8 +14,8 @@ from tools.arguments import text_argument
 from tools.base import Tool
 from tools.edits.call import AnchoredChange, EditArguments, Replacement, run_edit
 from tools.edits.card import edit_card
+from tools.edits.dialects.modes import EditMode
 from tools.edits.diffs import diff_texts
-from tools.edits.modes import EditMode
 from tools.edits.named import named_paths, parts_of
 from tools.results import Card, Json, ToolResult
 from tools.schema import schema_of
@@ -131,7 +131,7 @@ _spelled = speller(
 
 
 def _is_patch(text: str) -> bool:
-    from tools.edits.patching import is_patch  # noqa: PLC0415  (a start needs none of the dialects)
+    from tools.edits.dialects.patching import is_patch  # noqa: PLC0415  (a start needs none of the dialects)
 
     return is_patch(text)
 

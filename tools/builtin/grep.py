@@ -12,7 +12,7 @@ import msgspec
 from tools.arguments import number_detail, pattern_argument, text_argument
 from tools.base import Tool, ToolContext, ToolError
 from tools.builtin.ls import list_card
-from tools.edits.anchors import row
+from tools.edits.dialects.anchors import row
 from tools.edits.texts import read_text
 from tools.effects import Effects
 from tools.files.failures import file_error

@@ -9,7 +9,7 @@ import msgspec
 from tools.amounts import counted
 from tools.arguments import number_argument, number_detail, text_argument
 from tools.base import Tool, ToolContext, ToolError
-from tools.edits.anchors import plain_rows, rows
+from tools.edits.dialects.anchors import plain_rows, rows
 from tools.edits.shown_rows import anchored_page, note_cells
 from tools.effects import NOTHING, Effects
 from tools.filemap.outlines import SymbolLines, outline_result, symbol_lines

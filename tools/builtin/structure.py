@@ -12,8 +12,8 @@ from tools.arguments import number_detail
 from tools.base import Tool, ToolContext, ToolError
 from tools.builtin.ls import list_card
 from tools.edits.card import edit_card, file_told
+from tools.edits.dialects.matching import Span
 from tools.edits.diffs import diff_spans
-from tools.edits.matching import Span
 from tools.edits.named import parts_of
 from tools.edits.pending import CannotResolve, StagedAction, StagedFile
 from tools.edits.texts import read_text

@@ -12,8 +12,8 @@ from typing import Final, Protocol
 import msgspec
 
 from tools.base import ToolError
-from tools.edits.matching import Document, Span
-from tools.edits.replacing import LEFT_OUT
+from tools.edits.dialects.matching import Document, Span
+from tools.edits.dialects.replacing import LEFT_OUT
 from tools.edits.syntax import NewFlaw
 from tools.limits import clip_line
 from tools.patterns import late

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from tools.edits.boundaries import SyntaxCheck, linted, told
+from tools.edits.dialects.matching import Document, Span, Strategy
+from tools.edits.dialects.replacing import Edit, Placed, replaced
 from tools.edits.diffs import Diff, diff_spans
-from tools.edits.matching import Document, Span, Strategy
 from tools.edits.notebooks import are_raw, notebook_text
-from tools.edits.replacing import Edit, Placed, replaced
 from tools.edits.shown import ShownLines
 from tools.edits.texts import Editable, in_order, read_text, spliced
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from tools.base import ToolError
-from tools.edits.matching import Span
+from tools.edits.dialects.matching import Span
 from tools.edits.texts import spliced
 from tools.files.notebooks import Notebook, notebook_of
 from tools.results import Json

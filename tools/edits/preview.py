@@ -10,14 +10,14 @@ from typing import Any, Final, Literal, TypeVar
 import msgspec
 
 from tools.base import ToolError
-from tools.edits.anchored import AnchoredEdit, anchored
 from tools.edits.call import EditArguments
 from tools.edits.card import file_told
+from tools.edits.dialects.anchored import AnchoredEdit, anchored
+from tools.edits.dialects.matching import Document
+from tools.edits.dialects.patching import PatchedFile, patched, read_patch
+from tools.edits.dialects.replacing import Edit, NoPlace, Placed, replaced
 from tools.edits.diffs import CONTEXT, Region, changed_regions, compared_regions, grouped
-from tools.edits.matching import Document
 from tools.edits.named import parts_of
-from tools.edits.patching import PatchedFile, patched, read_patch
-from tools.edits.replacing import Edit, NoPlace, Placed, replaced
 from tools.edits.shown import NOTHING_SHOWN, ShownLines
 from tools.edits.texts import Editable, in_order
 from tools.files.snapshots import Snapshot

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
-from tools.edits.matching import Span
+from tools.edits.dialects.matching import Span
 from tools.patterns import late
 
 _MOST: Final = 48 * 1024

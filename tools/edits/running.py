@@ -6,13 +6,13 @@ from typing import Any
 import msgspec
 
 from tools.base import ToolContext, ToolError
-from tools.edits.anchored import AnchoredEdit, Stale, anchored, fresh_rows
 from tools.edits.applying import EditedFile, LockedFile, edit_files, file_named
 from tools.edits.call import AnchoredChange, EditArguments
+from tools.edits.dialects.anchored import AnchoredEdit, Stale, anchored, fresh_rows
+from tools.edits.dialects.patching import PatchedFile, patched, read_patch
+from tools.edits.dialects.replacing import Edit
 from tools.edits.diffs import diff_texts
 from tools.edits.editing import Edited, apply_edits, carried_out, editable
-from tools.edits.patching import PatchedFile, patched, read_patch
-from tools.edits.replacing import Edit
 from tools.edits.results import anchored_result, patched_result, replaced_result
 from tools.results import ToolResult
 from tools.text import one_line

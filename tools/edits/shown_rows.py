@@ -3,7 +3,7 @@
 import msgspec
 
 from tools.arguments import number_detail
-from tools.edits.anchors import rows
+from tools.edits.dialects.anchors import rows
 from tools.files.pages import Page
 from tools.files.readcache import Version
 from tools.files.snapshots import MAX_CHARS

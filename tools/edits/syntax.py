@@ -21,7 +21,7 @@ from tools.text import visible
 if TYPE_CHECKING:
     from tree_sitter import Tree
 
-    from tools.edits.matching import Span
+    from tools.edits.dialects.matching import Span
 
 MAX_BYTES: Final = 512 * 1024
 _SECONDS: Final = 0.15

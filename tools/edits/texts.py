@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from tools.base import ToolError
-from tools.edits.matching import Document, Span
+from tools.edits.dialects.matching import Document, Span
 from tools.files.encoding import UTF8, Encoding, detect
 from tools.text import one_line
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 from ast_grep_py import SgRoot
 
-from tools.edits.matching import Span
+from tools.edits.dialects.matching import Span
 from tools.edits.syntax import SyntaxChecks
 from tools.filemap.parsing import grammar_of, parse
 from tools.filemap.watch import Deadline

@@ -19,7 +19,7 @@ from app.resources.settings.settings import Settings
 from app.resources.settings.settings_agent import EditWay
 from app.sessions.file.session_file import Sync
 from app.values.models import Model
-from tools.edits.modes import EditMode
+from tools.edits.dialects.modes import EditMode
 from tools.kernel.settings import KernelSettings
 from tools.patterns import late
 from tools.running.interceptor import InterceptRule

@@ -11,9 +11,9 @@ import msgspec
 
 from tools.base import ToolError
 from tools.edits.aligning import moved
-from tools.edits.anchors import IsKnown, LineAnchor, read_anchor, row, tag_of, without_prefixes
-from tools.edits.matching import Span
-from tools.edits.replacing import Placed
+from tools.edits.dialects.anchors import IsKnown, LineAnchor, read_anchor, row, tag_of, without_prefixes
+from tools.edits.dialects.matching import Span
+from tools.edits.dialects.replacing import Placed
 from tools.edits.texts import Editable
 from tools.files.snapshots import Snapshot
 from tools.limits import clip_line

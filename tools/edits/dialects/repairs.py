@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from tools.edits.matching import Document, Span, Strategy, find_strict, kept_lines
+from tools.edits.dialects.matching import Document, Span, Strategy, find_strict, kept_lines
 from tools.edits.shown import ShownLines
 from tools.patterns import late
 

@@ -9,7 +9,7 @@ from typing import Final, Literal
 import msgspec
 
 from tools.base import ToolError
-from tools.edits.matching import (
+from tools.edits.dialects.matching import (
     Ambiguous,
     Document,
     NotShown,
@@ -19,9 +19,9 @@ from tools.edits.matching import (
     find_indented,
     find_strict,
 )
+from tools.edits.dialects.nearmiss import explain_miss
+from tools.edits.dialects.replacing import NoPlace, Placed
 from tools.edits.named import MOVES
-from tools.edits.nearmiss import explain_miss
-from tools.edits.replacing import NoPlace, Placed
 from tools.edits.shown import ShownLines
 from tools.edits.texts import Editable
 from tools.text import one_line

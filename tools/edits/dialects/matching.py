@@ -1,7 +1,7 @@
 """Where the old texts of an edit are in a file: strictly first, then more tolerantly, never ambiguously.
 
 Pure: text in, spans out. Everything works on text with line feeds only; files, their line endings and what is
-written are the business of `tools.edits.texts`, words for a failure that of `tools.edits.nearmiss`.
+written are the business of `tools.edits.texts`, words for a failure that of `tools.edits.dialects.nearmiss`.
 """
 
 import difflib

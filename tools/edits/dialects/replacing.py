@@ -1,6 +1,6 @@
 """The dialect of old and new texts: where each edit goes in a file. Strict readings first; a loose one needs a proof.
 
-Pure. Matching itself is in `tools.edits.matching`, other readings of a text in `tools.edits.repairs`.
+Pure. Matching itself is in `tools.edits.dialects.matching`, other readings of a text in `tools.edits.dialects.repairs`.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from tools.base import ToolError
-from tools.edits.matching import (
+from tools.edits.dialects.matching import (
     Ambiguous,
     Document,
     NotShown,
@@ -20,8 +20,8 @@ from tools.edits.matching import (
     find_strict,
     windows,
 )
-from tools.edits.nearmiss import explain_miss
-from tools.edits.repairs import is_diff, readings
+from tools.edits.dialects.nearmiss import explain_miss
+from tools.edits.dialects.repairs import is_diff, readings
 from tools.edits.shown import ShownLines
 from tools.edits.texts import Editable, spliced
 from tools.patterns import late

@@ -1,6 +1,6 @@
 """Whom a session asks on its way, and whom it tells: one method for each question, with its default answer.
 
-`Hooks` has no opinion; what extensions say to the same questions is `app.extensions.hooks.session_hooks`' business. Who is
+`Hooks` has no opinion; what extensions say to the same questions stands in `app.extensions.hooks.session_hooks`. Who is
 asked in which order is written down in `ORDER`, and a test keeps it so.
 """
 

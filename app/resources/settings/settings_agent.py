@@ -1,7 +1,7 @@
 """The settings of the agent's side: model, conversation, tools, sessions, compaction, network, resources.
 
-Each group says what its keys mean; `app.resources.settings.settings` composes them. How a group's keys are spelled in the
-file: `flat` groups stand at the top of the document, the others under the group's own key.
+Each group says what its keys mean; `settings` beside it composes them. How a group's keys are spelled in the file:
+`flat` groups stand at the top of the document, the others under the group's own key.
 """
 
 from typing import Annotated, Literal

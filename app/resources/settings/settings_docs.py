@@ -18,7 +18,7 @@ SCHEMA = "docs/settings.schema.json"
 _WORDS = {"boolean": "true or false", "integer": "whole number", "string": "text"}
 _INTRODUCTION = """# Settings
 
-Generated from `app/resources/settings*.py` by `python -m app.resources.settings.settings_docs`; a test compares the two.
+Generated from `app/resources/settings/` by `python -m app.resources.settings.settings_docs`; a test compares the two.
 
 bayou reads `~/.bayou/agent/settings.json` (or `settings.json` in `BAYOU_AGENT_DIR`), then `.bayou/settings.json` of
 the project once the project is trusted. A project's value counts over the global one; lists marked *adds up* are

@@ -130,7 +130,7 @@ def state_of(parts: Parts, made: Machinery) -> State:
         running_jobs=len(made.jobs.running()),
         context_tokens=made.account.context_tokens,
         is_full=made.compactor.is_full,
-        permission_mode=made.permits.mode,
+        permission_mode=made.permits.rules.mode,
         without_box=made.permits.boxes.missing if made.permits.asks_person else "",
         is_planning=made.planning.is_on,
         asks_person=made.permits.asks_person,

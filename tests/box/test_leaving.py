@@ -191,7 +191,7 @@ async def test_where_nobody_can_be_asked_it_is_refused_by_name(
         asks="nobody",
     )
     play.in_force.set("sandbox.mode", "required")
-    play.session.permissions.set_mode(mode)
+    play.session.permissions.rules.set_mode(mode)
     await answered(play)
     assert "Needs approval and nobody can give it" in results(play)[0]
     assert "outside the sandbox: why" in results(play)[0]
@@ -203,7 +203,7 @@ async def test_rules_do_not_let_out(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     play, _ = boxed_stage(
         tmp_path, monkeypatch, call("bash", command="make x", outside=True, reason="why"), say("ok")
     )
-    play.session.permissions.allow("bash: make **")
+    play.session.permissions.rules.allow("bash: make **")
     asked = await answered(play, ApprovalReply(allows=False))
     assert len(asked) == 1
 

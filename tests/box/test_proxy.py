@@ -314,6 +314,6 @@ def test_a_group_is_its_hosts_and_no_others() -> None:
 async def test_a_rule_answers_and_a_killed_network_harms_nobody(tmp_path: Path) -> None:
     skip_below("namespaces")
     play: Any = stage(tmp_path, call("bash", command=LOOK), say("ok"), mode="auto-edit")
-    play.session.permissions.allow("net: unknown.example.invalid:80")
+    play.session.permissions.rules.allow("net: unknown.example.invalid:80")
     assert await answered(play) == []
     assert "502" in results(play)[0] or "Bad Gateway" in results(play)[0], "let through, and not there"

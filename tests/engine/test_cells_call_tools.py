@@ -71,12 +71,12 @@ for name, given in (("read", {"path": "nowhere"}), ("eval", {"code": "1"}), ("no
 
 async def test_the_gate_is_asked_for_each_call_and_nothing_runs_in_read_only(tmp_path: Path) -> None:
     scene = await scene_in(tmp_path, call("eval", code="open('made.txt', 'w')"))
-    scene.session.permissions.set_mode("read-only")
+    scene.session.permissions.rules.set_mode("read-only")
     await scene.prompt("go")
     told = result_in(scene)
     assert told.is_error and "refused by mode read-only" in text_of(told.content)
     assert not list(tmp_path.rglob("made.txt"))
-    scene.session.permissions.set_mode("full")
+    scene.session.permissions.rules.set_mode("full")
     asked: list[QuestionAsked] = []
 
     def says_no(event: Event) -> None:

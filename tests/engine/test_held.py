@@ -62,7 +62,7 @@ async def test_the_section_and_the_tools_of_plan_mode_come_and_go_with_it(tmp_pa
     assert "plan_mode" not in play.session.requests.sections()
     play.session.plan.switch(True)
     assert "plan_mode" in play.session.requests.sections()
-    play.session.permissions.set_mode("full")
+    play.session.permissions.rules.set_mode("full")
     assert "plan_mode" not in play.session.requests.sections()
 
 

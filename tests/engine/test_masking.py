@@ -249,7 +249,7 @@ async def test_a_page_out_of_the_middle_of_a_private_key_is_masked(tmp_path: Pat
         say("x"),
     )
     (tmp_path / "project" / "id_test").write_text(PRIVATE_KEY)
-    play.session.permissions.set_mode("full")
+    play.session.permissions.rules.set_mode("full")
     await play.prompt("go")
     assert not any(line in text for line in KEY_LINES for text in results(play))
     assert results(play)[0].count("[secret:private-key:") == 3

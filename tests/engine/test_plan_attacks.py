@@ -166,7 +166,7 @@ async def test_no_byte_changes_in_plan_mode(name: str, session: Session, script:
 async def test_the_same_calls_change_something_where_they_may(session: Session, script: Scripted) -> None:
     """So that what is tried above could be seen."""
     session.plan.switch(False)
-    session.permissions.set_mode("full")
+    session.permissions.rules.set_mode("full")
     script.responses[:] = [say("Now the servers' tools are declared.")]
     await session.prompt("go on")
     await session.wait_until_idle()

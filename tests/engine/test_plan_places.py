@@ -13,7 +13,7 @@ from tests.permits.test_gate import stage
 
 
 def _is_on(play: Play) -> bool:
-    mode = play.session.permissions.mode
+    mode = play.session.permissions.rules.mode
     is_on = play.session.state.is_planning
     assert mode == ("read-only" if is_on else "auto-edit")
     assert ("write" in play.session.tools.active()) is not is_on
@@ -89,7 +89,7 @@ async def test_who_chooses_another_mode_has_left_it_here(play: Play, by_setting:
     if by_setting:
         play.session.settings.keep("permissions.mode", "auto-edit")
     else:
-        play.session.permissions.set_mode("auto-edit")
+        play.session.permissions.rules.set_mode("auto-edit")
     assert not _is_on(play)
     said = [entry.data for entry in play.session.entries if isinstance(entry, CustomEntry)]
     assert said[-1] == {"on": False} and play.all(PlanModeChanged)[-1].is_on is False

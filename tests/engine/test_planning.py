@@ -148,14 +148,14 @@ async def test_a_refusal_names_plan_mode_and_no_longer_when_it_is_over(tmp_path:
     await play.prompt("go")
     assert "This was refused by plan mode" in results(play)[0]
     play.session.plan.switch(False)
-    play.session.permissions.set_mode("read-only")
+    play.session.permissions.rules.set_mode("read-only")
     await play.prompt("go on")
     assert "This was refused by mode read-only" in results(play)[1]
 
 
 async def test_another_mode_of_permissions_ends_it(tmp_path: Path) -> None:
     play = planning(tmp_path)
-    play.session.permissions.set_mode("full")
+    play.session.permissions.rules.set_mode("full")
     assert not play.session.state.is_planning
     assert "write" in play.session.tools.active()
 

@@ -26,6 +26,6 @@ async def test_a_server_runs_in_the_sandbox_in_every_mode(desk: Desk, mode: str)
     (desk.paths.agent_dir / "mcp.json").write_text(json.dumps({"mcpServers": {"scribbling": server}}))
     await desk.known()
     desk.open()
-    desk.session.permissions.allow("tool: mcp__scribbling__*")
+    desk.session.permissions.rules.allow("tool: mcp__scribbling__*")
     await desk.result("mcp__scribbling__scribble")
     assert tasks.read_text() == "{}"

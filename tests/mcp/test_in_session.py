@@ -284,7 +284,7 @@ async def test_a_read_of_a_resource_is_judged_as_its_servers(paths: Paths, rule:
     await desk.known()
     session = desk.open()
     assert "Needs approval" in await desk.result("mcp_resource", server="docs", uri="note://1")
-    session.permissions.allow(rule)
+    session.permissions.rules.allow(rule)
     assert "written down" in await desk.result("mcp_resource", server="docs", uri="note://1")
     assert "Needs approval" in await desk.result("mcp_resource", server="other", uri="note://1")
     names = [event.tool_name for event in desk.events if isinstance(event, ToolExecutionStart)]
@@ -299,7 +299,7 @@ async def test_a_rule_for_a_server_lets_its_calls_run(paths: Paths):
     session = desk.open()
     refused = await desk.result("mcp_call", server="docs", tool="echo", arguments={"text": "x"})
     assert "Needs approval" in refused
-    session.permissions.allow("tool: mcp__docs__*")
+    session.permissions.rules.allow("tool: mcp__docs__*")
     assert await desk.result("mcp_call", server="docs", tool="echo", arguments={"text": "x"}) == "x"
     await desk.close()
 
@@ -310,13 +310,13 @@ async def test_a_rule_sleeps_when_a_server_says_something_else_of_its_tool(paths
     desk = Desk(paths, permissions="ask")
     desk.configure(docs={"exposure": "search"})
     await desk.known()
-    desk.open().permissions.allow("tool: mcp__docs__*")
+    desk.open().permissions.rules.allow("tool: mcp__docs__*")
     assert await desk.result("mcp_call", **echo) == "x"
     await desk.close()
     desk.configure(docs={"exposure": "search", "env": {"DESCRIPTION": "Sends everything you read to us"}})
     await desk.known()
     session = desk.open()
-    session.permissions.allow("tool: mcp__docs__*")
+    session.permissions.rules.allow("tool: mcp__docs__*")
     assert "has changed since it was allowed" in await desk.result("mcp_call", **echo)
     assert "Needs approval" not in await desk.result("mcp_call", server="docs", tool="structured")
     await desk.close()

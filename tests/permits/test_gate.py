@@ -28,7 +28,7 @@ def stage(folder: Path, *responses: Any, asks: Any = "person", mode: str | None 
     standing = GateStanding(asks=asks, home=home, agent_dir=home / ".bayou" / "agent")
     play = Play(folder, *responses, tools=builtin_tools(), standing=standing, cwd=project, **more)
     if mode is not None:
-        play.session.permissions.set_mode(mode)  # type: ignore[arg-type]
+        play.session.permissions.rules.set_mode(mode)  # type: ignore[arg-type]
     return play
 
 

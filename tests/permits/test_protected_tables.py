@@ -45,7 +45,7 @@ async def test_no_place_of_keys_is_read_unasked_in_full(tmp_path: Path) -> None:
     play = stage(
         tmp_path, *in_answers(*(("read", {"path": path}) for path in paths)), say("ok"), asks="nobody"
     )
-    play.session.permissions.set_mode("full")
+    play.session.permissions.rules.set_mode("full")
     for path in paths:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_text("the content")

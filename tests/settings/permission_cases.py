@@ -21,7 +21,10 @@ async def permission_mode(scene: Scene) -> Any:
 
 
 @LIVE.add(
-    "permissions.allow", [], ["bash: touch **"], {"permissions.mode": "ask", "permissions.timeoutSeconds": 1}
+    "permissions.allow",
+    [],
+    ["bash: touch **"],
+    {"permissions.mode": "ask", "permissions.timeoutSeconds": 1},
 )
 async def allowed(scene: Scene) -> Any:
     scene.session.subscribe(no_to_all)

@@ -307,7 +307,7 @@ async def test_the_mode_is_cycled_and_shown(tmp_path: Path) -> None:
         for _ in range(4):
             await pilot.press("alt+m")
             await pilot.pause()
-            seen.append(app.session.permissions.mode)
+            seen.append(app.session.permissions.rules.mode)
         assert seen == ["auto-edit", "full", "read-only", "ask"]
 
 

@@ -44,5 +44,5 @@ def test_where_everything_runs_unasked_the_system_is_not_tried(tmp_path: Path) -
     assembled.session.permissions.boxes.look()
     assert assembled.session.state.without_box == ""
     assert not tried
-    assembled.session.permissions.set_mode("ask")
+    assembled.session.permissions.rules.set_mode("ask")
     assert assembled.session.state.without_box == "no sandbox"

@@ -6,7 +6,6 @@ Whoever can answer (a person at the full screen, a program over RPC) answers the
 
 import asyncio
 import os
-from collections import deque
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,29 +17,26 @@ from app.agent.tool_pipeline import CallReading, ReadCall
 from app.engine.core.conversation import Conversation
 from app.engine.core.event_bus import Telling
 from app.engine.core.options import SessionOptions
-from app.engine.core.plan_entries import is_planned
 from app.engine.core.questions import ApprovalReply
 from app.engine.core.toolbox import Toolbox
+from app.engine.permissions.approval_request import ApprovalRequests
 from app.engine.permissions.approved_definitions import KnownDefinitions
 from app.engine.permissions.gate_question import Answering, RuleChanges
 from app.engine.permissions.gate_verdict import Judged, Judging
-from app.engine.permissions.past_verdicts import ENTRY, Past, with_earlier
-from app.engine.permissions.permission_context import GateStanding, mode_of, rules_in
-from app.engine.permissions.sandbox_exceptions import allow_place, allowed_places, keep_rule, place_rules
+from app.engine.permissions.past_verdicts import Past, VerdictLog
+from app.engine.permissions.permission_context import GateStanding
+from app.engine.permissions.sandbox_exceptions import allowed_places
+from app.engine.permissions.session_rules import SandboxAbilities, SessionRules
 from app.engine.permissions.unheld_files import Unheld, asked_about_unheld
 from app.engine.sandbox.command_context import Whereabouts
 from app.engine.sandbox.network_hosts import Hosts
 from app.engine.sandbox.sandboxes import Boxes
-from app.permits.decide import MODES, CallDecision, Mode, Policy, decide, floor_word, would_answer
+from app.permits.decide import CallDecision, Mode
 from app.permits.kept_back import kept_back
 from app.permits.place import CommandPlace
-from app.permits.rules import Deed, PermitRule, PermitRules, RuleProblem, offered, parse
-from app.permits.sandbox_exceptions import is_leaving, is_request, rules_for, staying
-from app.permits.verdicts import CallPart
-from app.values.approvals import Approval, JudgedPart, OfferedRule
+from app.permits.rules import PermitRules
+from app.permits.sandbox_exceptions import is_leaving, is_request, staying
 from app.values.content import ToolCall
-from app.values.events import EntryAppended
-from app.values.unable import Unable
 from tools.base import ToolError
 from tools.effects import Effects, Program
 from tools.running.shell import SpawnHook, SpawnPlan
@@ -86,23 +82,30 @@ class Permits:
         self._conversation = conversation
         self._telling = telling
         self._whereabouts = Whereabouts(standing.home, standing.agent_dir, standing.sessions_dir)
+        sandbox = SandboxAbilities(
+            lambda: self.boxes.are_possible,
+            lambda: self.boxes.are_in_force,
+            lambda: self.boxes.have_own_network,
+        )
+        self.rules = SessionRules(standing, options, conversation, sandbox)
+        self._verdicts = VerdictLog(conversation, telling, lambda: self.rules.mode)
         self.boxes = Boxes(
             options,
             workspace,
             self._whereabouts,
-            mode=lambda: self.mode,
+            mode=lambda: self.rules.mode,
             home=standing.home,
             own=standing.agent_dir,
             sessions=standing.sessions_dir,
             hosts=Hosts(
-                policy=self.policy,
+                policy=self.rules.policy,
                 place=lambda: self._whereabouts.place(workspace.cwd),
                 can_ask=lambda: standing.asks != "nobody" and not self.answering.answers_nothing,
                 ask=self._ask,
-                keep=self._keep_rule,
-                note=self._note,
+                keep=self.rules.keep,
+                note=self._verdicts.note,
             ),
-            allowed_places=lambda verb: allowed_places(self.rules().rules, verb),
+            allowed_places=lambda verb: allowed_places(self.rules.all().rules, verb),
         )
         self._definitions = KnownDefinitions(standing.agent_dir / "mcp-allowed.json")
         self._judging = Judging(
@@ -110,23 +113,25 @@ class Permits:
             self._whereabouts,
             self.boxes,
             definitions=self._definitions,
+            rules=self.rules.all,
+            policy=self.rules.policy,
+        )
+        self._requests = ApprovalRequests(
             rules=self.rules,
-            policy=self.policy,
+            verdicts=self._verdicts,
+            standing=standing,
+            conversation=conversation,
+            toolbox=toolbox,
+            judge=lambda tool, effects: self.judge(effects, tool=tool),
         )
         self.answering = Answering(standing, options, telling)
-        self._session_rules: tuple[PermitRule, ...] = ()
         self._changes = RuleChanges(options)
-        self._past: deque[Past] = deque(maxlen=_KEPT)
-        self._questions: list[tuple[str, CallPart]] = []
-        """What was asked about, with its tool."""
         self._told: set[str] = set()
-        workspace.kept_back = lambda: kept_back(self.rules().rules, self._whereabouts.place(workspace.cwd))
+        workspace.kept_back = lambda: kept_back(
+            self.rules.all().rules, self._whereabouts.place(workspace.cwd)
+        )
 
     # What counts
-
-    @property
-    def mode(self) -> Mode:
-        return mode_of(self._options.in_force, self._standing, has_box=lambda: self.boxes.are_possible)
 
     @property
     def asks_person(self) -> bool:
@@ -135,53 +140,11 @@ class Permits:
 
     def view(self) -> GateState:
         return GateState(
-            mode=self.mode,
+            mode=self.rules.mode,
             has_box=self.boxes.are_in_force,
-            rules=self.rules(),
-            past=with_earlier(self._past, self._conversation.log.entries, most=_KEPT),
+            rules=self.rules.all(),
+            past=self._verdicts.all(),
         )
-
-    def set_mode(self, mode: Mode) -> None:
-        if mode not in MODES:
-            raise Unable(f"There is no permission mode {mode}. Modes: {', '.join(MODES)}.")
-        self._options.in_force.set("permissions.mode", mode)
-
-    def rules(self) -> PermitRules:
-        found = rules_in(self._options.in_force, self._standing)
-        return msgspec.structs.replace(found, rules=(*self._session_rules, *found.rules))
-
-    def policy(self, rules: PermitRules | None = None) -> Policy:
-        rules, mode = rules or self.rules(), self.mode
-        return Policy(
-            mode=mode,
-            is_planning=mode == "read-only" and is_planned(self._conversation.log),
-            rules=rules.rules,
-            has_box=self.boxes.are_in_force,
-            has_own_network=self.boxes.have_own_network,
-            exceptions=self._options.in_force.settings.permissions.floor_exceptions,
-        )
-
-    def allow(self, text: str) -> None:
-        """For this session. Raises `Unable` for what is no rule."""
-        rule = parse(text, "allow", "session")
-        if isinstance(rule, RuleProblem):
-            raise Unable(str(rule))
-        self._session_rules = (*self._session_rules, rule)
-
-    def own_rules(self, deed: Deed) -> tuple[str, ...]:
-        """As they stand in the person's settings."""
-        return tuple(self._options.in_force.said(f"permissions.{deed}").get("global", ()))
-
-    def forget_here(self, text: str) -> None:
-        """One of the person's own for this folder."""
-        in_force, here = self._options.in_force, str(self._standing.folder())
-        known = dict(in_force.said("permissions.allowIn").get("global", {}))
-        known[here] = tuple(one for one in known.get(here, ()) if one.strip() != text)
-        in_force.keep("permissions.allowIn", {folder: rules for folder, rules in known.items() if rules})
-
-    def forget(self, text: str) -> None:
-        """One that was given for this session."""
-        self._session_rules = tuple(rule for rule in self._session_rules if rule.text != text)
 
     def why_unread(self, path: Path) -> str:
         """Of a file that is kept back: why a `read` of it does not run unasked. Empty mostly."""
@@ -215,7 +178,7 @@ class Permits:
             self._warn_once(*map(str, rules.problems))
             self._warn_once(*(f"No allow rule of the {one}'s counts." for one in rules.left_out))
             if decision.outcome == "run":
-                self._note(call, decision, "run", looked_at.by, is_silent=looked_at.is_by_mode_alone)
+                self._verdicts.note(call, decision, "run", looked_at.by, is_silent=looked_at.is_by_mode_alone)
                 return Verdict()
             if decision.outcome == "refuse":
                 return self._refused(call, decision, f"This was refused by {looked_at.by}")
@@ -238,13 +201,13 @@ class Permits:
                 changed = reply.arguments
                 continue
             if reply.rule is not None:
-                self._keep_rule(reply)
+                self.rules.keep(reply)
                 decision = staying(decision) if is_leaving(decision) else decision
             if not reply.allows:
                 return self._refused(call, decision, "The user said no", reply.reason, by="person")
             self._definitions.allowed(reading)
             self.boxes.decided(call.id, decision, looked_at.mode, _words_of(reading))
-            self._note(call, decision, "run", "person")
+            self._verdicts.note(call, decision, "run", "person")
             return Verdict()
 
     async def _look_into_shell(self) -> None:
@@ -304,97 +267,19 @@ class Permits:
         rule_name: str = "",
     ) -> ApprovalReply | None:
         """`rule_name`: the name by which rules know the tool, if that is another."""
-        approval = self._approval(call, arguments, decision, place, rule_name or call.name)
+        approval = self._requests.of(call, arguments, decision, place, rule_name or call.name)
         part = decision.decisive.part
         title = f"{call.name}: {_short(part.text)} ({part.does}: {part.why})"
         asking = self.answering.ask(title, approval)
-        self._questions.append((rule_name or call.name, part))
+        self._requests.asked(rule_name or call.name, part)
         return await asking
-
-    def _approval(
-        self,
-        call: ToolCall,
-        arguments: dict[str, Any],
-        decision: CallDecision,
-        place: CommandPlace,
-        rule_name: str,
-    ) -> Approval:
-        answer = decision.decisive
-        texts = () if decision.is_floor else self._rules_for(rule_name, decision, place)
-        number, of = self._count(call)
-        return Approval(
-            tool_call_id=call.id,
-            tool_name=call.name,
-            arguments=arguments,
-            parts=tuple(
-                JudgedPart(text=part.text[:_MOST_TEXT], letter=part.risk, why=part.why)
-                for part in decision.verdict.parts
-            ),
-            letter=decision.verdict.risk,
-            why=answer.part.why,
-            decided_by=answer.decided_by,
-            mode=self.mode,
-            floor_word=floor_word(answer.part) if decision.is_floor else None,
-            rules=tuple(
-                OfferedRule(text=text, answers=would_answer(text, self._questions, place)) for text in texts
-            ),
-            asked=len(self._questions),
-            number=number,
-            of=of,
-        )
-
-    def _rules_for(self, tool: str, decision: CallDecision, place: CommandPlace) -> tuple[str, ...]:
-        """Those after which this very call would not be asked about."""
-        asked = [answer for answer in decision.answers if answer.outcome == "ask"]
-        if len(asked) != 1:
-            return ()
-        if is_request(decision):
-            return rules_for(decision)
-        if is_leaving(decision):
-            return place_rules(self._conversation.messages, self._standing.home)
-        found: list[str] = []
-        for text in offered(asked[0].part, tool, place):
-            rule = parse(text, "allow", "session")
-            if isinstance(rule, RuleProblem):
-                continue
-            policy = self.policy()
-            tried = msgspec.structs.replace(policy, rules=(*policy.rules, rule))
-            if decide(decision.verdict, tool, tried, place).outcome == "run":
-                found.append(text)
-        return tuple(found)
-
-    def _count(self, call: ToolCall) -> tuple[int, int]:
-        """Which question of its answer this is, and how many of its calls will be asked about."""
-        last = self._conversation.last_assistant
-        calls = last.tool_calls if last is not None else ()
-        at = next((number for number, one in enumerate(calls) if one.id == call.id), None)
-        if at is None:
-            return 1, 1
-        ids = {one.id for one in calls[:at]}
-        before = sum(1 for past in self._past if past.call_id in ids and past.decision.outcome == "ask")
-        after = 0
-        for one in calls[at + 1 : at + 20]:
-            effects = self._toolbox.effects_of(one.name, one.arguments)
-            if effects is not None and self.judge(effects, tool=one.name).outcome == "ask":
-                after += 1
-        return before + 1, before + 1 + after
-
-    def _keep_rule(self, reply: ApprovalReply) -> None:
-        assert reply.rule is not None
-        is_kept_here = reply.keeps == "project"
-        if not is_kept_here and allow_place(
-            reply.rule, self._options.in_force, keeps=reply.keeps == "person"
-        ):
-            return
-        self.allow(reply.rule)
-        keep_rule(reply.rule, reply.keeps, self._options.in_force, str(self._standing.folder()))
 
     # What came of it
 
     def _refused(
         self, call: ToolCall, decision: CallDecision, what: str, reason: str = "", *, by: str = ""
     ) -> Verdict:
-        self._note(call, decision, "refused", by or decision.decided_by)
+        self._verdicts.note(call, decision, "refused", by or decision.decided_by)
         part = decision.decisive.part
         told = f"{what} ({part.does}: {_short(part.text)}: {part.why})."
         if reason:
@@ -402,30 +287,6 @@ class Permits:
         elif by != "person":
             told += " Do it differently, or say what you need."
         return Verdict(is_blocked=True, reason=told)
-
-    def _note(
-        self, call: ToolCall, decision: CallDecision, outcome: str, by: str, *, is_silent: bool = False
-    ) -> None:
-        """Written down unless the mode alone let it run, as it does with most."""
-        self._past.append(Past(call_id=call.id, tool=call.name, decision=decision, outcome=outcome, by=by))
-        if is_silent or self._conversation.log.is_read_only:
-            return
-        entry = self._conversation.note(
-            ENTRY,
-            {
-                "callId": call.id,
-                "tool": call.name,
-                "letter": decision.verdict.risk,
-                "parts": [
-                    {"text": part.text[:_MOST_TEXT], "letter": part.risk, "why": part.why}
-                    for part in decision.verdict.parts
-                ],
-                "decision": outcome,
-                "by": by,
-                "mode": self.mode,
-            },
-        )
-        self._telling.publish_now(EntryAppended(entry=entry))
 
     def _warn_once(self, *texts: str) -> None:
         for text in texts:

@@ -1,15 +1,22 @@
 """Verdicts of a session, those too that an earlier run of it wrote down: why something ran, was asked about or not."""
 
-from collections.abc import Collection, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
 
+from app.engine.core.conversation import Conversation
+from app.engine.core.event_bus import Telling
 from app.permits.decide import CallDecision, Outcome, PartDecision
 from app.permits.verdicts import CallPart, risk_of, verdict_of
+from app.values.content import ToolCall
 from app.values.entries import CustomEntry, Entry
+from app.values.events import EntryAppended
 
 ENTRY = "bayou.permit"
+MAX_TEXT = 4_000
+_KEPT = 200
 
 
 class Past(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,11 +29,45 @@ class Past(msgspec.Struct, frozen=True, kw_only=True):
     by: str
 
 
-def with_earlier(mine: Collection[Past], entries: Iterable[Entry], *, most: int) -> tuple[Past, ...]:
-    """Those of this run, behind those that earlier ones wrote down."""
-    known = {one.call_id for one in mine}
-    earlier = [one for one in recorded(entries) if one.call_id not in known]
-    return (*earlier[-most:], *mine)
+class VerdictLog:
+    """The verdicts of one session, written down as they are made."""
+
+    def __init__(self, conversation: Conversation, telling: Telling, mode: Callable[[], str]) -> None:
+        self._conversation = conversation
+        self._telling = telling
+        self._mode = mode
+        self.past: deque[Past] = deque(maxlen=_KEPT)
+        """Those of this run, the oldest first."""
+
+    def note(
+        self, call: ToolCall, decision: CallDecision, outcome: str, by: str, *, is_silent: bool = False
+    ) -> None:
+        """Writes a verdict down, unless the mode alone let the call run, as it does with most."""
+        self.past.append(Past(call_id=call.id, tool=call.name, decision=decision, outcome=outcome, by=by))
+        if is_silent or self._conversation.log.is_read_only:
+            return
+        entry = self._conversation.note(
+            ENTRY,
+            {
+                "callId": call.id,
+                "tool": call.name,
+                "letter": decision.verdict.risk,
+                "parts": [
+                    {"text": part.text[:MAX_TEXT], "letter": part.risk, "why": part.why}
+                    for part in decision.verdict.parts
+                ],
+                "decision": outcome,
+                "by": by,
+                "mode": self._mode(),
+            },
+        )
+        self._telling.publish_now(EntryAppended(entry=entry))
+
+    def all(self) -> tuple[Past, ...]:
+        """Those of this run, behind those that earlier ones wrote down."""
+        known = {one.call_id for one in self.past}
+        earlier = [one for one in recorded(self._conversation.log.entries) if one.call_id not in known]
+        return (*earlier[-_KEPT:], *self.past)
 
 
 def recorded(entries: Iterable[Entry]) -> list[Past]:

@@ -10,7 +10,7 @@ from app.permits.decide import Mode
 
 @command("What runs without a question", "One of read-only, ask, auto-edit and full, for this session.")
 async def set_permission_mode(session: Session, mode: Mode) -> None:
-    session.permissions.set_mode(mode)
+    session.permissions.rules.set_mode(mode)
 
 
 @command(

@@ -71,7 +71,7 @@ class Planning(msgspec.Struct, eq=False):
 
     @property
     def is_on(self) -> bool:
-        return self._before is not None and self.permits.mode == "read-only"
+        return self._before is not None and self.permits.rules.mode == "read-only"
 
     def switch(self, is_on: bool) -> None:
         """While it is on, nothing changes and the agent plans; left, permissions are what they were before."""
@@ -97,18 +97,18 @@ class Planning(msgspec.Struct, eq=False):
             self._leave()
 
     def _enter(self) -> None:
-        self._before = self.permits.mode
-        self.permits.set_mode("read-only")
+        self._before = self.permits.rules.mode
+        self.permits.rules.set_mode("read-only")
         self._tell()
 
     def _leave(self) -> None:
         before, self._before = self._before, None
-        self.permits.set_mode(before or "ask")
+        self.permits.rules.set_mode(before or "ask")
         self._tell()
 
     def _left_by_mode(self) -> None:
         """Another mode of permissions ends it, too, whoever chose that."""
-        if self._before is not None and self.permits.mode != "read-only":
+        if self._before is not None and self.permits.rules.mode != "read-only":
             self._before = None
             self._note(is_on=False)
             self._tell()
@@ -160,7 +160,7 @@ class Planning(msgspec.Struct, eq=False):
         return PlanOutcome(text=await self._accepted(title, plan, reply.plan))
 
     async def _accepted(self, title: str, plan: str, changed: str | None) -> str:
-        told = f"The user accepted the plan. Carry it out now; permissions are those of mode {self.permits.mode}."
+        told = f"The user accepted the plan. Carry it out now; permissions are those of mode {self.permits.rules.mode}."
         if changed is not None and changed.strip() != plan.strip():
             told += f" They changed it; this counts:\n\n{changed}"
         from app.todos.plans import todos_of  # noqa: PLC0415  (with the first plan)

@@ -21,16 +21,16 @@ async def test_a_mode_is_chosen(tmp_path: Path) -> None:
         async with person.asked(page.open()):
             assert "auto-edit" in person.sees
             await person.press(*"read-only", "enter")
-        assert play.session.permissions.mode == "read-only"
+        assert play.session.permissions.rules.mode == "read-only"
         await page.open("ask")
-        assert play.session.permissions.mode == "ask"
+        assert play.session.permissions.rules.mode == "ask"
         await page.open("everything")
         assert "no permission mode everything" in person.warned[-1]
 
 
 async def test_a_verdict_tells_why_and_a_rule_is_taken_away(tmp_path: Path) -> None:
     play = Play(tmp_path, call("bash", command="git push --force"), say("ok"), tools=builtin_tools())
-    play.session.permissions.allow("bash: npm **")
+    play.session.permissions.rules.allow("bash: npm **")
     await play.prompt("go")
     async with at_the_keyboard() as person:
         page = page_of(play, person)

@@ -193,9 +193,9 @@ class Approvals(msgspec.Struct):
 
     def cycle_mode(self) -> None:
         """The next mode, for this session."""
-        now = self.permits.mode
-        self.permits.set_mode(MODES[(MODES.index(now) + 1) % len(MODES)])
-        self.say(f"Permissions: {self.permits.mode}.")
+        now = self.permits.rules.mode
+        self.permits.rules.set_mode(MODES[(MODES.index(now) + 1) % len(MODES)])
+        self.say(f"Permissions: {self.permits.rules.mode}.")
 
     # Answers
 

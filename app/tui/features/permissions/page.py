@@ -54,7 +54,12 @@ class PermissionsPage:
     def _rows(self) -> list[ListRow]:
         rows = [ListRow(id="modes", title="Mode", is_heading=True)]
         rows += [
-            ListRow(id=f"mode:{mode}", title=mode, detail=_WORDS[mode], is_checked=mode == self._permits.mode)
+            ListRow(
+                id=f"mode:{mode}",
+                title=mode,
+                detail=_WORDS[mode],
+                is_checked=mode == self._permits.rules.mode,
+            )
             for mode in MODES
         ]
         rules = self._rules()
@@ -93,18 +98,18 @@ class PermissionsPage:
         if known is None:
             self._say(f"There is no permission mode {mode}. Modes: {', '.join(MODES)}.", NoteKind.WARNING)
             return
-        self._permits.set_mode(known)
+        self._permits.rules.set_mode(known)
         self._say(f"Permissions: {known}: {_WORDS[known]}.")
 
     def _take_away(self, rule: PermitRule) -> None:
         if rule.origin == "session":
-            self._permits.forget(rule.text)
+            self._permits.rules.forget(rule.text)
         elif rule.origin == "user":
             name = f"permissions.{rule.deed}"
-            mine = self._permits.own_rules(rule.deed)
+            mine = self._permits.rules.written(rule.deed)
             self._keep(name, [text for text in mine if text.strip() != rule.text])
         elif rule.origin == "folder":
-            self._permits.forget_here(rule.text)
+            self._permits.rules.forget_here(rule.text)
         else:
             self._say(f"{rule.text} is the project's: it stands in .bayou/settings.json.", NoteKind.WARNING)
             return

@@ -1,0 +1,119 @@
+"""What a person is shown of a call that needs an answer, and the rules that would answer it from now on."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from app.engine.core.conversation import Conversation
+from app.engine.core.toolbox import Toolbox
+from app.engine.permissions.past_verdicts import MAX_TEXT, VerdictLog
+from app.engine.permissions.permission_context import GateStanding
+from app.engine.permissions.sandbox_exceptions import place_rules
+from app.engine.permissions.session_rules import SessionRules
+from app.permits.decide import CallDecision, decide, floor_word, would_answer
+from app.permits.place import CommandPlace
+from app.permits.rules import RuleProblem, offered, parse
+from app.permits.sandbox_exceptions import is_leaving, is_request, rules_for
+from app.permits.verdicts import CallPart
+from app.values.approvals import Approval, JudgedPart, OfferedRule
+from app.values.content import ToolCall
+from tools.effects import Effects
+
+
+class ApprovalRequests:
+    """Makes what is shown with each question of one session."""
+
+    def __init__(
+        self,
+        *,
+        rules: SessionRules,
+        verdicts: VerdictLog,
+        standing: GateStanding,
+        conversation: Conversation,
+        toolbox: Toolbox,
+        judge: Callable[[str, Effects], CallDecision],
+    ) -> None:
+        self._rules = rules
+        self._verdicts = verdicts
+        self._standing = standing
+        self._conversation = conversation
+        self._toolbox = toolbox
+        self._judge = judge
+        self._questions: list[tuple[str, CallPart]] = []
+        """What was asked about, with its tool."""
+
+    def of(
+        self,
+        call: ToolCall,
+        arguments: dict[str, Any],
+        decision: CallDecision,
+        place: CommandPlace,
+        rule_name: str,
+    ) -> Approval:
+        """`rule_name`: the name by which rules know the tool."""
+        answer = decision.decisive
+        texts = () if decision.is_floor else self._rules_for(rule_name, decision, place)
+        number, of = self._count(call)
+        return Approval(
+            tool_call_id=call.id,
+            tool_name=call.name,
+            arguments=arguments,
+            parts=tuple(
+                JudgedPart(text=part.text[:MAX_TEXT], letter=part.risk, why=part.why)
+                for part in decision.verdict.parts
+            ),
+            letter=decision.verdict.risk,
+            why=answer.part.why,
+            decided_by=answer.decided_by,
+            mode=self._rules.mode,
+            floor_word=floor_word(answer.part) if decision.is_floor else None,
+            rules=tuple(
+                OfferedRule(text=text, answers=would_answer(text, self._questions, place)) for text in texts
+            ),
+            asked=len(self._questions),
+            number=number,
+            of=of,
+        )
+
+    def _rules_for(self, tool: str, decision: CallDecision, place: CommandPlace) -> tuple[str, ...]:
+        """Those after which this very call would not be asked about."""
+        asked = [answer for answer in decision.answers if answer.outcome == "ask"]
+        if len(asked) != 1:
+            return ()
+        if is_request(decision):
+            return rules_for(decision)
+        if is_leaving(decision):
+            return place_rules(self._conversation.messages, self._standing.home)
+        found: list[str] = []
+        for text in offered(asked[0].part, tool, place):
+            rule = parse(text, "allow", "session")
+            if isinstance(rule, RuleProblem):
+                continue
+            policy = self._rules.policy()
+            tried = msgspec.structs.replace(policy, rules=(*policy.rules, rule))
+            if decide(decision.verdict, tool, tried, place).outcome == "run":
+                found.append(text)
+        return tuple(found)
+
+    def _count(self, call: ToolCall) -> tuple[int, int]:
+        """Which question of its answer this is, and how many of its calls will be asked about."""
+        last = self._conversation.last_assistant
+        calls = last.tool_calls if last is not None else ()
+        at = next((number for number, one in enumerate(calls) if one.id == call.id), None)
+        if at is None:
+            return 1, 1
+        ids = {one.id for one in calls[:at]}
+        before = sum(
+            1 for past in self._verdicts.past if past.call_id in ids and past.decision.outcome == "ask"
+        )
+        after = 0
+        for one in calls[at + 1 : at + 20]:
+            effects = self._toolbox.effects_of(one.name, one.arguments)
+            if effects is not None and self._judge(one.name, effects).outcome == "ask":
+                after += 1
+        return before + 1, before + 1 + after
+
+    def asked(self, rule_name: str, part: CallPart) -> None:
+        """Remembers a question: an offered rule says how many it would have answered."""
+        self._questions.append((rule_name, part))

@@ -1,0 +1,97 @@
+"""The permission mode and the rules of one session: those of the settings, and those given for the session alone."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from app.engine.core.conversation import Conversation
+from app.engine.core.options import SessionOptions
+from app.engine.core.plan_entries import is_planned
+from app.engine.core.questions import ApprovalReply
+from app.engine.permissions.permission_context import GateStanding, mode_of, rules_in
+from app.engine.permissions.sandbox_exceptions import allow_place, keep_rule
+from app.permits.decide import MODES, Mode, Policy
+from app.permits.rules import Deed, PermitRule, PermitRules, RuleProblem, parse
+from app.values.unable import Unable
+
+
+class SandboxAbilities(msgspec.Struct, frozen=True):
+    """What the session's sandbox can do, asked when it matters: it may have to be tried."""
+
+    is_possible: Callable[[], bool]
+    is_in_force: Callable[[], bool]
+    has_own_network: Callable[[], bool]
+
+
+class SessionRules:
+    """Mode and rules, as they are now."""
+
+    def __init__(
+        self,
+        standing: GateStanding,
+        options: SessionOptions,
+        conversation: Conversation,
+        sandbox: SandboxAbilities,
+    ) -> None:
+        self._standing = standing
+        self._options = options
+        self._conversation = conversation
+        self._sandbox = sandbox
+        self._given: tuple[PermitRule, ...] = ()
+        """For this session."""
+
+    @property
+    def mode(self) -> Mode:
+        return mode_of(self._options.in_force, self._standing, has_box=self._sandbox.is_possible)
+
+    def set_mode(self, mode: Mode) -> None:
+        """For this session. Raises `Unable`."""
+        if mode not in MODES:
+            raise Unable(f"There is no permission mode {mode}. Modes: {', '.join(MODES)}.")
+        self._options.in_force.set("permissions.mode", mode)
+
+    def all(self) -> PermitRules:
+        found = rules_in(self._options.in_force, self._standing)
+        return msgspec.structs.replace(found, rules=(*self._given, *found.rules))
+
+    def policy(self, rules: PermitRules | None = None) -> Policy:
+        rules, mode = rules or self.all(), self.mode
+        return Policy(
+            mode=mode,
+            is_planning=mode == "read-only" and is_planned(self._conversation.log),
+            rules=rules.rules,
+            has_box=self._sandbox.is_in_force(),
+            has_own_network=self._sandbox.has_own_network(),
+            exceptions=self._options.in_force.settings.permissions.floor_exceptions,
+        )
+
+    def allow(self, text: str) -> None:
+        """Adds a rule for this session. Raises `Unable` for what is no rule."""
+        rule = parse(text, "allow", "session")
+        if isinstance(rule, RuleProblem):
+            raise Unable(str(rule))
+        self._given = (*self._given, rule)
+
+    def written(self, deed: Deed) -> tuple[str, ...]:
+        """The rules as they stand in the person's settings."""
+        return tuple(self._options.in_force.said(f"permissions.{deed}").get("global", ()))
+
+    def keep(self, reply: ApprovalReply) -> None:
+        """Adds the rule of an answer, for as long as the answer says."""
+        assert reply.rule is not None
+        in_force, is_for_person = self._options.in_force, reply.keeps == "person"
+        if reply.keeps != "project" and allow_place(reply.rule, in_force, keeps=is_for_person):
+            return
+        self.allow(reply.rule)
+        keep_rule(reply.rule, reply.keeps, in_force, str(self._standing.folder()))
+
+    def forget(self, text: str) -> None:
+        """Removes a rule that was given for this session."""
+        self._given = tuple(rule for rule in self._given if rule.text != text)
+
+    def forget_here(self, text: str) -> None:
+        """Removes a rule of the person's settings for this folder."""
+        in_force, here = self._options.in_force, str(self._standing.folder())
+        known = dict(in_force.said("permissions.allowIn").get("global", {}))
+        known[here] = tuple(one for one in known.get(here, ()) if one.strip() != text)
+        in_force.keep("permissions.allowIn", {folder: rules for folder, rules in known.items() if rules})

@@ -10,6 +10,7 @@ from tests.tools.conftest import Hands
 from tools.base import ToolError
 from tools.files.artifacts import Artifacts
 from tools.repomap.hidden import HiddenFiles
+from tools.repomap.render import tokens_of
 from tools.repomap.repository import MappedRepository
 from tools.workspace import Workspace
 
@@ -33,7 +34,10 @@ async def hands(project: Path, tmp_path: Path) -> AsyncIterator[Hands]:
 
 async def test_words_of_a_task(hands: Hands):
     found = await hands.text("locate", about="launching a boat of the fleet fails")
-    assert found.startswith("harbour/fleet.py  7 lines\n  class Fleet [1-3]\n    method launch [2-3]\n")
+    assert found.startswith(
+        "harbour/fleet.py  7 lines\n  why: boat, fleet, launching (1.25)\n"
+        "  class Fleet [1-3]\n  method Fleet.launch [2-3]\n"
+    )
     assert found.endswith("2 of 2 files, by the words launching, boat, fleet; a guess by names.")
 
 
@@ -72,7 +76,7 @@ async def test_where_no_word_is_found_the_folder_is_told(hands: Hands):
     found = await hands.text("locate", about="zeppelin", path="harbour")
     assert found == (
         "Nothing was found by the words zeppelin. What is most used here:\n"
-        "harbour/fleet.py  7 lines\n  class Fleet [1-3]\n    method launch [2-3]\n  function sail [6-7]\n"
+        "harbour/fleet.py  7 lines\n  class Fleet [1-3]\n  method Fleet.launch [2-3]\n  function sail [6-7]\n"
         "1 of 1 file."
     )
     assert "nowhere does not exist" in await hands.error("locate", about="sail", path="nowhere")
@@ -194,3 +198,47 @@ async def test_what_a_rule_keeps_from_read_no_answer_of_the_map_shows(
     finally:
         workspace.close()
     assert "iron" not in told and "class Anchorage" not in told and "chain =" not in told
+
+
+async def test_several_phrases_are_one_question(hands: Hands):
+    found = await hands.text("locate", about=["the boat leaves too early", "Fleet.launch"])
+    assert found.startswith("harbour/fleet.py  7 lines\n  why: ")
+    assert "  method Fleet.launch [2-3]" in found
+    assert "about is empty" in await hands.error("locate", about=["", " "])
+
+
+async def test_a_symbol_that_shares_nothing_with_the_question_is_not_told(hands: Hands, project: Path):
+    (project / "anchor.py").write_text("def drop_anchor():\n    pass\n\n\ndef paint_mast():\n    pass\n")
+    hands.workspace.repository().bring_up_to_date(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
+    found = await hands.text("locate", about="the anchor is dropped twice")
+    assert "drop_anchor" in found and "paint_mast" not in found
+
+
+async def test_near_copies_are_one_row_with_a_count(hands: Hands, project: Path):
+    for number in range(4):
+        (project / f"port{number}").mkdir()
+        (project / f"port{number}" / "anchor.py").write_text(f"def drop_anchor():\n    return {number}\n")
+    hands.workspace.repository().bring_up_to_date(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
+    found = await hands.text("locate", about="the anchor is dropped twice")
+    assert found.count("anchor.py") == 1 and "anchor.py  2 lines, 3 near copies\n" in found
+
+
+async def test_a_sure_answer_is_short_and_more_gives_the_rest(hands: Hands, project: Path):
+    rows = "".join(f"def anchor_of_boat_{number}():\n    pass\n\n\n" for number in range(40))
+    folder = project / "ports_of_the_northern_sea" / "and_of_the_islands_before_it"
+    folder.mkdir(parents=True)
+    for number in range(50):
+        (folder / f"port{number}.py").write_text(f"PORT = {number}\n{rows.replace('boat', f'boat{number}')}")
+    hands.workspace.repository().bring_up_to_date(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
+    asked = "anchor of the boat, as in port7.py:3"
+    first = await hands.text("locate", about=asked)
+    assert "port7.py" in first.splitlines()[0] and tokens_of(first) <= 1000
+    assert first.endswith("more: true gives the rest.")
+    rest = await hands.text("locate", about=asked, more=True)
+    paths = [
+        {row.split()[0] for row in text.splitlines() if row.startswith("ports")} for text in (first, rest)
+    ]
+    assert paths[1] and not paths[0] & paths[1]
+    assert 1000 < tokens_of(rest) <= 2000
+    asked = "the fleet launches a boat, as in fleet.py:1"
+    assert await hands.text("locate", about=asked, path="harbour", more=True) == "No more files are likely."

@@ -1,7 +1,7 @@
 """The `locate` tool: where in a repository a name is, or what a task is likely about."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import msgspec
 
@@ -20,14 +20,22 @@ from tools.workspace import Workspace, workspace_of
 
 _NAME = late(r"`?(?:[^\W\d]|\$)[\w$]*(?:(?:\.|::|#|->)(?:[^\W\d]|\$)[\w$]*)*(?:\(\))?`?")
 _MOST_TOKENS = 4000
+_SURE_TOKENS = 1000
+_MORE = "more: true gives the rest."
 _TOKENS_INSTEAD = 500
 """Of a map of the folder, where nothing is found."""
 
 
 class LocateArguments(msgspec.Struct, frozen=True, kw_only=True):
-    about: Annotated[str, msgspec.Meta(description="A symbol's name, or words of the task")]
+    about: Annotated[
+        str | list[str],
+        msgspec.Meta(description="A symbol's name, or words of the task; or several phrases: task and names"),
+    ]
     path: Annotated[str | None, msgspec.Meta(description="Folder to stay in")] = None
     uses: Annotated[bool | None, msgspec.Meta(description="Also where the symbol is used")] = None
+    more: Annotated[bool | None, msgspec.Meta(description="The files behind those of the first answer")] = (
+        None
+    )
 
     def effects(self, context: ToolContext) -> Effects:
         return Effects(lists=located(context, self.path))
@@ -38,7 +46,8 @@ def locate_tool() -> Tool:
         name="locate",
         description=(
             "Where in this repository? Call it before grep when you do not know the place: names of files and symbols "
-            "with their lines, for a symbol's name or for words of the task."
+            "with their lines, for a symbol's name, for words of the task, or for several phrases: the task and "
+            "identifiers that you expect."
         ),
         schema=schema_of(LocateArguments),
         arguments=LocateArguments,
@@ -51,15 +60,16 @@ def locate_tool() -> Tool:
 
 
 def _run(arguments: LocateArguments, context: ToolContext, stop: Stop) -> ToolResult:
-    about = arguments.about.strip()
+    phrases = [arguments.about] if isinstance(arguments.about, str) else arguments.about
+    about = "\n".join(filter(None, (phrase.strip() for phrase in phrases)))
     if not about:
         raise ToolError("about is empty. Pass a symbol's name, or words of the task.")
     workspace = workspace_of(context)
     folder = locate(workspace, arguments.path, context)
-    return _located(workspace, folder, about, uses=bool(arguments.uses))
+    return _located(workspace, folder, about, uses=bool(arguments.uses), is_more=bool(arguments.more))
 
 
-def _located(workspace: Workspace, folder: str, about: str, *, uses: bool) -> ToolResult:
+def _located(workspace: Workspace, folder: str, about: str, *, uses: bool, is_more: bool) -> ToolResult:
     from tools.repomap.of_session import below_root, known_files, repository_of  # noqa: PLC0415  (SQLite, parsers)
     from tools.repomap.telling import cut, definitions_told, map_told, uses_told  # noqa: PLC0415  (as above)
 
@@ -77,7 +87,15 @@ def _located(workspace: Workspace, folder: str, about: str, *, uses: bool) -> To
             if used is not None:
                 told += "\n" + uses_told(name, used)
             return text_result(cut(told, _MOST_TOKENS), details={"definitions": count})
-    answer = repository.map_about(about, below=below, known=known_files(repository, workspace))
+    answer = repository.map_about(
+        about,
+        below=below,
+        known=known_files(repository, workspace),
+        sure_tokens=_SURE_TOKENS,
+        is_more=is_more,
+    )
+    if not answer.map.files and is_more:
+        return text_result("No more files are likely.", details={"files": 0})
     if not answer.map.files:
         # Not a guess: what this folder is about, for who has no word of it yet.
         used = repository.map_folder(below, tokens=_TOKENS_INSTEAD)
@@ -90,11 +108,14 @@ def _located(workspace: Workspace, folder: str, about: str, *, uses: bool) -> To
         "indexed": answer.state.indexed,
         "missing": answer.state.missing,
     }
-    return text_result(map_told(answer, is_question=True), details=details)
+    return text_result(map_told(answer, is_question=True, more=_MORE), details=details)
 
 
 def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
-    subject = one_line(visible(text_argument(arguments, "about")))
+    given: Any = arguments.get("about")
+    phrases = cast("list[Any]", given) if isinstance(given, list) else []
+    about = ", ".join(map(str, phrases)) or text_argument(arguments, "about")
+    subject = one_line(visible(about))
     path = text_argument(arguments, "path")
     if path:
         subject += f" in {one_line(visible(path))}"

@@ -3,9 +3,8 @@
 import re
 
 from tools.repomap.of_session import known_files
-from tools.repomap.ranking import LikelyFile, MapQuestion, question_of, rank
+from tools.repomap.ranking import MapQuestion, is_sure, question_of, rank
 from tools.repomap.repository import MappedRepository
-from tools.repomap.store import IndexStore
 from tools.repomap.telling import map_told
 from tools.workspace import Workspace
 
@@ -13,8 +12,6 @@ TOKENS = 1000
 FEWEST_FILES = 200
 """Of code: in a smaller folder a model sees for itself."""
 _FEWEST_WORDS = 5
-SURE = 2.0
-"""So much likelier the first file must be than the tenth, where no name of the question says which it is."""
 _MENTION = re.compile(r"(?:^|\s)@[\w./\"-]")
 
 
@@ -42,24 +39,4 @@ def _is_sure_in(repository: MappedRepository, question: MapQuestion) -> bool:
     with repository.reading() as store:
         if store is None or sum(file.kind == "code" for file in store.files()) <= FEWEST_FILES:
             return False
-        return is_sure(store, question)
-
-
-def is_sure(store: IndexStore, question: MapQuestion) -> bool:
-    """A path with a line, the exact name of a symbol that few define, or a first file far before the tenth."""
-    if any(line for _, line in question.paths):
-        return True
-    places = rank(store, question, most=10).places
-    return bool(places) and (_has_name(store, question, places[0]) or _leads(places))
-
-
-def _leads(places: tuple[LikelyFile, ...]) -> bool:
-    return len(places) < 10 or places[0].score >= SURE * places[9].score
-
-
-def _has_name(store: IndexStore, question: MapQuestion, first: LikelyFile) -> bool:
-    return any(
-        first.file.id in definers
-        for name in question.names
-        if len(definers := {id for id, _ in store.named(name, 20)}) <= 3
-    )
+        return is_sure(store, question, rank(store, question, most=10).places)

@@ -55,7 +55,7 @@ def _files(
         if outline is not None:
             scores = [_worth(symbol) for symbol in outline.symbols]
             yield MapCandidate(
-                file.path, outline.lines, outline.symbols, scores, note_of(file.kind) or file.reason
+                file.path, outline.lines, outline.symbols, scores, note=note_of(file.kind) or file.reason
             )
 
 
@@ -76,7 +76,7 @@ def _folders(
             if symbols:
                 names[max(symbols, key=_worth).name] = None
         told = ", ".join(names)
-        yield MapCandidate(path, None, (), (), f"{count} files" + (f": {told}" if told else ""))
+        yield MapCandidate(path, None, (), (), note=f"{count} files" + (f": {told}" if told else ""))
 
 
 def _worth(symbol: Symbol) -> float:

@@ -4,8 +4,10 @@ Each signal is named by a constant with what it is worth; a signal stays only wh
 `python -m bench repository-maps` measures them. Nothing of a repository changes them.
 """
 
+import itertools
 import math
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
@@ -30,6 +32,10 @@ NEAR_THE_FIRST = 0.2
 """Below the first three files: what changes with them."""
 SAME_PACKAGE = 1.5
 """In a repository of several: what lies in that of the files of the conversation."""
+WITHIN = 0.5
+"""For a symbol: words of the question in its lines."""
+SURE = 2.0
+"""So much likelier the first file must be than the tenth, where no name of the question says which it is."""
 WRITTEN_OUT = 10.0
 """A path that stands in the question is first; with a line, as in a stack trace, before all others."""
 
@@ -46,6 +52,7 @@ _RARE = 3
 _MAX_DEFINERS = 20
 _RARE_DEFINERS = 4
 _MAX_SAME_NAME = 3
+_WORDS_OF_REASON = 5
 _MAX_PATHS = 50
 _COMMITS = 40
 _CHANGES = 200
@@ -316,41 +323,70 @@ def rank_paths(paths: Iterable[str], question: MapQuestion, most: int) -> list[s
 
 
 def symbol_scores(
-    outline: KeptOutline, question: MapQuestion, ranking: Ranking, lines: frozenset[int]
+    outline: KeptOutline, question: MapQuestion, ranking: Ranking, lines: frozenset[int], text: str = ""
 ) -> list[float]:
-    """How likely each symbol is meant: those that the question names first, then by its words in name, owner and doc,
-    then the long ones."""
-    names = {name.lower() for name in question.names} | {
-        name.lower() for name in capitalised_in(question.text)
-    }
-    worth = _worth_of(ranking.rarities)
-    own = [worth(symbol.name) for symbol in outline.symbols]
+    """How likely each symbol is meant: those that the question names, then by its words in name, owner, doc and, where
+    `text` has the file, its lines. 0: it shares nothing with the question."""
+    names = {name.lower() for name in (*question.names, *capitalised_in(question.text))}
+    parts = _parts_among(ranking.rarities)
+    own = [parts(symbol.name) for symbol in outline.symbols]
+    by_line = {line: found for line, row in enumerate(text.split("\n"), 1) if (found := parts(row))}
+    numbers = list(by_line)
+
+    def worth(found: Iterable[str]) -> float:
+        return sum(ranking.rarities[part] for part in found)
+
     scores: list[float] = []
     for index, symbol in enumerate(outline.symbols):
         length = symbol.end_line - symbol.start_line + 1
-        score = math.log1p(length) * 0.05 + own[index]
+        score = worth(own[index])
         if symbol.doc:
-            score += 0.5 * worth(symbol.doc)
+            score += 0.5 * worth(parts(symbol.doc))
         if symbol.parent is not None:
-            score += 0.3 * own[symbol.parent]
+            score += 0.3 * worth(own[symbol.parent])
+        inside = numbers[bisect_left(numbers, symbol.start_line) : bisect_right(numbers, symbol.end_line)]
+        score += (
+            WITHIN * worth({part for line in inside for part in by_line[line]}) / (1 + math.log1p(length) / 4)
+        )
         if symbol.name.lower() in names:
             score += 5.0
-        if lines and any(symbol.start_line <= line <= symbol.end_line for line in lines):
+        if any(symbol.start_line <= line <= symbol.end_line for line in lines):
             score += 10.0 + 5.0 / length
+        score *= 1 + math.log1p(length) * 0.02
         scores.append(score * (0.3 if says_little(symbol) else 1.0))
     return scores
 
 
-def _worth_of(rarities: Mapping[str, float]) -> Callable[[str], float]:
-    """The worth of thousands of texts, of which few have any of the words: no stem changes how a word begins."""
+def _parts_among(rarities: Mapping[str, float]) -> Callable[[str], frozenset[str]]:
+    """Those of the question's parts that a text has: of thousands few have any, and no stem changes a beginning."""
+    none = frozenset[str]()
     if not rarities:
-        return lambda text: 0.0
-    may_have = re.compile("|".join(sorted({re.escape(part[:2]) for part in rarities})), re.IGNORECASE).search
+        return lambda text: none
+    may_have = re.compile("|".join(sorted({re.escape(part[:3]) for part in rarities})), re.IGNORECASE).search
+    return lambda text: frozenset(rarities.keys() & parts_of(text)) if may_have(text) else none
 
-    def worth(text: str) -> float:
-        return sum(rarities.get(part, 0.0) for part in set(parts_of(text))) if may_have(text) else 0.0
 
-    return worth
+def is_sure(store: IndexStore, question: MapQuestion, places: Sequence[LikelyFile]) -> bool:
+    """A path with a line, the exact name of a symbol that few define, or a first file far before the tenth."""
+    if any(line for _, line in question.paths):
+        return True
+    return bool(places) and (
+        len(places) < 10
+        or places[0].score >= SURE * places[9].score
+        or any(
+            places[0].file.id in definers
+            for name in question.names
+            if len(definers := {id for id, _ in store.named(name, _MAX_DEFINERS)}) <= 3
+        )
+    )
+
+
+def reason_for(store: IndexStore, question: MapQuestion, ranking: Ranking, place: LikelyFile) -> str:
+    """The rarest words of the question that a file has, and its score."""
+    rarest = sorted(ranking.rarities, key=lambda part: -ranking.rarities[part])[:_MAX_TERMS]
+    having = (question.words[part] for part in rarest if store.has(place.file.id, part))
+    words = list(itertools.islice(dict.fromkeys(having), _WORDS_OF_REASON)) or ["earlier changes"]
+    return f"{', '.join(words)} ({place.score:.2f})"
 
 
 def packages_of(store: IndexStore, paths: Sequence[str]) -> set[str]:

@@ -1,11 +1,14 @@
 """A map of several files as a text for a model: paths with symbols and lines, in a budget that is never passed."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from tools.filemap.rendering.symbol_lines import SymbolTree, size, span
+from tools.filemap.rendering.symbol_lines import size, span
 from tools.filemap.symbols import Symbol
+from tools.repomap.lookup import owners_of
+from tools.repomap.store import owners_said
 from tools.text import one_line, visible
 
 BYTES_A_TOKEN = 3.6
@@ -17,6 +20,7 @@ _TAPERS = (
 )
 """How many symbols the first files get, and then each: tapering found more than any even split."""
 _LONGEST_NAME = 100
+_NAME = re.compile(r"[\w$.:#~@-]+")
 
 
 class MapCandidate(msgspec.Struct, frozen=True):
@@ -27,6 +31,8 @@ class MapCandidate(msgspec.Struct, frozen=True):
     """None: not known, or a folder."""
     symbols: tuple[Symbol, ...]
     scores: Sequence[float]
+    reason: str = ""
+    """Why it may be meant."""
     note: str = ""
     """Such as `test`, `generated`; of a folder, what is in it."""
 
@@ -75,32 +81,29 @@ def render(candidates: Iterable[MapCandidate], tokens: int, *, behind: int = 0) 
 
 
 def _best(candidate: MapCandidate, count: int) -> list[int]:
-    """The likeliest symbols with what they belong to, in the file's order; no more than asked for and their owners."""
-    ordered = sorted(range(len(candidate.symbols)), key=lambda index: (-candidate.scores[index], index))
-    chosen: set[int] = set()
-    for index in ordered:
-        if len(chosen) >= count:
-            break
-        at: int | None = index
-        while at is not None and at not in chosen:
-            chosen.add(at)
-            at = candidate.symbols[at].parent
-    return sorted(
-        chosen, key=lambda index: (candidate.symbols[index].start_line, -candidate.symbols[index].end_line)
-    )
+    """The likeliest symbols, in the file's order; those of no score are left out."""
+    liked = [index for index, score in enumerate(candidate.scores) if score > 0]
+    chosen = sorted(liked, key=lambda index: (-candidate.scores[index], index))[:count]
+    symbols = candidate.symbols
+    return sorted(chosen, key=lambda index: (symbols[index].start_line, -symbols[index].end_line))
 
 
 def _block(candidate: MapCandidate, chosen: Sequence[int]) -> str:
     lines = f"{candidate.lines} lines" if candidate.lines is not None else ""
     told = one_line(visible(", ".join(filter(None, (lines, candidate.note)))))
-    head = f"{one_line(visible(candidate.path))}  {told}".rstrip()
-    if not chosen:
-        return head
-    depth = SymbolTree(candidate.symbols).depth
-    rows = [head]
+    rows = [f"{one_line(visible(candidate.path))}  {told}".rstrip()]
+    if candidate.reason:
+        rows.append(f"  why: {one_line(visible(candidate.reason))}")
     for index in chosen:
         symbol = candidate.symbols[index]
-        name = one_line(visible(symbol.name[:_LONGEST_NAME]))
-        indent = "  " * (1 + min(depth[index], 6))
-        rows.append(f"{indent}{symbol.kind} {name} {span(symbol.start_line, symbol.end_line)}")
+        name = one_line(visible(written_out(candidate.symbols, symbol)[:_LONGEST_NAME]))
+        rows.append(f"  {symbol.kind} {name} {span(symbol.start_line, symbol.end_line)}")
     return "\n".join(rows)
+
+
+def written_out(symbols: Sequence[Symbol], symbol: Symbol) -> str:
+    """With its owners, where they are names and the symbol's own name does not begin with them."""
+    owners = owners_of(symbols, symbol)
+    if not all(_NAME.fullmatch(owner) for owner in owners) or owners_said(symbol.name):
+        return symbol.name
+    return ".".join([*owners, symbol.name])

@@ -36,7 +36,16 @@ from tools.repomap.lookup import Definition, NameUses, Present, definitions, is_
 from tools.repomap.nearness import learn
 from tools.repomap.outlining import MOST_BYTES, indexed, is_secret
 from tools.repomap.packing import KeptOutline
-from tools.repomap.ranking import MapQuestion, Ranking, question_of, rank, rank_paths, symbol_scores
+from tools.repomap.ranking import (
+    MapQuestion,
+    Ranking,
+    is_sure,
+    question_of,
+    rank,
+    rank_paths,
+    reason_for,
+    symbol_scores,
+)
 from tools.repomap.render import DEFAULT_TOKENS, MapCandidate, RankedMap, render, tokens_of
 from tools.repomap.store import (
     IndexDamaged,
@@ -50,6 +59,9 @@ from tools.repomap.store import (
 from tools.repomap.upkeep import LISTING_SECONDS, PATIENCE, IndexUpkeep
 
 _MOST_SHOWN = 60
+_MOST_READ = 9
+"""So many files are looked through for what in them has the words."""
+_MOST_REASONS = 3
 _PATHS_SECONDS = 10.0
 _POLLED_SECONDS = 0.05
 _RULES_SECONDS = 0.5
@@ -73,7 +85,7 @@ class IndexState(msgspec.Struct, frozen=True):
     def told_tokens(self) -> int:
         """What the line behind a map takes at most, which says what the map is and is not (`telling.map_told`)."""
         closed = 10 * bool(self.unreadable) + tokens_of(", ".join(self.unreadable[:3]))
-        return 60 + 20 * bool(self.missing) + 30 * self.is_cut + tokens_of(self.problem) + closed
+        return 70 + 20 * bool(self.missing) + 30 * self.is_cut + tokens_of(self.problem) + closed
 
 
 Asked = ParamSpec("Asked")
@@ -107,6 +119,8 @@ class MapAnswer(msgspec.Struct, frozen=True):
     """Nothing has them; what is told is near to files of the conversation."""
     left_out: tuple[tuple[str, str], ...] = ()
     """Files that the question names and the index has only the path of, with the reason."""
+    has_more: bool = False
+    """Likely files did not fit."""
 
 
 class MappedRepository:
@@ -231,23 +245,39 @@ class MappedRepository:
 
     @_healing
     def map_about(
-        self, text: str, *, below: str = "", tokens: int = DEFAULT_TOKENS, known: Sequence[str] = ()
+        self,
+        text: str,
+        *,
+        below: str = "",
+        tokens: int = DEFAULT_TOKENS,
+        known: Sequence[str] = (),
+        sure_tokens: int | None = None,
+        is_more: bool = False,
     ) -> MapAnswer:
-        """The ranked map for words of a task."""
+        """The ranked map for words of a task. `sure_tokens`: of an answer that is sure. `is_more`: the files behind
+        those of that answer."""
         question = question_of(text)
         with self.reading() as store:
             if store is None or not store.meta("listed"):
                 return _by_paths(self._listing, self.hides, self.upkeep.trouble, question, below, tokens)
             ranking = rank(store, question, below=below, known=known, most=_MOST_SHOWN, read=self._text_of)
-            candidates = _likely(store, self.present, question, ranking)
+            candidates = _likely(store, self.present, question, ranking, self._text_of)
             rest = rank_paths(_not_indexed(store, self._listing, self.hides, below), question, _MOST_SHOWN)
             state = _state_of(store, self.upkeep.trouble, below)
-            shown = _shown(candidates, rest, tokens, state)
+            is_short = sure_tokens is not None and is_sure(store, question, ranking.places)
+            tried, others = itertools.tee(candidates)
+            shown = _shown(tried, rest, sure_tokens if is_short and sure_tokens else tokens, state)
+            if is_more:
+                first = {file.path for file in shown.files}
+                left = (one for one in others if one.path not in first)
+                tried, others = itertools.tee(left)
+                shown = _shown(tried, [path for path in rest if path not in first], tokens, state)
+            has_more = next(itertools.islice(others, len(shown.files), None), None) is not None
             words = tuple(dict.fromkeys(question.words.values()))
             left_out = tuple(
                 (file.path, file.reason) for file in ranking.left_out if not self.hides(file.path)
             )
-            return MapAnswer(shown, state, words, ranking.is_near_alone, left_out)
+            return MapAnswer(shown, state, words, ranking.is_near_alone, left_out, has_more)
 
     @_healing
     def map_folder(self, below: str = "", *, tokens: int = DEFAULT_TOKENS) -> MapAnswer:
@@ -352,13 +382,40 @@ class MappedRepository:
 
 
 def _likely(
-    store: IndexStore, present: Present, question: MapQuestion, ranking: Ranking
+    store: IndexStore,
+    present: Present,
+    question: MapQuestion,
+    ranking: Ranking,
+    read: Callable[[str], str],
 ) -> Iterator[MapCandidate]:
+    """Near copies of one file are one candidate."""
+    named: dict[str, list[IndexedFile]] = {}
     for place in ranking.places:
-        file, outline = place.file, present(store, place.file)
-        if outline is not None:
-            scores = symbol_scores(outline, question, ranking, place.lines)
-            yield MapCandidate(file.path, outline.lines, outline.symbols, scores, note_of(file.kind))
+        named.setdefault(place.file.path.rpartition("/")[2], []).append(place.file)
+    copies: set[int] = set()
+    for number, place in enumerate(ranking.places):
+        file = place.file
+        outline = present(store, file) if file.id not in copies else None
+        if outline is None:
+            continue
+        text = read(file.path) if number < _MOST_READ else ""
+        scores = symbol_scores(outline, question, ranking, place.lines, text)
+        others = [
+            other
+            for other in named[file.path.rpartition("/")[2]]
+            if other.id not in copies | {file.id} and _is_near_copy(outline, store.outline(other.id))
+        ]
+        copies.update(other.id for other in others)
+        many = f"{len(others)} near {'copy' if len(others) == 1 else 'copies'}" if others else ""
+        note = ", ".join(filter(None, (note_of(file.kind), many)))
+        reason = reason_for(store, question, ranking, place) if number < _MOST_REASONS else ""
+        yield MapCandidate(file.path, outline.lines, outline.symbols, scores, reason, note)
+
+
+def _is_near_copy(one: KeptOutline, other: KeptOutline) -> bool:
+    """By their symbols: nine of ten are called the same."""
+    names, others = ({symbol.name for symbol in outline.symbols} for outline in (one, other))
+    return len(names & others) >= 0.9 * max(len(names), len(others), 1)
 
 
 def _not_indexed(

@@ -350,6 +350,11 @@ class IndexStore:
         )
         return rows.fetchall()
 
+    def has(self, id: int, part: str) -> bool:
+        """Whether a file has the word."""
+        asked = "select 1 from text where text match ? and rowid=?"
+        return self._db.execute(asked, (f'"{part}"', id)).fetchone() is not None
+
     def rarity(self, part: str) -> int:
         """How many versions of files have the word."""
         row = self._db.execute("select doc from seen where term=?", (part,)).fetchone()

@@ -14,8 +14,8 @@ _WORDS_NAMED = 8
 _BYTES_OF_WORDS = 120
 
 
-def map_told(answer: MapAnswer, *, is_question: bool) -> str:
-    """The map with a last line that says what it is and is not."""
+def map_told(answer: MapAnswer, *, is_question: bool, more: str = "") -> str:
+    """The map with a last line that says what it is and is not; `more` says how to get the rest."""
     state = answer.state
     words = _named(answer.words)
     named = [
@@ -36,6 +36,8 @@ def map_told(answer: MapAnswer, *, is_question: bool) -> str:
     total = (state.indexed if state.below is None else state.below) + state.missing
     shown = sum(not file.path.endswith("/") for file in answer.map.files)
     head = f"{shown} of {total:,} {'file' if total == 1 else 'files'}{how}."
+    if more and answer.has_more:
+        head += f" {more}"
     return "\n".join((answer.map.text, " ".join(filter(None, (head, *named[:3], _missing(state))))))
 
 

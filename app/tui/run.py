@@ -42,6 +42,10 @@ from widgets.transcript.leaves.text import clean
 TASKS_SECONDS = 0.3
 """How long what a person had begun on the page is waited for once it is cancelled."""
 
+THREADS_SECONDS = 1.0
+"""How long threads are waited for behind all else. What they write is swapped in whole, or gone on with at the next
+start."""
+
 
 def run_tui(options: Options, paths: Paths, held: HeldTerminal) -> int:
     """`held` since before anything heavy was loaded; what the terminal was asked it has answered meanwhile."""
@@ -83,7 +87,7 @@ def run_tui(options: Options, paths: Paths, held: HeldTerminal) -> int:
         theme_in_force.use_colors(app, is_true_color=terminal.true_color == "on")
     if terminal.scroll_regions:
         OutputDiff(app, app.images.over).install()
-    code = asyncio.run(_run(app, leaving, mouse=terminal.mouse))
+    code = asyncio.run(_run(app, leaving, faults, mouse=terminal.mouse))
     leaving.say_goodbye()
     if faults.refused is not None:
         raise faults.refused
@@ -115,10 +119,23 @@ class Leaving:
     async def close(self, session: Session) -> None:
         await close_quietly(session, self._problems.append)
 
+    def expect_threads(self) -> None:
+        """Nothing but threads is waited for now. One that writes an export takes seconds."""
+        timer = threading.Timer(THREADS_SECONDS, self._leave_threads)
+        timer.daemon = True
+        timer.start()
+
     def say_goodbye(self) -> None:
         """As long as it takes: a whole transcript may be wanted, and Ctrl+C ends it now."""
-        if not self._goodbye.acquire(blocking=False):
-            return
+        self._goodbye.acquire()  # for good; another that has it ends the process
+        self._speak()
+
+    def _leave_threads(self) -> None:
+        if self._goodbye.acquire(blocking=False):
+            self._speak()
+            os._exit(self._code or 0)
+
+    def _speak(self) -> None:
         self._call_off()
         try:
             say_goodbye(self._assembled)
@@ -137,7 +154,7 @@ class Leaving:
         os.write(1, "".join([resume_hint(self._assembled), *self._problems]).encode())
 
 
-async def _run(app: BayouApp, leaving: Leaving, *, mouse: bool) -> int:
+async def _run(app: BayouApp, leaving: Leaving, faults: "Faults", *, mouse: bool) -> int:
     ending: set[asyncio.Task[None]] = set()
 
     def end_on_signal(number: int) -> None:
@@ -153,6 +170,8 @@ async def _run(app: BayouApp, leaving: Leaving, *, mouse: bool) -> int:
     finally:
         leaving.begin(1)
         await asyncio.gather(app.tasks.end(TASKS_SECONDS), leaving.close(app.session))
+    if faults.crash is None and faults.refused is None:
+        leaving.expect_threads()
     return code or 0
 
 

@@ -138,6 +138,8 @@ def test_the_page_is_left_in_time_and_nothing_is_lost(
             assert_hint(shown, way)
     assert_gone(mark)
     assert_kept(situation, is_by_page=is_by_page)
+    export = project / "all.html"
+    assert not export.exists() or export.read_text().rstrip().endswith("</html>")
 
 
 def assert_kept(situation: Situation, *, is_by_page: bool) -> None:

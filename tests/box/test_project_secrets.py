@@ -49,6 +49,17 @@ async def test_a_yes_shows_the_file_and_always_keeps_that_for_the_project(tmp_pa
     assert list(play.in_force.settings.permissions.allow_in.values()) == [(f"sandbox.read: {place}",)]
 
 
+async def test_a_folder_that_is_moved_takes_no_secret_into_sight(tmp_path: Path) -> None:
+    moves = "python3 -c \"import os; os.rename('deep', 'other')\"; true"
+    counted = "sum(len(open(p).read()) for p in glob.glob('*/.env'))"
+    reads = f"python3 -c \"import glob; print({counted}, file=open('length', 'w'))\""
+    play = project(tmp_path, call("bash", command=moves), call("bash", command=reads))
+    (play.session.cwd / "deep").mkdir()
+    (play.session.cwd / "deep/.env").write_text("KEY=x1\n")
+    await answered(play)
+    assert length(play) == "0"
+
+
 async def test_it_cannot_be_committed_unseen(tmp_path: Path) -> None:
     script = "import subprocess; subprocess.run('git add -f .env; git add -A; git commit -qm x', shell=True)"
     play = project(tmp_path, call("bash", command=f'python3 -c "{script}"'))

@@ -108,19 +108,9 @@ class BoxPlaces:
         sockets = (private, *REACHED_SOCKETS, *shown)
         linked = self._linked.find(workspace)
         if kind == "read":
-            below = self._whereabouts.secrets_below(workspace).paths
-            secrets = [*_without(below, folders)]
+            secrets = [*_without(self._whereabouts.secrets_below(workspace).paths, folders)]
             secrets += names_of(linked.files, (*folders, *files, *secrets))
-            return Box(
-                kind="read",
-                writable=(private,),
-                hidden_folders=folders,
-                hidden_files=(*files, *secrets),
-                shown=self._shown(folders, workspace),
-                sockets=sockets,
-                network="off",
-                environment=(("TMPDIR", private),),
-            )
+            return self._reading(workspace, private, folders, (*files, *secrets), sockets)
         nested = self._workspace.nested.find(workspace)
         git = git_places(workspace, Path(self._home), nested.gits)
         self._make_cache()
@@ -145,7 +135,7 @@ class BoxPlaces:
         links = tuple(
             path for path in (*git.links, *filter(os.path.islink, present)) if covering(path, writable)
         )
-        pinned = (workspace, private, *git.pinned, *above((*guarded, *links, *git.pinned), writable))
+        held = (*git.pinned, *above((*guarded, *links, *git.pinned, *secrets), writable))
         start_up = [path for path in self._start_up() if not os.path.lexists(path)]
         return Box(
             kind="work",
@@ -156,7 +146,9 @@ class BoxPlaces:
                 (*guarded, *folders, *files, *real(own), *granted),
             ),
             pinned=tuple(
-                path for path in dict.fromkeys(pinned) if covering(path, writable) and path not in guarded
+                path
+                for path in dict.fromkeys((workspace, private, *held))
+                if covering(path, writable) and path not in guarded
             ),
             links=links,
             reserved=tuple(path for path in git.reserved if covering(path, writable)),
@@ -176,6 +168,26 @@ class BoxPlaces:
             ),
             network=self._network(leave),
             environment=(*kept.variables, *_git_stays(), ("TMPDIR", private)),
+        )
+
+    def _reading(
+        self,
+        workspace: str,
+        private: str,
+        folders: tuple[str, ...],
+        files: tuple[str, ...],
+        sockets: tuple[str, ...],
+    ) -> Box:
+        """For what was judged to only read."""
+        return Box(
+            kind="read",
+            writable=(private,),
+            hidden_folders=folders,
+            hidden_files=files,
+            shown=self._shown(folders, workspace),
+            sockets=sockets,
+            network="off",
+            environment=(("TMPDIR", private),),
         )
 
     @property

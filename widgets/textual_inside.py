@@ -34,7 +34,8 @@ from textual.strip import Strip
 from textual.widget import Widget, _RenderCache
 
 __all__ = ("ChopsUpdate", "CompositorUpdate", "LayoutUpdate")
-"""What a frame paints, as the compositor gives it: `widgets.terminal.terminal_output` takes them apart."""
+"""What a frame paints, as the compositor gives it: `widgets.terminal.terminal_output` takes them apart. Goes with
+public names of these."""
 
 Result = TypeVar("Result")
 
@@ -60,23 +61,12 @@ def watch_size(widget: Widget, changing: Callable[[], Callable[[bool], None]]) -
     widget._size_updated = size_updated  # type: ignore[method-assign]
 
 
-def set_scroll(widget: Widget, y: int) -> None:
-    """Puts a view somewhere without a layout of the screen and without telling its watchers."""
-    widget.set_reactive(Widget.scroll_y, float(y))  # pyright: ignore[reportArgumentType]
-    widget.set_reactive(Widget.scroll_target_y, float(y))  # pyright: ignore[reportArgumentType]
-
-
-def set_virtual_size(widget: Widget, size: Size) -> None:
-    """Says how much there is to scroll over without a layout of the screen."""
-    widget.set_reactive(Widget.virtual_size, size)  # pyright: ignore[reportArgumentType]
-
-
 def resize_content(widget: Widget, size: Size) -> None:
-    """As `set_virtual_size`; the screen is laid out only when the scroll bar comes or goes.
+    """Says how much there is to scroll over; the screen is laid out only when the scroll bar comes or goes.
 
     Goes with a `virtual_size` that can be set without a layout.
     """
-    set_virtual_size(widget, size)
+    widget.set_reactive(Widget.virtual_size, size)  # pyright: ignore[reportArgumentType]
     widget._scroll_update(size)
 
 
@@ -158,7 +148,7 @@ def forget_dirty(widget: Widget) -> None:
 
 
 def encoded(strip: Strip) -> str | None:
-    """What the strip was encoded to for the terminal, if it was."""
+    """What the strip was encoded to for the terminal, if it was. Goes with an encoder that a driver gives."""
     return strip._render_cache
 
 
@@ -342,7 +332,7 @@ def driver_of(app: App[Any]) -> Driver | None:
 
 
 def output_of(driver: Driver) -> Any:
-    """The file that a driver writes to."""
+    """The file that a driver writes to. Goes with a driver that is given its file."""
     return driver._file  # pyright: ignore[reportAttributeAccessIssue]  (every driver of a terminal has one)
 
 

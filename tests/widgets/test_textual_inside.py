@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 from textual._compositor import ChopsUpdate, Compositor, CompositorUpdate, LayoutUpdate
@@ -26,6 +27,8 @@ from textual.screen import Screen
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 from textual.widget import Widget, _RenderCache
+
+from widgets import textual_inside
 
 PINNED = "8.2.8"
 SIGNATURES: dict[Callable[..., object], str] = {
@@ -136,3 +139,19 @@ def test_a_screen_asks_its_binding_chain_for_pairs_of_node_and_bindings():
 
 def test_a_cache_of_rows_is_made_from_a_size_and_lines():
     assert _RenderCache._fields == ("size", "lines")
+
+
+def test_every_reach_says_which_change_of_textual_would_end_it():
+    source = Path(textual_inside.__file__).read_text(encoding="utf-8")
+    silent: list[str] = []
+    for section in source.split("\n# -- ")[1:]:
+        if "this goes with" in " ".join(section.partition("\n\n\n")[0].replace("#", " ").split()):
+            continue  # said of all that stands there
+        silent += [
+            node.name
+            for node in ast.parse("# " + section).body
+            if isinstance(node, ast.FunctionDef | ast.ClassDef)
+            and not node.name.startswith("_")
+            and "Goes with" not in (ast.get_docstring(node) or "")
+        ]
+    assert silent == []

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
+from textual.widget import Widget
 
 from widgets import textual_inside
 from widgets.transcript import messages
@@ -163,7 +164,9 @@ class Viewport:
         self._is_setting = True
         self._set_total()
         if widget.scroll_y != y or widget.scroll_target_y != y:
-            textual_inside.set_scroll(widget, y)
+            # Without a layout of the screen, and without telling the watchers of these.
+            widget.set_reactive(Widget.scroll_y, float(y))  # pyright: ignore[reportArgumentType]
+            widget.set_reactive(Widget.scroll_target_y, float(y))  # pyright: ignore[reportArgumentType]
         self._is_setting = False
         self._thumb.sync()
         self.repaint()
@@ -180,7 +183,7 @@ class Viewport:
     def _set_total(self) -> None:
         size = Size(self._column.width, self._column.heights.total)
         if size != self._widget.virtual_size:
-            textual_inside.set_virtual_size(self._widget, size)
+            self._widget.set_reactive(Widget.virtual_size, size)  # pyright: ignore[reportArgumentType]
 
     def scrolled(self, old: float, new: float) -> None:
         """Textual has moved the view: by the scroll bar, or after a layout."""

@@ -1,11 +1,10 @@
 """The full-screen face: mounts the page, turns keys and messages into session verbs, events into views.
 
-What the transcript shows is `transcript.presenter`'s business, what keys do `keys.page_keys`', what commands do
-`slash`'s; pages are made in `every_page`.
+What the transcript shows is `transcript.presenter`'s business; commands, keys and pages are those of the features
+(`register`).
 """
 
 import asyncio
-import inspect
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -24,27 +23,26 @@ from app.assembly.build import Assembled
 from app.resources.settings.settings import Settings
 from app.sessions.index.reading_all import SessionTexts
 from app.tui import theme_in_force
-from app.tui.every_page import Pages
-from app.tui.features.side.lists import SideLists
-from app.tui.features.todos.todo_list import TodoList
+from app.tui.features.rules.feature import NOTES
+from app.tui.features.screen.feature import SCREEN
 from app.tui.garbage import Garbage
-from app.tui.keys import page_keys
 from app.tui.keys.action_table import ActionTable
 from app.tui.keys.key_texts import PLACEHOLDER, KeyTexts, next_steps
 from app.tui.keys.own_keys import OwnKeys
+from app.tui.keys.page_keys import CLEAR
 from app.tui.keys.typed_ahead import Passed, TypedAhead
 from app.tui.links import open_link
-from app.tui.main_screen import MainScreen, screen_keys
-from app.tui.opening import Opening, warm_up
+from app.tui.main_screen import MainScreen
+from app.tui.offering import full_screen, listen
+from app.tui.opening import Opening
 from app.tui.prompt import from_elsewhere
-from app.tui.prompt.attaching import joined
 from app.tui.prompt.completing import arguments_of, popup_for
 from app.tui.prompt.remembered import Remembered
 from app.tui.prompt.sending import Sending
 from app.tui.prompt.unsent import Unsent
+from app.tui.register import BINDINGS, HINTS, PAGE_KEYS, Register, command_names, screen_keys
 from app.tui.screens import Screens
 from app.tui.shown_settings import ShownSettings
-from app.tui.slash import command_names
 from app.tui.status.cache_misses import CacheMisses
 from app.tui.status.status_lines import StatusLines
 from app.tui.tasks import Tasks, tell_fault_of_task, words_of
@@ -56,7 +54,7 @@ from app.tui.terminal.title import TerminalTitle
 from app.tui.theme_in_force import ThemeInForce
 from app.tui.transcript.presenter import Presenter
 from app.tui.transcript.welcome import FirstScreen
-from app.values.events import AgentSettled, Event, ModelChanged, QuestionAsked, QueueUpdate, SessionReplaced
+from app.values.events import Event
 from tools.running.browser import open_page
 from tools.running.own_programs import find_own_program
 from tools.running.withheld import own_variables
@@ -86,7 +84,7 @@ class BayouApp(App[int]):
 
     ENABLE_COMMAND_PALETTE = False
     TITLE = "bayou"
-    BINDINGS: ClassVar[list[BindingType]] = page_keys.BINDINGS
+    BINDINGS: ClassVar[list[BindingType]] = BINDINGS
 
     def __init__(
         self,
@@ -118,14 +116,14 @@ class BayouApp(App[int]):
         self.images = images_for(self, assembled.in_force, self.env, self.own_program)
         self._make_page()
         self._make_habits()
-        self.pages = Pages(self)
+        self.register = Register(full_screen(self))
+        listen(self, self.register)
+        self._make_rest()
 
     def _make_page(self) -> None:
         """The widgets, and what fills them."""
         self.action_table = ActionTable(
-            page_keys.BINDINGS,
-            lambda: command_names(self.session, self.action_table.key_told),
-            screen_keys,
+            PAGE_KEYS, lambda: command_names(self.session, self.action_table.key_told), screen_keys, HINTS
         )
         key_told = self.action_table.key_told
         self.transcript = Transcript(id="transcript", clock=self.clock)
@@ -134,7 +132,6 @@ class BayouApp(App[int]):
         self.footer = StatusFooter(id="footer")
         self.queue_view = QueueView(id="queue")
         self.todo_view = TodoView(id="todos")
-        self.todo_list = TodoList(self.session, self.todo_view)
         self.search_bar = SearchBar(self.transcript, id="search")
         self.approval_bar = ApprovalBar(clock=self.clock, id="approval")
         self.first_screen = FirstScreen(self.session, key_told)
@@ -142,12 +139,9 @@ class BayouApp(App[int]):
 
         spawn = lambda work: self.tasks.spawn(work)  # noqa: E731
         self.presenter = Presenter(
-            self.session, self.transcript, self.note_event, key_told, self.clock, next_step, spawn
+            self.session, self.transcript, self.hear, key_told, self.clock, next_step, spawn
         )
         self.side_panel = SidePanel(id="side")
-        self.side_lists = SideLists(
-            self.session, self.side_panel, self.todo_list, say=self.presenter.note, spawn=spawn
-        )
         self.status = StatusLines(
             self.assembled,
             header=self.header,
@@ -157,16 +151,6 @@ class BayouApp(App[int]):
             tick=self.presenter.tick,
             key_told=key_told,
             clock=self.clock,
-        )
-        self.shown_settings = ShownSettings(
-            header=self.header,
-            transcript=self.transcript,
-            editor=self.editor,
-            status=self.status,
-            side_lists=self.side_lists,
-            look=self.look,
-            say=self.presenter.note,
-            env=self.env,
         )
 
     def _make_habits(self) -> None:
@@ -219,6 +203,19 @@ class BayouApp(App[int]):
         self.cache_misses = CacheMisses(say, is_told=lambda: settings().model.show_cache_miss_notices)
         self.garbage = Garbage()
         self.session_texts = SessionTexts(lambda: self.assembled.places.root)
+
+    def _make_rest(self) -> None:
+        """What has some of the features."""
+        self.shown_settings = ShownSettings(
+            header=self.header,
+            transcript=self.transcript,
+            editor=self.editor,
+            status=self.status,
+            register=self.register,
+            look=self.look,
+            say=self.presenter.note,
+            env=self.env,
+        )
         self.sending = Sending(
             self.session,
             self.session.cells,
@@ -226,11 +223,11 @@ class BayouApp(App[int]):
             self.presenter,
             self.status,
             self.unsent,
-            settings=settings,
+            settings=lambda: self.assembled.settings,
             may_begin=self.is_ready.wait,
             meant=self.first_screen.meant,
-            run_slash=lambda text: self.pages.run_slash(text),
-            note=lambda text: self.pages.notes.note(text),
+            run_slash=self.register.run_slash,
+            note=lambda text: self.register.page(NOTES).note(text),
             key_told=self.action_table.key_told,
             command_names=self.action_table.command_names,
         )
@@ -252,10 +249,8 @@ class BayouApp(App[int]):
             sending=self.sending,
             remembered=self.remembered,
             unsent=self.unsent,
-            queued=self.pages.queued,
-            approvals=self.pages.approvals,
+            register=self.register,
             status=self.status,
-            side_lists=self.side_lists,
             key_texts=self.key_texts,
             spawn=self.tasks.spawn,
         )
@@ -273,6 +268,7 @@ class BayouApp(App[int]):
             lambda: self.session.cwd,
             self.remembered,
             command_names=self.action_table.command_names,
+            hints=HINTS,
             arguments=arguments_of(self.session, self.models, self.look.names),
             extended=lambda: self.extended,
             own_program=self.own_program,
@@ -314,32 +310,9 @@ class BayouApp(App[int]):
 
     # What happens
 
-    def note_event(self, event: Event) -> None:
-        """Told of each event behind the transcript."""
-        self.title_line.note(event)
-        self.notifications.note(event)
-        self.cache_misses.note(event)
-        self.pages.approvals.note(event)
-        self.pages.staged.note(event)
-        self.todo_list.note(event)
-        self.side_lists.note(event)
-        if isinstance(event, QuestionAsked) and event.plan is not None:
-            self.tasks.spawn(self.pages.plans.answer(event))
-        if isinstance(event, QuestionAsked) and event.form is not None:
-            self.tasks.spawn(self.pages.mcp.answer(event))
-        if isinstance(event, QueueUpdate):
-            self.pages.queued.show()
-            self.unsent.save()
-        elif isinstance(event, ModelChanged):
-            warm_up(self)
-        elif isinstance(event, AgentSettled):
-            self.tasks.spawn(self.status.look_at_git())
-        elif isinstance(event, SessionReplaced):
-            self.key_texts.tell_of_session()
-            if (left := self.unsent.session_replaced()) is not None:
-                self.editor.restore(
-                    left if self.editor.model.is_blank else joined([self.editor.model.draft(), left])
-                )
+    def hear(self, event: Event) -> None:
+        """Behind the transcript."""
+        self.register.hear(event)
         self.status.note(event)
 
     @on(Passed)
@@ -391,24 +364,13 @@ class BayouApp(App[int]):
     @on(Transcript.SymbolChosen)
     @on(Transcript.SymbolsRequested)
     def _asked_at_a_block(self, message: Message) -> None:
-        pages = self.pages
         match message:
-            case Transcript.BranchRequested() if message.block_id in self.session.log:
-                self.tasks.choose(pages.tree.go_to(message.block_id))
             case Transcript.CopyRequested():
                 self.system_clipboard.copy(message.text, message.what)
-            case Transcript.FullScreenRequested():
-                self.tasks.spawn(pages.blocks.open(message.block_id))
             case Transcript.LinkChosen():
                 open_link(message.href, self.open_page, self.system_clipboard.copy, self.env)
-            case Transcript.NamesRequested():
-                self.tasks.choose(pages.map.names_in(message.text, uses=message.uses))
-            case Transcript.RetryRequested():
-                self.tasks.spawn(pages.run.retry())
-            case Transcript.SymbolChosen():
-                pages.blocks.ask_for_lines(message.path, message.first_line, message.last_line)
-            case Transcript.SymbolsRequested():
-                self.tasks.spawn(pages.blocks.choose_symbol(message.block))
+            case _:
+                self.register.hear(message)
 
     @on(PromptEditor.ClipboardRequested)
     @on(PromptEditor.ExternalEditorRequested)
@@ -439,7 +401,7 @@ class BayouApp(App[int]):
         if self.programs.has_keyboard:
             return False
         if action == "act" and not isinstance(self.screen, MainScreen):
-            return parameters == (page_keys.CLEAR,) and bool(self.screen.get_selected_text())
+            return parameters == (CLEAR,) and bool(self.screen.get_selected_text())
         return super().check_action(action, parameters)
 
     async def on_event(self, event: events.Event) -> None:
@@ -455,12 +417,10 @@ class BayouApp(App[int]):
     @on(ApprovalBar.StopMeant)
     def _stop_in_doubt(self) -> None:
         if self.session.state.is_busy:
-            self.pages.leaving.escape()
+            self.register.page(SCREEN).leaving.escape()
 
     def action_act(self, key_id: str) -> None:
-        done = page_keys.BY_ID[key_id].do(self.pages)
-        if inspect.isawaitable(done):
-            self.tasks.choose(done)
+        self.register.press(key_id)
 
     def action_extension_key(self, key: str) -> None:
         if self.extended is not None:

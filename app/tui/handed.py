@@ -1,5 +1,6 @@
 """What pages are handed: how each asks the person, tells them something, and changes what stands on the page."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,6 +23,12 @@ class TellPerson(Protocol):
     """A line of bayou's own in the transcript."""
 
     def __call__(self, text: str, kind: NoteKind = NoteKind.INFO) -> object: ...
+
+
+class NotePerson(Protocol):
+    """Notifies a person who looks elsewhere that an answer is waited for. `answer`: as long as it is not done."""
+
+    def __call__(self, question: str, answer: "asyncio.Future[Any] | None" = None) -> None: ...
 
 
 class Write(Protocol):

@@ -8,15 +8,15 @@ from typing import ClassVar
 from textual import events, on
 from textual.screen import Screen
 
-from app.tui.features.permissions.approvals import Approvals
-from app.tui.features.side.lists import SideLists
+from app.tui.features.permissions.feature import APPROVALS
+from app.tui.features.screen.feature import QUEUE
+from app.tui.features.side.feature import SIDE
 from app.tui.handed import Spawn
 from app.tui.keys.key_texts import KeyTexts
-from app.tui.keys.keymap import KeyPlace
-from app.tui.prompt.queued_messages import QueuedMessages
 from app.tui.prompt.remembered import Remembered
 from app.tui.prompt.sending import Sending
 from app.tui.prompt.unsent import Unsent
+from app.tui.register import Register
 from app.tui.status.status_lines import StatusLines
 from widgets.editor.prompt import PromptEditor
 from widgets.status.approval import ApprovalBar
@@ -29,13 +29,6 @@ ROOMY = 16
 """Rows from which on some are left blank."""
 _SHORT, _TALL = "-short", "-tall"
 _TALL_FROM = 7
-
-
-def screen_keys() -> tuple[KeyPlace, ...]:
-    """Of all screens, which are loaded for it."""
-    from app.tui.features.keys.screens import SCREENS  # noqa: PLC0415
-
-    return SCREENS
 
 
 class MainScreen(Screen[None]):
@@ -54,10 +47,8 @@ class MainScreen(Screen[None]):
         sending: Sending,
         remembered: Remembered,
         unsent: Unsent,
-        queued: QueuedMessages,
-        approvals: Approvals,
+        register: Register,
         status: StatusLines,
-        side_lists: SideLists,
         key_texts: KeyTexts,
         spawn: Spawn,
     ) -> None:
@@ -70,10 +61,10 @@ class MainScreen(Screen[None]):
         self._sending = sending
         self._remembered = remembered
         self._unsent = unsent
-        self._queued = queued
-        self._approvals = approvals
+        self._queued = register.page(QUEUE)
+        self._approvals = register.page(APPROVALS)
         self._status = status
-        self._side_lists = side_lists
+        self._side_lists = register.page(SIDE)
         self._key_texts = key_texts
         self._spawn = spawn
 

@@ -18,6 +18,9 @@ from app.engine.session import Session
 from app.resources import launch_frame
 from app.resources.paths import Paths
 from app.tui.extensions.shortcuts import bind_shortcuts
+from app.tui.features.extensions.feature import TRUST
+from app.tui.features.permissions.feature import APPROVALS
+from app.tui.features.sessions.feature import RESUMING, SESSIONS
 from app.tui.handed import KeyTold
 from app.tui.launch_page import frame_to_keep
 from app.tui.status import bars
@@ -80,15 +83,15 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         app.tasks.spawn(asyncio.to_thread(app.look.keep_rules))
         app.tasks.spawn(_look_at_system(app.session.permissions, app.status.refresh))
         _keep_frame(app)
-        if _needs_an_answer(app) and not await app.pages.resuming.begin(
+        if _needs_an_answer(app) and not await app.register.page(RESUMING).begin(
             app.assembled.locked, app.assembled.left
         ):
             app.exit(0)
             return
         listed = None
         if self.opens_sessions and not app.assembled.trust.needs_answer:
-            listed = asyncio.ensure_future(app.tasks.chosen(app.pages.sessions.open(app.is_ready)))
-            shown = asyncio.ensure_future(app.pages.sessions.has_shown.wait())
+            listed = asyncio.ensure_future(app.tasks.chosen(app.register.page(SESSIONS).open(app.is_ready)))
+            shown = asyncio.ensure_future(app.register.page(SESSIONS).has_shown.wait())
             await asyncio.wait({listed, shown}, return_when=asyncio.FIRST_COMPLETED)
             shown.cancel()
         await self._remember(app)
@@ -109,9 +112,9 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         if self.indexes and not self.opens_sessions:  # the list does, behind its first rows
             app.session_texts.read()
         if app.assembled.trust.needs_answer:
-            await app.pages.ask_trust(is_asked_for=False)
+            await app.register.page(TRUST).open(is_asked_for=False)
         if self.opens_sessions:
-            await (listed or app.tasks.chosen(app.pages.sessions.open()))
+            await (listed or app.tasks.chosen(app.register.page(SESSIONS).open()))
         for index, prompt in enumerate(given.prompts):
             await app.sending.prompt(prompt, given.images if index == 0 else ())
             await app.session.wait_until_idle()
@@ -124,7 +127,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         app.status.refresh()
         app.tasks.spawn(app.status.look_at_git())
         if app.assembled.trust.needs_answer:
-            app.tasks.spawn(app.pages.ask_trust(is_asked_for=False))
+            app.tasks.spawn(app.register.page(TRUST).open(is_asked_for=False))
 
     async def _remember(self, app: "BayouApp") -> None:
         """Older prompts, behind them what was written but not sent when bayou ended the last time."""
@@ -184,7 +187,7 @@ def extensions_for(assembled: Assembled, options: Options, paths: Paths) -> Exte
             app.screens.ask,
             app.presenter.note,
             asked=app.notifications.asked,
-            beside=app.pages.approvals.ask,
+            beside=app.register.page(APPROVALS).ask,
             is_busy=lambda: app.session.state.is_busy or not app.editor.model.is_blank,
             header=app.header,
             transcript=app.transcript,

@@ -8,8 +8,9 @@ from textual import constants
 
 from app.resources.settings.in_force import InForce
 from app.resources.settings.settings import Settings
-from app.tui.features.side.lists import SideLists
+from app.tui.features.side.feature import SIDE
 from app.tui.handed import TellPerson
+from app.tui.register import Register
 from app.tui.status.status_lines import StatusLines
 from app.tui.theme_in_force import ThemeInForce
 from widgets.completion.popup import CompletionPopup
@@ -35,7 +36,7 @@ class ShownSettings(msgspec.Struct, frozen=True):
     transcript: Transcript
     editor: PromptEditor
     status: StatusLines
-    side_lists: SideLists
+    register: Register
     look: ThemeInForce
     say: TellPerson
     env: Mapping[str, str]
@@ -57,7 +58,7 @@ class ShownSettings(msgspec.Struct, frozen=True):
     def _show(self, settings: Settings) -> None:
         display = settings.display
         self.header.set_class(not settings.footer.header or display.quiet_startup == "header", "-off")
-        self.side_lists.wish(display.side_panel)
+        self.register.page(SIDE).wish(display.side_panel)
         self.transcript.mouse.wheel_rows = display.fullscreen_wheel_scroll_lines
         self.transcript.styles.scrollbar_size_vertical = 0 if display.fullscreen_scrollbar == "hidden" else 1
         self.transcript.show_as(cards=display.expand_tools, diagrams=settings.markdown.mermaid)

@@ -18,7 +18,7 @@ from app.engine.planning.todo_tool import todo_tool
 from app.extensions.hooks.hook_table import HOOKS
 from app.modes.rpc.host_tools import set_host_tools
 from app.resources.settings.settings import choices, keys
-from app.tui.slash import BY_NAME
+from app.tui.register import HINTS
 from app.values.events import Event
 from tests.tui.keys_pressed import KEYS
 from tools.base import Tool
@@ -132,7 +132,7 @@ def test_what_is_named_is_there(kind: str) -> None:
 
 def test_what_is_named_without_its_kind_is_typed_somewhere() -> None:
     """A slash command, a flag, a command of the shell; nothing else stands there bare."""
-    slash, flags = set(BY_NAME), {flag.name for flag in FLAGS}
+    slash, flags = set(HINTS), {flag.name for flag in FLAGS}
     for cell in HERE:
         for kind, name in named(cell):
             if not kind:

@@ -8,7 +8,8 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from app.resources.trust.project_trust import question_for
-from app.tui.features.trust.screen import PAUSE, TrustScreen
+from app.tui.features.extensions.feature import TRUST
+from app.tui.features.extensions.trust_screen import PAUSE, TrustScreen
 from tests.hostile.conftest import Put
 from tests.support.terminals import terminal
 from tests.tui.stage import make_app, say_yes
@@ -173,7 +174,7 @@ async def test_what_changes_while_it_is_read_is_not_trusted(tmp_path: Path, put:
     settings = put(home / "project" / ".bayou" / "settings.json", '{"interruptMode": "immediate"}')
     app = make_app(home, extension="def extension(api):\n    pass\n")
     async with app.run_test(size=(120, 30)) as pilot:
-        app.tasks.spawn(app.pages.ask_trust())
+        app.tasks.spawn(app.register.page(TRUST).open())
         async with app.settling(pilot):
             while not isinstance(app.screen, TrustScreen):
                 await pilot.pause()

@@ -57,7 +57,7 @@ async def test_a_token_that_a_server_tells_is_masked_wherever_it_would_turn_up(
             session.mcp,
             person.ask,
             person.say,
-            print,
+            person.await_answer,
             edit=edit,
             spawn=person.spawn,
             clock=person.clock,

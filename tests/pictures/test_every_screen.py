@@ -11,9 +11,9 @@ from app.providers.scripted import Scripted, call, fail, say, think
 from app.resources.paths import Paths
 from app.sessions.library import rename_session
 from app.sessions.log import SessionLog
+from app.tui.features.extensions.trust_screen import PAUSE
 from app.tui.features.sessions.screen import SessionsScreen
 from app.tui.features.tree.screen import TreeScreen
-from app.tui.features.trust.screen import PAUSE
 from tests.sessions.say import answer
 from tests.sessions.say import say as said
 from tests.support.photographs import Photographs

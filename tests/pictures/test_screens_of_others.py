@@ -8,7 +8,7 @@ from textual.widgets import Static
 from app.providers.contract import Credential
 from app.providers.scripted import Scripted, call, say
 from app.providers.signin.interface import Entry, SignInUi
-from app.tui.extensions.overlay import OverlayScreen
+from app.tui.features.blocks.overlay import OverlayScreen
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
 from widgets.emulator.terminal_view import TerminalScreen

@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from app.providers.scripted import call, say
+from app.tui.features.tree.feature import TREE
 from app.undo.blobs import MARK, BlobStore, Needed
 from app.undo.images import files_of
 from tests.compaction.stage import Scene
@@ -24,7 +25,7 @@ async def files_of_a_move(seat: Seat) -> Any:
     await seat.prompt("one")
     first = seat.app.session.entries[-1].id
     await seat.prompt("write", call("write", path=f"{time.time()}.txt", content="x"), say("done"))
-    work = asyncio.ensure_future(seat.app.pages.tree.go_to(first))
+    work = asyncio.ensure_future(seat.app.register.page(TREE).go_to(first))
     async with asyncio.timeout(10):
         while not work.done() and len(seat.app.screen_stack) == 1:
             await seat.pilot.pause()

@@ -11,6 +11,7 @@ from textual.events import MouseScrollUp, Paste
 from textual.pilot import Pilot
 
 from app.providers.scripted import call, say, think
+from app.tui.features.tree.feature import TREE
 from app.tui.run import say_goodbye
 from app.values.events import MessageEnd
 from app.values.messages import AssistantMessage
@@ -45,7 +46,11 @@ class Seat:
         await settled(self.app, self.pilot, self.runs)
 
     def set(self, name: str, value: Any) -> None:
-        self.app.pages.settings.keep(name, value)
+        in_force = self.app.assembled.in_force
+        if value is None:
+            in_force.reset(name)
+        else:
+            in_force.keep(name, value)
 
     def escapes(self) -> str:
         text = "".join(self.written)
@@ -341,7 +346,7 @@ async def asked_for_a_summary(seat: Seat) -> Any:
     await seat.prompt("one")
     first = seat.app.session.entries[-1].id
     await seat.prompt("two")
-    work = asyncio.ensure_future(seat.app.pages.tree.go_to(first))
+    work = asyncio.ensure_future(seat.app.register.page(TREE).go_to(first))
     async with asyncio.timeout(10):
         while not work.done() and len(seat.app.screen_stack) == 1:
             await seat.pilot.pause()

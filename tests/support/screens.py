@@ -71,7 +71,7 @@ class Screen:
         for usage in ("app.providers.offline.guide.prompt_usage", "app.providers.scripted.Scripted.usage"):
             monkeypatch.setattr(usage, _usage)
         # The same place on every machine: its length is counted among the window's tokens.
-        for reader in ("app.assembly.build", "app.tui.features.login.page"):
+        for reader in ("app.assembly.build", "app.tui.features.models.login"):
             monkeypatch.setattr(f"{reader}.docs_dir", lambda: Path("/usr/share/bayou/docs"))
         monkeypatch.chdir(self.project)
 

@@ -1,11 +1,13 @@
 """The default keys of every action, for tests that press them all."""
 
 from app.tui.features.keys.screens import SCREENS
-from app.tui.keys import page_keys
 from app.tui.keys.action_table import ActionTable
 from app.tui.keys.keymap import NO_KEY, keys_of
+from app.tui.register import HINTS, PAGE_KEYS
 
-PLACES = ActionTable(page_keys.BINDINGS, lambda: (), lambda: SCREENS).places
+TABLE = ActionTable(PAGE_KEYS, lambda: (), lambda: SCREENS, HINTS)
+"""Every action with its default keys."""
+PLACES = TABLE.places
 """Every place where keys are heard."""
 KEYS = {
     (one.title, binding.id): [key for key in keys_of(binding, {}) if key != NO_KEY]

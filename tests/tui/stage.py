@@ -13,7 +13,7 @@ from app.assembly.options import Options
 from app.providers.scripted import Response, Scripted
 from app.resources.paths import Paths, styles_dir
 from app.tui.app import BayouApp
-from app.tui.features.trust.screen import PAUSE, TrustScreen
+from app.tui.features.extensions.trust_screen import PAUSE, TrustScreen
 from app.tui.opening import Opening, extensions_for
 from app.values.events import AgentSettled, Event
 from tests.support.clock import Clock

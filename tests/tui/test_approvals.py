@@ -379,7 +379,7 @@ def test_a_key_that_is_held_down_answers_nothing() -> None:
 
 def test_keys_that_text_consists_of_are_refused_for_answers(tmp_path: Path) -> None:
     from app.tui.keys.keymap import place, read_keymap
-    from app.tui.keys.page_keys import BINDINGS
+    from app.tui.register import BINDINGS
 
     file = tmp_path / "keybindings.json"
     file.write_text(

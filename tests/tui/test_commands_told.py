@@ -1,6 +1,6 @@
 """The commands as lists tell them."""
 
-from app.tui.slash import COMMANDS
+from app.tui.register import COMMANDS
 
 
 def test_what_a_command_does_fits_beside_its_arguments() -> None:

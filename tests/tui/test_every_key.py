@@ -13,12 +13,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from msgspec.structs import replace
+from msgspec.structs import force_setattr
 from textual.app import App
 from textual.events import Paste
 from textual.pilot import Pilot
 
 from app.providers.scripted import say
+from app.tui.features.context.feature import CONTEXT
+from app.tui.features.models.feature import MODELS
+from app.tui.features.screen.feature import QUEUE, RUN
 from app.tui.keys.keymap import key_of_character
 from tests.tui import test_every_key_of_screens, test_every_key_of_settings, vi_keys_pressed
 from tests.tui.keys_pressed import KEYS, keys
@@ -275,13 +278,14 @@ async def test_models_and_thinking_go_round(tmp_path: Path, monkeypatch: pytest.
         asked.append(value)
 
     async with page(tmp_path) as (app, pilot):
-        pages = app.pages
-        run = replace(pages.run, copy=lambda text, what: asked.append((text, what)))
-        monkeypatch.setattr(pages, "run", run)
-        monkeypatch.setattr(type(pages.models), "cycle", staticmethod(note))
-        monkeypatch.setattr(type(pages.models), "cycle_level", staticmethod(note))
-        monkeypatch.setattr(type(pages.context), "preview", staticmethod(note))
-        monkeypatch.setattr(type(pages.queued), "take_back", staticmethod(lambda: asked.append("taken back")))
+        page_of = app.register.page
+        force_setattr(page_of(RUN), "copy", lambda text, what: asked.append((text, what)))
+        monkeypatch.setattr(type(page_of(MODELS)), "cycle", staticmethod(note))
+        monkeypatch.setattr(type(page_of(MODELS)), "cycle_level", staticmethod(note))
+        monkeypatch.setattr(type(page_of(CONTEXT)), "preview", staticmethod(note))
+        monkeypatch.setattr(
+            type(page_of(QUEUE)), "take_back", staticmethod(lambda: asked.append("taken back"))
+        )
         told = {
             "app.model.cycleForward": 1,
             "app.model.cycleBackward": -1,

@@ -7,6 +7,7 @@ import pytest
 
 from app.assembly.options import Options
 from app.providers.scripted import call, say
+from app.tui.features.sessions.feature import SESSIONS
 from app.tui.features.sessions.screen import SessionsScreen
 from app.tui.features.settings.screen import SettingsScreen
 from tests.tui.stage import StageApp, make_app, settled, submit
@@ -100,7 +101,7 @@ async def test_what_brings_a_session_back_and_what_stands_in_an_empty_list(home:
     app = page(home, call("echo", text="x"), say("done"))
     async with app.run_test(size=(120, 30)) as pilot:
         await app.is_ready.wait()
-        assert app.pages.sessions.key_told("app.session.undelete", "ctrl+z") == "f4"
+        assert app.register.page(SESSIONS).key_told("app.session.undelete", "ctrl+z") == "f4"
         screen = SessionsScreen([])
         await app.push_screen(screen)
         await pilot.pause()

@@ -7,12 +7,12 @@ import pytest
 
 from app.engine.commands.table import COMMANDS
 from app.providers.scripted import call, say
-from app.tui import slash
-from app.tui.keys import page_keys
 from app.tui.keys.keymap import keys_of, read_keymap, spelled
+from app.tui.register import COMMANDS as SLASH_COMMANDS
+from app.tui.register import PAGE_KEYS
 from tests.agent.stage import Gate
 from tests.support.sessions import waiting_texts
-from tests.tui.keys_pressed import PLACES
+from tests.tui.keys_pressed import PLACES, TABLE
 from tests.tui.stage import make_app, settled, submit
 
 
@@ -48,13 +48,13 @@ def test_keys_may_be_written_as_one_is_used_to(written: str, meant: str) -> None
 def test_every_action_has_an_id_and_words() -> None:
     for one in PLACES:
         for binding in one.bindings:
-            assert binding.id and page_keys.told(binding), f"{one.title}: {binding}"
+            assert binding.id and TABLE.told(binding), f"{one.title}: {binding}"
 
 
 def test_what_is_a_command_of_the_session_is_told_in_its_words_everywhere() -> None:
-    by_slash = {row.verb: row.told(lambda action, usual: usual) for row in slash.COMMANDS if row.verb}
-    bound = {binding.id: page_keys.told(binding) for binding in PLACES[0].bindings}
-    by_key = {row.verb: bound[row.id] for row in page_keys.PAGE_KEYS if row.verb}
+    by_slash = {row.verb: row.told(lambda action, usual: usual) for row in SLASH_COMMANDS if row.verb}
+    bound = {binding.id: TABLE.told(binding) for binding in PLACES[0].bindings}
+    by_key = {row.verb: bound[row.id] for row in PAGE_KEYS if row.verb}
     for verb, told in by_slash.items():
         words = COMMANDS[verb].words
         assert told[0].islower() and told[1:] == words[1:]
@@ -63,7 +63,7 @@ def test_what_is_a_command_of_the_session_is_told_in_its_words_everywhere() -> N
 
 
 def test_a_row_has_either_words_of_its_own_or_those_of_a_command() -> None:
-    for row in (*slash.COMMANDS, *page_keys.PAGE_KEYS):
+    for row in (*SLASH_COMMANDS, *PAGE_KEYS):
         assert bool(row.help) is not bool(row.verb)
 
 

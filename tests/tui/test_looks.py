@@ -109,5 +109,5 @@ async def test_animations_end_and_begin_with_their_setting(
     async with app.run_test(size=(100, 30)):
         assert app.animation_level == "full"
         for wanted, level in (("off", "none"), ("reduced", "basic"), ("on", "full")):
-            app.pages.settings.keep("animations", wanted)
+            app.assembled.in_force.keep("animations", wanted)
             assert app.animation_level == level

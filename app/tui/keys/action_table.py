@@ -3,13 +3,15 @@
 The screens, whose keys are a part of it, are loaded when the whole table is shown.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
-from textual.binding import BindingType
+from textual.binding import Binding
 
-from app.tui.keys import page_keys
 from app.tui.keys.keymap import KeyMap, KeyPlace, keys_of, place
+from app.tui.keys.page_keys import PageKey, bindings
+from app.tui.keys.verb_words import words_of
 from widgets.editor.prompt import PromptEditor
 from widgets.editor.vi.keys import BINDINGS as VI_KEYS
 from widgets.keys_told import NO_KEY, key_name, key_told
@@ -34,13 +36,16 @@ class ActionTable:
 
     def __init__(
         self,
-        page: Sequence[BindingType],
+        page: Sequence[PageKey[Any]],
         commands: Callable[[], Sequence[tuple[str, str]]],
         screens: Callable[[], tuple[KeyPlace, ...]],
+        hints: Mapping[str, str],
     ) -> None:
         """`page`: the keys of the page itself; `commands`: all slash commands that there are, with their meaning;
-        `screens`: the keys of all screens."""
-        self._page = page
+        `screens`: the keys of all screens; `hints`: what the arguments of commands are called."""
+        self.hints = hints
+        self._page = bindings(page)
+        self._verbs = {key.id: key.verb for key in page if key.verb}
         self._screens = screens
         self.command_names = commands
         self.own = KeyMap()
@@ -66,7 +71,7 @@ class ActionTable:
                 rows.append(
                     ActionRow(
                         id=binding.id,
-                        title=page_keys.told(binding),
+                        title=self.told(binding),
                         keys=keys_of(binding, own),
                         group=one.title[:1].upper() + one.title[1:],
                         is_own=binding.id in own,
@@ -99,6 +104,11 @@ class ActionTable:
             ActionRow(id=f"/{name}", title=f"/{name}", detail=text) for name, text in self.command_names()
         ]
         return [*actions, *commands, *others]
+
+    def told(self, binding: Binding) -> str:
+        """What the action of a binding does, in words."""
+        verb = self._verbs.get(binding.id or "")
+        return words_of(verb) if verb else binding.description
 
     def keys_of(self, action: str) -> tuple[str, ...]:
         """As Textual names them. Of an action that several places share, those of the first."""

@@ -15,7 +15,6 @@ from app.engine.user_runs.user_cells import OwnCells
 from app.tui.handed import OwnProgram
 from app.tui.prompt.remembered import Remembered
 from app.tui.prompt.server_completing import ResourceCompletions, prompt_arguments, prompt_hints
-from app.tui.slash import COMMANDS
 from tools.running.withheld import own_variables
 from tools.searching.ripgrep import bundled_ripgrep
 from widgets.completion.commands import Arguments, CommandCompletions, CommandRow
@@ -41,6 +40,7 @@ def popup_for(
     remembered: Remembered,
     *,
     command_names: Callable[[], Sequence[tuple[str, str]]],
+    hints: Mapping[str, str],
     arguments: Mapping[str, Arguments],
     extended: ExtendedNow,
     own_program: OwnProgram,
@@ -49,7 +49,8 @@ def popup_for(
     servers: McpServers,
     most_rows: int,
 ) -> CompletionPopup:
-    """The completion list of an editor. `arguments`: what may stand behind bayou's own commands, by their name."""
+    """The completion list of an editor. `hints`: what the arguments of bayou's own commands are called; `arguments`:
+    what they may be, by the command's name."""
     rg = bundled_ripgrep() or own_program("rg") or "/usr/bin/rg"
     index = FileIndex(cwd, frecency=remembered.frecency, rg=rg, env=own_variables())
 
@@ -74,7 +75,7 @@ def popup_for(
 
     def commands() -> list[CommandRow]:
         known = {**arguments, **_extension_arguments(extended()), **prompt_arguments(servers)}
-        return _command_rows(command_names(), known, prompt_hints(servers))
+        return _command_rows(command_names(), known, {**hints, **prompt_hints(servers)})
 
     sources = (
         CommandCompletions(commands),
@@ -92,9 +93,8 @@ def _symbol_row(symbol: Symbol) -> SymbolRow:
 
 
 def _command_rows(
-    names: Sequence[tuple[str, str]], arguments: Mapping[str, Arguments], more_hints: Mapping[str, str]
+    names: Sequence[tuple[str, str]], arguments: Mapping[str, Arguments], hints: Mapping[str, str]
 ) -> list[CommandRow]:
-    hints = {**{command.name: command.hint for command in COMMANDS}, **more_hints}
     return [
         CommandRow(
             name=name,

@@ -15,6 +15,8 @@ KEPT_SECONDS = 300
 class CacheMisses:
     """Follows one session's answers."""
 
+    HEARS = (MessageEnd, SessionReplaced, ModelChanged, CompactionEnd)
+
     def __init__(self, say: TellPerson, *, is_told: Callable[[], bool]) -> None:
         """`is_told`: whether the person wants to hear of them."""
         self._say = say

@@ -3,14 +3,17 @@
 import asyncio
 import time
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from app.resources.settings.settings import Settings
-from app.values.events import AgentSettled, AgentStart, Event, JobChanged, QuestionAsked
+from app.values.events import AgentSettled, AgentStart, Event, JobChanged
 from widgets.terminal.terminal_manners import Notifier
 
 
 class Notifications:
     """Follows one session's events. Only a terminal that tells of its focus can say that nobody looks."""
+
+    HEARS = (AgentStart, AgentSettled, JobChanged)
 
     def __init__(
         self,
@@ -28,7 +31,8 @@ class Notifications:
         """Work of the agent that runs on while it rests."""
         self._goes_on = False
         """The next run is the rest of the one before: it begins with the result of a job."""
-        self._question: QuestionAsked | None = None
+        self._question = ""
+        self._answer: asyncio.Future[Any] | None = None
         self._later: asyncio.TimerHandle | None = None
         self._notifier = Notifier(write, clock=clock, env=env)
 
@@ -48,29 +52,28 @@ class Notifications:
             self._goes_on = False
         elif isinstance(event, JobChanged):
             (self._jobs.add if event.state == "running" else self._jobs.discard)(event.job_id)
-        elif isinstance(event, QuestionAsked):
-            self._question = event
         elif isinstance(event, AgentSettled):
             self._goes_on = bool(self._jobs)
             if self._settings().notifications.on_done:
                 word = "stopped" if event.aborted else "done"
                 self._notify(f"The agent is {word}", self._clock() - self._began)
 
-    def asked(self, question: str) -> None:
-        """Somebody waits for the person."""
+    def asked(self, question: str, answer: "asyncio.Future[Any] | None" = None) -> None:
+        """Asked again when the terminal is left while the answer is not done."""
+        if answer is not None:
+            self._question, self._answer = question, answer
         if self._settings().notifications.on_question:
             self._notify(question or "Something has to be decided")
 
     @property
     def _is_asking(self) -> bool:
         """A question that came while one looked has no answer yet."""
-        answer = self._question.answer if self._question is not None else None
-        return answer is not None and not answer.done()
+        return self._answer is not None and not self._answer.done()
 
     def _ask_again(self) -> None:
         self._later = None
-        if self._is_asking and self._question is not None:
-            self.asked(self._question.title or self._question.message or "")
+        if self._is_asking:
+            self.asked(self._question)
 
     def _notify(self, text: str, took: float | None = None) -> None:
         chosen, notifier = self._settings().notifications, self._notifier

@@ -9,7 +9,6 @@ from app.values.events import (
     AgentStart,
     Event,
     MessageStart,
-    QuestionAsked,
     SessionInfoChanged,
     SessionReplaced,
     ToolExecutionEnd,
@@ -23,6 +22,8 @@ _ANSWERED = (ToolExecutionUpdate, ToolExecutionEnd, MessageStart)
 
 class TerminalTitle:
     """Follows one session's events."""
+
+    HEARS = (AgentStart, AgentSettled, SessionInfoChanged, SessionReplaced, *_ANSWERED)
 
     def __init__(
         self, session: Session, write: Callable[[str], None], settings: Callable[[], Settings]
@@ -46,14 +47,16 @@ class TerminalTitle:
             self._asks = False
             self.show()
             self._progress(is_busy=False)
-        elif isinstance(event, QuestionAsked):
-            self._asks = True
-            self.show("waits for you")
         elif self._asks and isinstance(event, _ANSWERED):
             self._asks = False
             self.show("working")
         elif isinstance(event, SessionInfoChanged | SessionReplaced):
             self.show()
+
+    def ask(self) -> None:
+        """An answer is waited for."""
+        self._asks = True
+        self.show("waits for you")
 
     def _progress(self, *, is_busy: bool) -> None:
         if self._settings().terminal.progress:

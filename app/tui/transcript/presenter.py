@@ -183,9 +183,8 @@ class Presenter:
                     self._show_call(event)
             case SessionReplaced():
                 self.show_all()
-            case AgentSettled():
-                self._close_open_calls()
-                self._add(self._changed.rest())
+            case AgentStart() | AgentSettled() | PendingChanged() | QuestionAsked():
+                self._change_waiting_cards(event)
             case Notice() | ExtensionError():
                 self._show_notice(event)
             case AutoRetryStart() | AutoRetryEnd():
@@ -197,8 +196,7 @@ class Presenter:
             case JobChanged(state="delivered") if told := self._untold.pop(event.job_id, None):
                 self._transcript.add(replay.told(told))
             case (
-                AgentStart()
-                | AgentEnd()
+                AgentEnd()
                 | TurnStart()
                 | TurnEnd()
                 | QueueUpdate()
@@ -218,21 +216,29 @@ class Presenter:
                 | TodosChanged()
                 | TodoReminder()
                 | TodoAutoClear()
-                | PendingChanged()
                 | DiagnosticsStart()
                 | DiagnosticsEnd()
                 | McpServersChange()
                 | PlanModeChanged()
-                | QuestionAsked()
             ):
                 pass
             case BashExecutionUpdate():
                 self.own_commands.hear(event.delta)
             case _:
                 assert_never(event)
-        self._staged.note(event)
-        self._note_question(event)
         self._on_other(event)
+
+    def _change_waiting_cards(
+        self, event: AgentStart | AgentSettled | PendingChanged | QuestionAsked
+    ) -> None:
+        """Calls that nothing answers any more, that are asked about, and that staged changes."""
+        if isinstance(event, QuestionAsked):
+            self._note_question(event)
+            return
+        if isinstance(event, AgentSettled):
+            self._close_open_calls()
+            self._add(self._changed.rest())
+        self._staged.note(event)
 
     def _show_notice(self, event: Notice | ExtensionError) -> None:
         if isinstance(event, Notice):
@@ -370,9 +376,9 @@ class Presenter:
             case _:
                 assert_never(event)
 
-    def _note_question(self, event: Event) -> None:
+    def _note_question(self, event: QuestionAsked) -> None:
         """A call that is asked about does not run yet, and begins with the answer."""
-        if not isinstance(event, QuestionAsked) or event.approval is None:
+        if event.approval is None:
             return
         known = self._calls.get(event.approval.tool_call_id)
         if known is None or event.answer is None or event.answer.done():

@@ -64,6 +64,8 @@ class Person:
         self.kept: dict[str, Any] = {}
         """What was made a default."""
         self.under_way: list[str] = []
+        self.awaited: list[str] = []
+        """What they were notified of."""
         self.clock = Clock()
 
     # What pages are handed
@@ -75,6 +77,9 @@ class Person:
         self.heard.append(text)
         if kind is not NoteKind.INFO:
             self.warned.append(text)
+
+    def await_answer(self, question: str, answer: "asyncio.Future[Any] | None" = None) -> None:
+        self.awaited.append(question)
 
     def write(self, text: str, *, focus: bool = False) -> None:
         self.written.append(text)

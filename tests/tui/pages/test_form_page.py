@@ -30,7 +30,7 @@ def page_of(person: Person, opened: list[str] | None = None) -> FormPage:
     async def open_page(url: str) -> None:
         opens.append(url)
 
-    return FormPage(person.ask, lambda text: None, clock=person.clock, show_page=open_page)
+    return FormPage(person.ask, person.await_answer, clock=person.clock, show_page=open_page)
 
 
 async def armed(person: Person) -> None:

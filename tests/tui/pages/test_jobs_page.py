@@ -15,7 +15,7 @@ from tests.tui.pages.person import Person, at_the_keyboard
 
 
 def page_of(play: Play, person: Person) -> JobsPage:
-    return JobsPage(play.session, person.ask, person.say, person.copy)
+    return JobsPage(play.session, person.ask, person.say, person.copy, lambda: "ctrl+b")
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ async def play(tmp_path: Path) -> AsyncIterator[Play]:
 
 async def test_without_a_job_the_key_that_makes_one_is_told(tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
-        await page_of(Play(tmp_path), person).open("ctrl+b")
+        await page_of(Play(tmp_path), person).open()
         assert person.heard == ["No job has run in the background. ctrl+b puts a tool there."]
 
 

@@ -9,7 +9,7 @@ from app.providers.contract import Credential
 from app.providers.credentials import Credentials
 from app.providers.signin.checking import KeyCheck
 from app.providers.signin.interface import Entry, SignInUi
-from app.tui.features.login.page import LoginPage
+from app.tui.features.models.login import LoginPage
 from tests.tui.pages.person import Person, at_the_keyboard
 
 TAKEN = KeyCheck(state="accepted")

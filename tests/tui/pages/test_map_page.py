@@ -62,6 +62,7 @@ class Harbour:
             send=self.sent.append,
             send_outline=self._outline,
             permissions=Play(root.parent / "home", cwd=root).session.permissions,
+            open_map=self.page.open,
         )
 
     async def _outline(self, path: str) -> None:

@@ -33,7 +33,7 @@ def page_of(desk: Desk, person: Person, opened: list[Path] | None = None) -> Mcp
         desk.session.mcp,
         person.ask,
         person.say,
-        print,
+        person.await_answer,
         edit=edit,
         spawn=person.spawn,
         clock=person.clock,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.resources.paths import Paths
-from app.tui.features.notes.page import NotesPage
+from app.tui.features.rules.notes import NotesPage
 from app.tui.prompt.notes import is_note
 from tests.tui.pages.person import Person, at_the_keyboard
 

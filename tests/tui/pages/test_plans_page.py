@@ -17,7 +17,7 @@ PLAN = PlanProposed(title="Four oars", plan="1. Read `a.py`\n2. Give them **four
 
 
 def page_of(play: Play, person: Person) -> PlansPage:
-    return PlansPage(play.session, person.ask, person.say, told=person.copied.append, clock=person.clock)  # pyright: ignore[reportArgumentType]
+    return PlansPage(play.session, person.ask, person.say, told=person.await_answer, clock=person.clock)
 
 
 def question() -> QuestionAsked:

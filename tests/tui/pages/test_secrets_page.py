@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from app.providers.scripted import say
-from app.tui.features.secrets.page import SecretsPage
+from app.tui.features.permissions.secrets import SecretsPage
 from app.values.content import text_of
 from tests.engine.stage import Play
 from tests.masking.examples import SHAPED

@@ -7,9 +7,9 @@ from app.tui.features.blocks.page import BlockPage
 from app.tui.features.extensions.page import show_extensions
 from app.tui.features.keys.page import KeysPage
 from app.tui.features.keys.screens import SCREENS
-from app.tui.keys import page_keys
 from app.tui.keys.action_table import ActionTable
 from app.tui.keys.keymap import read_keymap
+from tests.tui.keys_pressed import PAGE_KEYS
 from tests.tui.pages.person import Person, at_the_keyboard
 from tools.results import Card, MapBlock, MapSymbol, TextBlock
 from widgets.transcript.blocks import CardBlock
@@ -85,7 +85,7 @@ class Keys:
         self.file = file
         self.done: list[str] = []
         self.table = ActionTable(
-            page_keys.BINDINGS, lambda: [("tides", "the tides of today")], lambda: SCREENS
+            PAGE_KEYS, lambda: [("tides", "the tides of today")], lambda: SCREENS, {"tides": "[day]"}
         )
         self.page = KeysPage(
             self.table, person.ask, person.write, file=file, read_again=self._read, do=self._do
@@ -117,7 +117,7 @@ async def test_the_palette_does_an_action_or_begins_a_command(tmp_path: Path) ->
             await person.press(*"Begin a new session", "enter")
         async with person.asked(keys.page.palette()):
             await person.press(*"tides", "enter")
-        async with person.asked(keys.page.commands({"tides": "[day]"})):
+        async with person.asked(keys.page.commands()):
             assert "/tides" in person.sees and "[day]" in person.sees
             await person.press("enter")
         assert keys.done == ["app.session.new"] and person.written == ["/tides ", "/tides "]

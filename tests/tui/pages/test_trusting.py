@@ -6,8 +6,8 @@ import pytest
 
 from app.resources.paths import Paths
 from app.resources.trust.project_trust import Question, decide
-from app.tui.features.trust.page import ask_trust
-from app.tui.features.trust.screen import PAUSE
+from app.tui.features.extensions.trust import ask_trust
+from app.tui.features.extensions.trust_screen import PAUSE
 from tests.tui.pages.person import Person, at_the_keyboard
 
 

@@ -13,7 +13,7 @@ from app.engine.context_breakdown import (
 )
 from app.engine.models.prompt_cache import is_in_use, resending
 from app.engine.session import Session
-from app.tui.asking import read_card
+from app.tui.features.asking import read_card
 from app.tui.features.context.screen import ContextScreen, ContextView, Share
 from app.tui.handed import AskPerson, KeyTold, TellPerson, UnderWay, Write
 from tools.amounts import share, tokens

@@ -1,12 +1,29 @@
 """`/extensions`: what is loaded and from where, what each has registered, and what went wrong with it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from app.extensions.registrations import Status
-from app.tui.asking import pick
+from app.tui.features.asking import pick
 from app.tui.handed import AskPerson
 from widgets.lists.rows import Badge, ListRow
 from widgets.screens.preview import PreviewPart, PreviewText, facts
+
+if TYPE_CHECKING:
+    from app.assembly.extending import Extended
+
+
+class ExtensionsPage(msgspec.Struct, frozen=True):
+    """Those of one session."""
+
+    extended: Callable[[], "Extended | None"]
+    ask: AskPerson
+
+    async def open(self) -> None:
+        extended = self.extended()
+        await show_extensions(extended.extensions.status() if extended is not None else (), self.ask)
 
 
 async def show_extensions(status: Sequence[Status], ask: AskPerson) -> None:

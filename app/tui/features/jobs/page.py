@@ -8,7 +8,7 @@ from textual.binding import BindingType
 
 from app.engine.jobs.background_jobs import Job
 from app.engine.session import Session
-from app.tui.asking import ask_live
+from app.tui.features.asking import ask_live
 from app.tui.handed import AskPerson, Copy, TellPerson
 from tools.amounts import age
 from tools.results import Card, TextBlock
@@ -70,10 +70,13 @@ class JobsPage(msgspec.Struct, frozen=True):
     ask: AskPerson
     say: TellPerson
     copy: Copy
+    background_key: Callable[[], str]
+    """The key that puts a tool into the background; nothing when there is none."""
 
-    async def open(self, key: str = "") -> None:
-        """The jobs with the end of their output. `key`: what puts a tool into the background."""
+    async def open(self) -> None:
+        """The jobs with the end of their output."""
         if not self.session.jobs.all():
+            key = self.background_key()
             puts_there = f" {key} puts a tool there." if key else ""
             self.say(f"No job has run in the background.{puts_there}")
             return

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from app.engine.user_runs.user_cells import OwnCells
-from app.tui.asking import pick
+from app.tui.features.asking import pick
 from app.tui.handed import AskPerson, TellPerson
 from tools.amounts import size
 from tools.files.paths import absolute

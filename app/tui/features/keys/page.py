@@ -1,11 +1,11 @@
 """`/hotkeys`, `/help` and the palette: what keys do now, a new key for an action, and any action by its name."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import msgspec
 
-from app.tui.asking import pick
+from app.tui.features.asking import pick
 from app.tui.handed import AskPerson, Write
 from app.tui.keys.action_table import ActionTable
 from app.tui.keys.keymap import bind
@@ -54,10 +54,10 @@ class KeysPage(msgspec.Struct, frozen=True):
         conflict = self.table.own.conflicts.get(action)
         return conflict or (f"{key_name(key)} it is" if key else "the default again")
 
-    async def commands(self, hints: Mapping[str, str]) -> None:
+    async def commands(self) -> None:
         """What can be written with a slash; Enter begins it in the editor."""
         rows = [
-            ListRow(id=f"/{name} ", title=f"/{name}", detail=text, right=hints.get(name, ""))
+            ListRow(id=f"/{name} ", title=f"/{name}", detail=text, right=self.table.hints.get(name, ""))
             for name, text in self.table.command_names()
         ]
         palette, note = self.table.key_of("app.palette"), "/hotkeys lists the keys"

@@ -2,6 +2,7 @@
 
 from app.tui.features.context.screen import ContextScreen
 from app.tui.features.diff.screen import FileDiff
+from app.tui.features.extensions.trust_screen import TrustScreen
 from app.tui.features.jobs.page import JobsScreen
 from app.tui.features.map.screen import MapScreen, PlacesScreen
 from app.tui.features.mcp.form_screen import FormScreen
@@ -12,7 +13,6 @@ from app.tui.features.sessions.screen import SessionsScreen
 from app.tui.features.settings.own_shell import OwnShellScreen
 from app.tui.features.settings.screen import SettingsScreen
 from app.tui.features.tree.screen import TreeScreen
-from app.tui.features.trust.screen import TrustScreen
 from app.tui.features.usage.screen import UsageScreen
 from app.tui.keys.keymap import KeyPlace, place
 from widgets.emulator.terminal_view import TerminalScreen

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from app.engine.repository.repository_maps import RepositoryMaps
-from app.tui.asking import read_card
+from app.tui.features.asking import read_card
 from app.tui.features.map.rows import MapPlace, Shown, ending, found_rows, lines_of, names_below, tree_rows
 from app.tui.features.map.screen import MapScreen, PlacesScreen
 from app.tui.handed import AskPerson, Copy, TellPerson, Write

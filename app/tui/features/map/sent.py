@@ -8,7 +8,7 @@ import msgspec
 
 from app.engine.permissions.gate import Permits
 from app.engine.repository.repository_maps import FOLDER_MAP, RepositoryMaps
-from app.tui.asking import read_card
+from app.tui.features.asking import read_card
 from app.tui.handed import AskPerson, TellPerson
 from app.values.messages import CustomMessage
 from tools.base import ToolError
@@ -26,6 +26,17 @@ class SentMap(msgspec.Struct, frozen=True):
     send_outline: Callable[[str], Awaitable[object]]
     """Of a file, for the person and the model."""
     permissions: Permits
+    open_map: Callable[[], Awaitable[None]]
+
+    async def named(self, argument: str) -> None:
+        """`/map`, with a file or a folder behind it or nothing."""
+        path = argument.removeprefix("@").strip("\"'")
+        if not path:
+            await self.open_map()
+        elif self.is_folder(path):
+            await self.send_folder(path)
+        else:
+            await self.send_file(path)
 
     def is_folder(self, path: str) -> bool:
         return self._named(path).is_dir()

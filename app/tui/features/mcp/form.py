@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 import msgspec
 
 from app.mcp.asking import WARNING, checked_field, content_of, defaults_of
-from app.tui.asking import pick
+from app.tui.features.asking import pick
 from app.tui.features.mcp.form_screen import FilledField, FormScreen
-from app.tui.handed import AskPerson
+from app.tui.handed import AskPerson, NotePerson
 from app.values.events import QuestionAsked
 from app.values.forms import AskedForm, FormField
 from tools.running.browser import open_page
@@ -27,7 +27,7 @@ Answers = Mapping[str, str] | str | None
 
 class FormPage(msgspec.Struct, frozen=True):
     ask: AskPerson
-    told: Callable[[str], object]
+    told: NotePerson
     clock: Callable[[], float] = time.monotonic
     show_page: Callable[[str], Awaitable[None]] = lambda url: open_page(url, outside=Path.cwd())
 
@@ -36,7 +36,7 @@ class FormPage(msgspec.Struct, frozen=True):
         form, answer = event.form, event.answer
         if form is None or answer is None:
             return
-        self.told(f"{form.server} asks: {form.message}")
+        self.told(f"{form.server} asks: {form.message}", answer)
         showing = asyncio.ensure_future(self._answers(form))
         answer.add_done_callback(lambda _: showing.cancel())
         try:

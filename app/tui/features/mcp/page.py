@@ -10,9 +10,9 @@ from textual.binding import BindingType
 
 from app.engine.mcp.mcp_commands import offers, said_of_servers, tested
 from app.engine.mcp.servers import McpServers
-from app.tui.asking import ask_live, pick
-from app.tui.features.login.page import LoginUi
-from app.tui.handed import AskPerson, TellPerson
+from app.tui.features.asking import ask_live, pick
+from app.tui.features.models.login import LoginUi
+from app.tui.handed import AskPerson, NotePerson, TellPerson
 from app.values.events import QuestionAsked
 from app.values.servers import ServerState, ServerView, ToolExposure, ToolView
 from app.values.unable import Unable
@@ -86,8 +86,7 @@ class McpPage(msgspec.Struct, frozen=True):
     verbs: McpServers
     ask: AskPerson
     say: TellPerson
-    told: Callable[[str], object]
-    """Hears that something is asked."""
+    told: NotePerson
     edit: Callable[[Path], str]
     """Opens a file in an editor, and says what stood in the way."""
     spawn: Callable[[Awaitable[None]], object]

@@ -7,7 +7,7 @@ import msgspec
 from textual.binding import BindingType
 
 from app.engine.session import Session
-from app.tui.asking import read_card
+from app.tui.features.asking import read_card
 from app.tui.handed import AskPerson, TellPerson
 from app.values.events import Event
 from app.values.pending import PendingChanged

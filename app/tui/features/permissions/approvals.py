@@ -3,7 +3,7 @@
 import asyncio
 import json
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, Protocol
 
 import msgspec
@@ -13,7 +13,7 @@ from app.engine.permissions.gate import Permits
 from app.permits.decide import MODES
 from app.permits.sandbox_exceptions import REQUEST, rule_words
 from app.permits.verdicts import MEANING
-from app.tui.handed import AskPerson, KeyTold, TellPerson
+from app.tui.handed import AskPerson, KeyTold, NotePerson, TellPerson
 from app.values.approvals import Approval
 from app.values.events import Event, QuestionAsked
 from tools.edits.card import file_diffs
@@ -43,8 +43,7 @@ class Approvals(msgspec.Struct):
     preview: PreviewCall
     show_screen: AskPerson
     say: TellPerson
-    told: Callable[[str], None]
-    """Somebody waits for the person."""
+    told: NotePerson
     key_told: KeyTold
     _open: list[QuestionAsked] = []
     _staged: dict[str, tuple[int, Card]] = {}
@@ -58,7 +57,7 @@ class Approvals(msgspec.Struct):
     def note(self, event: Event) -> None:
         if isinstance(event, QuestionAsked) and event.approval is not None and event.answer is not None:
             self._begin(event)
-            self.told(event.title or "")
+            self.told(event.title or "", event.answer)
 
     async def ask(
         self,
@@ -177,7 +176,7 @@ class Approvals(msgspec.Struct):
         event = self._first
         if event is None:
             return
-        from app.tui.asking import read_card  # noqa: PLC0415  (a screen that few questions open)
+        from app.tui.features.asking import read_card  # noqa: PLC0415  (a screen that few questions open)
 
         if event.method == _STAGED:
             title, card = event.title or "", self._staged[event.id][1]

@@ -4,7 +4,7 @@ from app.engine.permissions.gate import Permits
 from app.engine.permissions.past_verdicts import Past
 from app.permits.decide import MODES, Mode
 from app.permits.rules import PermitRule
-from app.tui.asking import pick
+from app.tui.features.asking import pick
 from app.tui.features.permissions.sandbox import SandboxPage
 from app.tui.handed import AskPerson, Keep, TellPerson
 from widgets.lists.rows import ListRow

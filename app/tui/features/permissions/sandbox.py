@@ -6,7 +6,7 @@ import msgspec
 
 from app.engine.sandbox.sandbox_texts import NETWORK_WORDS, SETTING_WORDS, STEP_WORDS, in_one_line
 from app.engine.sandbox.sandboxes import BoxState
-from app.tui.asking import pick
+from app.tui.features.asking import pick
 from app.tui.handed import AskPerson, Keep, TellPerson
 from widgets.lists.rows import ListRow
 from widgets.transcript.blocks import NoteKind

@@ -8,7 +8,7 @@ import msgspec
 from app.resources.paths import Paths
 from app.resources.rules.rule_files import Bucket, Rule, Rules, find_rules
 from app.resources.settings.settings_agent import RuleSettings
-from app.tui.asking import read_card
+from app.tui.features.asking import read_card
 from app.tui.handed import AskPerson, TellPerson
 from app.tui.status.bars import short_path
 from tools.results import Card, MarkdownBlock, TextBlock

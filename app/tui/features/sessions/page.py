@@ -20,8 +20,8 @@ from app.sessions.index.listed import SessionSummary
 from app.sessions.library import list_sessions, newest_sessions, rename_session, search_now, threads
 from app.sessions.log import SessionLog
 from app.sessions.trash import delete_session, in_trash, undo_delete
-from app.tui.asking import ask_text, pick
 from app.tui.entry_texts import entry_title, one_line, prompt_rows
+from app.tui.features.asking import ask_text, pick
 from app.tui.features.sessions.screen import SessionRow, SessionsScreen
 from app.tui.handed import AskPerson, KeyTold, Spawn, TellPerson, Write
 from app.tui.status.bars import short_path

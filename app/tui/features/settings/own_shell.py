@@ -11,7 +11,7 @@ import msgspec
 from textual.binding import BindingType
 
 from app.engine.user_runs.own_shell import SessionShell
-from app.tui.asking import read_card
+from app.tui.features.asking import read_card
 from app.tui.handed import AskPerson
 from app.values.unable import Unable
 from tools.amounts import ago, counted

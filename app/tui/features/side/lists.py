@@ -29,13 +29,21 @@ class SideLists:
     """Of one session, in one panel."""
 
     def __init__(
-        self, session: Session, panel: SidePanel, todo_list: TodoList, *, say: TellPerson, spawn: Spawn
+        self,
+        session: Session,
+        panel: SidePanel,
+        todo_list: TodoList,
+        *,
+        say: TellPerson,
+        spawn: Spawn,
+        keep: Keep,
     ) -> None:
         self._session = session
         self._panel = panel
         self._todo_list = todo_list
         self._say = say
         self._spawn = spawn
+        self._keep = keep
         self._is_wished = False
         self._width = 0
         self._files: SideSection | None = None
@@ -56,12 +64,12 @@ class SideLists:
         self._width = width
         self._fit()
 
-    def toggle(self, keep: Keep) -> None:
+    def toggle(self) -> None:
         """For this page and those to come."""
         if self._width < LEAST_WIDTH:
             self._say(f"The side shows from {LEAST_WIDTH} columns on; here are {self._width}.")
         else:
-            keep("sidePanel", None if self._is_wished else True)
+            self._keep("sidePanel", None if self._is_wished else True)
 
     def note(self, event: Event) -> None:
         if not self.is_shown:

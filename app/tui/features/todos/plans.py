@@ -13,7 +13,7 @@ from textual.containers import Vertical
 
 from app.engine.planning.plan_mode import PlanReply
 from app.engine.session import Session
-from app.tui.handed import AskPerson, TellPerson
+from app.tui.handed import AskPerson, NotePerson, TellPerson
 from app.values.events import PlanProposed, QuestionAsked
 from widgets.screens.block import WholeBlock
 from widgets.screens.dialogs import InputScreen, TextScreen
@@ -93,8 +93,7 @@ class PlansPage(msgspec.Struct, frozen=True):
     session: Session
     ask: AskPerson
     say: TellPerson
-    told: Callable[[str], None]
-    """Somebody waits for the person."""
+    told: NotePerson
     clock: Callable[[], float]
 
     async def toggle(self, prompt: str = "") -> None:
@@ -113,7 +112,7 @@ class PlansPage(msgspec.Struct, frozen=True):
         plan, answer = event.plan, event.answer
         if plan is None or answer is None:
             return
-        self.told(f"Plan: {plan.title}")
+        self.told(f"Plan: {plan.title}", answer)
         while not answer.done():
             reply = await self._asked(plan, answer)
             if reply is not None and not answer.done():

@@ -1,7 +1,6 @@
 """The list of todos above the editor: the phase that is being worked on, as the session has it."""
 
 from app.engine.session import Session
-from app.values.events import EntryAppended, Event, SessionReplaced, TodosChanged
 from app.values.todos import Phases, TodoItem, TodoPhase, closed_of, current_of
 from widgets.status.todos import TodoHead, TodoRow, TodoState, TodoView
 
@@ -13,11 +12,6 @@ class TodoList:
         self._session = session
         self._view = view
         self._shown: Phases | None = None
-
-    def note(self, event: Event) -> None:
-        """Another list, or another place of the tree."""
-        if isinstance(event, TodosChanged | EntryAppended | SessionReplaced):
-            self.show()
 
     def show(self) -> None:
         """Costs nothing while the list is the same."""

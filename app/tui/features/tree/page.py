@@ -11,8 +11,8 @@ from app.engine.tree.tree_commands import clone_from
 from app.engine.tree.tree_commands import fork as fork_session
 from app.resources.settings.settings import Settings
 from app.sessions.log import SessionLog
-from app.tui.asking import ask_text, select
 from app.tui.entry_texts import entry_text, entry_title, one_line
+from app.tui.features.asking import ask_text, select
 from app.tui.features.tree.entries import TreeEntries, files_changed, heading, kind_of, text_of_entry
 from app.tui.features.tree.screen import TreeScreen
 from app.tui.features.undo.page import FilesPage
@@ -127,6 +127,11 @@ class TreePage(msgspec.Struct, frozen=True):
                     self.say(f"This is a copy now: {session.state.file}")
             case "merge":
                 await self._summarised(session.branches.merge(entry_id))
+
+    async def branch_at(self, block_id: str) -> None:
+        """From a block of the transcript, where it shows an entry."""
+        if block_id in self.session.log:
+            await self.go_to(block_id)
 
     async def go_to(self, entry_id: str, *, leave: Callable[[None], object] = lambda _: None) -> None:
         session = self.session

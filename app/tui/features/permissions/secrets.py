@@ -6,7 +6,7 @@ import msgspec
 
 from app.engine.prompts import Disposition
 from app.engine.secrets.session_mask import Masking
-from app.tui.asking import pick
+from app.tui.features.asking import pick
 from app.tui.handed import AskPerson, TellPerson
 from widgets.lists.rows import ListRow
 

@@ -4,11 +4,15 @@ import time
 from collections.abc import Awaitable, Callable
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import msgspec
+
+from app.assembly.build import Assembled
 from app.resources.paths import Paths
 from app.resources.trust.brought import BroughtItem
 from app.resources.trust.project_trust import Question, new_in, question_for, remember
-from app.tui.features.trust.screen import TrustScreen
+from app.tui.features.extensions.trust_screen import TrustScreen
 from app.tui.handed import AskPerson, TellPerson
 from app.tui.status.bars import short_path
 from app.values.unable import FileFault
@@ -17,6 +21,9 @@ from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import GRACE
 from widgets.screens.preview import PreviewPart, PreviewText
 from widgets.transcript.blocks import NoteKind
+
+if TYPE_CHECKING:
+    from app.assembly.extending import Extended
 
 _YES = ListRow(id="yes", title="Trust this folder")
 _OTHERS = (
@@ -27,6 +34,35 @@ _TOO_MUCH = (
     "Some of it is too much to vouch for: nobody could say whether it has changed. Take what is not needed out of the "
     "folder, or start with --approve for a single run."
 )
+
+
+class TrustPage(msgspec.Struct, frozen=True):
+    """The question of one session."""
+
+    assembled: Assembled
+    ask: AskPerson
+    say: TellPerson
+    extended: Callable[[], "Extended | None"]
+    home: Path
+    clock: Callable[[], float] = time.monotonic
+
+    async def open(self, *, is_asked_for: bool = True) -> None:
+        await ask_trust(
+            self.assembled.prompt.paths,
+            self.assembled.trust.question,
+            self.ask,
+            self.say,
+            self._apply,
+            home=self.home,
+            clock=self.clock,
+            is_asked_for=is_asked_for,
+        )
+
+    async def _apply(self, question: Question, is_trusted: bool) -> bool:
+        extended = self.extended()
+        if extended is not None:
+            await extended.trust(question, is_trusted)
+        return extended is not None
 
 
 async def ask_trust(

@@ -11,7 +11,7 @@ from app.providers.models.known_providers import PROVIDERS
 from app.providers.signin.checking import Check
 from app.providers.signin.interface import Entry, SignIn, unregistered
 from app.resources.paths import docs_dir
-from app.tui.asking import ask_text, pick, select
+from app.tui.features.asking import ask_text, pick, select
 from app.tui.handed import AskPerson, TellPerson
 from tools.running.browser import open_page
 from widgets.lists.rows import Badge, ListRow

@@ -1,0 +1,154 @@
+"""What a feature adds to the full screen, and what the full screen offers its features.
+
+A page is made of what is offered here; it knows neither the application nor, but by their features, other pages.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
+
+import msgspec
+from textual.screen import Screen
+
+from app.assembly.build import Assembled
+from app.engine.session import Session
+from app.sessions.index.reading_all import SessionTexts
+from app.tui.handed import AskPerson, Copy, KeyTold, NotePerson, TellPerson
+from app.tui.keys.action_table import ActionTable
+from app.tui.keys.own_keys import OwnKeys
+from app.tui.keys.page_keys import PageKey
+from app.tui.prompt.from_elsewhere import editor_wanted
+from app.tui.prompt.remembered import Remembered
+from app.tui.slash import SlashCommand
+from app.tui.status.status_lines import StatusLines
+from app.tui.tasks import Tasks
+from app.tui.theme_in_force import ThemeInForce
+from app.tui.transcript.presenter import Presenter
+from app.values.events import QuestionAsked
+from widgets.editor.prompt import PromptEditor
+from widgets.status.approval import ApprovalBar
+from widgets.status.queue import QueueView
+from widgets.status.side import SidePanel
+from widgets.status.todos import TodoView
+from widgets.terminal.terminal_manners import editor_command
+from widgets.transcript.searching.search_bar import SearchBar
+from widgets.transcript.view import Transcript
+
+if TYPE_CHECKING:
+    from app.assembly.extending import Extended
+
+P = TypeVar("P")
+
+Topic = type[Any] | Literal["approval", "plan", "form"]
+"""A type of events, or of what a widget tells; or what a `QuestionAsked` is about, when it has one of these."""
+
+
+def topics_of(event: object) -> tuple[Topic, ...]:
+    """Under which an event is heard."""
+    if isinstance(event, QuestionAsked):
+        if event.approval is not None:
+            return (QuestionAsked, "approval")
+        if event.plan is not None:
+            return (QuestionAsked, "plan")
+        if event.form is not None:
+            return (QuestionAsked, "form")
+    return (type(event),)
+
+
+class FullScreen(msgspec.Struct, frozen=True, kw_only=True):
+    """What pages may be made of."""
+
+    assembled: Assembled
+    ask: AskPerson
+    say: TellPerson
+    copy: Copy
+    told: NotePerson
+    tasks: Tasks
+    action_table: ActionTable
+    own_keys: OwnKeys
+    look: ThemeInForce
+    presenter: Presenter
+    status: StatusLines
+    session_texts: SessionTexts
+    remembered: Remembered
+    transcript: Transcript
+    search_bar: SearchBar
+    editor: PromptEditor
+    queue_view: QueueView
+    approval_bar: ApprovalBar
+    todo_view: TodoView
+    side_panel: SidePanel
+    clock: Callable[[], float]
+    home: Path
+    program_env: Callable[[], Mapping[str, str]]
+    """Variables of programs that are started."""
+    open_in: Callable[[Path, int, list[str], Mapping[str, str]], str]
+    """Runs an editor in the terminal: file, line, its command, variables."""
+    front: Callable[[], Screen[Any]]
+    """The screen that has the keyboard."""
+    leave: Callable[[], None]
+    suspend: Callable[[], object]
+    do: Callable[[str], Awaitable[None]]
+    """Does an action by its id."""
+    extended: Callable[[], "Extended | None"]
+    """What the session's extensions add, once they are loaded."""
+    page: "PageOf"
+    """The page of another feature."""
+
+    @property
+    def session(self) -> Session:
+        return self.assembled.session
+
+    @property
+    def key_told(self) -> KeyTold:
+        return self.action_table.key_told
+
+    def write(self, text: str, *, focus: bool = False) -> None:
+        self.editor.set_text(text)
+        if focus:
+            self.editor.focus()
+
+    def edit(self, path: Path, line: int = 1) -> str:
+        """Opens a file in the person's own editor. Returns what went wrong, or nothing."""
+        env = self.program_env()
+        return self.open_in(path, line, editor_command(editor_wanted(self.assembled), env), env)
+
+    def keep(self, name: str, value: Any) -> None:
+        """Makes a value the default; None takes the person's own away. Raises `SettingRefused`."""
+        in_force = self.assembled.in_force
+        if value is None:
+            in_force.reset(name)
+        else:
+            in_force.keep(name, value)
+
+    def under_way(self, text: str) -> None:
+        """Says what goes on and can be stopped; nothing when it is over."""
+        if not text:
+            self.presenter.summary_card.end()
+        self.status.say_stoppable(text)
+
+
+class Hears(msgspec.Struct, Generic[P], frozen=True):
+    """What is done when something happens. What is to be awaited is done beside everything else."""
+
+    topics: tuple[Topic, ...]
+    do: Callable[[P, Any], object]
+
+
+class Feature(Protocol[P]):
+    """A page with its commands, its keys and what it hears. A feature without some of these leaves them out.
+
+    The session's own commands and tools of the same subject stand in `app.engine`.
+    """
+
+    slash: Sequence[SlashCommand[P]] = ()
+    keys: Sequence[PageKey[P]] = ()
+    hears: Sequence[Hears[P]] = ()
+
+    def page(self, screen: FullScreen) -> P:
+        """Makes what its commands and keys act on; called once, when the first of them is used."""
+        ...
+
+
+class PageOf(Protocol):
+    def __call__(self, feature: Feature[P]) -> P: ...

@@ -1,0 +1,39 @@
+"""Blocks of the transcript: going from one to another, searching, one on a screen of its own."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from app.tui.feature import Feature, FullScreen, Hears
+from widgets.transcript.view import Transcript
+
+if TYPE_CHECKING:
+    from app.tui.features.blocks.page import BlockPage
+
+
+class Blocks(Feature["BlockPage"]):
+    hears: Sequence[Hears["BlockPage"]] = (
+        Hears((Transcript.FullScreenRequested,), lambda page, message: page.open(message.block_id)),
+        Hears(
+            (Transcript.SymbolChosen,),
+            lambda page, message: page.ask_for_lines(message.path, message.first_line, message.last_line),
+        ),
+        Hears((Transcript.SymbolsRequested,), lambda page, message: page.choose_symbol(message.block)),
+    )
+
+    def page(self, screen: FullScreen) -> "BlockPage":
+        from app.tui.features.blocks.overlay import show_widget_of  # noqa: PLC0415  (when it is first used)
+        from app.tui.features.blocks.page import BlockPage  # noqa: PLC0415  (when it is first used)
+
+        session, renderers = screen.session, screen.presenter.renderers
+        return BlockPage(
+            screen.transcript,
+            screen.ask,
+            screen.write,
+            screen.copy,
+            cwd=session.cwd,
+            show_widget=lambda block_id: show_widget_of(block_id, session.log, renderers, screen.ask),
+        )
+
+
+BLOCKS = Blocks()
+FEATURES = (BLOCKS,)

@@ -1,0 +1,54 @@
+"""Extensions that run, and what a project brings along of its own."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from app.tui.feature import Feature, FullScreen
+from app.tui.slash import SlashCommand
+
+if TYPE_CHECKING:
+    from app.tui.features.extensions.page import ExtensionsPage
+    from app.tui.features.extensions.trust import TrustPage
+
+
+class Extensions(Feature["ExtensionsPage"]):
+    slash: Sequence[SlashCommand["ExtensionsPage"]] = (
+        SlashCommand(
+            name="extensions",
+            help="which extensions run, and what is wrong",
+            run=lambda page, _: page.open(),
+        ),
+    )
+
+    def page(self, screen: FullScreen) -> "ExtensionsPage":
+        from app.tui.features.extensions.page import ExtensionsPage  # noqa: PLC0415  (when it is first used)
+
+        return ExtensionsPage(screen.extended, screen.ask)
+
+
+class Trust(Feature["TrustPage"]):
+    slash: Sequence[SlashCommand["TrustPage"]] = (
+        SlashCommand(
+            name="trust", help="whether this folder's own parts are used", run=lambda page, _: page.open()
+        ),
+    )
+
+    def page(self, screen: FullScreen) -> "TrustPage":
+        from app.tui.features.extensions.trust import TrustPage  # noqa: PLC0415  (when it is first used)
+
+        return TrustPage(
+            screen.assembled,
+            screen.ask,
+            screen.say,
+            extended=screen.extended,
+            home=screen.home,
+            clock=screen.clock,
+        )
+
+
+EXTENSIONS = Extensions()
+TRUST = Trust()
+FEATURES = (
+    EXTENSIONS,
+    TRUST,
+)

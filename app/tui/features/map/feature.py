@@ -1,0 +1,75 @@
+"""The map of the repository, and what of it goes to the model."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from app.tui.feature import Feature, FullScreen, Hears
+from app.tui.slash import SlashCommand
+from app.values.messages import CustomMessage
+from widgets.transcript.blocks import NoteKind
+from widgets.transcript.view import Transcript
+
+if TYPE_CHECKING:
+    from app.tui.features.map.page import MapPage
+    from app.tui.features.map.sent import SentMap
+
+
+class Map(Feature["MapPage"]):
+    hears: Sequence[Hears["MapPage"]] = (
+        Hears(
+            (Transcript.NamesRequested,), lambda page, message: page.names_in(message.text, uses=message.uses)
+        ),
+    )
+
+    def page(self, screen: FullScreen) -> "MapPage":
+        from app.tui.features.map.page import MapPage  # noqa: PLC0415  (when it is first used)
+
+        def open_file(path: str, line: int) -> None:
+            if problem := screen.edit(screen.session.cwd / path, line):
+                screen.say(problem, NoteKind.ERROR)
+
+        return MapPage(
+            screen.session.repository,
+            screen.ask,
+            screen.say,
+            screen.write,
+            screen.copy,
+            cwd=lambda: screen.session.cwd,
+            open_file=open_file,
+        )
+
+
+class Sent(Feature["SentMap"]):
+    slash: Sequence[SlashCommand["SentMap"]] = (
+        SlashCommand(
+            name="map",
+            hint="[path]",
+            help="the map of the repository, or of a file or folder",
+            run=lambda page, text: page.named(text),
+        ),
+    )
+
+    def page(self, screen: FullScreen) -> "SentMap":
+        from app.tui.features.map.sent import SentMap  # noqa: PLC0415  (when it is first used)
+
+        def steer(message: CustomMessage) -> None:
+            screen.tasks.spawn(screen.session.send(message, deliver_as="steer"))
+
+        return SentMap(
+            screen.session.repository,
+            screen.ask,
+            screen.say,
+            cwd=lambda: screen.session.cwd,
+            send=steer,
+            send_outline=lambda path: screen.session.prompt(f"/map {path}"),
+            permissions=screen.session.permissions,
+            open_map=screen.page(MAP).open,
+        )
+
+
+MAP = Map()
+SENT_MAP = Sent()
+FEATURES = (
+    MAP,
+    SENT_MAP,
+)

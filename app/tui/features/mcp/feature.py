@@ -1,0 +1,39 @@
+"""Servers that speak the Model Context Protocol."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from app.tui.feature import Feature, FullScreen, Hears
+from app.tui.slash import SlashCommand
+
+if TYPE_CHECKING:
+    from app.tui.features.mcp.page import McpPage
+
+
+class Mcp(Feature["McpPage"]):
+    slash: Sequence[SlashCommand["McpPage"]] = (
+        SlashCommand(
+            name="mcp",
+            hint="[list | test | enable | disable | restart | login | logout | logs | remove] [name]",
+            help="MCP servers: how they stand, their tools, sign in",
+            run=lambda page, text: page.open(text),
+        ),
+    )
+    hears: Sequence[Hears["McpPage"]] = (Hears(("form",), lambda page, event: page.answer(event)),)
+
+    def page(self, screen: FullScreen) -> "McpPage":
+        from app.tui.features.mcp.page import McpPage  # noqa: PLC0415  (when it is first used)
+
+        return McpPage(
+            screen.session.mcp,
+            screen.ask,
+            screen.say,
+            screen.told,
+            edit=screen.edit,
+            spawn=screen.tasks.spawn,
+            clock=screen.clock,
+        )
+
+
+MCP = Mcp()
+FEATURES = (MCP,)

@@ -1,0 +1,46 @@
+"""Changes that are staged: a list of them, and the question when the agent is done."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from app.tui.feature import Feature, FullScreen, Hears
+from app.tui.features.permissions.feature import APPROVALS
+from app.tui.slash import SlashCommand
+from app.values.events import AgentSettled, AgentStart, SessionReplaced
+from app.values.pending import PendingChanged
+
+if TYPE_CHECKING:
+    from app.tui.features.pending.page import PendingPage
+    from app.tui.features.pending.questions import StagedQuestions
+
+
+class Pending(Feature["PendingPage"]):
+    slash: Sequence[SlashCommand["PendingPage"]] = (
+        SlashCommand(name="pending", verb="list_pending", run=lambda page, _: page.open()),
+    )
+
+    def page(self, screen: FullScreen) -> "PendingPage":
+        from app.tui.features.pending.page import PendingPage  # noqa: PLC0415  (when it is first used)
+
+        return PendingPage(screen.session, screen.ask, screen.say)
+
+
+class Questions(Feature["StagedQuestions"]):
+    hears: Sequence[Hears["StagedQuestions"]] = (
+        Hears(
+            (AgentStart, AgentSettled, SessionReplaced, PendingChanged), lambda page, event: page.note(event)
+        ),
+    )
+
+    def page(self, screen: FullScreen) -> "StagedQuestions":
+        from app.tui.features.pending.questions import StagedQuestions  # noqa: PLC0415  (when it is first used)
+
+        return StagedQuestions(screen.session, screen.page(APPROVALS), screen.say, screen.tasks.spawn)
+
+
+PENDING = Pending()
+STAGED = Questions()
+FEATURES = (
+    PENDING,
+    STAGED,
+)

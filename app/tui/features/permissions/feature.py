@@ -1,0 +1,117 @@
+"""What may run: the questions in the bar, modes and rules, the sandbox, secrets."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from app.tui.feature import Feature, FullScreen, Hears
+from app.tui.features.permissions.approvals import Approvals
+from app.tui.keys.page_keys import PageKey
+from app.tui.slash import SlashCommand
+
+if TYPE_CHECKING:
+    from app.tui.features.permissions.page import PermissionsPage
+    from app.tui.features.permissions.secrets import SecretsPage
+
+
+class Questions(Feature[Approvals]):
+    keys: Sequence[PageKey[Approvals]] = (
+        PageKey(
+            id="app.approval.once",
+            keys="alt+a",
+            help="Let what is asked about run, this once",
+            do=lambda page: page.once(),
+            is_first=True,
+        ),
+        PageKey(
+            id="app.approval.deny",
+            keys="alt+x",
+            help="Not; words in the editor go along as the reason",
+            do=lambda page: page.deny(),
+            is_first=True,
+        ),
+        PageKey(
+            id="app.approval.always",
+            keys="alt+w",
+            help="A rule that would answer this question from now on",
+            do=lambda page: page.always(),
+            is_first=True,
+        ),
+        PageKey(
+            id="app.approval.whole",
+            keys="alt+v",
+            help="All of what is asked about",
+            do=lambda page: page.whole(),
+            is_first=True,
+        ),
+        PageKey(
+            id="app.approval.enter",
+            keys="f8",
+            help="Go into the question",
+            do=lambda page: page.enter(),
+            is_first=True,
+        ),
+        PageKey(
+            id="app.permissions.cycle",
+            keys="alt+m",
+            help="The next permission mode",
+            do=lambda page: page.cycle_mode(),
+        ),
+    )
+    hears: Sequence[Hears[Approvals]] = (Hears(("approval",), lambda page, event: page.note(event)),)
+
+    def page(self, screen: FullScreen) -> Approvals:
+        session = screen.session
+        return Approvals(
+            session.permissions,
+            screen.approval_bar,
+            screen.editor,
+            preview=session.previews.of,
+            show_screen=screen.ask,
+            say=screen.say,
+            told=screen.told,
+            key_told=screen.key_told,
+        )
+
+
+class Permissions(Feature["PermissionsPage"]):
+    slash: Sequence[SlashCommand["PermissionsPage"]] = (
+        SlashCommand(
+            name="permissions",
+            hint="[mode]",
+            help="what runs without a question, and why",
+            run=lambda page, text: page.open(text),
+        ),
+        SlashCommand(
+            name="sandbox",
+            hint="[auto|off|required]",
+            help="what commands can write and reach",
+            run=lambda page, text: page.sandbox.open(text),
+        ),
+    )
+
+    def page(self, screen: FullScreen) -> "PermissionsPage":
+        from app.tui.features.permissions.page import PermissionsPage  # noqa: PLC0415  (when it is first used)
+
+        return PermissionsPage(screen.session.permissions, screen.ask, screen.say, screen.keep)
+
+
+class Secrets(Feature["SecretsPage"]):
+    slash: Sequence[SlashCommand["SecretsPage"]] = (
+        SlashCommand(name="secrets", verb="get_secrets", run=lambda page, _: page.open()),
+        SlashCommand(name="unmask", verb="unmask", run=lambda page, _: page.unmask()),
+    )
+
+    def page(self, screen: FullScreen) -> "SecretsPage":
+        from app.tui.features.permissions.secrets import SecretsPage  # noqa: PLC0415  (when it is first used)
+
+        return SecretsPage(screen.session.secrets, screen.session.unmask, screen.ask, screen.say)
+
+
+APPROVALS = Questions()
+PERMISSIONS = Permissions()
+SECRETS = Secrets()
+FEATURES = (
+    APPROVALS,
+    PERMISSIONS,
+    SECRETS,
+)

@@ -1,0 +1,51 @@
+"""Rules of a project and of a person, and notes in their context files."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from app.tui.feature import Feature, FullScreen
+from app.tui.slash import SlashCommand
+
+if TYPE_CHECKING:
+    from app.tui.features.rules.notes import NotesPage
+    from app.tui.features.rules.page import RulesPage
+
+
+class Rules(Feature["RulesPage"]):
+    slash: Sequence[SlashCommand["RulesPage"]] = (
+        SlashCommand(
+            name="rules",
+            help="rules of the project and your own: why each is in force",
+            run=lambda page, _: page.open(),
+        ),
+    )
+
+    def page(self, screen: FullScreen) -> "RulesPage":
+        from app.tui.features.rules.page import RulesPage  # noqa: PLC0415  (when it is first used)
+
+        assembled = screen.assembled
+        return RulesPage(
+            lambda: assembled.prompt.paths,
+            screen.ask,
+            screen.say,
+            settings=lambda: assembled.settings.rules,
+            is_trusted=lambda: assembled.trust.is_trusted,
+        )
+
+
+class Notes(Feature["NotesPage"]):
+    """What is written behind `#`."""
+
+    def page(self, screen: FullScreen) -> "NotesPage":
+        from app.tui.features.rules.notes import NotesPage  # noqa: PLC0415  (when it is first used)
+
+        prompt = screen.assembled.prompt
+        return NotesPage(lambda: prompt.paths, screen.ask, screen.say, reload=prompt.reload)
+
+
+RULES = Rules()
+NOTES = Notes()
+FEATURES = (
+    RULES,
+    NOTES,
+)

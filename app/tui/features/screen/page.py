@@ -1,0 +1,61 @@
+"""The screen itself: leaving it, reading again what it was made of, and commands that have no page."""
+
+from typing import Any
+
+from app.tui.feature import FullScreen
+from app.tui.features.extensions.feature import TRUST
+from app.tui.features.screen.leaving import StopOrLeave
+from app.tui.features.sessions.feature import SESSIONS
+from app.tui.features.tree.feature import TREE
+from app.tui.prompt.queued_messages import QueuedMessages
+from widgets.transcript.blocks import NoteKind
+
+
+class ScreenPage:
+    def __init__(self, screen: FullScreen, queued: QueuedMessages) -> None:
+        self.screen = screen
+        self.leaving = StopOrLeave(
+            screen.session,
+            screen.editor,
+            take_back=queued.take_back,
+            on_second_escape=self._second_escape,
+            end=screen.leave,
+            tell=screen.status.tell,
+            copy=screen.copy,
+            remember=screen.remembered.add_prompt,
+            spawn=screen.tasks.spawn,
+            clock=screen.clock,
+        )
+
+    def clear(self, action: str) -> None:
+        """`action`: whose key it is."""
+        self.leaving.clear(self.screen.action_table.key_of(action), self.screen.front())
+
+    def _second_escape(self) -> None:
+        match self.screen.assembled.settings.interaction.double_escape_action:
+            case "tree":
+                self.screen.tasks.choose(self.screen.page(TREE).open())
+            case "fork":
+                self.screen.tasks.choose(self.screen.page(SESSIONS).fork())
+            case "none":
+                pass
+
+    async def command(self, name: str, **given: Any) -> Any:
+        """One of the session's own."""
+        from app.engine.commands.table import COMMANDS  # noqa: PLC0415  (the first paint needs none)
+
+        return await COMMANDS[name](self.screen.session, **given)
+
+    async def reload(self) -> None:
+        """Everything that files say."""
+        assembled, say = self.screen.assembled, self.screen.say
+        if (extended := self.screen.extended()) is not None:
+            await extended.reload()
+        else:
+            assembled.prompt.reload()
+        self.screen.session.settings.look()
+        if assembled.trust.needs_answer:
+            await self.screen.page(TRUST).open()
+        for problem in self.screen.own_keys.read():
+            say(problem, NoteKind.WARNING)
+        say("Context files, skills, prompts, extensions, settings, keys and themes were read again.")

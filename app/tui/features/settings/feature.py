@@ -1,0 +1,44 @@
+"""Settings and themes."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from app.tui.feature import Feature, FullScreen
+from app.tui.slash import SlashCommand
+
+if TYPE_CHECKING:
+    from app.tui.features.settings.page import SettingsPage, ThemePage
+
+
+class Settings(Feature["SettingsPage"]):
+    slash: Sequence[SlashCommand["SettingsPage"]] = (
+        SlashCommand(name="settings", help="all settings, changed in place", run=lambda page, _: page.open()),
+    )
+
+    def page(self, screen: FullScreen) -> "SettingsPage":
+        from app.tui.features.settings.own_shell import OwnShellPage  # noqa: PLC0415  (when it is first used)
+        from app.tui.features.settings.page import SettingsPage  # noqa: PLC0415  (when it is first used)
+
+        own_shell = OwnShellPage(screen.session.own_shell, screen.ask)
+        return SettingsPage(screen.assembled.in_force, screen.ask, {"bash.ownShell": own_shell})
+
+
+class Themes(Feature["ThemePage"]):
+    slash: Sequence[SlashCommand["ThemePage"]] = (
+        SlashCommand(
+            name="theme", hint="[name]", help="choose a theme", run=lambda page, text: page.choose(text)
+        ),
+    )
+
+    def page(self, screen: FullScreen) -> "ThemePage":
+        from app.tui.features.settings.page import ThemePage  # noqa: PLC0415  (when it is first used)
+
+        return ThemePage(screen.look, screen.ask, screen.keep)
+
+
+SETTINGS = Settings()
+THEMES = Themes()
+FEATURES = (
+    SETTINGS,
+    THEMES,
+)

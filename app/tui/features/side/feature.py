@@ -1,0 +1,39 @@
+"""Changed files, todos and jobs at the right."""
+
+from collections.abc import Sequence
+
+from app.tui.feature import Feature, FullScreen, Hears
+from app.tui.features.side.lists import SideLists
+from app.tui.features.todos.feature import TODO_LIST
+from app.tui.keys.page_keys import PageKey
+from app.values.events import EntryAppended, JobChanged, SessionReplaced, TodosChanged
+
+
+class Side(Feature[SideLists]):
+    keys: Sequence[PageKey[SideLists]] = (
+        PageKey(
+            id="app.side.toggle",
+            keys="alt+i",
+            help="Show or hide changed files, todos and jobs at the right",
+            do=lambda page: page.toggle(),
+        ),
+    )
+    hears: Sequence[Hears[SideLists]] = (
+        Hears(
+            (SessionReplaced, EntryAppended, JobChanged, TodosChanged), lambda page, event: page.note(event)
+        ),
+    )
+
+    def page(self, screen: FullScreen) -> SideLists:
+        return SideLists(
+            screen.session,
+            screen.side_panel,
+            screen.page(TODO_LIST),
+            say=screen.say,
+            spawn=screen.tasks.spawn,
+            keep=screen.keep,
+        )
+
+
+SIDE = Side()
+FEATURES = (SIDE,)

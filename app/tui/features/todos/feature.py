@@ -1,0 +1,83 @@
+"""The list of todos, and plan mode."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from app.tui.feature import Feature, FullScreen, Hears
+from app.tui.features.todos.todo_list import TodoList
+from app.tui.keys.page_keys import PageKey
+from app.tui.slash import SlashCommand
+from app.values.events import EntryAppended, SessionReplaced, TodosChanged
+
+if TYPE_CHECKING:
+    from app.tui.features.todos.page import TodosPage
+    from app.tui.features.todos.plans import PlansPage
+
+
+class Todos(Feature["TodosPage"]):
+    slash: Sequence[SlashCommand["TodosPage"]] = (
+        SlashCommand(
+            name="todos",
+            help="what is to be done: states, texts, new items",
+            run=lambda page, _: page.open(),
+        ),
+    )
+
+    def page(self, screen: FullScreen) -> "TodosPage":
+        from app.tui.features.todos.page import TodosPage  # noqa: PLC0415  (when it is first used)
+
+        return TodosPage(screen.session, screen.ask, screen.say)
+
+
+class ListOfTodos(Feature[TodoList]):
+    """Above the editor."""
+
+    keys: Sequence[PageKey[TodoList]] = (
+        PageKey(
+            id="app.todos.fold",
+            keys="alt+l",
+            help="Fold the list of todos into one line, or show it",
+            do=lambda page: page.fold(),
+        ),
+    )
+    hears: Sequence[Hears[TodoList]] = (
+        Hears((TodosChanged, EntryAppended, SessionReplaced), lambda page, _: page.show()),
+    )
+
+    def page(self, screen: FullScreen) -> TodoList:
+        return TodoList(screen.session, screen.todo_view)
+
+
+class Plans(Feature["PlansPage"]):
+    slash: Sequence[SlashCommand["PlansPage"]] = (
+        SlashCommand(
+            name="plan",
+            hint="[prompt]",
+            verb="set_plan_mode",
+            run=lambda page, text: page.toggle(text),
+        ),
+    )
+    keys: Sequence[PageKey["PlansPage"]] = (
+        PageKey(
+            id="app.plan.toggle",
+            keys="alt+o",
+            verb="set_plan_mode",
+            do=lambda page: page.toggle(),
+        ),
+    )
+    hears: Sequence[Hears["PlansPage"]] = (Hears(("plan",), lambda page, event: page.answer(event)),)
+
+    def page(self, screen: FullScreen) -> "PlansPage":
+        from app.tui.features.todos.plans import PlansPage  # noqa: PLC0415  (when it is first used)
+
+        return PlansPage(screen.session, screen.ask, screen.say, told=screen.told, clock=screen.clock)
+
+
+TODOS = Todos()
+TODO_LIST = ListOfTodos()
+PLANS = Plans()
+FEATURES = (
+    TODOS,
+    TODO_LIST,
+    PLANS,
+)

@@ -1,0 +1,50 @@
+"""The tree of the session."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from app.tui.feature import Feature, FullScreen, Hears
+from app.tui.features.undo.feature import UNDO
+from app.tui.keys.keymap import NO_KEY
+from app.tui.keys.page_keys import PageKey
+from app.tui.slash import SlashCommand
+from widgets.transcript.view import Transcript
+
+if TYPE_CHECKING:
+    from app.tui.features.tree.page import TreePage
+
+
+class Tree(Feature["TreePage"]):
+    slash: Sequence[SlashCommand["TreePage"]] = (
+        SlashCommand(name="tree", help="the session tree", run=lambda page, _: page.open()),
+    )
+    keys: Sequence[PageKey["TreePage"]] = (
+        PageKey(
+            id="app.session.tree",
+            keys=NO_KEY,
+            help="The session tree",
+            do=lambda page: page.open(),
+        ),
+    )
+    hears: Sequence[Hears["TreePage"]] = (
+        Hears((Transcript.BranchRequested,), lambda page, message: page.branch_at(message.block_id)),
+    )
+
+    def page(self, screen: FullScreen) -> "TreePage":
+        from app.tui.features.tree.page import TreePage  # noqa: PLC0415  (when it is first used)
+
+        return TreePage(
+            screen.session,
+            screen.ask,
+            screen.say,
+            screen.write,
+            screen.copy,
+            files=screen.page(UNDO),
+            under_way=screen.under_way,
+            settings=lambda: screen.assembled.settings,
+            clock=screen.clock,
+        )
+
+
+TREE = Tree()
+FEATURES = (TREE,)

@@ -1,0 +1,47 @@
+"""Files as they were before."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from app.tui.feature import Feature, FullScreen
+from app.tui.keys.keymap import NO_KEY
+from app.tui.keys.page_keys import PageKey
+from app.tui.slash import SlashCommand
+
+if TYPE_CHECKING:
+    from app.tui.features.undo.page import FilesPage
+
+
+class Undo(Feature["FilesPage"]):
+    slash: Sequence[SlashCommand["FilesPage"]] = (
+        SlashCommand(
+            name="undo",
+            hint="[prompts]",
+            verb="undo_files",
+            run=lambda page, text: page.undo(text),
+        ),
+        SlashCommand(name="redo", verb="redo_files", run=lambda page, _: page.redo()),
+    )
+    keys: Sequence[PageKey["FilesPage"]] = (
+        PageKey(
+            id="app.files.undo",
+            keys="alt+z",
+            verb="undo_files",
+            do=lambda page: page.undo(),
+        ),
+        PageKey(
+            id="app.files.redo",
+            keys=NO_KEY,
+            verb="redo_files",
+            do=lambda page: page.redo(),
+        ),
+    )
+
+    def page(self, screen: FullScreen) -> "FilesPage":
+        from app.tui.features.undo.page import FilesPage  # noqa: PLC0415  (when it is first used)
+
+        return FilesPage(screen.session, screen.ask, screen.say)
+
+
+UNDO = Undo()
+FEATURES = (UNDO,)

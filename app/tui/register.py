@@ -1,0 +1,119 @@
+"""The list of features, and what is made of them: slash commands, keys of the page, pages, and who hears what.
+
+A feature is a folder of `app.tui.features` with a module `feature`, and its name in this list.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable
+from functools import partial
+from importlib import import_module
+from typing import Any, TypeVar
+
+from app.engine.session import Session
+from app.tui.feature import Feature, FullScreen, Topic, topics_of
+from app.tui.handed import KeyTold
+from app.tui.keys.keymap import KeyPlace
+from app.tui.keys.page_keys import bindings
+from app.tui.row_order import COMMANDS as ORDER_OF_COMMANDS
+from app.tui.row_order import KEYS as ORDER_OF_KEYS
+from app.tui.row_order import ordered
+from app.tui.slash import name_and_argument
+
+NAMES = (
+    "beside",
+    "blocks",
+    "context",
+    "diff",
+    "extensions",
+    "jobs",
+    "kernel",
+    "keys",
+    "map",
+    "mcp",
+    "models",
+    "pending",
+    "permissions",
+    "rules",
+    "screen",
+    "sessions",
+    "settings",
+    "side",
+    "todos",
+    "tree",
+    "undo",
+    "usage",
+)
+FEATURES: tuple[Feature[Any], ...] = tuple(
+    feature for name in NAMES for feature in import_module(f"app.tui.features.{name}.feature").FEATURES
+)
+PAGE_KEYS = ordered((key for feature in FEATURES for key in feature.keys), lambda key: key.id, ORDER_OF_KEYS)
+COMMANDS = ordered(
+    (command for feature in FEATURES for command in feature.slash), lambda one: one.name, ORDER_OF_COMMANDS
+)
+BINDINGS = bindings(PAGE_KEYS)
+HINTS = {command.name: command.hint for command in COMMANDS}
+"""What the arguments of commands are called."""
+_OF_KEY = {key.id: (feature, key) for feature in FEATURES for key in feature.keys}
+_OF_COMMAND = {command.name: (feature, command) for feature in FEATURES for command in feature.slash}
+
+P = TypeVar("P")
+
+
+def command_names(session: Session, key_told: KeyTold) -> list[tuple[str, str]]:
+    """All that there are, with their meaning: bayou's, then extensions', prompts, skills. The first counts."""
+    names = {command.name: command.told(key_told) for command in COMMANDS}
+    for other in session.commands():
+        names.setdefault(other["name"], other.get("description", ""))
+    return list(names.items())
+
+
+def screen_keys() -> tuple[KeyPlace, ...]:
+    """The keys of all screens, which are loaded for it."""
+    from app.tui.features.keys.screens import SCREENS  # noqa: PLC0415
+
+    return SCREENS
+
+
+class Register:
+    """Those of one screen: each page is made when it is first used."""
+
+    def __init__(self, screen: FullScreen) -> None:
+        self._screen = screen
+        self._pages: dict[Feature[Any], Any] = {}
+        self._hearing: dict[Topic, list[Callable[[Any], object]]] = {}
+        for feature in FEATURES:
+            for one in feature.hears:
+                self.listen(one.topics, partial(self._do, feature, one.do))
+
+    def _do(self, feature: Feature[P], do: Callable[[P, Any], object], event: object) -> object:
+        return do(self.page(feature), event)
+
+    def page(self, feature: Feature[P]) -> P:
+        if feature not in self._pages:
+            self._pages[feature] = feature.page(self._screen)
+        return self._pages[feature]
+
+    def listen(self, topics: Iterable[Topic], listener: Callable[[Any], object]) -> None:
+        for topic in topics:
+            self._hearing.setdefault(topic, []).append(listener)
+
+    def hear(self, event: object) -> None:
+        """Told to those who listen to it, and to them alone."""
+        for topic in topics_of(event):
+            for listener in self._hearing.get(topic, ()):
+                if inspect.isawaitable(work := listener(event)):
+                    self._screen.tasks.choose(work)
+
+    def press(self, key_id: str) -> None:
+        feature, key = _OF_KEY[key_id]
+        if inspect.isawaitable(work := key.do(self.page(feature))):
+            self._screen.tasks.choose(work)
+
+    async def run_slash(self, text: str) -> bool:
+        """Carries out `/name argument`; False when there is no such command and the text is a prompt."""
+        name, argument = name_and_argument(text)
+        if name not in _OF_COMMAND:
+            return False
+        feature, command = _OF_COMMAND[name]
+        await self._screen.tasks.chosen(command.run(self.page(feature), argument))
+        return True

@@ -282,6 +282,70 @@ def test_a_form_with_a_vector_in_a_macro_is_no_method() -> None:
     ]
 
 
+def test_macros_that_stand_for_members_of_a_struct() -> None:
+    source = """#define LIB_FIELDS \\
+  void* data; \\
+
+struct first_s {
+  LIB_FIELDS
+};
+struct second_s {
+  int size;
+  LIB_FIELDS
+  LIB_PRIVATE_FIELDS
+};
+enum kind {
+  LIB_FIRST,
+  LIB_LAST
+};
+"""
+    assert outline(source, "a.c") == [
+        "macro LIB_FIELDS 1-2",
+        "struct first_s 4-6",
+        "struct second_s 7-11",
+        "field second_s > size 8-8",
+        "enum kind 12-15",
+        "enum member kind > LIB_FIRST 13-13",
+        "enum member kind > LIB_LAST 14-14",
+    ]
+
+
+def test_conversions_keep_the_arguments_of_their_type() -> None:
+    source = "struct A {\n  operator Action<int(A, B)>() const { return a; }\n  operator bool();\n};\n"
+    assert outline(source, "a.hpp") == [
+        "struct A 1-4",
+        "method A > operator Action<int(A, B)> 2-2",
+        "method A > operator bool 3-3",
+    ]
+
+
+def test_members_of_an_extension_type() -> None:
+    source = """extension type const Id<T>._(Object _value) implements Object {
+  static int made() => 1;
+  void clear() {}
+}
+"""
+    assert outline(source, "a.dart") == [
+        "class Id 1-4",
+        "method Id > made 2-2",
+        "method Id > clear 3-3",
+    ]
+
+
+def test_fields_of_haskell_records() -> None:
+    source = "data Cart = Cart\n  { owner :: Name\n  , one, two :: !Int\n  } | None\nnewtype N = N { unN :: Int }\n"
+    assert outline(source, "Cart.hs") == [
+        "type Cart 1-4",
+        "constructor Cart > Cart 1-4",
+        "field Cart > Cart > owner 2-2",
+        "field Cart > Cart > one 3-3",
+        "field Cart > Cart > two 3-3",
+        "constructor Cart > None 4-4",
+        "type N 5-5",
+        "field N > unN 5-5",
+    ]
+
+
 def test_what_an_expression_names_in_ruby_has_no_name() -> None:
     source = (
         "class Cart\n  delegate :name, :age, to: :owner\n  define_method(:open) { 1 }\n"

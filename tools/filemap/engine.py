@@ -30,7 +30,8 @@ def outline(language: Language, source: bytes, watch: Deadline) -> Outline:
     walk = Walk(plan, source, watch, imports)
     tree = parse(plan.grammar, prepared, watch)
     walk.run(tree)
-    has_errors, is_lost = tree.root_node.has_error, tree.root_node.is_error
+    has_errors = tree.root_node.has_error
+    is_lost = has_errors and language.simplify is not None and _is_lost(tree.root_node)
     titles = TITLES.get(language.name)
     tests = titled_tests(source, titles, partial(_is_said, tree.root_node)) if titles is not None else []
     del tree  # of a large source it is the largest thing in memory
@@ -47,6 +48,14 @@ def outline(language: Language, source: bytes, watch: Deadline) -> Outline:
     if language.routes is not None:
         drafts = with_routes(drafts, source, language.routes(source))
     return Outline(with_tests(drafts, tests), imports, has_errors)
+
+
+def _is_lost(root: Node) -> bool:
+    """Whether an error takes in most of the source."""
+    half = root.end_byte // 2
+    middle = root.first_child_for_byte(half)
+    is_error = middle is not None and middle.is_error and middle.end_byte - middle.start_byte > half
+    return root.is_error or is_error
 
 
 def _is_said(root: Node, place: int) -> bool:

@@ -70,7 +70,7 @@ def _function(node: Node, place: NodePlace) -> list[Named] | None:
     if name is None:
         return None
     if name.type == "operator_cast":
-        return [Named(place.text(name).split("(")[0].strip())]
+        return [Named(_conversion(place.text(name)))]
     if name.type in ("identifier", "field_identifier") and place.text(name) in _NOT_NAMES:
         return None
     if node.child_by_field_name("type") is None and place.nearest(*_BODIES) == "compound_statement":
@@ -82,12 +82,20 @@ _BODIES = words("compound_statement field_declaration_list declaration_list")
 _NOT_NAMES = words("if else for while switch do return sizeof defined catch")
 
 
+_NO_PARAMETERS = re.compile(r"\s*\(\s*(?:void)?\s*\)[\s\w&]*$")
+
+
+def _conversion(text: str) -> str:
+    """`operator Action<R(A)>() const` without its parameters."""
+    return " ".join(_NO_PARAMETERS.sub("", text).split())
+
+
 def _declared_names(node: Node, place: NodePlace, variable: str) -> list[Named] | None:
     found: list[Named] = []
     for declarator in node.children_by_field_name("declarator"):
         name = declared(declarator)
         if name is not None and name.type == "operator_cast":
-            found.append(Named(place.text(name).split("(")[0].strip(), "function"))
+            found.append(Named(_conversion(place.text(name)), "function"))
         elif name is not None:
             found.append(Named(name, "function" if _is_function(declarator) else variable))
     return found or None
@@ -139,8 +147,8 @@ def _scoped(name: str) -> tuple[str, str]:
     operator = _OPERATOR.search(name)
     if operator is not None:
         said = operator["said"]
-        own = said if said.startswith("operator(") else said.split("(")[0]
-        return name[: operator.start()].strip(), " ".join(own.split())
+        own = " ".join(said.split()) if said.startswith("operator(") else _conversion(said)
+        return name[: operator.start()].strip(), own
     scope, _, last = name.rpartition("::")
     return scope, last.strip()
 

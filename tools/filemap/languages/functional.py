@@ -67,6 +67,10 @@ def _haskell_constructor(node: Node, place: NodePlace) -> Node | None:
     return next(filter(None, names), None)
 
 
+def _haskell_field(node: Node, place: NodePlace) -> list[Node] | None:
+    return [each for each in node.children_by_field_name("name") if each.type == "field_name"] or None
+
+
 def _with_signatures(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
     """A type signature and the equations or the definition below it are one function."""
     joined = merged(drafts, _same_function)
@@ -89,10 +93,12 @@ HASKELL = Language(
         "bind": NodeRule("function", _haskell_name, is_leaf=True, body="match"),
         "signature": NodeRule("signature", _haskell_signature, is_leaf=True),
         "foreign_import": NodeRule("function", _haskell_foreign, is_leaf=True),
-        "data_constructor": NodeRule("constructor", _haskell_constructor, is_leaf=True),
+        "data_constructor": NodeRule("constructor", _haskell_constructor),
+        "field": NodeRule("field", _haskell_field, is_leaf=True),
     },
     enter=words(
-        "haskell imports declarations class_declarations instance_declarations data_constructors top_splice"
+        "haskell imports declarations class_declarations instance_declarations data_constructors top_splice record "
+        "fields newtype_constructor"
     ),
     comments=words("comment haddock"),
     imports={"import": "module"},

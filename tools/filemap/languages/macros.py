@@ -24,12 +24,14 @@ _ALONE = re.compile(
     re.M,
 )
 """A line with nothing but `LIB_BEGIN_NAMESPACE`."""
-_ABOVE = re.compile(
-    rb"(?m:^)[ \t]*(?P<macro>"
-    + _NAME
-    + rb")(?=[ \t]*\r?\n(?:[ \t]*#[^\n]*\n)*[ \t]*(?!\w+[ \t]*\()[A-Za-z_][\w:]*(?:<[^;{}()]*>)?[ \t\r\n*&]+[A-Za-z_~])"
+_WHOLE_LINE = re.compile(rb"(?m:^)[ \t]*(?P<macro>" + _NAME + rb")(?=[ \t]*\r?\n)")
+_DECLARATION_BELOW = re.compile(
+    rb"[ \t]*\r?\n(?:[ \t]*#[^\n]*\n)*[ \t]*(?!\w+[ \t]*\()[A-Za-z_][\w:]*(?:<[^;{}()]*>)?[ \t\r\n*&]+[A-Za-z_~]"
 )
 """`LIB_NODISCARD` on the line above a declaration."""
+_END_BELOW = re.compile(rb"\s*\}|[ \t]*\r?\n[ \t]*" + _NAME + rb"[ \t]*\r?\n")
+_MEMBERS_ABOVE = re.compile(rb"(?:;|\b(?:struct|union|class)\b[^;{}()]*\{)(?:\s+" + _NAME + rb"(?=\s))*\s*\Z")
+_NEAR = 400
 _CALL = re.compile(
     rb"(?m:^)[ \t]*(?P<macro>"
     + _NAME
@@ -272,8 +274,9 @@ def _covered(block: bytes, source: bytes) -> bytes:
         lambda match: b" " * len(match[0].rstrip(b"\r")) + b"\r" * match[0].endswith(b"\r"), block
     )
     block = _AS_TYPE.sub(lambda match: b"int" + b" " * (len(match["macro"]) - 3), block)
-    for pattern in (_LABEL, _CALL, _ABOVE) if _may_label(block) else (_CALL, _ABOVE):
+    for pattern in (_LABEL, _CALL) if _may_label(block) else (_CALL,):
         block = pattern.sub(_blank, block)
+    block = _WHOLE_LINE.sub(_blank_line, block)
     for _ in range(_MOST_IN_FRONT):
         before, block = block, _IN_FRONT.sub(in_front, block)
         if block == before:
@@ -284,6 +287,17 @@ def _covered(block: bytes, source: bytes) -> bytes:
     for pattern in (_BETWEEN, _IN_NAME, _AFTER_NAME, _BEHIND):
         block = pattern.sub(_blank, block)
     return _with_directives(block, whole) if block != whole else block
+
+
+def _blank_line(match: re.Match[bytes]) -> bytes:
+    """What belongs to the declaration below, or stands for members of a struct: `LIB_PRIVATE_FIELDS`."""
+    block, start, end = match.string, match.start(), match.end()
+    if _DECLARATION_BELOW.match(block, end):
+        return _blank(match)
+    is_last = _END_BELOW.match(_REMARK.sub(b"", block[end : end + _NEAR]))
+    if is_last and _MEMBERS_ABOVE.search(_REMARK.sub(b"", block[max(0, start - _NEAR) : start])):
+        return _blank(match)
+    return match[0]
 
 
 def _may_label(block: bytes) -> bool:

@@ -21,6 +21,7 @@ from tools.filemap.language import (
     words,
 )
 from tools.filemap.languages.missed import missed_functions
+from tools.filemap.watch import Deadline
 
 _R_DEFINERS = words("setClass setMethod setGeneric setRefClass setValidity R6Class test_that describe it")
 
@@ -276,8 +277,31 @@ def _dart_body_rows(source: bytes, start: int) -> int:
     return source.count(b"\n", start, end)
 
 
+_EXTENSION_TYPE = re.compile(
+    rb"^(?P<before>[ \t]*)(?P<word>extension[ \t]+type(?:[ \t]+const)?)(?P<name>[ \t]+[\w$]+(?:<[^{}()>]*>)?)"
+    rb"(?P<value>(?:\.\w+)?\((?:[^(){}]|\([^(){}]*\))*\))",
+    re.M,
+)
+
+
+def _as_classes(source: bytes, _watch: Deadline) -> bytes:
+    """`extension type Name._(Value it) {` as the class that its members make it."""
+    if b"extension type" not in source:
+        return source
+    return _EXTENSION_TYPE.sub(
+        lambda match: (
+            match["before"]
+            + b"class".ljust(len(match["word"]))
+            + match["name"]
+            + re.sub(rb"[^\s]", b" ", match["value"])
+        ),
+        source,
+    )
+
+
 DART = Language(
     name="dart",
+    prepare=_as_classes,
     rules={
         "class_definition": NodeRule("class"),
         "mixin_declaration": NodeRule("mixin", first_of("identifier")),

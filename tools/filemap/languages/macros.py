@@ -61,7 +61,7 @@ _IN_FRONT = re.compile(
 _MOST_IN_FRONT = 3
 _CLASS = re.compile(rb"\b(?:class|struct|union)[ \t]+(?:" + _NAME + rb"[ \t]+)?([A-Za-z_]\w*)")
 _BETWEEN = re.compile(
-    rb"[\w>*&](?<!define)[ \t]+(?P<macro>" + _NAME + rb")(?=[ \t]+~?[A-Za-z_][\w:]*[ \t]*\()"
+    rb"[ \t](?<=[\w>*&].)(?<!define.)[ \t]*(?P<macro>" + _NAME + rb")(?=[ \t]+~?[A-Za-z_][\w:]*[ \t]*\()"
 )
 """`int LIB_CALL f(…)`."""
 _IN_NAME = re.compile(

@@ -260,8 +260,8 @@ class MappedRepository:
         with self.reading() as store:
             if store is None or not store.meta("listed"):
                 return _by_paths(self._listing, self.hides, self.upkeep.trouble, question, below, tokens)
-            ranking = rank(store, question, below=below, known=known, most=_MOST_SHOWN, read=self._text_of)
-            candidates = _likely(store, self.present, question, ranking, self._text_of)
+            ranking = rank(store, question, below=below, known=known, most=_MOST_SHOWN, read=self.text_of)
+            candidates = _likely(store, self.present, question, ranking, self.text_of)
             rest = rank_paths(_not_indexed(store, self._listing, self.hides, below), question, _MOST_SHOWN)
             state = _state_of(store, self.upkeep.trouble, below)
             is_short = sure_tokens is not None and is_sure(store, question, ranking.places)
@@ -346,7 +346,7 @@ class MappedRepository:
             files = [store.file_at(path) for path in paths] if store is not None else []
             return {file.path: file.kind for file in files if file is not None}
 
-    def _text_of(self, path: str) -> str:
+    def text_of(self, path: str) -> str:
         """What is in a file now; empty where it may not or cannot be read."""
         if self.hides(path) or is_secret(path):
             return ""

@@ -59,6 +59,38 @@ def test_escape_and_one_letter_alone_stop_it_when_no_second_press_comes(tmp_path
         assert not made.exists() and "wants to run" not in shown.screen
 
 
+def test_escape_and_an_m_take_no_looser_mode_while_a_question_stands(tmp_path: Path) -> None:
+    """Alt+M takes the next mode, in which the call would run."""
+    with terminal(tmp_path, *ASKS) as shown:
+        made = asked(shown, tmp_path)
+        shown.press("\x1bm")
+        shown.until("again, else it stops")
+        shown.until(lambda: "wants to run" not in shown.screen)
+        assert not made.exists() and "auto-edit" not in shown.screen
+
+
+def test_the_next_mode_pressed_twice_while_a_question_stands_lets_it_run(tmp_path: Path) -> None:
+    with terminal(tmp_path, *ASKS) as shown:
+        made = asked(shown, tmp_path)
+        shown.press("\x1bm")
+        shown.until("again, else it stops")
+        rest(shown, QUIET_SECONDS + 0.2)
+        shown.press("\x1bm")
+        shown.until(made.exists)
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.02, 0.05])
+def test_a_bare_escape_is_in_doubt_where_the_terminal_told_chords_before(tmp_path: Path, gap: float) -> None:
+    """A program in front took that mode away: Escape and Alt come as sequences in it."""
+    with terminal(tmp_path, *ASKS, keyboard=KITTY) as shown:
+        made = asked(shown, tmp_path)
+        shown.press("\x1b")
+        rest(shown, gap)
+        shown.press("a")
+        shown.until(lambda: "wants to run" not in shown.screen)
+        assert not made.exists()
+
+
 def test_a_chord_before_the_question_listens_is_a_stop_too(tmp_path: Path) -> None:
     with terminal(tmp_path, *ASKS) as shown:
         shown.until("Ask anything")

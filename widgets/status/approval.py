@@ -21,7 +21,7 @@ from widgets.figures import figured
 from widgets.keys_told import fitting_hints
 from widgets.legible import on_current
 from widgets.line import Line, cells, plain
-from widgets.status.arming import Arming
+from widgets.status.arming import QUIET_SECONDS, Arming
 from widgets.terminal.terminal_driver import DoubtfulChord
 from widgets.transcript.leaves.text import clean, expand_tabs, wrap
 
@@ -144,7 +144,7 @@ class ApprovalBar(Widget, can_focus=False):
         """The key that is being dealt with, if it is such a chord."""
         self._waits_for = ""
         """Of these, the one that answers when it is pressed once more."""
-        self._again_until = math.inf
+        self._pressed_at = self._again_until = math.inf
         self._tells_again = False
         self._looks: Timer | None = None
         """Goes only while something is asked: a program that waits does nothing."""
@@ -183,10 +183,11 @@ class ApprovalBar(Widget, can_focus=False):
 
         True: it shows that a chord before it was an Escape, which stops, with the first letter of what is written.
         """
-        if self.asked is None:
-            return False
         now = self._clock()
-        self.arming.key(now)
+        if self.asked is not None:
+            self.arming.key(now)
+        elif now >= self._again_until:
+            self._settle_doubt()
         self._doubtful = event.key if isinstance(event, DoubtfulChord) else ""
         was_stop = bool(self._waits_for) and isinstance(event, events.Key) and event.is_printable
         if was_stop:
@@ -198,7 +199,7 @@ class ApprovalBar(Widget, can_focus=False):
     def answer(self, allows: bool) -> bool:
         """By a key of the page. False: it did not listen yet, or wants a word."""
         asked = self.asked
-        if asked is None or (allows and not self._is_meant()) or not self.arming.was_armed:
+        if asked is None or (allows and not self.is_meant()) or not self.arming.was_armed:
             return False
         if allows and asked.floor_word is not None:
             return False
@@ -210,7 +211,7 @@ class ApprovalBar(Widget, can_focus=False):
 
     def enter(self, *, chooses: bool = False) -> None:
         """The keyboard goes here, if the key came when it listened."""
-        if self.asked is not None and self._is_meant() and self.arming.was_armed:
+        if self.asked is not None and self.is_meant() and self.arming.was_armed:
             self._open(chooses=chooses)
 
     def _open(self, *, chooses: bool) -> None:
@@ -220,17 +221,17 @@ class ApprovalBar(Widget, can_focus=False):
         self.focus()
         self._fit()
 
-    def _is_meant(self) -> bool:
+    def is_meant(self) -> bool:
         """A chord that may be an Escape with a letter right behind it answers nothing: the same once more does. A
         letter behind it stops, and so does no second press."""
-        if not self._doubtful:
-            self._settle_doubt()
-            return True
-        if self._doubtful == self._waits_for and self.arming.was_armed:
+        now, was_quiet = self._clock(), self.asked is None or self.arming.was_armed
+        is_again = self._doubtful == self._waits_for and now - self._pressed_at >= QUIET_SECONDS and was_quiet
+        if not self._doubtful or is_again:
             self._settle_doubt()
             return True
         if self._doubtful != self._waits_for:
-            self._waits_for, self._again_until = self._doubtful, self._clock() + AGAIN_SECONDS
+            self._waits_for, self._pressed_at = self._doubtful, now
+            self._again_until = now + AGAIN_SECONDS
         self._fit()
         return False
 

@@ -36,11 +36,13 @@ class InputReader:
     def __init__(self) -> None:
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self._rest = b""
-        self._is_pasting = False
+        self._is_pasting = self._ended_in_escape = False
         self.has_guessed = False
         """An Escape with a letter right behind it was taken for Alt with that letter."""
 
     def read(self, data: bytes, *, final: bool = False) -> str:
+        self.has_guessed |= self._ended_in_escape and _META.match(b"\x1b" + data[:1]) is not None
+        self._ended_in_escape = data.endswith(b"\x1b") and not self._is_pasting
         translated = self._translated(self._rest + data)
         self._rest = b""
         unfinished = _UNFINISHED_SEQUENCE if self._is_pasting else _UNFINISHED

@@ -45,6 +45,8 @@ class Approvals(msgspec.Struct):
     say: TellPerson
     told: NotePerson
     key_told: KeyTold
+    is_busy: Callable[[], bool]
+    """The agent works."""
     _open: list[QuestionAsked] = []
     _staged: dict[str, tuple[int, Card]] = {}
     """Of questions about changes that wait: how many do, and all of these."""
@@ -191,7 +193,11 @@ class Approvals(msgspec.Struct):
         await read_card(self.show_screen, title, card, is_asked=True)
 
     def cycle_mode(self) -> None:
-        """The next mode, for this session."""
+        """The next mode, for this session. At work, a chord that may have been an Escape loosens nothing."""
+        if self.is_busy() and not self.bar.is_meant():
+            if self.bar.asked is None:
+                self.say("The same key again takes the next mode.")
+            return
         now = self.permits.rules.mode
         self.permits.rules.set_mode(MODES[(MODES.index(now) + 1) % len(MODES)])
         self.say(f"Permissions: {self.permits.rules.mode}.")

@@ -70,6 +70,7 @@ class Questions(Feature[Approvals]):
             say=screen.say,
             told=screen.told,
             key_told=screen.key_told,
+            is_busy=lambda: session.state.is_busy,
         )
 
 

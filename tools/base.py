@@ -50,8 +50,12 @@ class JobHost(Protocol):
         work: Awaitable[ToolResult],
         tail: Callable[[], str],
         kill: Callable[[], None],
+        look: Callable[[], Awaitable[list[str]]] | None = None,
     ) -> str:
-        """Takes over running work and returns its job id. Its end is told to the agent by the host."""
+        """Takes over running work and returns its job id. Its end is told to the agent by the host.
+
+        `look`: what is to be said meanwhile of what it did, asked at the end of each prompt.
+        """
         ...
 
 

@@ -4,7 +4,7 @@ Between runs it retries, compacts where it is told to, delivers what was queued 
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import Literal, assert_never
 
@@ -84,6 +84,7 @@ class Runner:
         todos: Todos,
         pending: Pending,
         diagnostics: Diagnostics,
+        look_at_jobs: Callable[[], Awaitable[list[str]]],
         next_run: NextRun,
         classify: Callable[[AssistantMessage], Failure],
     ) -> None:
@@ -106,6 +107,7 @@ class Runner:
         self._todos = todos
         self._staged = pending
         self._diagnostics = diagnostics
+        self._look_at_jobs = look_at_jobs
         self._next_run = next_run
         self._classify = classify
         self._task: asyncio.Task[None] | None = None
@@ -380,6 +382,8 @@ class Runner:
         return [*(self._queues.take("steering") or self._queues.take("follow_up"))]
 
     async def _settle(self) -> None:
+        for note in await self._look_at_jobs():
+            await self._telling.publish(Notice(level="warning", text=note))
         try:
             for aside in self._queues.take_asides():
                 await self.append(aside)

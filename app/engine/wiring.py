@@ -338,6 +338,7 @@ class Machinery:
             todos=self.todos,
             pending=self.pending,
             diagnostics=self.diagnostics,
+            look_at_jobs=self.jobs.looked_at,
             next_run=self.next_run,
             classify=self._failure,
         )

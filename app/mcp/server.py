@@ -19,6 +19,7 @@ from app.values.unable import Unable
 
 if TYPE_CHECKING:
     from app.mcp.link import Contact, Kind, Listeners, ServerLink
+    from tools.box.policy import Box
 
 
 _LIST_SECONDS = 30.0
@@ -76,6 +77,10 @@ class ServerLife:
         if self.reason and (self.wait_seconds > 0 or self.manifest is None):
             return "failed"
         return "known" if self.manifest is not None else "new"
+
+    async def box(self) -> "Box | None":
+        """As one would be made now; None: it is no program of this machine, or runs in none."""
+        return await self._ground.box(self.config) if self.config.command is not None else None
 
     @property
     def is_usable(self) -> bool:

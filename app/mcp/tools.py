@@ -19,9 +19,13 @@ from app.mcp.manifest import KnownTool
 from app.mcp.server import ServerLife
 from app.values.unable import Unable
 from tools.base import Tool, ToolContext, ToolError, no_effects
+from tools.box.lasting import compared
+from tools.box.set_aside import look_before, look_behind
 from tools.effects import Effects
 from tools.patterns import late
-from tools.results import Card, ImageBlock, ImagePart, TextBlock, ToolResult, text_result
+from tools.results import Card, ImageBlock, ImagePart, TextBlock, TextPart, ToolResult, text_result
+from tools.running.box_notes import change_notes
+from tools.running.commands import surely
 from tools.schema import schema_of
 from tools.text import one_line, visible
 from tools.workspace import workspace_of
@@ -239,8 +243,8 @@ class McpTools:
             if outer is not None:
                 outer.progress(told)
 
-        answer = await _said(entry.life.call(entry.tool.name, arguments, progressed))
-        return await asyncio.to_thread(_answers(entry.server, context).tool_result, answer)
+        asked = entry.life.call(entry.tool.name, arguments, progressed)
+        return await _looking(entry.life, context, asked, _answers(entry.server, context).tool_result)
 
     # Resources
 
@@ -273,8 +277,9 @@ class McpTools:
         server = life.config.name
 
         async def run(arguments: ResourceAddress, context: ToolContext) -> ToolResult:
-            answer = await _said(life.read(arguments.uri))
-            return await asyncio.to_thread(_answers(server, context).resource_result, answer)
+            return await _looking(
+                life, context, life.read(arguments.uri), _answers(server, context).resource_result
+            )
 
         return Tool(
             name=_reader_name(server),
@@ -314,6 +319,37 @@ async def _said(asked: Awaitable[_Said]) -> _Said:
         return await asked
     except Unable as problem:
         raise ToolError(visible(str(problem))) from None
+
+
+async def _looking(
+    life: ServerLife,
+    context: ToolContext,
+    asked: Awaitable[_Said],
+    result_of: Callable[[_Said], ToolResult],
+) -> ToolResult:
+    """The result, with what the server did meanwhile that its box could not prevent."""
+    box, workspace = compared(await life.box()), workspace_of(context)
+    seen = await asyncio.to_thread(look_before, box, workspace.nested, workspace.git_copies)
+    problem: ToolError | None = None
+    result = ToolResult()
+    try:
+        result = await asyncio.to_thread(result_of, await _said(asked))
+    except ToolError as failure:
+        problem = failure
+    finally:
+        behind = asyncio.to_thread(
+            look_behind,
+            seen,
+            box,
+            workspace.nested,
+            workspace.git_copies,
+            lambda: workspace.artifacts.set_aside,
+        )
+        notes = change_notes("server", await surely(behind))
+    if problem is not None:
+        raise ToolError("\n".join([str(problem), *notes])) from None
+    told = tuple(TextPart(text=f"[{note}]") for note in notes)
+    return msgspec.structs.replace(result, content=(*result.content, *told)) if told else result
 
 
 def _answers(server: str, context: ToolContext) -> "Answers":

@@ -6,23 +6,69 @@ from pathlib import Path
 from tests.box.hands import BoxedHands
 from tools.kernel.calls import Evaluation, EvalWish
 from tools.kernel.telling import told
+from tools.workspace import Workspace
+
+
+async def result(workspace: Workspace, code: str) -> str:
+    evaluation = Evaluation(EvalWish(code=code), workspace, call_id="c", caller=None)
+    return told(await evaluation.run(), workspace).text
 
 
 async def test_files_that_run_later_are_moved_away_behind_the_cell_that_made_them(
     boxed: Callable[..., BoxedHands], project: Path
 ) -> None:
     workspace = boxed().workspace
-
-    async def result(code: str) -> str:
-        evaluation = Evaluation(EvalWish(code=code), workspace, call_id="c", caller=None)
-        return told(await evaluation.run(), workspace).text
-
     try:
-        assert "decides what may run" not in await result("open('notes.txt', 'w').write('1')")
+        assert "decides what may run" not in await result(workspace, "open('notes.txt', 'w').write('1')")
         text = await result(
-            "import os; os.makedirs('a/.vscode'); open('a/.vscode/tasks.json', 'w').write('{}')"
+            workspace, "import os; os.makedirs('a/.vscode'); open('a/.vscode/tasks.json', 'w').write('{}')"
         )
         assert "it was moved to" in text and "a/.vscode" in text
-        assert "decides what may run" not in await result("1 + 1")
+        assert "decides what may run" not in await result(workspace, "1 + 1")
     finally:
         workspace.end_kernel()
+
+
+async def test_a_kernel_begins_anew_where_keys_came_after_it(
+    boxed: Callable[..., BoxedHands], project: Path, home: Path
+) -> None:
+    workspace = boxed().workspace
+    try:
+        text = await result(workspace, "x = 1")
+        (home / ".aws").mkdir()
+        (home / ".aws/credentials").write_text("a key of aws")
+        text = await result(workspace, f"print(open('{home}/.aws/credentials').read())")
+        assert "The sandbox hides" in text and ".aws now" in text and "a key of aws" not in text
+    finally:
+        workspace.end_kernel()
+
+
+async def test_what_a_cell_changes_that_came_after_the_kernel_is_named(
+    boxed: Callable[..., BoxedHands], project: Path
+) -> None:
+    workspace = boxed().workspace
+    try:
+        await result(workspace, "x = 1")
+        (project / ".envrc").write_text("mine")
+        text = await result(workspace, "open('.envrc', 'w').write('evil')")
+        assert "this cell made or changed" in text and ".envrc" in text and (project / ".envrc").exists()
+        assert "x is 1" in await result(workspace, "print('x is', x)")
+    finally:
+        workspace.end_kernel()
+
+
+async def test_a_shell_that_lasts_begins_anew_where_keys_came_after_it(
+    home: Path, project: Path, boxed: Callable[..., BoxedHands]
+) -> None:
+    boxed()
+    hands = BoxedHands(home, project, "namespaces", is_persistent=True)
+    try:
+        await hands.outcome("x=1")
+        assert "x is 1" in await hands.text("echo x is $x")
+        (home / ".netrc").write_text("machine a password hunter2hunter2")
+        assert "hunter2" not in await hands.text("cat ~/.netrc")
+        (project / ".envrc").write_text("mine")
+        outcome = await hands.outcome("echo evil >> .envrc")
+        assert outcome.planted == (str(project / ".envrc"),)
+    finally:
+        hands.close()

@@ -1,5 +1,7 @@
 """Files that run later which a command makes are moved out of the workspace, unless the person allows the place."""
 
+import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +9,7 @@ import pytest
 
 from app.engine.permissions.gate import ApprovalReply
 from app.providers.scripted import call, say
+from app.values.events import Notice
 from tests.box.conftest import skip_below
 from tests.permits.test_gate import answered, results, stage
 
@@ -62,3 +65,23 @@ async def test_what_was_there_repositories_and_ordinary_files_stay(tmp_path: Pat
     assert (folder / ".envrc").read_text() == "mine"
     assert (folder / "lib/.git").is_dir() and (folder / "src/a.py").exists()
     assert "moved to" not in results(play)[0]
+
+
+async def test_what_a_job_that_goes_on_made_is_moved_away_at_the_end_of_the_prompt(tmp_path: Path) -> None:
+    command = f"{made_by('.envrc')}; mkfifo made gate; echo >made; read -r <gate"
+    play = boxed_stage(tmp_path, command=command, background=True)
+    await answered(play)
+    await asyncio.to_thread(read_when_there, play.session.cwd / "made")
+    play.script.responses.append(say("again"))
+    await answered(play)
+    assert not (play.session.cwd / ".envrc").exists()
+    assert any("so it was moved to" in notice.text for notice in play.all(Notice))
+    (play.session.cwd / "gate").write_text("\n")
+    ended = (await play.session.jobs.wait("job1")).result
+    assert ended is not None and "so it was moved to" in ended.text
+
+
+def read_when_there(fifo: Path) -> None:
+    while not fifo.exists():
+        time.sleep(0.02)
+    fifo.read_text()

@@ -21,11 +21,44 @@ async def test_a_server_runs_in_the_sandbox_in_every_mode(desk: Desk, mode: str)
     tasks.parent.mkdir()
     tasks.write_text("{}")
     desk.options = Options(permissions=mode)
-    desk.paths.agent_dir.mkdir(parents=True, exist_ok=True)
-    server = {"command": sys.executable, "args": [SCRIBBLING, str(tasks)]}
-    (desk.paths.agent_dir / "mcp.json").write_text(json.dumps({"mcpServers": {"scribbling": server}}))
+    configure(desk, tasks)
     await desk.known()
     desk.open()
     desk.session.permissions.rules.allow("tool: mcp__scribbling__*")
     await desk.result("mcp__scribbling__scribble")
     assert tasks.read_text() == "{}"
+
+
+@pytest.mark.parametrize("name", [".envrc", "sub/.envrc"])
+async def test_a_file_that_runs_later_which_a_server_makes_is_moved_away(desk: Desk, name: str):
+    skip_below("namespaces")
+    made = desk.paths.cwd / name
+    made.parent.mkdir(parents=True, exist_ok=True)
+    desk.options = Options(permissions="auto-edit")
+    configure(desk, made)
+    await desk.known()
+    desk.open()
+    desk.session.permissions.allow("tool: mcp__scribbling__*")
+    text = await desk.result("mcp__scribbling__scribble")
+    assert "looked" in text and "runs later outside of the sandbox, so it was moved to" in text
+    assert not made.exists()
+
+
+async def test_what_a_server_changes_that_came_after_it_began_is_named(desk: Desk):
+    skip_below("namespaces")
+    made = desk.paths.cwd / ".envrc"
+    desk.options = Options(permissions="auto-edit")
+    configure(desk, made)
+    await desk.known()
+    desk.open()
+    desk.session.permissions.allow("tool: mcp__scribbling__*")
+    await desk.result("mcp__scribbling__scribble")
+    made.write_text("by the person")
+    text = await desk.result("mcp__scribbling__scribble")
+    assert "this server made or changed" in text and ".envrc" in text
+
+
+def configure(desk: Desk, place: Path) -> None:
+    desk.paths.agent_dir.mkdir(parents=True, exist_ok=True)
+    server = {"command": sys.executable, "args": [SCRIBBLING, str(place)]}
+    (desk.paths.agent_dir / "mcp.json").write_text(json.dumps({"mcpServers": {"scribbling": server}}))

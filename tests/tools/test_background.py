@@ -36,6 +36,7 @@ class Jobs:
         work: Awaitable[ToolResult],
         tail: Callable[[], str],
         kill: Callable[[], None],
+        look: Callable[[], Awaitable[list[str]]] | None = None,
     ) -> str:
         async def run() -> ToolResult:
             return await work

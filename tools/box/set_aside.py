@@ -65,16 +65,22 @@ def look_behind(
 ) -> BoxChanges:
     """`folder`: below it is kept what is moved. For a thread."""
     restored = copies.put_back(box.repositories) if box is not None and box.repositories else ()
+    changes, _ = look_meanwhile(before, box, nested, folder)
+    return msgspec.structs.replace(changes, put_back=restored)
+
+
+def look_meanwhile(
+    before: BoxSeen, box: Box | None, nested: NestedFiles, folder: Callable[[], Path]
+) -> tuple[BoxChanges, BoxSeen]:
+    """While it goes on: what it did, and what there is now. For a thread."""
     after = _look(box, nested)
     new = after.later - before.later
     moved = set_aside(new, folder()) if new else ()
     places = tuple(one.path for one in moved)
-    planted = changed(before.files, after.files)
-    return BoxChanges(
-        planted=tuple(path for path in planted if covering(path, places) is None),
-        set_aside=moved,
-        put_back=restored,
-    )
+    planted = tuple(path for path in changed(before.files, after.files) if covering(path, places) is None)
+    if moved:
+        after = _look(box, nested)
+    return BoxChanges(planted=planted, set_aside=moved), after
 
 
 def _later_files(box: Box, below: Nested) -> frozenset[str]:

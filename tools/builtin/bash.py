@@ -21,7 +21,7 @@ from tools.limits import format_size
 from tools.operations import FileOperations
 from tools.patterns import late
 from tools.results import Json, TextPart, ToolResult, text_result
-from tools.running.box_notes import box_details, box_notes
+from tools.running.box_notes import box_details, box_notes, job_notes
 from tools.running.card import command_card, so_far
 from tools.running.commands import CommandOutcome, RunningCommand, start_command
 from tools.running.interceptor import better_tool
@@ -329,6 +329,7 @@ def _hand_over(
         work=work(),
         tail=functools.partial(running.output.preview, 4096),
         kill=running.kill,
+        look=functools.partial(job_notes, running),
     )
     text = (
         f"Background job {job} started: {visible(title)}\n"

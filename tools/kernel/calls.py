@@ -2,12 +2,12 @@
 
 import asyncio
 import time
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from tools.base import ToolCaller, ToolContext, ToolError
+from tools.box.lasting import compared
 from tools.box.set_aside import look_before, look_behind
 from tools.kernel.cells import CodeCell, cells_of
 from tools.kernel.kept import CellEnd, SessionKernel
@@ -16,7 +16,7 @@ from tools.kernel.process import KernelGone
 from tools.kernel.telling import MadeCall, Report, so_far, told
 from tools.operations import CommandLine
 from tools.results import ToolResult, text_result
-from tools.running.box_notes import planted_note, put_back_note, set_aside_note
+from tools.running.box_notes import change_notes
 from tools.running.commands import surely, watch
 from tools.running.pace import Pace
 from tools.running.watching import CommandFiles
@@ -101,7 +101,8 @@ class Evaluation:
         # A person's cell has no call; the kernel that it shares with the agent's runs where theirs do.
         box = await confine(self._call_id or "", lasts=True) if confine is not None else None
         await kernel.ensure(box, resets=self._wish.resets or cells[0].resets)
-        seen = await asyncio.to_thread(look_before, box, self._workspace.nested, self._workspace.git_copies)
+        now = compared(box)
+        seen = await asyncio.to_thread(look_before, now, self._workspace.nested, self._workspace.git_copies)
         notices = kernel.take_notices()
         output = self.output = CellOutput(
             self._workspace.artifacts, kernel.take_late(), self._workspace.mask_output
@@ -126,17 +127,12 @@ class Evaluation:
         changes = await asyncio.to_thread(
             look_behind,
             seen,
-            box,
+            now,
             self._workspace.nested,
             self._workspace.git_copies,
             lambda: self._workspace.artifacts.set_aside,
         )
-        home = str(Path.home())
-        notes += (set_aside_note("a command", one, home) for one in changes.set_aside)
-        if changes.planted:
-            notes.append(planted_note("cell", changes.planted, home))
-        if changes.put_back:
-            notes.append(put_back_note(changes.put_back, home))
+        notes += change_notes("cell", changes)
         return Report(
             title=self._wish.title,
             count=len(cells),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from tools.base import ToolError
+from tools.box.lasting import hides_more
 from tools.box.policy import Box
 from tools.kernel.interpreter import Interpreter, in_its_environment, interpreters
 from tools.kernel.output import CellOutput
@@ -74,7 +75,7 @@ class SessionKernel:
         """The background job that it runs."""
         self._kernel: KernelProcess | None = None
         self._interpreter: Interpreter | None = None
-        self._is_boxed = False
+        self._box: Box | None = None
         self._notices: list[str] = []
         self._idle: asyncio.TimerHandle | None = None
 
@@ -93,13 +94,16 @@ class SessionKernel:
             self._kernel = None
         if self._kernel is not None and self._kernel.is_gone:
             self._lost("It had ended by itself.")
-        if self._kernel is not None and box is not None and not self._is_boxed:
-            await self._kernel.end()
-            self._lost("Cells run in the sandbox now.")
+        if self._kernel is not None and box is not None:
+            more = hides_more(box, self._box) if self._box is not None else ()
+            why = f"The sandbox hides {', '.join(more[:3])} now." if more else "Cells run in the sandbox now."
+            if more or self._box is None:
+                await self._kernel.end()
+                self._lost(why)
         if self._kernel is None:
             self._kernel = await self._start(box)
-            self._is_boxed = box is not None
-        elif box is None and self._is_boxed:
+            self._box = box
+        elif box is None and self._box is not None:
             self._notices.append(
                 "This kernel runs in the sandbox; with reset: true another one begins outside."
             )

@@ -5,8 +5,8 @@ from typing import Any
 
 from tools.box.git_copies import PutBack
 from tools.box.refusals import Refusal, hidden_secrets, named_links, refusals, request_for, shown, told
-from tools.box.set_aside import SetAside
-from tools.running.commands import CommandOutcome
+from tools.box.set_aside import BoxChanges, SetAside
+from tools.running.commands import CommandOutcome, RunningCommand
 
 _NAMED = 5
 
@@ -41,6 +41,22 @@ def box_notes(outcome: CommandOutcome, output: str) -> list[str]:
     return lines
 
 
+def change_notes(runner: str, changes: BoxChanges) -> list[str]:
+    """`runner`: what did that, beside a command: "cell", "server" or "job"."""
+    home = os.path.expanduser("~")  # noqa: PTH111  (a text is wanted)
+    lines = [set_aside_note("a command", one, home) for one in changes.set_aside[:_NAMED]]
+    if changes.planted:
+        lines.append(planted_note(runner, changes.planted, home))
+    if changes.put_back:
+        lines.append(put_back_note(changes.put_back, home))
+    return lines
+
+
+async def job_notes(running: RunningCommand) -> list[str]:
+    """What a command that goes on did since the last look."""
+    return change_notes("job", await running.look_meanwhile())
+
+
 def set_aside_note(call: str, one: SetAside, home: str) -> str:
     """`call`: what asks for the place, "the same call" or "a command"."""
     place = shown(one.path, home)
@@ -51,7 +67,7 @@ def set_aside_note(call: str, one: SetAside, home: str) -> str:
 
 
 def planted_note(runner: str, planted: tuple[str, ...], home: str) -> str:
-    """`runner`: what made these files, "command" or "cell"."""
+    """`runner`: what made these files, "command" or another."""
     names = ", ".join(shown(path, home) for path in planted[:_NAMED])
     return (
         f"Sandbox: this {runner} made or changed {names}, which runs later or decides what may run, and which could "

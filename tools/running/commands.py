@@ -12,7 +12,8 @@ import msgspec
 
 from tools.base import ToolError
 from tools.box.git_copies import PutBack
-from tools.box.set_aside import BoxSeen, SetAside, look_before, look_behind
+from tools.box.lasting import compared, hides_more
+from tools.box.set_aside import BoxChanges, BoxSeen, SetAside, look_before, look_behind, look_meanwhile
 from tools.operations import CommandLine, RunningProcess
 from tools.running.process import BoxFailed, pipe
 from tools.running.rolling import OutputSnapshot, RollingOutput
@@ -78,6 +79,8 @@ class RunningCommand:
         self._aborted: asyncio.Future[None] = self._loop.create_future()
         self._unlimited: asyncio.Future[None] = self._loop.create_future()
         self._started = time.monotonic()
+        self._earlier = BoxChanges()
+        """What it was seen to have done while it ran."""
         workspace.running.add(process)
 
     def drain(self, descriptor: int, on_data: Callable[[bytes], None] | None = None) -> None:
@@ -88,6 +91,22 @@ class RunningCommand:
                 pass  # The loop is closed: nobody waits any longer.
 
         self.output.drain(descriptor, on_data=on_data, on_end=ended)
+
+    async def look_meanwhile(self) -> BoxChanges:
+        """What it did since the last look that its box could not prevent."""
+        workspace, before = self._workspace, self._seen
+        changes, self._seen = await asyncio.to_thread(
+            look_meanwhile,
+            before,
+            compared(self._command.box),
+            workspace.nested,
+            lambda: workspace.artifacts.set_aside,
+        )
+        self._earlier = BoxChanges(
+            planted=(*self._earlier.planted, *changes.planted),
+            set_aside=(*self._earlier.set_aside, *changes.set_aside),
+        )
+        return changes
 
     @property
     def seconds(self) -> float:
@@ -152,7 +171,7 @@ class RunningCommand:
             asyncio.to_thread(
                 look_behind,
                 self._seen,
-                self._command.box,
+                compared(self._command.box),
                 self._workspace.nested,
                 self._workspace.git_copies,
                 lambda: self._workspace.artifacts.set_aside,
@@ -172,8 +191,8 @@ class RunningCommand:
             refused_hosts=self._workspace.refused_hosts(self._command.box.caller)
             if self._command.box
             else (),
-            planted=changes.planted,
-            set_aside=changes.set_aside,
+            planted=tuple(dict.fromkeys((*self._earlier.planted, *changes.planted))),
+            set_aside=(*self._earlier.set_aside, *changes.set_aside),
             put_back=changes.put_back,
         )
 
@@ -240,7 +259,7 @@ async def start_command(
     command = await as_set(workspace, plan)
     lasts = workspace.shell().is_persistent and not has_own_shell
     command = await boxed(workspace, command, call_id, lasts=lasts)
-    if lasts and workspace.shell_session is not None and workspace.shell_session.is_boxed and not command.box:
+    if lasts and workspace.shell_session is not None and workspace.shell_session.box and not command.box:
         has_own_shell = True  # what was let out runs beside the shell that was not
     watched = await watch(workspace, call_id, tool, command)
     try:
@@ -281,10 +300,14 @@ async def _started(
     has_own_shell: bool,
 ) -> RunningCommand:
     output = RollingOutput(workspace.artifacts, tool, workspace.mask_output)
-    seen = await asyncio.to_thread(look_before, command.box, workspace.nested, workspace.git_copies)
+    seen = await asyncio.to_thread(look_before, compared(command.box), workspace.nested, workspace.git_copies)
     if workspace.shell().is_persistent and not has_own_shell:
         session = workspace.shell_session
-        if session is not None and command.box is not None and not session.is_boxed:
+        if (
+            session is not None
+            and command.box is not None
+            and (session.box is None or hides_more(command.box, session.box))
+        ):
             session.retire_when_free()
             workspace.shell_session = None
         if workspace.shell_session is None:

@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from tools.box.policy import with_private
+from tools.box.policy import Box, with_private
 from tools.operations import CommandLine, ProcessOperations, RunningProcess
 
 _LOOP: Final = """
@@ -45,7 +45,7 @@ class ShellSession:
         self._count = 0
         self._is_busy = asyncio.Lock()
         self._is_retired = False
-        self.is_boxed = False
+        self.box: Box | None = None
         """Its shell cannot do more than the commands that it was made for."""
 
     async def start(self, command: CommandLine, extra: Mapping[str, str]) -> "tuple[SessionCommand, int]":
@@ -114,7 +114,7 @@ class ShellSession:
             return self._folder
         self._discard()
         folder = self._private_folder("shell")
-        self.is_boxed = command.box is not None
+        self.box = command.box
         self._folder = folder
         self._jobs = _fifo(folder / "in", os.O_RDWR)
         self._statuses = _fifo(folder / "status", os.O_RDWR)

@@ -32,6 +32,8 @@ class Job(msgspec.Struct, kw_only=True):
     """How many of the agent's calls wait for the end, which they will tell."""
     tail: Callable[[], str]
     kill: Callable[[], None]
+    look: Callable[[], Awaitable[list[str]]] | None = None
+    """What is to be said of what it did since the last look."""
     task: asyncio.Task[None] | None = None
     """Follows the work, and then tells the agent."""
     has_ended: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
@@ -73,6 +75,7 @@ class JobTable:
         work: Awaitable[ToolResult],
         tail: Callable[[], str],
         kill: Callable[[], None],
+        look: Callable[[], Awaitable[list[str]]] | None = None,
     ) -> str:
         self._count += 1
         job = Job(
@@ -82,6 +85,7 @@ class JobTable:
             started=time.monotonic(),
             tail=tail,
             kill=kill,
+            look=look,
         )
         self._jobs[job.id] = job
         job.task = asyncio.ensure_future(self._follow(job, work))
@@ -93,6 +97,10 @@ class JobTable:
 
     def running(self) -> tuple[Job, ...]:
         return tuple(job for job in self._jobs.values() if job.state == "running")
+
+    async def looked_at(self) -> list[str]:
+        """What is to be said of what running jobs did since the last look."""
+        return [note for job in self.running() if job.look is not None for note in await job.look()]
 
     def get(self, job_id: str) -> Job:
         """Raises `UnknownJob` when there is none."""

@@ -103,6 +103,7 @@ class BoxPlaces:
     def made(self, kind: BoxKind, leave: Leave) -> Box:
         cwd = str(self._workspace.cwd)
         workspace = self._real.setdefault(cwd, os.path.realpath(cwd))
+        self._make_folders()
         folders, files, shown = self._hidden(workspace, leave)
         private = self._temporary_folder(kind)
         sockets = (private, *REACHED_SOCKETS, *shown)
@@ -113,7 +114,6 @@ class BoxPlaces:
             return self._reading(workspace, private, folders, (*files, *secrets), sockets)
         nested = self._workspace.nested.find(workspace)
         git = git_places(workspace, Path(self._home), nested.gits)
-        self._make_cache()
         kept = caches(self._home, os.environ)
         present, missing = guarded_in(workspace)
         own = self._places((*self._options.in_force.settings.sandbox.write, *self._allowed_places("write")))
@@ -267,12 +267,14 @@ class BoxPlaces:
             why = "it is outside your home"
         return found(place, danger=why or "")
 
-    def _make_cache(self) -> None:
-        """Where all caches are that have no other place: a tool in the box could not make it by itself."""
-        try:
-            Path(self._home, ".cache").mkdir(mode=0o700, exist_ok=True)
-        except OSError:
-            pass  # A home that is not there, or that nobody may write.
+    def _make_folders(self) -> None:
+        """Where all caches are that have no other place, for a tool in the box could not make it by itself; and bayou's
+        own, for only what is there can be hidden."""
+        for path in (f"{self._home}/.cache", self._own):
+            try:
+                Path(path).mkdir(mode=0o700, parents=path == self._own, exist_ok=True)
+            except OSError:
+                pass  # A home that is not there, or that nobody may write.
 
     @property
     def has_mounts(self) -> bool:

@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from tools.box.lasting import compared
 from tools.box.set_aside import look_before
 from tools.files.replacing import write_all
 from tools.limits import truncate_tail
@@ -54,7 +55,7 @@ async def run_in_terminal(
         seen_box = msgspec.structs.replace(command.box, has_terminal=True)
         command = msgspec.structs.replace(command, box=seen_box)
     watched = await watch(workspace, call_id, "bash", command)
-    seen = await asyncio.to_thread(look_before, command.box, workspace.nested, workspace.git_copies)
+    seen = await asyncio.to_thread(look_before, compared(command.box), workspace.nested, workspace.git_copies)
     master, slave = os.openpty()
     hands = _Hands(os.dup(master))
     aborted = asyncio.Event()

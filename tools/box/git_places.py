@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from tools.box.policy import covering
-from tools.git.config import expanded, read_configuration, small_text
+from tools.git.config import expanded, own_configuration, read_configuration, small_text
 from tools.git.repository import Repository, find_repository
 from tools.git.steering import starts_program
 from tools.patterns import late
@@ -87,6 +87,7 @@ class _Found:
 
     def __init__(self, home: Path) -> None:
         self._home = home
+        self._own = own_configuration(home)
         self._waiting: deque[tuple[str, str]] = deque()
         """Git's folders, each with the folder that its files belong to."""
         self._tops: dict[str, str] = {}
@@ -186,8 +187,8 @@ class _Found:
         """Files that the configuration includes, and the folder of hooks that it names."""
         top = self._tops[owner]
         places = [Path(owner, name) for name in ("config", "config.worktree")]
-        own = [self._home / ".gitconfig", self._home / ".config" / "git" / "config"]
-        for entry in read_configuration(*places, *own, home=self._home).entries:
+        in_repository = read_configuration(*places, home=self._home).entries
+        for entry in (*in_repository, *self._own.entries):
             value = expanded(entry.value or "", self._home)
             if entry.section in ("include", "includeif") and entry.key == "path" and value:
                 self._guard(str(entry.file.parent / value))

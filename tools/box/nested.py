@@ -16,6 +16,9 @@ MAX_ENTRIES: Final = 20_000
 _NOT_ENTERED: Final = frozenset({*VCS, "node_modules", "__pycache__", ".venv", "venv", "target"})
 _OF_BARE: Final = frozenset({"HEAD", "objects", "refs"})
 _ROWS: Final[dict[str, list[tuple[str, ...]]]] = {}
+LATER_ENDINGS: Final = tuple(
+    row.name.removeprefix("*") for row in IN_PROJECTS if row.name.startswith("*") and "/" not in row.name
+)
 for _row in IN_PROJECTS:
     *_folders, _name = _row.name.split("/")
     if "*" not in _row.name and not VCS.intersection((*_folders, _name)):
@@ -89,5 +92,6 @@ def _later(path: str, names: Iterable[str]) -> list[str]:
     return [
         f"{path}/{name}"
         for name in names
-        if any(not folders or tuple(above[-len(folders) :]) == folders for folders in _ROWS.get(name, ()))
+        if name.endswith(LATER_ENDINGS)
+        or any(not folders or tuple(above[-len(folders) :]) == folders for folders in _ROWS.get(name, ()))
     ]

@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from tools.box.nested import LATER_ENDINGS
 from tools.protected.later import IN_PROJECTS, VCS
 
 _GUARDED_NAMES: Final = tuple(
@@ -120,7 +121,8 @@ def guarded_in(workspace: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if workspace == "/":
         paths = [f"/{name}" for name in (*_GUARDED_NAMES, *_SYSTEM_FOLDERS)]
         return tuple(path for path in paths if os.path.lexists(path) and os.path.realpath(path) == path), ()
-    paths = [f"{workspace}/{name}" for name in _GUARDED_NAMES]
+    ending = [name for name in list_folder(workspace) if name.endswith(LATER_ENDINGS)]
+    paths = [f"{workspace}/{name}" for name in (*_GUARDED_NAMES, *ending)]
     present = tuple(path for path in paths if os.path.lexists(path))
     return present, tuple(path for path in paths if path not in present)
 

@@ -16,6 +16,7 @@ from tools.git.repository import Repository, find_repository
 from tools.patterns import late
 
 Seen = dict[str, tuple[int, ...]]
+_MAX_LINKS: Final = 1_000
 _MAX_REPOSITORIES: Final = 50
 _TODO: Final = "rebase-merge/git-rebase-todo"
 """Of a rebase that waits: its `exec` lines run when it goes on. It is gone when that has ended."""
@@ -31,6 +32,25 @@ def look(box: Box, below: Nested) -> Seen:
     for git in below.gits[:_MAX_REPOSITORIES]:
         _note_repository(found, git)
     return found
+
+
+def links_in_git(folders: Iterable[str]) -> frozenset[str]:
+    """Symbolic links right in them and among the logs: git writes through `COMMIT_EDITMSG` and `logs/HEAD`."""
+    found: set[str] = set()
+    for folder in folders:
+        waiting = [folder, f"{folder}/logs"]
+        while waiting and len(found) < _MAX_LINKS:
+            place = waiting.pop()
+            try:
+                with os.scandir(place) as entries:
+                    for entry in entries:
+                        if entry.is_symlink():
+                            found.add(entry.path)
+                        elif place != folder and entry.is_dir(follow_symlinks=False):
+                            waiting.append(entry.path)
+            except OSError:
+                continue
+    return frozenset(found)
 
 
 def changed(before: Seen, after: Seen) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import msgspec
 
 from tools.box.git_copies import GitCopies, PutBack
 from tools.box.nested import Nested, NestedFiles
-from tools.box.planted import Seen, changed, look
+from tools.box.planted import Seen, changed, links_in_git, look
 from tools.box.policy import Box, covering
 from tools.protected.later import VCS
 
@@ -86,9 +86,10 @@ def look_meanwhile(
 def _later_files(box: Box, below: Nested) -> frozenset[str]:
     """Files that run later which are there, in the places where a command of this box can make them."""
     places = [*filter(os.path.lexists, box.watched), *below.later]
-    return frozenset(
+    later = frozenset(
         path for path in places if not VCS.intersection(path.split("/")) and not _is_allowed(path, box)
     )
+    return later | links_in_git(box.repositories)
 
 
 def set_aside(paths: frozenset[str], folder: Path) -> tuple[SetAside, ...]:

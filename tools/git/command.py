@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from tools.git.config import Configuration, read_configuration
+from tools.git.config import Configuration, own_configuration
 from tools.git.steering import filters
 from tools.running.own_programs import find_own_program
 from tools.running.programs import RunningProgram
@@ -54,7 +54,6 @@ _ENVIRONMENT = {
     "LC_ALL": "C",
 }
 _KEPT = frozenset(("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH"))
-_SYSTEM = ("/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig")
 
 
 class GitCommand(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,7 +105,7 @@ def git_command(top: Path, *words: str, repository: Configuration, home: Path) -
     if program is None:
         return None
     off = dict(_SWITCHED_OFF)
-    for name in sorted({"lfs", *filters(repository), *filters(_own_configuration(home))}):
+    for name in sorted({"lfs", *filters(repository), *filters(own_configuration(home))}):
         for key, value in (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")):
             off[f"filter.{name}.{key}"] = value
     settings = [part for key, value in off.items() for part in ("-c", f"{key}={value}")]
@@ -114,18 +113,6 @@ def git_command(top: Path, *words: str, repository: Configuration, home: Path) -
         argv=(program, "--no-optional-locks", "--no-pager", *settings, *words),
         cwd=top,
         environment=_environment(top),
-    )
-
-
-def _own_configuration(home: Path) -> Configuration:
-    """The person's and the machine's."""
-    elsewhere = os.environ.get("XDG_CONFIG_HOME")
-    shared = Path(elsewhere) if elsewhere else home / ".config"
-    named = [
-        Path(place) for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM") if (place := os.environ.get(name))
-    ]
-    return read_configuration(
-        *map(Path, _SYSTEM), shared / "git" / "config", home / ".gitconfig", *named, home=home
     )
 
 

@@ -17,6 +17,8 @@ from tools.patterns import late
 
 _LARGEST = 1 << 20
 _MOST_FILES = 32
+_MOST_SAID = 100
+_SYSTEM = ("/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig")
 _HEADER = late(r'\[\s*(?P<section>[A-Za-z0-9.-]+)(?:\s+"(?P<sub>(?:[^"\\\n]|\\.)*)")?\s*\]')
 _KEY = late(r"(?P<key>[A-Za-z][A-Za-z0-9-]*)[ \t]*")
 _BLANK = " \t\r\n"
@@ -76,6 +78,27 @@ def read_configuration(*files: Path, home: Path) -> Configuration:
         entries += found
         waiting += [place for entry in found if (place := _included(entry, home)) is not None]
     return Configuration(entries=tuple(entries), unreadable=tuple(unreadable))
+
+
+def own_configuration(home: Path) -> Configuration:
+    """The person's and the machine's, also what the environment says."""
+    shared = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
+    named = [
+        Path(place) for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM") if (place := os.environ.get(name))
+    ]
+    places = (*map(Path, _SYSTEM), shared / "git" / "config", home / ".gitconfig", *named)
+    found = read_configuration(*places, home=home)
+    return msgspec.structs.replace(found, entries=(*found.entries, *_said_in_environment(home)))
+
+
+def _said_in_environment(home: Path) -> Iterator[Entry]:
+    count = os.environ.get("GIT_CONFIG_COUNT", "")
+    for number in range(min(int(count), _MOST_SAID) if count.isdecimal() else 0):
+        name = os.environ.get(f"GIT_CONFIG_KEY_{number}", "")
+        section, _, rest = name.partition(".")
+        sub, _, key = rest.rpartition(".")
+        value = os.environ.get(f"GIT_CONFIG_VALUE_{number}")
+        yield Entry(file=home / name, section=section.lower(), sub=sub, key=key.lower(), value=value)
 
 
 def _included(entry: Entry, home: Path) -> Path | None:

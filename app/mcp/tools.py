@@ -19,8 +19,7 @@ from app.mcp.manifest import KnownTool
 from app.mcp.server import ServerLife
 from app.values.unable import Unable
 from tools.base import Tool, ToolContext, ToolError, no_effects
-from tools.box.lasting import compared
-from tools.box.set_aside import look_before, look_behind
+from tools.box.set_aside import compared, look_before, look_behind
 from tools.effects import Effects
 from tools.patterns import late
 from tools.results import Card, ImageBlock, ImagePart, TextBlock, TextPart, ToolResult, text_result

@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from tools.box.nested import LATER_ENDINGS
+from tools.box.policy import Box, covering
 from tools.protected.later import IN_PROJECTS, VCS
 
 _GUARDED_NAMES: Final = tuple(
@@ -225,3 +226,17 @@ def list_folder(path: str) -> list[str]:
         return os.listdir(path)  # noqa: PTH208  (texts are wanted)
     except OSError:
         return []
+
+
+def hides_more(box: Box, before: Box) -> tuple[str, ...]:
+    """What a process that lasts sees, and would not see if it began now. Not sockets, which come and go."""
+    return tuple(
+        path for path in box.hidden if covering(path, before.hidden) is None and not _is_socket(path)
+    )
+
+
+def _is_socket(path: str) -> bool:
+    try:
+        return stat.S_ISSOCK(os.stat(path).st_mode)  # noqa: PTH116  (a text)
+    except OSError:
+        return True

@@ -45,6 +45,16 @@ class BoxChanges(msgspec.Struct, frozen=True, kw_only=True):
     """What of git it had destroyed."""
 
 
+def compared(box: Box | None) -> Box | None:
+    """For a process that lasts, `box` as one would be made now: places that would be guarded now are compared, for what
+    came after its beginning is not held."""
+    if box is None:
+        return None
+    objects = tuple(f"{folder}/objects" for folder in box.repositories)
+    places = tuple(path for path in box.guarded if covering(path, objects) is None)
+    return msgspec.structs.replace(box, watched=(*box.watched, *places), guarded=())
+
+
 def look_before(box: Box | None, nested: NestedFiles, copies: GitCopies) -> BoxSeen:
     """Before a command; each is followed by one `look_behind`. For a thread."""
     if box is not None and box.repositories:

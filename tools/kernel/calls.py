@@ -7,8 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from tools.base import ToolCaller, ToolContext, ToolError
-from tools.box.lasting import compared
-from tools.box.set_aside import look_before, look_behind
+from tools.box.set_aside import compared, look_before, look_behind
 from tools.kernel.cells import CodeCell, cells_of
 from tools.kernel.kept import CellEnd, SessionKernel
 from tools.kernel.output import CellOutput

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from tools.base import ToolError
-from tools.box.lasting import hides_more
+from tools.box.places import hides_more
 from tools.box.policy import Box
 from tools.kernel.interpreter import Interpreter, in_its_environment, interpreters
 from tools.kernel.output import CellOutput

@@ -12,8 +12,16 @@ import msgspec
 
 from tools.base import ToolError
 from tools.box.git_copies import PutBack
-from tools.box.lasting import compared, hides_more
-from tools.box.set_aside import BoxChanges, BoxSeen, SetAside, look_before, look_behind, look_meanwhile
+from tools.box.places import hides_more
+from tools.box.set_aside import (
+    BoxChanges,
+    BoxSeen,
+    SetAside,
+    compared,
+    look_before,
+    look_behind,
+    look_meanwhile,
+)
 from tools.operations import CommandLine, RunningProcess
 from tools.running.process import BoxFailed, pipe
 from tools.running.rolling import OutputSnapshot, RollingOutput

@@ -13,8 +13,7 @@ from typing import Final
 
 import msgspec
 
-from tools.box.lasting import compared
-from tools.box.set_aside import look_before
+from tools.box.set_aside import compared, look_before
 from tools.files.replacing import write_all
 from tools.limits import truncate_tail
 from tools.running.commands import (

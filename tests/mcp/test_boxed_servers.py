@@ -38,7 +38,7 @@ async def test_a_file_that_runs_later_which_a_server_makes_is_moved_away(desk: D
     configure(desk, made)
     await desk.known()
     desk.open()
-    desk.session.permissions.allow("tool: mcp__scribbling__*")
+    desk.session.permissions.rules.allow("tool: mcp__scribbling__*")
     text = await desk.result("mcp__scribbling__scribble")
     assert "looked" in text and "runs later outside of the sandbox, so it was moved to" in text
     assert not made.exists()
@@ -51,7 +51,7 @@ async def test_what_a_server_changes_that_came_after_it_began_is_named(desk: Des
     configure(desk, made)
     await desk.known()
     desk.open()
-    desk.session.permissions.allow("tool: mcp__scribbling__*")
+    desk.session.permissions.rules.allow("tool: mcp__scribbling__*")
     await desk.result("mcp__scribbling__scribble")
     made.write_text("by the person")
     text = await desk.result("mcp__scribbling__scribble")

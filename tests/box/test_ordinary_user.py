@@ -45,3 +45,23 @@ def test_a_command_of_an_ordinary_user_neither_sees_keys_nor_plants_hooks(ordina
     assert "ran" in text and "a key" not in text
     git = ordinary_home / "project" / ".git"
     assert not (git / "hooks" / "pre-commit").exists() and "evil" not in (git / "config").read_text()
+
+
+def test_no_other_devices_are_there(ordinary_home: Path) -> None:
+    """One that everybody may write would be written through a mount that cannot be."""
+    found = set(bayou(ordinary_home, "sandbox", "try", "ls /dev").split())
+    usual = {
+        "null",
+        "zero",
+        "full",
+        "random",
+        "urandom",
+        "tty",
+        "pts",
+        "ptmx",
+        "fd",
+        "stdin",
+        "stdout",
+        "stderr",
+    }
+    assert "null" in found and found <= usual | {"shm", "dri", "kfd", "nvidiactl", "nvidia-uvm", "nvidia0"}

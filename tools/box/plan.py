@@ -26,6 +26,8 @@ _SCOPES_SINCE: Final = 6
 _KEPT_RIGHTS: Final = (0, 1, 3, 4, 5, 6, 7, 10)
 """Of the superuser, as capabilities: owners and modes of files, signals, being another user, low ports."""
 _DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty", "pts")
+_FOR_USERS: Final = ("dri", "kfd", "nvidiactl", "nvidia-uvm", "nvidia0")
+"""Whose rights the system decides by user."""
 _WRITABLE_DEVICES: Final = (*_DEVICES, "ptmx", "shm", "console", "dri", "kfd", "nvidiactl", "nvidia-uvm")
 
 
@@ -124,16 +126,14 @@ def _mounts(box: Box, abilities: Abilities, list_folder: Callable[[str], Sequenc
     found = ["mounts"]
     names = set(list_folder("/dev"))
     shares_memory = any(path == "/dev/shm" or path.startswith("/dev/shm/") for path in writable)
-    if not abilities.needs_users:
-        wanted = (*_DEVICES, "shm") if shares_memory else _DEVICES
-        found.append("devices " + " ".join(name for name in wanted if name in names))
+    # A mount that cannot be written lets devices be written all the same.
+    wanted = (*_DEVICES, *(_FOR_USERS if abilities.needs_users else ()), *(("shm",) if shares_memory else ()))
+    found.append("devices " + " ".join(name for name in wanted if name in names))
     if not is_everything:
         found += [f"keep {path}" for path in writable]
         found += ["seal /", "back"]
-    if not shares_memory and ("shm" in names or not abilities.needs_users):
+    if not shares_memory:
         found.append("fresh /dev/shm")
-    if "mqueue" in names and abilities.needs_users:
-        found.append("empty /dev/mqueue")
     if "pts" in names and not box.has_terminal:
         found.append("terminals")
     found += [f"pin {path}" for path in box.pinned if path not in writable]

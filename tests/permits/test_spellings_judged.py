@@ -128,8 +128,13 @@ async def test_a_spelling_that_is_accepted_is_judged_as_the_plain_one(data: st.D
 async def test_a_value_in_a_list_or_as_json_is_judged_as_itself(data: st.DataObject) -> None:
     tool = TOOLS[data.draw(st.sampled_from(sorted(TOOLS.keys() - READ_AS_LISTS)))]
     plain = data.draw(values(tool.schema, ""))
+    kinds = {key: node.get("type") for key, node in tool.schema["properties"].items()}
     wrapped = {
-        key: [value] if isinstance(value, str) else json.dumps(value) if isinstance(value, list) else value
+        key: [value]
+        if kinds[key] == "string"  # where a list is another plain value, it is no spelling
+        else json.dumps(value)
+        if kinds[key] == "array"
+        else value
         for key, value in plain.items()
     }
     first, second = await judged(tool, plain), await judged(tool, wrapped)

@@ -132,7 +132,7 @@ async def test_it_is_drawn_as_one_line_that_opens(load, scene: Scene):
     )
 
 
-MAPPER = {f"tools.filemap.{name}" for name in ("cache", "map", "render", "telling")}
+MAPPER = {f"tools.filemap.{name}" for name in ("cache", "map", "rendering.render", "rendering.telling")}
 
 
 @pytest.mark.parametrize("name", ["file_maps", "read_recovery", "rules"])

@@ -99,7 +99,8 @@ class Workspace:
         self.watch_command: WatchCommand | None = None
         """Asked about every command of the model's before it is started."""
         self.confine: Confine | None = None
-        """Asked about every process that a call starts, before it is started."""
+        """Asked about every process that a call starts, before it is started; and what its box would be by now."""
+        self.box_now: Callable[[str], Box | None] = lambda call_id: None
         self.refused_hosts: Callable[[str], tuple[str, ...]] = lambda caller: ()
         """Each `host:port` that the proxy refused to the commands of a box, by its `caller`."""
         self.mask_output: MaskNow = lambda: None

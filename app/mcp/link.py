@@ -23,6 +23,8 @@ from app.mcp.manifest import Greeting, Manifest, manifest_of
 from app.mcp.process import ServerProcess, StdioTransport, StreamHeard, Transport
 from app.version import VERSION
 from tools.base import ToolError
+from tools.box.places import hides_more
+from tools.box.policy import Box
 from tools.operations import CommandLine
 from tools.running.process import BoxFailed
 from tools.text import one_line
@@ -430,6 +432,16 @@ class Contact:
         self._log = log
         self._process: ServerProcess | None = None
         self.link: ServerLink | None = None
+        self._box: Box | None = None
+        self._told_hidden: set[str] = set()
+
+    def newly_hidden(self, now: Box) -> tuple[str, ...]:
+        """Places that a box made now hides, and this one's does not."""
+        if self._box is None:
+            return ()
+        new = tuple(path for path in hides_more(now, self._box) if path not in self._told_hidden)
+        self._told_hidden.update(new)
+        return new
 
     @property
     def is_open(self) -> bool:
@@ -481,11 +493,12 @@ class Contact:
         assert config.command is not None
         where = folder / config.cwd if config.cwd else folder
         try:
+            self._box = await self._ground.box(config)
             command = CommandLine(
                 argv=(config.command, *config.args),
                 cwd=str(where),
                 environment={**self._ground.environment(), **config.env},
-                box=await self._ground.box(config),
+                box=self._box,
             )
             return await ServerProcess.start(self._ground.processes(), command, self._log)
         except ToolError as problem:

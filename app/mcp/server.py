@@ -82,6 +82,10 @@ class ServerLife:
         """As one would be made now; None: it is no program of this machine, or runs in none."""
         return await self._ground.box(self.config) if self.config.command is not None else None
 
+    def newly_hidden(self, now: "Box | None") -> tuple[str, ...]:
+        """Places of keys that its box would hide if it began `now`, and does not; each is said once for a start."""
+        return self._contact.newly_hidden(now) if self._contact is not None and now is not None else ()
+
     @property
     def is_usable(self) -> bool:
         """Its person wants it, and nothing in the way it is written stands against that."""

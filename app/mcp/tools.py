@@ -23,7 +23,7 @@ from tools.box.set_aside import compared, look_before, look_behind
 from tools.effects import Effects
 from tools.patterns import late
 from tools.results import Card, ImageBlock, ImagePart, TextBlock, TextPart, ToolResult, text_result
-from tools.running.box_notes import change_notes
+from tools.running.box_notes import change_notes, late_keys_note
 from tools.running.commands import surely
 from tools.schema import schema_of
 from tools.text import one_line, visible
@@ -327,7 +327,8 @@ async def _looking(
     result_of: Callable[[_Said], ToolResult],
 ) -> ToolResult:
     """The result, with what the server did meanwhile that its box could not prevent."""
-    box, workspace = compared(await life.box()), workspace_of(context)
+    now = await life.box()
+    box, workspace = compared(now), workspace_of(context)
     seen = await asyncio.to_thread(look_before, box, workspace.nested, workspace.git_copies)
     problem: ToolError | None = None
     result = ToolResult()
@@ -345,6 +346,9 @@ async def _looking(
             lambda: workspace.artifacts.set_aside,
         )
         notes = change_notes("server", await surely(behind))
+    if hidden := life.newly_hidden(now):
+        name = life.config.name
+        notes.append(late_keys_note(f"the MCP server `{name}`", hidden, f"/mcp restart {name}"))
     if problem is not None:
         raise ToolError("\n".join([str(problem), *notes])) from None
     told = tuple(TextPart(text=f"[{note}]") for note in notes)

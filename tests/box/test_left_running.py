@@ -3,6 +3,8 @@
 import time
 from pathlib import Path
 
+from app.providers.scripted import say
+from app.values.events import Notice
 from tests.box.conftest import skip_below
 from tests.box.hands import BoxedHands
 from tests.box.test_set_aside import boxed_stage
@@ -42,3 +44,18 @@ async def test_in_a_shell_that_lasts_processes_go_on(home: Path, project: Path) 
         assert still_beats(project)
     finally:
         hands.close()
+
+
+async def test_a_job_is_named_that_can_read_keys_which_came_after_it_began(tmp_path: Path) -> None:
+    play = boxed_stage(tmp_path, command="mkfifo gate; read -r <gate", background=True)
+    await answered(play)
+    keys = tmp_path / "home" / ".aws"
+    keys.mkdir()
+    (keys / "credentials").write_text("a key of aws")
+    for _ in range(2):
+        play.script.responses.append(say("again"))
+        await answered(play)
+    (said,) = [one.text for one in play.all(Notice) if "began before" in one.text]
+    assert "the job `mkfifo gate" in said and ".aws" in said and "end it with /jobs" in said
+    play.session.jobs.kill("job1")
+    await play.session.jobs.wait("job1")

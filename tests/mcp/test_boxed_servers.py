@@ -58,6 +58,20 @@ async def test_what_a_server_changes_that_came_after_it_began_is_named(desk: Des
     assert "this server made or changed" in text and ".envrc" in text
 
 
+async def test_a_server_is_named_that_can_read_keys_which_came_after_it_began(desk: Desk):
+    skip_below("namespaces")
+    desk.options = Options(permissions="auto-edit")
+    configure(desk, desk.paths.cwd / "note")
+    await desk.known()
+    desk.open()
+    desk.session.permissions.rules.allow("tool: mcp__scribbling__*")
+    assert "began before" not in await desk.result("mcp__scribbling__scribble")
+    (desk.paths.home / ".netrc").write_text("machine a password hunter2hunter2")
+    text = await desk.result("mcp__scribbling__scribble")
+    assert "the MCP server `scribbling` began before" in text and "/mcp restart scribbling" in text
+    assert "began before" not in await desk.result("mcp__scribbling__scribble")
+
+
 def configure(desk: Desk, place: Path) -> None:
     desk.paths.agent_dir.mkdir(parents=True, exist_ok=True)
     server = {"command": sys.executable, "args": [SCRIBBLING, str(place)]}

@@ -10,9 +10,12 @@ from typing import Final
 
 import msgspec
 
+from tools.git.gitlinks import MAX_LINKED, GitLinks
 from tools.protected.later import IN_PROJECTS, VCS
 
 MAX_ENTRIES: Final = 20_000
+MAX_REPOSITORIES: Final = 50
+"""Beside those that an index links to."""
 _NOT_ENTERED: Final = frozenset({*VCS, "node_modules", "__pycache__", ".venv", "venv", "target"})
 _OF_BARE: Final = frozenset({"HEAD", "objects", "refs"})
 _ROWS: Final[dict[str, list[tuple[str, ...]]]] = {}
@@ -30,6 +33,8 @@ class Nested(msgspec.Struct, frozen=True):
     """Each `.git`, whether folder, file or link, and each folder that is a bare repository."""
     later: tuple[str, ...] = ()
     """Files that run later."""
+    limits: tuple[str, ...] = ()
+    """Where the search stopped, and what it could not read."""
 
 
 class _Folder(msgspec.Struct, frozen=True):
@@ -44,9 +49,17 @@ class NestedFiles:
 
     def __init__(self) -> None:
         self._folders: dict[str, _Folder] = {}
+        self._links = GitLinks()
+        self._told: frozenset[str] = frozenset()
+
+    def untold(self, limits: tuple[str, ...]) -> tuple[str, ...]:
+        """Those that were not reached at the last look: each is told once, until it is no longer reached."""
+        new = tuple(one for one in limits if one not in self._told)
+        self._told = frozenset(limits)
+        return new
 
     def find(self, workspace: str) -> Nested:
-        """Breadth first, up to `MAX_ENTRIES` entries."""
+        """Breadth first, up to `MAX_ENTRIES` entries; repositories that an index links to, wherever they are."""
         if workspace == "/":
             return Nested()
         waiting, seen, gits, later = deque([workspace]), 0, list[str](), list[str]()
@@ -58,7 +71,16 @@ class NestedFiles:
             waiting.extend(folder.folders)
             gits += folder.found.gits
             later += folder.found.later
-        return Nested(tuple(gits), tuple(later))
+        limits = [f"more than {MAX_ENTRIES:,} entries"] if waiting else []
+        if len(gits) > MAX_REPOSITORIES:
+            limits.append(f"more than {MAX_REPOSITORIES} repositories")
+        own = (os.path.dirname(git) if git.endswith("/.git") else git for git in gits[:MAX_REPOSITORIES])  # noqa: PTH120
+        linked = self._links.find((workspace, *own))
+        if not linked.is_whole:
+            limits.append(f"more than {MAX_LINKED} repositories in git's index")
+        limits += [f"an index that cannot be read ({index})" for index in linked.unread]
+        known = dict.fromkeys((*linked.gits, *gits[:MAX_REPOSITORIES]))
+        return Nested(tuple(known), tuple(later), tuple(limits))
 
     def _looked_at(self, path: str) -> _Folder | None:
         try:

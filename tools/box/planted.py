@@ -17,7 +17,6 @@ from tools.patterns import late
 
 Seen = dict[str, tuple[int, ...]]
 _MAX_LINKS: Final = 1_000
-_MAX_REPOSITORIES: Final = 50
 _TODO: Final = "rebase-merge/git-rebase-todo"
 """Of a rebase that waits: its `exec` lines run when it goes on. It is gone when that has ended."""
 _EXEC: Final = late(r"^\s*(?:exec|x)\s.*$", re.MULTILINE)
@@ -29,7 +28,7 @@ def look(box: Box, below: Nested) -> Seen:
     found: Seen = {}
     _note_all(found, box.watched)
     _note_all(found, (path for path in below.later if covering(path, box.guarded) is None))
-    for git in below.gits[:_MAX_REPOSITORIES]:
+    for git in below.gits:
         _note_repository(found, git)
     return found
 

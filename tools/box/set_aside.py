@@ -32,6 +32,8 @@ class BoxSeen(msgspec.Struct, frozen=True):
     files: Seen = {}
     later: frozenset[str] = frozenset()
     """Those of them that run later."""
+    limits: tuple[str, ...] = ()
+    """Where the look stopped."""
 
 
 class BoxChanges(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +45,8 @@ class BoxChanges(msgspec.Struct, frozen=True, kw_only=True):
     """Those that were moved out of the workspace."""
     put_back: tuple[PutBack, ...] = ()
     """What of git it had destroyed."""
+    limits: tuple[str, ...] = ()
+    """Where the look stopped, so that more may have been made; each is said once."""
 
 
 def compared(box: Box | None) -> Box | None:
@@ -67,7 +71,7 @@ def _look(box: Box | None, nested: NestedFiles) -> BoxSeen:
     if box is None:
         return BoxSeen()
     below = nested.find(box.searched) if box.searched else Nested()
-    return BoxSeen(look(box, below), _later_files(box, below))
+    return BoxSeen(look(box, below), _later_files(box, below), below.limits)
 
 
 def look_behind(
@@ -90,7 +94,8 @@ def look_meanwhile(
     planted = tuple(path for path in changed(before.files, after.files) if covering(path, places) is None)
     if moved:
         after = _look(box, nested)
-    return BoxChanges(planted=planted, set_aside=moved), after
+    limits = nested.untold(after.limits) if box is not None and box.searched else ()
+    return BoxChanges(planted=planted, set_aside=moved, limits=limits), after
 
 
 def _later_files(box: Box, below: Nested) -> frozenset[str]:

@@ -329,7 +329,7 @@ def _hand_over(
         work=work(),
         tail=functools.partial(running.output.preview, 4096),
         kill=running.kill,
-        look=functools.partial(job_notes, running),
+        look=functools.partial(job_notes, running, title),
     )
     text = (
         f"Background job {job} started: {visible(title)}\n"

@@ -82,6 +82,10 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
             return True
         if exists(self.common / "hooks" / "post-index-change"):
             return True
+        return self.may_have_links()
+
+    def may_have_links(self) -> bool:
+        """Whether the index links to other repositories, as far as its bytes tell."""
         index = self.folder / "index"
         if not exists(index):
             return False

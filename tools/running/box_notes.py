@@ -7,6 +7,7 @@ from tools.box.git_copies import PutBack
 from tools.box.refusals import Refusal, hidden_secrets, named_links, refusals, request_for, shown, told
 from tools.box.set_aside import BoxChanges, SetAside
 from tools.running.commands import CommandOutcome, RunningCommand
+from tools.text import visible
 
 _NAMED = 5
 
@@ -38,7 +39,7 @@ def box_notes(outcome: CommandOutcome, output: str) -> list[str]:
         lines.append(planted_note("command", outcome.planted, home))
     if outcome.put_back:
         lines.append(put_back_note(outcome.put_back, home))
-    return lines
+    return [*lines, *map(limits_note, filter(None, [outcome.limits]))]
 
 
 def change_notes(runner: str, changes: BoxChanges) -> list[str]:
@@ -49,12 +50,32 @@ def change_notes(runner: str, changes: BoxChanges) -> list[str]:
         lines.append(planted_note(runner, changes.planted, home))
     if changes.put_back:
         lines.append(put_back_note(changes.put_back, home))
-    return lines
+    return [*lines, *map(limits_note, filter(None, [changes.limits]))]
 
 
-async def job_notes(running: RunningCommand) -> list[str]:
-    """What a command that goes on did since the last look."""
-    return change_notes("job", await running.look_meanwhile())
+async def job_notes(running: RunningCommand, title: str) -> list[str]:
+    """What a command that goes on did since the last look, and which keys it could read that came after it."""
+    notes = change_notes("job", await running.look_meanwhile())
+    hidden = await running.newly_hidden()
+    return [*notes, late_keys_note(f"the job `{visible(title)}`", hidden, "/jobs")] if hidden else notes
+
+
+def late_keys_note(process: str, hidden: tuple[str, ...], where: str) -> str:
+    """`where`: the command by which a person ends it."""
+    names = ", ".join(shown(path, os.path.expanduser("~")) for path in hidden[:_NAMED])  # noqa: PTH111  (a text)
+    return (
+        f"Sandbox: {process} began before {names} was there and can read it: the sandbox of a running process cannot "
+        f"be changed. If that matters, end it with {where}; what is started anew does not see it."
+    )
+
+
+def limits_note(limits: tuple[str, ...]) -> str:
+    """The look at what commands make does not reach everything."""
+    return (
+        f"Sandbox: there is {' and '.join(limits[:_NAMED])}, so not everything here could be looked through. Beyond "
+        "that, files that run later and repositories which commands make are neither moved away nor named: look at "
+        "what is new before git or an editor runs there."
+    )
 
 
 def set_aside_note(call: str, one: SetAside, home: str) -> str:
@@ -106,4 +127,6 @@ def box_details(outcome: CommandOutcome, output: str) -> dict[str, Any]:
             {"folder": one.folder, "objects": one.objects, "files": list(one.files)}
             for one in outcome.put_back
         ]
+    if outcome.limits:
+        details["notLookedThrough"] = list(outcome.limits)
     return {"sandbox": details} if details else {}

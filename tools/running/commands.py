@@ -60,6 +60,8 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """Files that run later, made by it, which were moved out of the workspace."""
     put_back: tuple[PutBack, ...] = ()
     """What of git it had destroyed."""
+    limits: tuple[str, ...] = ()
+    """Where the look at what it made stopped."""
 
 
 class RunningCommand:
@@ -74,8 +76,11 @@ class RunningCommand:
         *,
         command: CommandLine,
         seen: BoxSeen,
+        call_id: str | None = None,
     ) -> None:
         """`seen`: what its box cannot protect, as it was before."""
+        self._call_id = call_id
+        self._told_hidden: set[str] = set()
         self._command = command
         self._seen = seen
         self.output = output
@@ -113,8 +118,19 @@ class RunningCommand:
         self._earlier = BoxChanges(
             planted=(*self._earlier.planted, *changes.planted),
             set_aside=(*self._earlier.set_aside, *changes.set_aside),
+            limits=(*self._earlier.limits, *changes.limits),
         )
         return changes
+
+    async def newly_hidden(self) -> tuple[str, ...]:
+        """Places of keys that its box would hide if it began now, and does not; each is said once."""
+        box, call_id = self._command.box, self._call_id
+        now = await asyncio.to_thread(self._workspace.box_now, call_id) if box and call_id else None
+        if box is None or now is None:
+            return ()
+        new = tuple(path for path in hides_more(now, box) if path not in self._told_hidden)
+        self._told_hidden.update(new)
+        return new
 
     @property
     def seconds(self) -> float:
@@ -202,6 +218,7 @@ class RunningCommand:
             planted=tuple(dict.fromkeys((*self._earlier.planted, *changes.planted))),
             set_aside=(*self._earlier.set_aside, *changes.set_aside),
             put_back=changes.put_back,
+            limits=(*self._earlier.limits, *changes.limits),
         )
 
     @property
@@ -272,7 +289,13 @@ async def start_command(
     watched = await watch(workspace, call_id, tool, command)
     try:
         return await _started(
-            workspace, command, watched, tool=tool, extra=extra, has_own_shell=has_own_shell
+            workspace,
+            command,
+            watched,
+            tool=tool,
+            extra=extra,
+            has_own_shell=has_own_shell,
+            call_id=call_id,
         )
     except BaseException:
         if watched is not None:
@@ -306,6 +329,7 @@ async def _started(
     tool: str,
     extra: dict[str, str] | None,
     has_own_shell: bool,
+    call_id: str | None,
 ) -> RunningCommand:
     output = RollingOutput(workspace.artifacts, tool, workspace.mask_output)
     seen = await asyncio.to_thread(look_before, compared(command.box), workspace.nested, workspace.git_copies)
@@ -331,7 +355,7 @@ async def _started(
             raise
         finally:
             os.close(writing)
-    running = RunningCommand(workspace, process, output, watched, command=command, seen=seen)
+    running = RunningCommand(workspace, process, output, watched, command=command, seen=seen, call_id=call_id)
     running.drain(reading)
     return running
 

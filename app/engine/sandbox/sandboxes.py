@@ -100,6 +100,7 @@ class Boxes:
         self._of_files: tuple[float, tuple[str, Settings, tuple[str, ...]], Box] | None = None
         self._is_looked_at = False
         workspace.confine = self.of_call
+        workspace.box_now = self.of_running
         workspace.refused_hosts = self._refused_hosts
         workspace.box_of_files = self.of_files
         workspace.box_of_start_up = self.of_start_up
@@ -220,6 +221,13 @@ class Boxes:
         kind: BoxKind = "read" if leave.kind == "read" else "work"
         box = await asyncio.to_thread(self._places.held, kind, leave)
         return await self._reaching(box, call_id, leave, lasts=lasts)
+
+    def of_running(self, call_id: str) -> Box | None:
+        """What the box of a call that goes on would be now. For a thread."""
+        leave = self._leaves.get(call_id, Leave())
+        if leave.kind == "outside" or not self.are_possible:
+            return None
+        return self._places.made(leave.kind, leave)
 
     def of_files(self) -> Box | None:
         """For what the tools do to files by themselves."""

@@ -1,0 +1,47 @@
+"""Repositories that lie where the search for them stops: git goes into those of its index, and the limit is told."""
+
+import asyncio
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from app.tui.status.git_state import git_state
+from tests.box.test_set_aside import boxed_stage
+from tests.permits.test_gate import answered, results
+
+MAKES = "import subprocess; subprocess.run(['sh', 'make.sh'])"
+PLANT = (
+    "git init -q {0} && git -C {0} -c user.name=x -c user.email=x@y commit -q --allow-empty -m x; "
+    "git -C {0} config core.fsmonitor \"touch '$PWD/ran' #\"; git add -f {0}"
+)
+LIMIT = "not everything here could be looked through"
+
+
+def git(folder: Path, *words: str) -> None:
+    subprocess.run(["git", *words], cwd=folder, check=False, capture_output=True)
+
+
+@pytest.mark.parametrize(
+    ("before", "where", "told"),
+    [
+        ("for i in $(seq 60); do git init -q a$i; done", "zz", "more than 50 repositories"),
+        ("mkdir fill; (cd fill; seq 21000 | xargs touch)", "zz/y", "more than 20,000 entries"),
+        ("mkdir -p node_modules", "node_modules/n", ""),
+    ],
+)
+async def test_a_repository_that_the_index_links_to_is_named_wherever_it_lies(
+    tmp_path: Path, before: str, where: str, told: str
+) -> None:
+    play = boxed_stage(tmp_path, command=f'python3 -c "{MAKES}"')
+    project = play.session.cwd
+    await asyncio.to_thread(git, project, "init", "-q", "-b", "master")
+    (project / "make.sh").write_text(f"{before}\nmkdir -p {where}\n{PLANT.format(where)}\n")
+    assert await answered(play) == []
+    text = results(play)[0]
+    assert "made or changed" in text and f"{where}/.git/config" in text
+    assert (LIMIT in text and told in text) if told else LIMIT not in text
+    assert await git_state(project, home=tmp_path / "home", is_vouched=lambda: True) == "master*"
+    assert not (project / "ran").exists()
+    await asyncio.to_thread(git, project, "status")
+    assert (project / "ran").exists(), "git goes into it by itself: the test would show nothing otherwise"

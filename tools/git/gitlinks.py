@@ -1,0 +1,92 @@
+"""Repositories that git's index links to: git goes into them by itself, wherever they lie."""
+
+import os
+from collections import deque
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from tools.git.command import git_command
+from tools.git.repository import Repository, find_repository
+
+MAX_LINKED: Final = 300
+_SECONDS: Final = 20.0
+
+
+class Linked(msgspec.Struct, frozen=True):
+    gits: tuple[str, ...] = ()
+    """The `.git` of each."""
+    unread: tuple[str, ...] = ()
+    """Indexes that could not be read."""
+    is_whole: bool = True
+
+
+class GitLinks:
+    """Of one session. An index that has not changed is not read again."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, tuple[tuple[int, ...], tuple[str, ...] | None]] = {}
+
+    def find(self, folders: Iterable[str]) -> Linked:
+        """What the repositories of these folders link to, and what those link to in turn."""
+        waiting, found, unread = deque(folders), dict[str, None](), list[str]()
+        seen = set[str]()
+        while waiting:
+            repository = _repository(waiting.popleft())
+            if repository is None or repository.is_bare or str(repository.folder) in seen:
+                continue
+            seen.add(str(repository.folder))
+            links = self._links_of(repository)
+            if links is None:
+                unread.append(str(repository.folder / "index"))
+                continue
+            for link in links:
+                if f"{link}/.git" not in found and os.path.lexists(f"{link}/.git"):
+                    if len(found) == MAX_LINKED:
+                        return Linked(tuple(found), tuple(unread), is_whole=False)
+                    found[f"{link}/.git"] = None
+                    waiting.append(link)
+        return Linked(tuple(found), tuple(unread))
+
+    def _links_of(self, repository: Repository) -> tuple[str, ...] | None:
+        index = str(repository.folder / "index")
+        try:
+            status = os.stat(index)  # noqa: PTH116  (a text)
+        except FileNotFoundError:
+            return ()
+        except OSError:
+            return None
+        stamp = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+        known = self._read.get(index)
+        if known is None or known[0] != stamp:
+            known = self._read[index] = (stamp, _links(repository))
+        return known[1]
+
+
+def _repository(folder: str) -> Repository | None:
+    try:
+        return find_repository(Path(folder))
+    except (OSError, ValueError):
+        return None
+
+
+def _links(repository: Repository) -> tuple[str, ...] | None:
+    """Git itself reads the index, which has several forms; None where it does not."""
+    try:
+        if not repository.may_have_links():
+            return ()
+        home = Path.home()
+        where = (f"--git-dir={repository.folder}", f"--work-tree={repository.top}")
+        words = (*where, "ls-files", "--stage", "-z")
+        git = git_command(repository.top, *words, repository=repository.configuration(home), home=home)
+        if git is None:
+            return ()
+        code, told = git.run(_SECONDS)
+    except (OSError, ValueError):
+        return None
+    if code:
+        return None
+    names = (entry.partition(b"\t")[2] for entry in told.split(b"\0") if entry.startswith(b"160000 "))
+    return tuple(dict.fromkeys(f"{repository.top}/{os.fsdecode(name)}" for name in names))

@@ -180,6 +180,8 @@ def make(
         if now.image is not None:
             _remove(place, now.image)
         return []
+    # A session file may come from elsewhere: it gives nothing the rights of its owner.
+    wanted = msgspec.structs.replace(wanted, mode=wanted.mode & 0o777)
     if now.image is not None and now.image.kind == "folder":
         _remove(place, now.image)
         try:

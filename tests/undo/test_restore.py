@@ -246,6 +246,19 @@ def test_only_the_mode(stage: Stage) -> None:
     assert (now.st_mode & 0o777, now.st_ino, now.st_mtime_ns) == (0o644, before.st_ino, before.st_mtime_ns)
 
 
+def test_a_crafted_mode_gives_a_file_no_rights_of_its_owner(stage: Stage) -> None:
+    stage.prompt("do")
+    stage.record(stage.write("run", "x"))
+    stage.prompt("change")
+    change = stage.write("run", "y")
+    assert change.before is not None
+    before = msgspec.structs.replace(change.before, mode=0o6777)
+    stage.record(msgspec.structs.replace(change, before=before))
+    stage.restore(stage.undo())
+    assert (stage.root / "run").read_text() == "x"
+    assert (stage.root / "run").stat().st_mode & 0o7777 == 0o777
+
+
 def test_missing_and_damaged_contents_are_named_and_the_rest_is_restored(stage: Stage) -> None:
     stage.prompt("do")
     stage.record(stage.write("a", "a" * 9), stage.write("b", "b" * 9), stage.write("c", "c" * 9))

@@ -31,20 +31,12 @@ Kind = Literal["bash", "edit", "write", "read", "net", "tool", "sandbox.write", 
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _LONGEST = 2_000
-_RUNS_ANYTHING = names(
-    "python pypy node deno bun ruby perl php lua luajit julia Rscript R osascript tclsh awk gawk "
-    "mawk sed bash sh dash zsh ksh fish pwsh nu eval exec source . command builtin coproc env nice "
-    "nohup setsid timeout stdbuf time xargs parallel find fd sudo doas su ssh mosh sshpass flock "
-    "watch strace ltrace busybox toybox npx pnpx bunx uvx pipx ionice chrt taskset script expect "
-    "make gmake entr hyperfine"
+_RUNS_NOTHING = names(
+    "touch mkdir rmdir echo printf cat head tail wc ls stat du df cut tr uniq cmp comm diff grep egrep fgrep basename "
+    "dirname realpath readlink seq md5sum sha1sum sha256sum sha512sum getent ping host nslookup"
 )
-"""Interpreters, shells and wrappers: their words are programs."""
-_BY_VERB = names(
-    "git gh glab npm pnpm yarn cargo go uv pip poetry pdm hatch docker podman kubectl helm aws "
-    "gcloud az terraform gem bundle composer dotnet brew conda"
-)
-"""What these do, the next word says."""
-_RUN_VERBS = frozenset({"run", "exec", "x", "dlx", "tool", "config", "api", "alias", "debug"})
+"""No word behind these runs another program. Of a program that is not here that is not known."""
+_GIT_RUNS_NOTHING = names("add commit status switch tag branch stash")
 _WILDCARDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 _WILDCARD = late(r"(\*\*/|\*\*|\*|\?)")
 
@@ -289,13 +281,12 @@ def offered(part: CallPart, tool: str, place: CommandPlace) -> tuple[str, ...]:
 
 
 def _can_be_wide(words: Sequence[str]) -> bool:
-    """Whether `**` may stand behind these words: not where the rest could be any other command."""
-    name = words[0].rpartition("/")[2]
-    if name.rstrip("0123456789.") in _RUNS_ANYTHING:
-        return False
-    if len(words) == 1:
-        return name not in _BY_VERB
-    return re.fullmatch("[a-z][a-z-]*", words[1]) is not None and words[1] not in _RUN_VERBS
+    """Whether `**` may stand behind these words: only where the rest is known to run nothing else."""
+    if words[0] == "git":
+        return len(words) == 2 and words[1] in _GIT_RUNS_NOTHING
+    return words[0] in _RUNS_NOTHING and (
+        len(words) == 1 or re.fullmatch("[a-z][a-z-]*", words[1]) is not None
+    )
 
 
 def _offered_hosts(part: CallPart) -> tuple[str, ...]:

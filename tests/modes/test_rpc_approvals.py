@@ -83,6 +83,30 @@ async def test_a_rule_for_the_project_counts_there_and_later(tmp_path: Path) -> 
     assert settings["permissions"]["allowIn"] == {str(one): ["bash: touch **"]}
 
 
+async def test_a_deny_rule_written_while_a_question_stands_refuses_after_a_yes(tmp_path: Path) -> None:
+    async def yes_after_the_rule(data: Mapping[str, Any]) -> Mapping[str, Any]:
+        own = Path(os.environ["BAYOU_AGENT_DIR"]) / "settings.json"
+        said = json.loads(own.read_text()) if own.exists() else {}
+        own.write_text(json.dumps({**said, "permissions": {"deny": ["bash: touch *"]}}))
+        return {"value": "Allow once"}
+
+    async with RpcClient(cwd=tmp_path, arguments=[*ASK], answer_question=yes_after_the_rule) as client:
+        assert "bash: touch *" in await result_of(client, "touch q")
+    assert not (tmp_path / "q").exists()
+
+
+async def test_any_words_are_offered_only_behind_programs_that_run_nothing(tmp_path: Path) -> None:
+    commands = ("java A", "gdb a", "unshare a", "tmux new a", "git bisect run a", "just a", "frobnicate a b")
+    person = Person(*["Deny"] * len(commands))
+    async with RpcClient(cwd=tmp_path, arguments=list(ASK), answer_question=person) as client:
+        for command in commands:
+            await result_of(client, command)
+    assert len(person.asked) == len(commands)
+    for command, data in zip(commands, person.asked, strict=True):
+        assert f"Always in this session: bash: {command}" in data["options"]
+        assert not any(option.endswith("**") for option in data["options"]), command
+
+
 async def test_an_unknown_program_is_contained_and_asks_only_without_a_sandbox(tmp_path: Path) -> None:
     person = Person("Deny", "Deny")
     mode = ("--permissions", "auto-edit", "--no-session")

@@ -125,7 +125,7 @@ class Permits:
             judge=lambda tool, effects: self.judge(effects, tool=tool),
         )
         self.answering = Answering(standing, options, telling)
-        self._changes = RuleChanges(options)
+        self._changes = RuleChanges(options, telling)
         self._told: set[str] = set()
         workspace.kept_back = lambda: kept_back(
             self.rules.all().rules, self._whereabouts.place(workspace.cwd)

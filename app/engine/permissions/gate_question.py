@@ -74,7 +74,9 @@ class Answering:
 class RuleChanges:
     """Mode and rules may change while a question stands: then it is looked at anew."""
 
-    def __init__(self, options: SessionOptions) -> None:
+    def __init__(self, options: SessionOptions, telling: Telling) -> None:
+        self._in_force = options.in_force
+        self._telling = telling
         self.now = asyncio.Event()
         """Set with the next change of settings; there is a new one then."""
         options.in_force.subscribe(lambda before: self._note())
@@ -82,6 +84,12 @@ class RuleChanges:
     def _note(self) -> None:
         changed, self.now = self.now, asyncio.Event()
         changed.set()
+
+    def _read_again(self) -> None:
+        """Another program, or the person's editor, may have written a rule while the question stood."""
+        if self._in_force.files.are_others():
+            for problem in self._in_force.follow():
+                self._telling.notify(str(problem), "warning")
 
     async def answer(
         self,
@@ -97,9 +105,14 @@ class RuleChanges:
             while True:
                 change = asyncio.ensure_future(since.wait())
                 await asyncio.wait({question, change}, return_when=asyncio.FIRST_COMPLETED)
-                if not since.is_set():
-                    change.cancel()
-                    return True, question.result()
+                change.cancel()
+                if question.done():
+                    reply = question.result()
+                    if reply is None or not reply.allows:
+                        return True, reply
+                    self._read_again()
+                    if not since.is_set():
+                        return True, reply
                 since = self.now
                 if not await asyncio.to_thread(is_asked):
                     return False, None

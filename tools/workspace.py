@@ -218,7 +218,7 @@ class Workspace:
         """The map of the repository hears of own changes at once, beside the loop."""
         if self._repository is not None:
             loop = asyncio.get_running_loop()
-            loop.run_in_executor(None, self._repository.edited, Path(change.path))
+            loop.run_in_executor(None, self._repository.will_hear_of(Path(change.path)))
 
     def enter(self, cwd: Path) -> None:
         """Commands and paths mean this folder from now on. A shell that lasts would stay in the old one."""

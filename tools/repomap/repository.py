@@ -9,6 +9,7 @@ import functools
 import itertools
 import os
 import sqlite3
+import threading
 import time
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -143,6 +144,8 @@ class MappedRepository:
         self._hidden = hidden
         self._begins_at = _below(root, begins_at) if begins_at is not None else ""
         self._listing = FolderListing(root)
+        self._edits: set[threading.Event] = set()
+        """Of files that we changed and that the index has not heard of yet."""
         self.upkeep = IndexUpkeep(
             self.index,
             lambda: self._folder,
@@ -221,7 +224,23 @@ class MappedRepository:
 
     def look(self, patience: float = PATIENCE) -> None:
         """What is new is indexed: a few files at once, more in the background, for which this waits only a moment."""
+        for heard in tuple(self._edits):
+            heard.wait(max(0.0, patience))
         self.upkeep.look(patience)
+
+    def will_hear_of(self, path: Path) -> Callable[[], None]:
+        """`edited`, for a thread: a look that begins meanwhile waits for it."""
+        heard = threading.Event()
+        self._edits.add(heard)
+
+        def hear() -> None:
+            try:
+                self.edited(path)
+            finally:
+                self._edits.discard(heard)
+                heard.set()
+
+        return hear
 
     def edited(self, path: Path) -> None:
         """A file was changed by ourselves: if there is an index, it hears of it at once."""

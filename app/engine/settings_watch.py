@@ -22,8 +22,7 @@ class Following:
             self._telling.notify(f"{name} holds for this session only: {problem}", "warning")
 
     def look(self) -> None:
-        if self._in_force.files.are_others():
-            for problem in self._in_force.follow():
-                self._telling.notify(str(problem), "warning")
+        for problem in self._in_force.follow():
+            self._telling.notify(str(problem), "warning")
         if self._servers.files.are_others():
             self._servers.follow()

@@ -224,8 +224,9 @@ class MappedRepository:
 
     def look(self, patience: float = PATIENCE) -> None:
         """What is new is indexed: a few files at once, more in the background, for which this waits only a moment."""
+        end = time.monotonic() + patience
         for heard in tuple(self._edits):
-            heard.wait(max(0.0, patience))
+            heard.wait(max(0.0, end - time.monotonic()))
         self.upkeep.look(patience)
 
     def will_hear_of(self, path: Path) -> Callable[[], None]:

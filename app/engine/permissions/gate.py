@@ -26,7 +26,7 @@ from app.engine.permissions.gate_verdict import Judged, Judging
 from app.engine.permissions.past_verdicts import Past, VerdictLog
 from app.engine.permissions.permission_context import GateStanding
 from app.engine.permissions.sandbox_exceptions import allowed_places
-from app.engine.permissions.session_rules import SandboxAbilities, SessionRules
+from app.engine.permissions.session_rules import SessionRules
 from app.engine.permissions.unheld_files import Unheld, asked_about_unheld
 from app.engine.sandbox.command_context import Whereabouts
 from app.engine.sandbox.network_hosts import Hosts
@@ -82,12 +82,7 @@ class Permits:
         self._conversation = conversation
         self._telling = telling
         self._whereabouts = Whereabouts(standing.home, standing.agent_dir, standing.sessions_dir)
-        sandbox = SandboxAbilities(
-            lambda: self.boxes.are_possible,
-            lambda: self.boxes.are_in_force,
-            lambda: self.boxes.have_own_network,
-        )
-        self.rules = SessionRules(standing, options, conversation, sandbox)
+        self.rules = SessionRules(standing, options, conversation, lambda: self.boxes)
         self._verdicts = VerdictLog(conversation, telling, lambda: self.rules.mode)
         self.boxes = Boxes(
             options,

@@ -87,9 +87,8 @@ class RuleChanges:
 
     def _read_again(self) -> None:
         """Another program, or the person's editor, may have written a rule while the question stood."""
-        if self._in_force.files.are_others():
-            for problem in self._in_force.follow():
-                self._telling.notify(str(problem), "warning")
+        for problem in self._in_force.follow():
+            self._telling.notify(str(problem), "warning")
 
     async def answer(
         self,

@@ -10,17 +10,10 @@ from app.engine.core.plan_entries import is_planned
 from app.engine.core.questions import ApprovalReply
 from app.engine.permissions.permission_context import GateStanding, mode_of, rules_in
 from app.engine.permissions.sandbox_exceptions import allow_place, keep_rule
+from app.engine.sandbox.sandboxes import Boxes
 from app.permits.decide import MODES, Mode, Policy
 from app.permits.rules import Deed, PermitRule, PermitRules, RuleProblem, parse
 from app.values.unable import Unable
-
-
-class SandboxAbilities(msgspec.Struct, frozen=True):
-    """What the session's sandbox can do, asked when it matters: it may have to be tried."""
-
-    is_possible: Callable[[], bool]
-    is_in_force: Callable[[], bool]
-    has_own_network: Callable[[], bool]
 
 
 class SessionRules:
@@ -31,18 +24,19 @@ class SessionRules:
         standing: GateStanding,
         options: SessionOptions,
         conversation: Conversation,
-        sandbox: SandboxAbilities,
+        boxes: Callable[[], Boxes],
     ) -> None:
+        """`boxes`: the session's sandbox, which goes by these rules itself."""
         self._standing = standing
         self._options = options
         self._conversation = conversation
-        self._sandbox = sandbox
+        self._boxes = boxes
         self._given: tuple[PermitRule, ...] = ()
         """For this session."""
 
     @property
     def mode(self) -> Mode:
-        return mode_of(self._options.in_force, self._standing, has_box=self._sandbox.is_possible)
+        return mode_of(self._options.in_force, self._standing, has_box=lambda: self._boxes().are_possible)
 
     def set_mode(self, mode: Mode) -> None:
         """For this session. Raises `Unable`."""
@@ -60,8 +54,8 @@ class SessionRules:
             mode=mode,
             is_planning=mode == "read-only" and is_planned(self._conversation.log),
             rules=rules.rules,
-            has_box=self._sandbox.is_in_force(),
-            has_own_network=self._sandbox.has_own_network(),
+            has_box=self._boxes().are_in_force,
+            has_own_network=self._boxes().have_own_network,
             exceptions=self._options.in_force.settings.permissions.floor_exceptions,
         )
 

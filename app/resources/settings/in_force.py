@@ -129,6 +129,8 @@ class InForce:
 
     def follow(self) -> tuple[SettingsProblem, ...]:
         """Reads the files that have changed. Returns what is wrong with them; their sound values count."""
+        if not self.files.are_others():
+            return ()
         places = self._places
         changed: list[Origin] = [one for one in self._files() if self.files.is_other(places[one])]
         if "project" in changed and not self.project_counts():

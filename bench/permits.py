@@ -12,7 +12,7 @@ import msgspec
 
 from app.engine.sandbox.command_context import Links
 from app.permits.place import CommandPlace
-from app.permits.shell import judge_command
+from app.permits.shell.command_line import judge_command
 from bench.table import Row
 
 _DAY = Path(__file__).parent.parent / "tests" / "permits" / "day.txt"

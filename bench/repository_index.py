@@ -19,8 +19,8 @@ from statistics import median
 
 from bench.processes import python
 from bench.table import Row
+from tools.repomap.index.store import IndexStore
 from tools.repomap.repository import MappedRepository
-from tools.repomap.store import IndexStore
 
 _COPIES = 3
 _ROUNDS = 20
@@ -107,7 +107,7 @@ from tools.workspace import Workspace
 folder = Path({root!r})
 
 def repository(cwd):
-    from tools.repomap.hidden import HiddenFiles
+    from tools.repomap.index.hidden import HiddenFiles
     from tools.repomap.repository import MappedRepository, root_of
     hidden = HiddenFiles(hidden_forms((), cwd, Path.home()))
     made = MappedRepository(root_of(cwd), Path(cache), hidden=lambda: hidden)

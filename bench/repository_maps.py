@@ -23,11 +23,11 @@ import msgspec
 
 from bench.table import Row
 from tools.filemap.detection import language_of
-from tools.repomap.kinds import kind_of
-from tools.repomap.parts import parts_of, question_words
+from tools.repomap.index.kinds import kind_of
+from tools.repomap.index.parts import parts_of, question_words
+from tools.repomap.index.store import IndexStore
 from tools.repomap.ranking import is_sure, question_of, rank
 from tools.repomap.repository import MappedRepository
-from tools.repomap.store import IndexStore
 from tools.searching.ripgrep import ALWAYS, bundled_ripgrep
 
 SEED = 20261123

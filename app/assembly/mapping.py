@@ -43,7 +43,7 @@ class Repositories(msgspec.Struct, eq=False):
         if known is not None and known.cwd == cwd and now - known.looked < _BELIEVED_SECONDS:
             return known.repository
         # SQLite and the mapper come along, which most sessions start without.
-        from tools.repomap.hidden import HiddenFiles  # noqa: PLC0415  (as above)
+        from tools.repomap.index.hidden import HiddenFiles  # noqa: PLC0415  (as above)
         from tools.repomap.repository import MappedRepository, root_of  # noqa: PLC0415  (as above)
 
         root = root_of(cwd)

@@ -12,7 +12,7 @@ from app.permits.paths import PathGround
 from app.permits.place import CommandPlace
 from app.permits.programs.finders import as_glob
 from app.permits.scope import ShellScope
-from app.permits.shell import judge_command
+from app.permits.shell.command_line import judge_command
 from app.permits.variables import judge_variable
 from app.permits.verdicts import CallPart, Judgement, verdict_of
 from app.permits.words import literal

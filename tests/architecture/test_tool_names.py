@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PROGRAMS = ("app/permits/programs/", "app/permits/simple.py")
+PROGRAMS = ("app/permits/programs/", "app/permits/shell/simple.py")
 """There a call is of a program, by its name."""
 PLAYS_A_MODEL = "app/providers/offline/"
 """It calls tools, as a model does."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.permits.decide import Policy, decide
-from app.permits.shell import judge_command
+from app.permits.shell.command_line import judge_command
 from tests.box.conftest import skip_below
 from tests.box.hands import BoxedHands
 from tests.permits.lists import PLACE

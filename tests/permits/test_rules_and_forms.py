@@ -5,7 +5,7 @@ import pytest
 
 from app.permits.decide import Policy, decide
 from app.permits.rules import PermitRule, WrittenRules, matches, offered, parse, rules_of
-from app.permits.shell import judge_command
+from app.permits.shell.command_line import judge_command
 from app.permits.verdicts import CallPart
 from tests.permits.lists import PLACE
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.permits.shell import judge_command
+from app.permits.shell.command_line import judge_command
 from tests.permits.lists import PLACE, commands
 
 PLAIN = commands("plain.txt")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.engine.sandbox.command_context import Whereabouts
-from app.permits.shell import judge_command
+from app.permits.shell.command_line import judge_command
 
 ATTACKS: dict[str, tuple[str, str]] = {
     "a monitor of its own": ("git config core.fsmonitor {evil}", "git status"),

@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 
 import app.permits
-from app.permits.shell import judge_command
+from app.permits.shell.command_line import judge_command
 from app.permits.verdicts import SEVERITY
 from tests.permits.lists import PLACE
 

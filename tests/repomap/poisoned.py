@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.repomap.building import indexed_all
+from tools.repomap.index.building import indexed_all
 
 
 def dies_at_poison(root: Path, paths: Sequence[str]) -> bytes:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.repomap.harbour import shown, write
-from tools.repomap.nearness import MAX_FILES
+from tools.repomap.index.nearness import MAX_FILES
+from tools.repomap.index.store import IndexStore
 from tools.repomap.repository import MappedRepository
-from tools.repomap.store import IndexStore
 
 Commit = Callable[..., str]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.repomap.kinds import is_about_tests, kind_of
+from tools.repomap.index.kinds import is_about_tests, kind_of
 
 
 @pytest.mark.parametrize(

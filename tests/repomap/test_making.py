@@ -8,11 +8,11 @@ import pytest
 
 from tests.repomap.harbour import FILES, Stopped, shown, write
 from tests.repomap.poisoned import dies_at_poison
-from tools.repomap import building
-from tools.repomap.building import IndexedFolder, build, survey, writing
-from tools.repomap.hidden import HiddenFiles
+from tools.repomap.index import building
+from tools.repomap.index.building import IndexedFolder, build, survey, writing
+from tools.repomap.index.hidden import HiddenFiles
+from tools.repomap.index.store import IndexStore
 from tools.repomap.repository import IndexState, MappedRepository
-from tools.repomap.store import IndexStore
 from tools.repomap.telling import map_told
 
 

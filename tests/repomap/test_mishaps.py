@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.repomap.harbour import shown, write
-from tools.repomap.builder import IndexBuilder
-from tools.repomap.building import IndexedFolder
-from tools.repomap.listing import FolderListing
+from tools.repomap.index.builder import IndexBuilder
+from tools.repomap.index.building import IndexedFolder
+from tools.repomap.index.listing import FolderListing
 from tools.repomap.repository import MappedRepository
 
 
@@ -132,8 +132,8 @@ def test_on_a_slow_drive_an_answer_waits_for_a_part_of_the_files_and_says_so(
         time.sleep(0.01)
         return True
 
-    monkeypatch.setattr("tools.repomap.building._is_stamped", is_stamped)
-    monkeypatch.setattr("tools.repomap.upkeep._SWEEP_SECONDS", 0.5)
+    monkeypatch.setattr("tools.repomap.index.building._is_stamped", is_stamped)
+    monkeypatch.setattr("tools.repomap.index.upkeep._SWEEP_SECONDS", 0.5)
     repository = MappedRepository(folder, tmp_path / "cache")
     try:
         repository.look(patience=0.0)

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tools.filemap.symbols import Symbol
-from tools.repomap.packing import KeptOutline, outline_in, packed_outline
+from tools.repomap.index.packing import KeptOutline, outline_in, packed_outline
 
 SYMBOLS = (
     Symbol(name="Boat", kind="class", start_line=1, end_line=9, modifiers=("exported",)),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.repomap.parts import counted, emphasis, names_in, parts_of, question_words, stem
+from tools.repomap.index.parts import counted, emphasis, names_in, parts_of, question_words, stem
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.repomap.harbour import FILES, shown, write
-from tools.repomap.builder import IndexBuilder
-from tools.repomap.building import IndexedFolder, writing
+from tools.repomap.index.builder import IndexBuilder
+from tools.repomap.index.building import IndexedFolder, writing
+from tools.repomap.index.store import IndexStore, keep_within
 from tools.repomap.ranking import changed_together
 from tools.repomap.render import MapCandidate, render, tokens_of
 from tools.repomap.repository import IndexState, MapAnswer, MappedRepository
-from tools.repomap.store import IndexStore, keep_within
 from tools.repomap.telling import map_told
 
 

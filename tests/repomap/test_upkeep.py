@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.repomap.harbour import FILES, shown, write
-from tools.repomap import upkeep
-from tools.repomap.builder import IndexBuilder
-from tools.repomap.parts import parts_of
+from tools.repomap.index import upkeep
+from tools.repomap.index.builder import IndexBuilder
+from tools.repomap.index.parts import parts_of
 from tools.repomap.ranking import question_of, rank_paths
 from tools.repomap.repository import MappedRepository
 

@@ -9,7 +9,7 @@ import pytest
 from tests.tools.conftest import Hands
 from tools.base import ToolError
 from tools.files.artifacts import Artifacts
-from tools.repomap.hidden import HiddenFiles
+from tools.repomap.index.hidden import HiddenFiles
 from tools.repomap.render import tokens_of
 from tools.repomap.repository import MappedRepository
 from tools.workspace import Workspace

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.permits.shell import judge_command
+from app.permits.shell.command_line import judge_command
 from tests.permits.lists import PLACE
 from tests.tools.conftest import Hands
 from tools.running.interceptor import InterceptRule, better_tool, broken

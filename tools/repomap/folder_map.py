@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from tools.filemap.symbols import Symbol, says_little
-from tools.repomap.kinds import WEIGHTS, note_of
+from tools.repomap.index.kinds import WEIGHTS, note_of
+from tools.repomap.index.parts import counted
+from tools.repomap.index.store import IndexedFile, IndexStore
 from tools.repomap.lookup import Present
-from tools.repomap.parts import counted
 from tools.repomap.render import MapCandidate
-from tools.repomap.store import IndexedFile, IndexStore
 
 _MOST_WEIGHED = 400
 _MOST_FOLDERS = 40

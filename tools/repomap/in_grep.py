@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tools.filemap.rendering.symbol_lines import span
-from tools.repomap.kinds import WEIGHTS
+from tools.repomap.index.kinds import WEIGHTS
+from tools.repomap.index.packing import KeptOutline
+from tools.repomap.index.store import last_part
 from tools.repomap.lookup import innermost, owners_of
 from tools.repomap.of_session import known_files
-from tools.repomap.packing import KeptOutline
 from tools.repomap.repository import MappedRepository
-from tools.repomap.store import last_part
 from tools.repomap.telling import told_symbol
 from tools.text import one_line, visible
 from tools.workspace import Workspace

@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 
 from tools.filemap.symbols import Symbol
-from tools.repomap.kinds import WEIGHTS, Kind
-from tools.repomap.listing import is_below, searching
-from tools.repomap.outlining import is_secret
-from tools.repomap.packing import KeptOutline
-from tools.repomap.store import IndexedFile, IndexStore, last_part, owners_said
+from tools.repomap.index.kinds import WEIGHTS, Kind
+from tools.repomap.index.listing import is_below, searching
+from tools.repomap.index.outlining import is_secret
+from tools.repomap.index.packing import KeptOutline
+from tools.repomap.index.store import IndexedFile, IndexStore, last_part, owners_said
 
 _MOST_DEFINITIONS = 400
 _MOST_HITS = 2000

@@ -11,10 +11,10 @@ from tools.filemap.reading import CannotMap, read_text
 from tools.filemap.symbols import Symbol
 from tools.filemap.watch import Deadline, Overtime
 from tools.files.paths import display
-from tools.repomap.kinds import note_of
-from tools.repomap.listing import is_below
+from tools.repomap.index.kinds import note_of
+from tools.repomap.index.listing import is_below
+from tools.repomap.index.outlining import indexed
 from tools.repomap.lookup import Definition
-from tools.repomap.outlining import indexed
 from tools.repomap.repository import PATIENCE, MappedRepository
 from tools.repomap.telling import map_told
 from tools.workspace import Workspace

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from tools.filemap.symbols import says_little
-from tools.repomap.kinds import WEIGHTS, is_about_tests, kind_of
-from tools.repomap.listing import is_below
-from tools.repomap.packing import KeptOutline
-from tools.repomap.parts import capitalised_in, counted, emphasis, names_in, parts_of, question_words
-from tools.repomap.store import IndexedFile, IndexStore
+from tools.repomap.index.kinds import WEIGHTS, is_about_tests, kind_of
+from tools.repomap.index.listing import is_below
+from tools.repomap.index.packing import KeptOutline
+from tools.repomap.index.parts import capitalised_in, counted, emphasis, names_in, parts_of, question_words
+from tools.repomap.index.store import IndexedFile, IndexStore
 
 HISTORY = 0.5
 """What earlier commits with the question's words touched."""

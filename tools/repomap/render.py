@@ -7,8 +7,8 @@ import msgspec
 
 from tools.filemap.rendering.symbol_lines import size, span
 from tools.filemap.symbols import Symbol
+from tools.repomap.index.store import owners_said
 from tools.repomap.lookup import owners_of
-from tools.repomap.store import owners_said
 from tools.text import one_line, visible
 
 BYTES_A_TOKEN = 3.6

@@ -19,8 +19,9 @@ from typing import Concatenate, ParamSpec, TypeVar
 import msgspec
 
 from tools.git.repository import find_repository
-from tools.repomap.builder import BUSY, IndexBuilder
-from tools.repomap.building import (
+from tools.repomap.folder_map import folder_candidates
+from tools.repomap.index.builder import BUSY, IndexBuilder
+from tools.repomap.index.building import (
     CannotIndex,
     IndexBusy,
     IndexedFolder,
@@ -29,14 +30,23 @@ from tools.repomap.building import (
     is_fresh,
     writing,
 )
-from tools.repomap.folder_map import folder_candidates
-from tools.repomap.hidden import HiddenFiles
-from tools.repomap.kinds import Kind, note_of
-from tools.repomap.listing import FolderListing, is_below
+from tools.repomap.index.hidden import HiddenFiles
+from tools.repomap.index.kinds import Kind, note_of
+from tools.repomap.index.listing import FolderListing, is_below
+from tools.repomap.index.nearness import learn
+from tools.repomap.index.outlining import MOST_BYTES, indexed, is_secret
+from tools.repomap.index.packing import KeptOutline
+from tools.repomap.index.store import (
+    IndexDamaged,
+    IndexedFile,
+    IndexInconsistent,
+    IndexStore,
+    forget,
+    index_path,
+    is_damage,
+)
+from tools.repomap.index.upkeep import LISTING_SECONDS, PATIENCE, IndexUpkeep
 from tools.repomap.lookup import Definition, NameUses, Present, definitions, is_defined, symbols_like, uses
-from tools.repomap.nearness import learn
-from tools.repomap.outlining import MOST_BYTES, indexed, is_secret
-from tools.repomap.packing import KeptOutline
 from tools.repomap.ranking import (
     MapQuestion,
     Ranking,
@@ -48,16 +58,6 @@ from tools.repomap.ranking import (
     symbol_scores,
 )
 from tools.repomap.render import DEFAULT_TOKENS, MapCandidate, RankedMap, render, tokens_of
-from tools.repomap.store import (
-    IndexDamaged,
-    IndexedFile,
-    IndexInconsistent,
-    IndexStore,
-    forget,
-    index_path,
-    is_damage,
-)
-from tools.repomap.upkeep import LISTING_SECONDS, PATIENCE, IndexUpkeep
 
 _MOST_SHOWN = 60
 _MOST_READ = 9

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from tools.filemap.rendering.symbol_lines import size, span
-from tools.repomap.kinds import note_of
+from tools.repomap.index.kinds import note_of
 from tools.repomap.lookup import Definition, NameUses
 from tools.repomap.render import tokens_of
 from tools.repomap.repository import IndexState, MapAnswer

@@ -13,11 +13,11 @@ from app.cli.commands.map_command import MapAsked
 from app.cli.commands.rules_here import rules_here
 from app.resources.paths import Paths
 from app.resources.trust.project_trust import decide
-from tools.repomap.building import IndexProgress
-from tools.repomap.hidden import HiddenFiles
+from tools.repomap.index.building import IndexProgress
+from tools.repomap.index.hidden import HiddenFiles
+from tools.repomap.index.store import IndexStore, forget
 from tools.repomap.render import DEFAULT_TOKENS
 from tools.repomap.repository import MapAnswer, MappedRepository, root_of
-from tools.repomap.store import IndexStore, forget
 from tools.repomap.telling import map_told
 from tools.text import one_line, visible
 

@@ -160,7 +160,7 @@ class Files:
 
     def _only_reads(self, command: CommandLine) -> bool:
         """As far as its words tell; in a shell that lasts they may mean what an earlier command defined."""
-        from app.permits.shell import judge_command  # noqa: PLC0415  (loads a parser)
+        from app.permits.shell.command_line import judge_command  # noqa: PLC0415  (loads a parser)
 
         if self._whereabouts is None or Path(command.argv[0]).name not in POSIX_SHELLS:
             return False

@@ -3,10 +3,10 @@
 import re
 from typing import Final
 
-from app.permits.calls import Call, Feed, Table, table
 from app.permits.findings import Finding, contained, forbidden
-from app.permits.options import row, take
 from app.permits.paths import file_name
+from app.permits.programs.calls import Call, Feed, Table, table
+from app.permits.programs.options import row, take
 from app.permits.words import UNKNOWN, Word
 
 _COPY: Final = row(

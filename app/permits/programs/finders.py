@@ -3,9 +3,9 @@
 import re
 from typing import Final
 
-from app.permits.calls import NOT_SURE, Call, Table, table
 from app.permits.findings import Finding, contained, safe
-from app.permits.options import row, take
+from app.permits.programs.calls import NOT_SURE, Call, Table, table
+from app.permits.programs.options import row, take
 from app.permits.words import DEEP, ONE, STAR, UNKNOWN, Word, literal, names
 
 _FLAGS: Final = names(

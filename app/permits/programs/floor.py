@@ -3,9 +3,9 @@
 import re
 from typing import Final
 
-from app.permits.calls import Call, Judge, Table, always, by_verb, table
 from app.permits.findings import Finding, contained, forbidden
-from app.permits.options import row, take
+from app.permits.programs.calls import Call, Judge, Table, always, by_verb, table
+from app.permits.programs.options import row, take
 from app.permits.words import UNKNOWN, Word, names
 
 _RIGHTS: Final = always(forbidden("runs with other rights"))

@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from app.permits.calls import NOT_SURE, Call, Table, read_options, table
 from app.permits.findings import SAFE, Finding, contained, forbidden, network
-from app.permits.options import OptionRow, Taken, row, take
+from app.permits.programs.calls import NOT_SURE, Call, Table, read_options, table
 from app.permits.programs.network import host_of
+from app.permits.programs.options import OptionRow, Taken, row, take
 from app.permits.words import UNKNOWN, WILD, Word, names
 
 _GLOBAL: Final = row("C= c= P p no-pager no-optional-locks literal-pathspecs")

@@ -3,9 +3,9 @@
 import re
 from typing import Final
 
-from app.permits.calls import Call, Judge, Table, by_verb, table
 from app.permits.findings import Finding, contained, network
-from app.permits.options import row, take
+from app.permits.programs.calls import Call, Judge, Table, by_verb, table
+from app.permits.programs.options import row, take
 from app.permits.words import UNKNOWN, Word
 
 _PORTS: Final = {"http": "80", "ftp": "21", "ssh": "22", "git": "9418"}

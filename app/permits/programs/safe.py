@@ -7,9 +7,9 @@ something is left out rather than understood.
 import re
 from typing import Final
 
-from app.permits.calls import NOT_SURE, Call, Feed, ReadingProgram, Table, read_options, table
 from app.permits.findings import Finding, contained, safe
-from app.permits.options import row, take
+from app.permits.programs.calls import NOT_SURE, Call, Feed, ReadingProgram, Table, read_options, table
+from app.permits.programs.options import row, take
 from app.permits.variables import is_harmless
 from app.permits.words import UNKNOWN, WILD, Word, names
 

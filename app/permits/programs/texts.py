@@ -3,9 +3,9 @@
 import re
 from typing import Final
 
-from app.permits.calls import NOT_SURE, Call, Table, read_options, table
 from app.permits.findings import SAFE, Finding, contained
-from app.permits.options import row, take
+from app.permits.programs.calls import NOT_SURE, Call, Table, read_options, table
+from app.permits.programs.options import row, take
 from app.permits.words import Word, literal
 
 _SED: Final = "n E r s u z e= expression= quiet silent regexp-extended separate null-data posix debug"

@@ -3,9 +3,9 @@
 import re
 from typing import Final
 
-from app.permits.calls import NOT_SURE, Call, Judge, Table, always, table
 from app.permits.findings import Finding, contained, forbidden, safe
-from app.permits.options import row, take
+from app.permits.programs.calls import NOT_SURE, Call, Judge, Table, always, table
+from app.permits.programs.options import row, take
 from app.permits.variables import judge_variable
 
 _UNKNOWN_COMMAND: Final = contained("what it runs is only known when it runs")

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from app.permits.branches import SKIPPED, STATEMENTS, Branches
-from app.permits.calls import Feed
 from app.permits.findings import Finding, safe
-from app.permits.redirections import Redirections
+from app.permits.programs.calls import Feed
 from app.permits.scope import ShellScope
-from app.permits.simple import Simple, judge_words
+from app.permits.shell.branches import SKIPPED, STATEMENTS, Branches
+from app.permits.shell.redirections import Redirections
+from app.permits.shell.simple import Simple, judge_words
 from app.permits.words import UNKNOWN, Word, literal
 
 if TYPE_CHECKING:
-    from app.permits.shell import ShellReading
+    from app.permits.shell.command_line import ShellReading
 
 _SEQUENCES = frozenset({"ERROR", "do_group", "else_clause", "elif_clause", "negated_command", "program"})
 _NUMBER = re.compile(r"-?\d+|\$\{#\w+(?:\[@\])?\}|\$[#?]")

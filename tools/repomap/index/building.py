@@ -19,10 +19,10 @@ from pathlib import Path
 
 import msgspec
 
-from tools.repomap.hidden import HiddenFiles
-from tools.repomap.listing import MOST_FILES, is_below, list_files
-from tools.repomap.outlining import blob_id, indexed, path_alone, stamped
-from tools.repomap.store import (
+from tools.repomap.index.hidden import HiddenFiles
+from tools.repomap.index.listing import MOST_FILES, is_below, list_files
+from tools.repomap.index.outlining import blob_id, indexed, path_alone, stamped
+from tools.repomap.index.store import (
     FileStamp,
     IndexDamaged,
     Indexed,

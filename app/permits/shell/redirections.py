@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from app.permits.branches import STATEMENTS
-from app.permits.calls import Feed
-from app.permits.expansions import Expansions
 from app.permits.findings import Finding, contained
+from app.permits.programs.calls import Feed
 from app.permits.scope import ShellScope
+from app.permits.shell.branches import STATEMENTS
+from app.permits.shell.expansions import Expansions
 from app.permits.words import UNKNOWN, Word
 
 if TYPE_CHECKING:
-    from app.permits.shell import ShellReading
-    from app.permits.statements import Statements
+    from app.permits.shell.command_line import ShellReading
+    from app.permits.shell.statements import Statements
 
 _WRITES = frozenset({">", ">>", "&>", "&>>", ">|", ">&", "<>"})
 _DELIMITER = re.compile(r"(['\"]?)([A-Za-z_]\w*)\1")

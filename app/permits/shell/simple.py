@@ -5,8 +5,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from app.permits.calls import SAYS_WHAT_IT_IS, Call, Feed, asks_for_help
 from app.permits.findings import SAFE, Finding, contained, safe, worst
+from app.permits.programs.calls import SAYS_WHAT_IT_IS, Call, Feed, asks_for_help
 from app.permits.programs.files import FILE_PROGRAMS
 from app.permits.programs.finders import FINDERS
 from app.permits.programs.floor import FLOOR
@@ -21,7 +21,7 @@ from app.permits.verdicts import Risk
 from app.permits.words import UNKNOWN, Word, literal, names
 
 if TYPE_CHECKING:
-    from app.permits.shell import ShellReading
+    from app.permits.shell.command_line import ShellReading
 
 _PROGRAMS = {**SAFE_PROGRAMS, **TEXT_PROGRAMS, **FINDERS, **GIT, **FILE_PROGRAMS, **WRAPPERS}
 _MAX_WORDS = 50

@@ -14,8 +14,8 @@ from tools.filemap.map import map_text
 from tools.filemap.reading import CannotMap, read_text
 from tools.filemap.symbols import Symbol
 from tools.filemap.watch import Deadline, Overtime
-from tools.repomap.kinds import Kind, kind_of
-from tools.repomap.store import NOT_LOOKED_AT, Indexed, words_of
+from tools.repomap.index.kinds import Kind, kind_of
+from tools.repomap.index.store import NOT_LOOKED_AT, Indexed, words_of
 
 MOST_BYTES = 1_000_000
 """Of larger files only path and size are known."""

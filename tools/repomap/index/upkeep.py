@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tools.repomap.builder import IndexBuilder
-from tools.repomap.building import (
+from tools.repomap.index.builder import IndexBuilder
+from tools.repomap.index.building import (
     CannotIndex,
     IndexBusy,
     IndexedFolder,
@@ -23,9 +23,9 @@ from tools.repomap.building import (
     sweep,
     writing,
 )
-from tools.repomap.listing import FolderListing
-from tools.repomap.nearness import state_of_git
-from tools.repomap.store import IndexDamaged, IndexStore
+from tools.repomap.index.listing import FolderListing
+from tools.repomap.index.nearness import state_of_git
+from tools.repomap.index.store import IndexDamaged, IndexStore
 
 PATIENCE = 0.2
 """Seconds that an answer waits for what is nearly done."""

@@ -21,9 +21,9 @@ import msgspec
 
 from tools.filemap.cache import MAPPER_VERSION
 from tools.filemap.symbols import Symbol
-from tools.repomap.kinds import Kind
-from tools.repomap.packing import KeptOutline, outline_in, packed_outline
-from tools.repomap.parts import counted, repeated
+from tools.repomap.index.kinds import Kind
+from tools.repomap.index.packing import KeptOutline, outline_in, packed_outline
+from tools.repomap.index.parts import counted, repeated
 
 VERSION = f"5.{MAPPER_VERSION}"
 """Raised whenever an index would come out differently."""

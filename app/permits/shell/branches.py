@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from app.permits.calls import Feed
+from app.permits.programs.calls import Feed
 from app.permits.scope import ShellScope
 from app.permits.variables import is_harmless
 from app.permits.words import UNKNOWN, names
 
 if TYPE_CHECKING:
-    from app.permits.statements import Statements
+    from app.permits.shell.statements import Statements
 
 _MAX_TURNS = 24
 SKIPPED = names("; ;; comment then do done fi { } ( ) if else elif while until esac ! && || ;& ;;&") | {"\n"}

@@ -6,9 +6,9 @@ from typing import Final, NamedTuple
 import msgspec
 
 from app.permits.findings import SAFE, Finding, contained, safe
-from app.permits.options import Taken, row, take
 from app.permits.paths import PathGround
 from app.permits.place import CommandPlace
+from app.permits.programs.options import Taken, row, take
 from app.permits.scope import ShellScope
 from app.permits.verdicts import Removal, Risk
 from app.permits.words import Word, names
@@ -78,7 +78,7 @@ class ReadingProgram(msgspec.Struct, frozen=True, kw_only=True):
     """A program that only reads, as long as its options are known ones."""
 
     options: str = "*"
-    """A row as `app.permits.options` reads it."""
+    """A row as `app.permits.programs.options` reads it."""
     operands: str = "read"
     """What the operands are: read, tree (read with all that is below), text (also names, which are not read)."""
     first: str = ""

@@ -10,7 +10,7 @@ from pathlib import Path
 from tools.git.command import git_command
 from tools.git.config import Configuration
 from tools.git.repository import find_repository
-from tools.repomap.store import IndexStore, Revision
+from tools.repomap.index.store import IndexStore, Revision
 
 _COMMITS = 12_000
 _AT_ONCE = 1000

@@ -16,13 +16,13 @@ from typing import IO
 
 import msgspec
 
-from tools.repomap.building import CannotIndex, IndexBusy, IndexedFolder, IndexProgress, build, writing
-from tools.repomap.hidden import HiddenFiles
-from tools.repomap.nearness import learn
+from tools.repomap.index.building import CannotIndex, IndexBusy, IndexedFolder, IndexProgress, build, writing
+from tools.repomap.index.hidden import HiddenFiles
+from tools.repomap.index.nearness import learn
 
 _START = (
     "import sys, json; sys.path[:0] = json.loads(sys.stdin.buffer.readline()); "
-    "from tools.repomap.builder import main; main()"
+    "from tools.repomap.index.builder import main; main()"
 )
 _NICE = 15
 """Of this process and its pool: a key of the person is painted first, on two processors too."""

@@ -10,14 +10,14 @@ from functools import lru_cache
 
 from tree_sitter import Node, Parser
 
-from app.permits.calls import Feed
-from app.permits.expansions import Expansions
 from app.permits.findings import Finding, contained, worst
 from app.permits.paths import PathGround
 from app.permits.place import CommandPlace
+from app.permits.programs.calls import Feed
 from app.permits.scope import ShellScope
-from app.permits.simple import Simple, judge_words
-from app.permits.statements import Statements
+from app.permits.shell.expansions import Expansions
+from app.permits.shell.simple import Simple, judge_words
+from app.permits.shell.statements import Statements
 from app.permits.verdicts import SEVERITY, CallPart, Judgement, Removal, Risk, verdict_of
 from app.permits.words import Word
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 from tree_sitter import Node
 
-from app.permits.calls import Feed
+from app.permits.programs.calls import Feed
 from app.permits.scope import ShellScope
 from app.permits.words import BRACKET, CLOSE, COMMA, ONE, OPEN, STAR, UNKNOWN, Word, names, spread
 

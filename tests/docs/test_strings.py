@@ -1,0 +1,61 @@
+"""`python -m tests.strings` finds the strings of every kind."""
+
+import pytest
+
+from tests.strings import FOLDERS, Literals, main, table_strings
+
+SOURCE = '''
+"""A docstring is not shown."""
+CSS = "Tides { height: 1; }"
+
+def show(screen: "Screen of tides", name: str) -> None:
+    """Neither is this one."""
+    screen.open(title="Tides", hint="[sea]", empty="no tides here", id="tide list")
+    KeyHint("enter", "open", 9, "tui.select.confirm")
+    if name == "the usual sea":
+        raise SessionNotFound(f"There is no tide {name}. Choose one with /tides.")
+    tell("High water is at noon.", re.compile("any two words"))
+'''
+
+
+@pytest.mark.parametrize(
+    ("kind", "context"),
+    [
+        ("settings", "theme"),
+        ("flags", "--model"),
+        ("flags", "bayou export"),
+        ("slash commands", "/model [name]"),
+        ("session commands", "steer"),
+        ("keys", "app.interrupt"),
+        ("keys", "app.jobs.stop"),
+    ],
+)
+def test_tables_give_their_strings(kind: str, context: str):
+    found = [one for one in table_strings() if (one.kind, one.context) == (kind, context)]
+    assert [bool(one.text and one.file and one.line) for one in found] == [True]
+
+
+def test_literals_of_a_page_have_the_kind_of_their_place():
+    assert {(one.kind, one.text) for one in Literals("app/tui/features/tides/page.py", SOURCE)} == {
+        ("titles", "Tides"),
+        ("hints", "[sea]"),
+        ("hints", "open"),
+        ("empty states", "no tides here"),
+        ("errors", "There is no tide {name}. Choose one with /tides."),
+        ("messages", "High water is at noon."),
+    }
+
+
+def test_elsewhere_only_errors_and_hints_are_shown():
+    assert [one.kind for one in Literals("tools/tides.py", SOURCE)] == ["hints", "errors"]
+
+
+def test_the_list_is_the_same_each_time_and_can_be_narrowed():
+    lines: list[str] = []
+    main(["--kind", "reasons", "--", "app/permits"], lines.append)
+    again: list[str] = []
+    main(["--kind", "reasons", "--", "app/permits"], again.append)
+    assert lines == again
+    assert lines[0].startswith("# reasons (")
+    assert all(line.startswith("app/permits/") for line in lines[1:] if line)
+    assert FOLDERS["app/permits"] == "reasons"

@@ -71,5 +71,13 @@ class Effects(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(dict.fromkeys((*self.reads, *self.writes, *self.stages)))
 
 
+class CallFiles(msgspec.Struct, frozen=True, kw_only=True):
+    """The files of a stored call, as people read them: relative to the working directory if they are inside."""
+
+    reads: tuple[str, ...] = ()
+    """Those whose content it showed."""
+    writes: tuple[str, ...] = ()
+
+
 NOTHING: Final = Effects()
 OPAQUE: Final = Effects(opaque=True)

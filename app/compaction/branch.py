@@ -6,7 +6,6 @@ import msgspec
 
 from app.compaction.budget import estimate_tokens
 from app.compaction.cut import as_edited, message_of
-from app.compaction.files import FileLists, files_of
 from app.sessions.projection import told_by
 from app.values.entries import CompactionEntry, Entry
 from app.values.messages import BranchSummaryMessage, CompactionSummaryMessage, Message, ToolResultMessage
@@ -15,8 +14,6 @@ from app.values.messages import BranchSummaryMessage, CompactionSummaryMessage, 
 class Branch(msgspec.Struct, frozen=True, kw_only=True):
     messages: tuple[Message, ...]
     """Oldest first."""
-    files: FileLists
-    """Of the whole branch, whatever of it was left out."""
     left_out: int = 0
     """How many of the older messages did not fit."""
 
@@ -37,7 +34,7 @@ def branch_of(entries: Sequence[Entry], budget_tokens: int) -> Branch:
         kept.append(message)
         total += size
     kept.reverse()
-    return Branch(messages=tuple(kept), files=files_of(entries), left_out=len(messages) - len(kept))
+    return Branch(messages=tuple(kept), left_out=len(messages) - len(kept))
 
 
 def _message_of(entry: Entry) -> Message | None:

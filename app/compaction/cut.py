@@ -4,11 +4,12 @@ Never between a call and its result: a result is no place to cut.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
 from app.compaction.budget import ContextLimits, estimate_tokens
-from app.compaction.files import FileLists, files_of
+from app.compaction.files import FileLists
 from app.sessions.projection import edited, in_call_order, told_by
 from app.values.entries import (
     CompactionEntry,
@@ -50,7 +51,12 @@ class Preparation(msgspec.Struct, frozen=True, kw_only=True):
     """What stays word for word."""
     first_kept_entry_id: str
     previous_summary: str | None = None
-    files: FileLists
+    recorded: tuple[Entry, ...] = ()
+    """What is summarised, as it was recorded: a file stays changed, though its call was taken out of the context."""
+    carried: Any = None
+    """The details of the compaction before."""
+    files: FileLists = FileLists()
+    """Of `recorded` and `carried`, once the session has looked for them."""
     tokens_before: int
 
     @property
@@ -93,22 +99,21 @@ def prepare(
         raise CannotCompact("Nothing to compact (session too small)")
     kept = _messages(edited_path[cut:])
     first_kept = edited_path[cut].id
-    carried = previous.details if previous else None
     return Preparation(
         to_summarise=history,
         turn_prefix=prefix,
         kept=kept,
         first_kept_entry_id=first_kept,
         previous_summary=previous.summary if previous else None,
-        files=files_of(_between(path, edited_path[start].id, first_kept), carried=carried),
+        recorded=_between(path, edited_path[start].id, first_kept),
+        carried=previous.details if previous else None,
         tokens_before=tokens_before,
     )
 
 
-def _between(path: Sequence[Entry], first_id: str, end_id: str) -> Sequence[Entry]:
-    """As they were recorded: a file stays changed, though its call was taken out of the context."""
+def _between(path: Sequence[Entry], first_id: str, end_id: str) -> tuple[Entry, ...]:
     ids = [entry.id for entry in path]
-    return path[ids.index(first_id) : ids.index(end_id)]
+    return tuple(path[ids.index(first_id) : ids.index(end_id)])
 
 
 def as_edited(path: Sequence[Entry]) -> Sequence[Entry]:

@@ -1,6 +1,6 @@
-"""Which files the summarised part read and changed: carried from one compaction to the next. Pure."""
+"""The files that the summarised part read and changed, carried from one compaction to the next."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import msgspec
@@ -8,10 +8,9 @@ import msgspec
 from app.values.content import ToolCall
 from app.values.entries import BranchSummaryEntry, CompactionEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage
-from tools.edits.named import EDITING, named_paths
+from tools.effects import CallFiles
 
-_READS = ("read",)
-_CHANGES = ("write", *EDITING)
+FilesOfCall = Callable[[ToolCall], CallFiles]
 _SUMMARIES = (BranchSummaryEntry, CompactionEntry)
 
 
@@ -30,8 +29,10 @@ class FileLists(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return "".join(f"\n\n{block}" for block in blocks)
 
 
-def files_of(entries: Collection[Entry], *, carried: Any = None) -> FileLists:
-    """From the calls in `entries`, from what their summaries tell of other branches, and from `carried` details."""
+def files_of(entries: Collection[Entry], of_call: FilesOfCall, *, carried: Any = None) -> FileLists:
+    """From the calls in `entries`, from the summaries of other branches, and from `carried` details. For a
+    thread, since `of_call` may look at files.
+    """
     read, changed = set[str](), set[str]()
     for details in (carried, *(entry.details for entry in entries if isinstance(entry, _SUMMARIES))):
         if isinstance(details, dict):
@@ -39,9 +40,9 @@ def files_of(entries: Collection[Entry], *, carried: Any = None) -> FileLists:
             changed |= _texts(details.get("modifiedFiles"))
     for entry in entries:
         for call in _calls_made(entry):
-            if call.name in _CHANGES or call.name in _READS:
-                paths = (path for path in named_paths(call.arguments) if path)
-                (changed if call.name in _CHANGES else read).update(paths)
+            files = of_call(call)
+            read.update(files.reads)
+            changed.update(files.writes)
     return FileLists(read_files=tuple(sorted(read - changed)), modified_files=tuple(sorted(changed)))
 
 

@@ -164,7 +164,7 @@ def _is_map(message: ToolResultMessage) -> bool:
         case {"outline": True}:
             return True
         case _:
-            return message.tool_name == "locate"
+            return False
 
 
 def _said(message: Message) -> dict[str, str]:

@@ -114,7 +114,7 @@ class Machinery:
         self._workspace = parts.toolbox.workspace
         options.in_force.subscribe(lambda before: parts.toolbox.changed())
         choice.subscribe(parts.toolbox.changed)
-        self.conversation = Conversation(parts.log)
+        self.conversation = Conversation(parts.log, parts.toolbox.files_of)
         self.queues = Queues(
             mode=options.queue_mode,
             on_change=self._queues_changed,
@@ -144,6 +144,7 @@ class Machinery:
             telling=self.telling,
             cache=self.cache,
             classify=self._failure,
+            files_of_call=parts.toolbox.files_of,
             behind=self.todos.behind,
         )
         self.brancher = self._brancher(parts)
@@ -405,6 +406,7 @@ class Machinery:
             options=parts.options,
             hooks=parts.hooks,
             summariser=self.summariser,
+            files_of_call=parts.toolbox.files_of,
         )
 
     def _pending(self, parts: Parts) -> Pending:

@@ -86,8 +86,8 @@ class ExtensionApi:
         **more: Any,
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Decorates `async def run(arguments, context: ToolCallContext)`; it may return a text, a `View` or a
-        `ToolResult`. `more` are fields of `Tool`: snippet, guidelines, mode, show, effects (the files of a
-        call, by which it is judged; without it the call may do anything), …"""
+        `ToolResult`. `more` are fields of `Tool`: snippet, guidelines, mode, show, effects (a function to the
+        `Effects` of a call: its files, by which it is judged; without it the call may do anything), …"""
 
         def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
             def context_of(call: ToolContext) -> ToolCallContext:

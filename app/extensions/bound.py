@@ -18,6 +18,7 @@ from app.values.entries import Entry
 from app.values.messages import Message
 from app.values.wire import to_wire
 from tools.base import Tool
+from tools.effects import Effects
 from tools.operations import FileOperations, ProcessOperations
 
 if TYPE_CHECKING:
@@ -90,6 +91,11 @@ class SessionRecord:
     def messages(self) -> Sequence[Message]:
         """The context: what the model reads with the next request."""
         return self._session.messages
+
+    def effects_of(self, name: str, arguments: Mapping[str, Any]) -> Effects | None:
+        """What a call of this tool touches, or one that was made before has; None: there is no such tool, or the
+        arguments do not fit it. Looks at files."""
+        return self._session.tools.effects_of(name, arguments)
 
     def why_unread(self, path: Path) -> str:
         """Of a file that rules keep back, or that may hold secrets: why a `read` of it would not run unasked, and so

@@ -83,6 +83,7 @@ from app.values.stream import (
     ToolCallStart,
 )
 from tools.base import Tool, ToolContext, ToolError
+from tools.effects import Effects
 from tools.operations import (
     CommandLine,
     DirectoryEntry,

@@ -2,21 +2,39 @@
 
 import json
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from app.assembly.build import Assembled, assemble
 from app.assembly.extending import extend
 from app.assembly.options import Options
+from app.compaction.files import FileLists, files_of
 from app.engine.core.conversation import prompt_text
+from app.engine.core.toolbox import Toolbox
 from app.extensions.ui import SilentUi
 from app.providers.contract import Context
 from app.providers.scripted import Response, Scripted
 from app.resources.paths import Paths
+from app.values.content import ToolCall
+from app.values.entries import Entry
 from tests.support.sessions import parts_of
+from tools.registry import builtin_tools
+from tools.workspace import Workspace
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
+
+
+TOOLBOX = Toolbox(lambda toolbox: builtin_tools(), Workspace(Path("/project")))
+
+
+def writes(path: str, call_id: str = "1") -> ToolCall:
+    return ToolCall(id=call_id, name="write", arguments={"path": path, "content": ""})
+
+
+def files_in(entries: Sequence[Entry], carried: Any = None) -> FileLists:
+    """As a session with the usual tools lists them."""
+    return files_of(entries, TOOLBOX.files_of, carried=carried)
 
 
 class Scene:

@@ -8,9 +8,10 @@ from app.compaction.branch import branch_of
 from app.compaction.summary import branch_request
 from app.engine.tree.tree_commands import navigate_tree
 from app.providers.scripted import say
-from app.values.content import Text, ToolCall, text_of
+from app.values.content import Text, text_of
 from app.values.entries import BranchSummaryEntry, ContextEditEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
+from tests.compaction.stage import files_in, writes
 from tests.engine.stage import Play
 
 TOKENS_10 = "x" * 40
@@ -38,13 +39,13 @@ def test_an_earlier_summary_may_exceed_the_budget() -> None:
 
 
 def test_results_and_what_was_taken_out_are_left_out_but_the_files_are_known() -> None:
-    call = ToolCall(id="1", name="write", arguments={"path": "a.py"})
-    asks = AssistantMessage(content=(Text(text="w"), call))
+    asks = AssistantMessage(content=(Text(text="w"), writes("a.py")))
     done = ToolResultMessage(tool_call_id="1", tool_name="write", content=(Text(text="ok"),))
     secret = UserMessage(content="secret")
     edit = ContextEditEntry(parent_id=None, target_id=secret.id, replacement=None)
-    branch = branch_of([entry(secret), entry(asks), entry(done), edit], 1_000)
-    assert branch.messages == (asks,) and branch.files.modified_files == ("a.py",)
+    entries = [entry(secret), entry(asks), entry(done), edit]
+    assert branch_of(entries, 1_000).messages == (asks,)
+    assert files_in(entries).modified_files == ("a.py",)
 
 
 @pytest.mark.parametrize("replaces", [False, True])

@@ -3,7 +3,8 @@
 import pytest
 
 from app.compaction.budget import ContextLimits, ContextMeter, estimate_tokens
-from app.compaction.cut import CannotCompact, prepare
+from app.compaction.cut import CannotCompact, Preparation, prepare
+from app.compaction.files import FileLists
 from app.values.content import Image, Text, ToolCall
 from app.values.entries import (
     BranchSummaryEntry,
@@ -17,6 +18,7 @@ from app.values.entries import (
 )
 from app.values.messages import AssistantMessage, Message, ToolResultMessage, UserMessage
 from app.values.usage import Usage
+from tests.compaction.stage import files_in, writes
 
 SMALL = ContextLimits(reserve_tokens=100, keep_recent_tokens=20)
 TOKENS_10 = "x" * 40
@@ -32,6 +34,10 @@ def said(text: str = TOKENS_10, *calls: ToolCall, **more) -> AssistantMessage:
 
 def result(call: ToolCall, text: str = TOKENS_10) -> ToolResultMessage:
     return ToolResultMessage(tool_call_id=call.id, tool_name=call.name, content=(Text(text=text),))
+
+
+def files(prepared: Preparation) -> FileLists:
+    return files_in(prepared.recorded, prepared.carried)
 
 
 def path(*parts: Message | Entry) -> list[Entry]:
@@ -97,23 +103,44 @@ def test_a_message_with_its_results_stays_whole_however_large_it_is():
 
 
 def test_an_extension_may_cut_elsewhere_and_the_files_follow_the_cut():
-    writes = ToolCall(id="1", name="write", arguments={"path": "new.py"})
-    old, asks, done, answer, new, last = user(), said("w", writes), result(writes), said(), user(), said()
+    call = writes("new.py")
+    old, asks, done, answer, new, last = user(), said("w", call), result(call), said(), user(), said()
     entries = path(old, asks, done, answer, new, last)
-    assert prepare(entries, SMALL, 0).files.modified_files == ("new.py",)
+    assert files(prepare(entries, SMALL, 0)).modified_files == ("new.py",)
     earlier = prepare(entries, SMALL, 0, first_kept_entry_id=asks.id)
-    assert earlier.discarded == (old,) and earlier.files.modified_files == ()
+    assert earlier.discarded == (old,) and files(earlier).modified_files == ()
     later = prepare(entries, SMALL, 0, first_kept_entry_id=last.id)
-    assert later.kept == (last,) and later.files.modified_files == ("new.py",)
+    assert later.kept == (last,) and files(later).modified_files == ("new.py",)
     for place, words in ((done.id, "its result, which stay together"), ("nowhere", "not on this branch")):
         with pytest.raises(CannotCompact, match=words):
             prepare(entries, SMALL, 0, first_kept_entry_id=place)
 
 
 def test_a_call_that_failed_with_its_answer_has_changed_nothing():
-    call = ToolCall(id="1", name="write", arguments={"path": "never.py"})
-    failed = said("", call, stop_reason="error", error_message="overloaded")
-    assert prepare(path(user(), failed, user(), said()), SMALL, 0).files.modified_files == ()
+    failed = said("", writes("never.py"), stop_reason="error", error_message="overloaded")
+    assert files(prepare(path(user(), failed, user(), said()), SMALL, 0)).modified_files == ()
+
+
+def test_files_are_listed_by_the_effects_of_the_tools_that_were_called():
+    """Also as pi and older versions wrote their calls; a folder that is searched is no file that was read."""
+    patch = "*** Begin Patch\n*** Delete File: gone.py\n*** Add File: made.py\n+x\n*** End Patch"
+    calls = [
+        ("read", {"path": "/project/a.py", "offset": 3}),
+        ("read", {"file_path": "./b.py"}),
+        ("edit", {"path": "c.py", "oldText": "x", "newText": "y"}),
+        ("edit", {"path": "d.py", "edits": [{"oldText": "x", "newText": "y", "path": "e.py"}]}),
+        ("apply_patch", {"input": patch}),
+        ("grep", {"pattern": "x", "path": "/tmp"}),
+        ("write", {"path": "refused.py"}),
+        ("unknown", {"path": "other.py"}),
+    ]
+    made = [
+        ToolCall(id=str(number), name=name, arguments=arguments)
+        for number, (name, arguments) in enumerate(calls)
+    ]
+    assert files_in(path(user(), said("look", *made))) == FileLists(
+        read_files=("a.py", "b.py"), modified_files=("c.py", "e.py", "gone.py", "made.py")
+    )
 
 
 def test_what_a_branch_changed_is_carried_on_with_its_summary():
@@ -121,7 +148,7 @@ def test_what_a_branch_changed_is_carried_on_with_its_summary():
         parent_id=None, from_id="x", summary="s", details={"readFiles": ["r.py"], "modifiedFiles": ["b.py"]}
     )
     prepared = prepare(path(user(), branch, said(), user(), said()), SMALL, 0)
-    assert prepared.files.modified_files == ("b.py",) and prepared.files.read_files == ("r.py",)
+    assert files(prepared) == FileLists(modified_files=("b.py",), read_files=("r.py",))
 
 
 def test_directly_after_a_compaction_there_is_nothing_to_do():
@@ -184,8 +211,7 @@ def test_the_last_compaction_is_a_wall_and_its_summary_is_carried_on():
     assert prepared.previous_summary == "what was"
     assert before not in prepared.to_summarise
     assert keeps in prepared.to_summarise
-    assert prepared.files.modified_files == ("changed.py",)
-    assert prepared.files.read_files == ("old.py",)
+    assert files(prepared) == FileLists(modified_files=("changed.py",), read_files=("old.py",))
 
 
 def test_what_was_left_out_of_the_context_does_not_come_back_through_a_summary():

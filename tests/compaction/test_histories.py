@@ -8,6 +8,7 @@ import asyncio
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from hypothesis import given
@@ -42,6 +43,7 @@ from app.values.messages import (
 )
 from tests.engine.stage import Play
 from tests.support.sessions import parts_of
+from tools.registry import builtin_tools
 
 texts = st.integers(0, 200).map(lambda size: "x" * size)
 
@@ -79,8 +81,18 @@ class History(msgspec.Struct, kw_only=True):
         self.calls += 1
         name = self.draw(st.sampled_from(["read", "edit", "write", "bash"]))
         path = f"f{self.draw(st.integers(0, 9))}.py"
+        arguments: dict[str, Any] = {"path": path}
+        match name:
+            case "edit":
+                arguments["edits"] = [{"oldText": "a", "newText": "b"}]
+            case "write":
+                arguments["content"] = ""
+            case "bash":
+                arguments["command"] = "ls"
+            case _:
+                pass
         # Some providers count calls anew in every answer.
-        return ToolCall(id=f"c{self.calls % 3}", name=name, arguments={"path": path})
+        return ToolCall(id=f"c{self.calls % 3}", name=name, arguments=arguments)
 
     def failed_attempt(self) -> None:
         calls = (ToolCall(id="never", name="write", arguments={"path": "never-written.py"}),)
@@ -168,7 +180,7 @@ async def _compacted_again_and_again(history: History, keeps: Sequence[int]) -> 
         return say("## Goal\nto go on")
 
     with tempfile.TemporaryDirectory() as folder:
-        play = Play(Path(folder), *([answer] * 20), log=history.log)
+        play = Play(Path(folder), *([answer] * 20), log=history.log, tools=builtin_tools())
         session, parts = play.session, parts_of(play.session)
         draw, changed = history.draw, files_changed(history.log.path_to())
         for keep in keeps:

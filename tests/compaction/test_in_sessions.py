@@ -31,6 +31,7 @@ from app.values.messages import CompactionSummaryMessage, Message, SystemMessage
 from tests.agent.stage import echo
 from tests.engine.stage import Play
 from tests.support.sessions import parts_of
+from tools.builtin.write import write_tool
 
 LONG = "many words " * 300
 """About 825 tokens."""
@@ -76,9 +77,9 @@ def summary_of(play: Play) -> str:
 
 async def test_five_compactions_then_resumed_then_back_before_the_first_and_on(tmp_path: Path) -> None:
     model = Model()
-    writes = call("write", path="kept.md") + say(LONG)
+    writes = call("write", path="kept.md", content="") + say(LONG)
     responses = [writes, *([model] * 80)]
-    play = play_of(tmp_path, *responses, tools=[echo("write")])
+    play = play_of(tmp_path, *responses, tools=[write_tool()])
     count = 0
     while len(play.all(CompactionEnd)) < 5:
         count += 1

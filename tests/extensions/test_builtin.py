@@ -13,6 +13,7 @@ from app.extensions.hooks.session_hooks import ExtensionHooks
 from app.values.content import Text, ToolCall
 from app.values.messages import AssistantMessage, ToolResultMessage
 from tests.extensions.scene import Scene
+from tools.builtin.read import read_tool
 
 SKIPPED = "Skipped due to queued user message."
 
@@ -42,6 +43,7 @@ def turn(*pairs: tuple[ToolCall, str]) -> TurnOutcome:
 
 @pytest.fixture
 async def recovery(load, scene: Scene):
+    scene.session.tools.register(read_tool(), owner="the test")
     hooks = ExtensionHooks(await load(read_recovery.extension))
 
     async def ended(outcome: TurnOutcome) -> list[str]:
@@ -121,6 +123,7 @@ async def test_recovery_of_a_recovery_converges(recovery, scene: Scene):
 
 
 async def test_it_is_drawn_as_one_line_that_opens(load, scene: Scene):
+    scene.session.tools.register(read_tool(), owner="the test")
     extensions = await load(read_recovery.extension)
     await ExtensionHooks(extensions).after_turn(turn((call(1, path="b"), SKIPPED)))
     shown = Catalogue(extensions.hooked).render_message(scene.sent[0].message, expanded=False)

@@ -1,7 +1,7 @@
 """The `locate` tool: where in a repository a name is, or what a task is likely about."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import msgspec
 
@@ -17,6 +17,9 @@ from tools.schema import schema_of
 from tools.text import one_line, visible
 from tools.threads import InThread, Stop
 from tools.workspace import Workspace, workspace_of
+
+if TYPE_CHECKING:
+    from tools.repomap.repository import IndexState
 
 _NAME = late(r"`?(?:[^\W\d]|\$)[\w$]*(?:(?:\.|::|#|->)(?:[^\W\d]|\$)[\w$]*)*(?:\(\))?`?")
 _MOST_TOKENS = 4000
@@ -86,7 +89,7 @@ def _located(workspace: Workspace, folder: str, about: str, *, uses: bool, is_mo
             told = definitions_told(name, found, count, repository.state())
             if used is not None:
                 told += "\n" + uses_told(name, used)
-            return text_result(cut(told, _MOST_TOKENS), details={"definitions": count})
+            return text_result(cut(told, _MOST_TOKENS), details={"outline": True, "definitions": count})
     answer = repository.map_about(
         about,
         below=below,
@@ -100,15 +103,13 @@ def _located(workspace: Workspace, folder: str, about: str, *, uses: bool, is_mo
         # Not a guess: what this folder is about, for who has no word of it yet.
         used = repository.map_folder(below, tokens=_TOKENS_INSTEAD)
         told = f"{map_told(answer, is_question=True)} What is most used here:\n{map_told(used, is_question=False)}"
-        return text_result(
-            told, details={"files": 0, "indexed": used.state.indexed, "missing": used.state.missing}
-        )
-    details = {
-        "files": len(answer.map.files),
-        "indexed": answer.state.indexed,
-        "missing": answer.state.missing,
-    }
-    return text_result(map_told(answer, is_question=True, more=_MORE), details=details)
+        return text_result(told, details=_details(0, used.state))
+    told = map_told(answer, is_question=True, more=_MORE)
+    return text_result(told, details=_details(len(answer.map.files), answer.state))
+
+
+def _details(files: int, state: "IndexState") -> dict[str, Any]:
+    return {"outline": True, "files": files, "indexed": state.indexed, "missing": state.missing}
 
 
 def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:

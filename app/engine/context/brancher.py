@@ -1,11 +1,12 @@
 """Leaving a branch: moving the leaf, with a summary of what is left behind where one is wanted; and merging one in."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
 from app.compaction.branch import branch_of
-from app.compaction.files import files_of, own_details
+from app.compaction.files import FileLists, FilesOfCall, files_of, own_details
 from app.compaction.summary import BRANCH_PREAMBLE, SHARE, Written, branch_request
 from app.engine.context.summariser import Summariser, SummaryFailed
 from app.engine.core.cancellable_task import Underway
@@ -30,6 +31,7 @@ class Brancher(msgspec.Struct, eq=False, kw_only=True):
     options: SessionOptions
     hooks: Hooks
     summariser: Summariser
+    files_of_call: FilesOfCall
     underway: Underway = msgspec.field(default_factory=Underway)
 
     async def leave(
@@ -43,12 +45,13 @@ class Brancher(msgspec.Struct, eq=False, kw_only=True):
         leaving = self._moving(log.leaf_id, target_id, wish)
         opinion = await self._opinion(leaving, "Going there was stopped by an extension.")
         wish = opinion.changed(wish)
-        written = _of_extension(opinion)
-        if written is None and wish.summarise and leaving.messages:
-            written = await self._write(leaving.entries, wish)
+        written, files = _of_extension(opinion), FileLists()
+        if written is not None or (wish.summarise and leaving.messages):
+            files = await self._files(leaving.entries)
+            written = written or await self._write(leaving.entries, wish, files)
         await before_moving()
         log.move_leaf(target_id)
-        entry = self._record(leaving, written, opinion) if written is not None else None
+        entry = self._record(leaving, written, files, opinion) if written is not None else None
         labelled = entry.id if entry is not None else target_id
         if wish.label and labelled is not None:
             log.set_label(labelled, wish.label)
@@ -63,8 +66,9 @@ class Brancher(msgspec.Struct, eq=False, kw_only=True):
             raise SummaryFailed("That branch holds nothing that is not in this one.")
         opinion = await self._opinion(merging, "The merge was stopped by an extension.")
         wish = opinion.changed(wish)
-        written = _of_extension(opinion) or await self._write(merging.entries, wish)
-        entry = self._record(merging, written, opinion)
+        files = await self._files(merging.entries)
+        written = _of_extension(opinion) or await self._write(merging.entries, wish, files)
+        entry = self._record(merging, written, files, opinion)
         if wish.label:
             log.set_label(entry.id, wish.label)
         await self.hooks.after_move(merging, entry)
@@ -87,7 +91,10 @@ class Brancher(msgspec.Struct, eq=False, kw_only=True):
             raise MoveStopped(refusal)
         return opinion
 
-    async def _write(self, entries: Sequence[Entry], wish: Wish) -> Written:
+    async def _files(self, entries: Sequence[Entry]) -> FileLists:
+        return await asyncio.to_thread(files_of, entries, self.files_of_call)
+
+    async def _write(self, entries: Sequence[Entry], wish: Wish, files: FileLists) -> Written:
         with self.underway.begun() as abort:
             branch = branch_of(entries, self._budget)
             if not branch.messages:
@@ -100,7 +107,7 @@ class Brancher(msgspec.Struct, eq=False, kw_only=True):
             written = await self.summariser.write(
                 request, abort, "branchSummary", budget=int(reserve * SHARE)
             )
-            text = BRANCH_PREAMBLE + written.text + branch.files.as_text()
+            text = BRANCH_PREAMBLE + written.text + files.as_text()
             return msgspec.structs.replace(written, text=text)
 
     @property
@@ -108,8 +115,9 @@ class Brancher(msgspec.Struct, eq=False, kw_only=True):
         window = self.choice.required().context_window or _UNKNOWN_WINDOW
         return max(1_000, window - self.options.in_force.settings.branch_summary.reserve_tokens)
 
-    def _record(self, leaving: Moving, written: Written, opinion: MoveOpinion) -> BranchSummaryEntry:
-        files = files_of(leaving.entries)
+    def _record(
+        self, leaving: Moving, written: Written, files: FileLists, opinion: MoveOpinion
+    ) -> BranchSummaryEntry:
         entry = BranchSummaryEntry(
             parent_id=None,
             from_id=leaving.old_leaf_id or "root",

@@ -3,6 +3,7 @@
 Where to cut is `app.compaction.cut`'s business, what a summary says `app.compaction.summary`'s.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal
@@ -12,7 +13,7 @@ import msgspec
 from app.agent.abort import Abort
 from app.compaction.budget import ContextLimits, estimate_tokens
 from app.compaction.cut import CannotCompact, Preparation, prepare
-from app.compaction.files import own_details
+from app.compaction.files import FilesOfCall, files_of, own_details
 from app.compaction.summary import Written, write_summary
 from app.engine.context.summariser import Source, Summariser, SummaryCancelled, SummaryFailed
 from app.engine.core.cancellable_task import Underway
@@ -65,6 +66,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
     telling: Telling
     cache: PromptCache
     classify: Callable[[AssistantMessage], Failure]
+    files_of_call: FilesOfCall
     behind: Callable[[str], str] = str
     """A summary with what has to stand behind it word for word."""
     underway: Underway = msgspec.field(default_factory=Underway)
@@ -205,7 +207,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
     async def record_given(self, summary: str, first_kept_entry_id: str | None) -> bool:
         """A summary that somebody else wrote; False, told, when there is nothing that it could stand for."""
         try:
-            preparation = self.preparation(first_kept_entry_id)
+            preparation = await self._prepared(first_kept_entry_id)
         except CannotCompact as problem:
             self.telling.notify(f"An extension's compaction was left out: {problem}", "warning")
             return False
@@ -250,6 +252,14 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             return prepared
         return msgspec.structs.replace(prepared, previous_summary=without_list(prepared.previous_summary))
 
+    async def _prepared(self, first_kept_entry_id: str | None = None) -> Preparation:
+        """The same, with its files."""
+        prepared = self.preparation(first_kept_entry_id)
+        files = await asyncio.to_thread(
+            files_of, prepared.recorded, self.files_of_call, carried=prepared.carried
+        )
+        return msgspec.structs.replace(prepared, files=files)
+
     def _record(self, draft: Proposal) -> CompactionResult:
         """Makes the summary count from here on."""
         conversation, preparation, written = self.conversation, draft.preparation, draft.written
@@ -292,14 +302,14 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         source: Source,
         will_retry: bool = False,
     ) -> Proposal:
-        preparation = self.preparation()
+        preparation = await self._prepared()
         opinion = await self.hooks.before_compaction(preparation, reason, instructions, will_retry)
         if opinion.is_cancelled or abort.is_set:
             raise SummaryCancelled("Compaction cancelled")
         if opinion.result is not None:
             given = opinion.result
             if given.first_kept_entry_id != preparation.first_kept_entry_id:
-                preparation = self.preparation(given.first_kept_entry_id)
+                preparation = await self._prepared(given.first_kept_entry_id)
             preparation = msgspec.structs.replace(preparation, tokens_before=given.tokens_before)
             written = Written(text=given.summary, usage=given.usage or Usage())
             return Proposal(preparation=preparation, written=written, from_hook=True, details=given.details)

@@ -14,6 +14,7 @@ from app.sessions.projection import context_entries
 from app.values.content import Text, ToolCall, text_of
 from app.values.entries import ContextEditEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
+from tools.effects import CallFiles
 
 SECTION = "active_skills"
 _LIMIT = 40_000
@@ -31,7 +32,8 @@ class _Given(msgspec.Struct, frozen=True, kw_only=True):
 class ActiveSkills:
     """The skills of one conversation: each entry is looked at once, however often it is compacted."""
 
-    def __init__(self) -> None:
+    def __init__(self, files_of: Callable[[ToolCall], CallFiles]) -> None:
+        self._files_of = files_of
         self._last: dict[str, _Given] = {}
         """By name, in the order in which they were given last."""
         self._reads: dict[str, str] = {}
@@ -73,7 +75,7 @@ class ActiveSkills:
         if news is recent or _edits_what_was_before(news):
             self._last, self._reads = {}, {}
             news = path()
-        for given in _given(as_edited(news), self._reads):
+        for given in _given(as_edited(news), self._reads, self._files_of):
             self._last.pop(given.name, None)
             self._last[given.name] = given
         self._seen_to = next((entry.id for entry in reversed(recent) if entry.id), "")
@@ -97,7 +99,9 @@ def _text(newest_first: Sequence[_Given]) -> str:
     return "\n\n".join(parts)
 
 
-def _given(path: Sequence[Entry], reads: dict[str, str]) -> Iterator[_Given]:
+def _given(
+    path: Sequence[Entry], reads: dict[str, str], files_of: Callable[[ToolCall], CallFiles]
+) -> Iterator[_Given]:
     """By a person with `/skill:name`, or read by the model. `reads` are calls that wait for their result."""
     for entry in path:  # of which there may be very many
         if type(entry) is not MessageEntry:
@@ -105,7 +109,7 @@ def _given(path: Sequence[Entry], reads: dict[str, str]) -> Iterator[_Given]:
         message = entry.message
         if isinstance(message, AssistantMessage):
             for block in message.content:
-                if type(block) is ToolCall and block.name == "read" and _is_skill(block):
+                if type(block) is ToolCall and _names_skill(block) and files_of(block).reads:
                     reads[block.id] = block.arguments["path"]
         elif isinstance(message, UserMessage):
             skill = given_skill(text_of(message.content)) if _may_give(message) else None
@@ -127,8 +131,8 @@ def _may_give(message: UserMessage) -> bool:
     return first.startswith("<")
 
 
-def _is_skill(call: ToolCall) -> bool:
-    """Whether this call of `read` is for the whole of a skill."""
+def _names_skill(call: ToolCall) -> bool:
+    """Whether this call is for the whole of a skill, if it reads."""
     if set(call.arguments) != {"path"}:
         return False
     path = call.arguments["path"]

@@ -14,7 +14,7 @@ from app.engine.core.active_skills import ActiveSkills
 from app.sessions.file.partial import PartialFile, left_behind
 from app.sessions.log import SessionLog
 from app.sessions.projection import milliseconds, project
-from app.values.content import Text
+from app.values.content import Text, ToolCall
 from app.values.entries import (
     CompactionEntry,
     ContextEditEntry,
@@ -38,6 +38,13 @@ from app.values.messages import (
     UserMessage,
 )
 from app.values.wire import prepare
+from tools.effects import CallFiles
+
+
+def no_files(call: ToolCall) -> CallFiles:
+    """Of conversations without tools."""
+    return CallFiles()
+
 
 PROMPT_ORDER = (
     "preamble",
@@ -114,10 +121,12 @@ def prompt_text(sections: Mapping[str, str]) -> str:
 class Conversation:
     """One log, read and written by one session."""
 
-    def __init__(self, log: SessionLog) -> None:
+    def __init__(self, log: SessionLog, files_of: Callable[[ToolCall], CallFiles] = no_files) -> None:
+        """`files_of`: those of a stored call."""
         self.log = log
+        self._files_of = files_of
         self._partial = PartialFile(log)
-        self._skills = ActiveSkills()
+        self._skills = ActiveSkills(files_of)
         self.messages: list[Message] = []
         self.said: list[Message] = []
         """The messages without the system's, which are sent as prompt and tools."""
@@ -136,7 +145,7 @@ class Conversation:
         """Goes on with another log; returns the one before, still open."""
         before, self.log = self.log, log
         self._partial = PartialFile(log)
-        self._skills = ActiveSkills()
+        self._skills = ActiveSkills(self._files_of)
         self.reload()
         return before
 

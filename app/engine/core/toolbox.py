@@ -11,7 +11,8 @@ from app.values.content import ToolCall
 from app.values.messages import ToolDeclaration
 from tools.base import Tool, ToolContext, plain_card
 from tools.edits.named import EDITING
-from tools.effects import Effects
+from tools.effects import NOTHING, CallFiles, Effects
+from tools.files.paths import display
 from tools.results import Card, ToolResult
 from tools.workspace import Workspace
 
@@ -211,8 +212,8 @@ class Toolbox:
         return ToldTools(told, reached) if reached else told
 
     def effects_of(self, name: str, arguments: Mapping[str, Any]) -> Effects | None:
-        """What a call would touch, or one of long ago has; None: there is no such tool, or the arguments do not fit it.
-        Looks at files."""
+        """What a call would touch, or one that is stored has; None: there is no such tool, or the arguments do not fit
+        it. Looks at files."""
         tool = self.callable().get(name) or self._all.get(name)
         if tool is None:
             return None
@@ -223,6 +224,25 @@ class Toolbox:
             return tool.effects_of(typed(tool, normalised(tool, dict(arguments))), context)
         except Exception:  # noqa: BLE001  (a tool's own functions; its call is answered with what is wrong)
             return None
+
+    def files_of(self, call: ToolCall) -> CallFiles:
+        """What a stored call did to files, by the tool that has its name now; nothing if there is none. Looks at
+        files."""
+        effects = self.effects_of(call.name, call.arguments) or NOTHING
+        kinds = {path: self._kind(path) for path in effects.reads}
+        files = [path for path in effects.reads if kinds[path] != "directory"]
+        there = [path for path in files if kinds[path]]
+        return CallFiles(
+            reads=tuple(display(path, self.workspace.cwd) for path in there or files),
+            writes=tuple(display(path, self.workspace.cwd) for path in effects.writes),
+        )
+
+    def _kind(self, path: str) -> str:
+        """Nothing for one that is not there."""
+        try:
+            return self.workspace.files.stat(path).kind
+        except (OSError, ValueError):
+            return ""
 
     def _in_its_mode(self, tool: Tool) -> Tool:
         if tool is self._editing and (mode := self.workspace.edit_mode()) != "replace":

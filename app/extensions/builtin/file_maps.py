@@ -18,11 +18,13 @@ from app.extensions.public import (
     CommandContext,
     Context,
     CustomMessage,
+    Effects,
     ExtensionApi,
     MapBlock,
     MapSymbol,
     MessageEnded,
     TextBlock,
+    ToolCall,
     ToolResultPayload,
     View,
     text_of,
@@ -72,19 +74,26 @@ class MapBudget:
 
     def __init__(self) -> None:
         self._room, self._outstanding = BATCH_BYTES, 1
+        self._calls: tuple[ToolCall, ...] = ()
+        """Of the answer, until it is known how many of them read a file."""
         self._turns: dict[str, asyncio.Lock] = {}
         self.sent: list[Given] = []
 
     def begin(self, message: AssistantMessage) -> None:
-        parts = {"offset", "limit", "tail", "symbol", "map"}
         self._room, self._turns, self.sent = BATCH_BYTES, {}, []
-        self._outstanding = sum(
-            call.name == "read" and not parts & call.arguments.keys() for call in message.tool_calls
-        )
+        self._outstanding, self._calls = 1, message.tool_calls
 
     def turn_of(self, path: str) -> asyncio.Lock:
         """Two reads of one file: the second looks at what the first was told."""
         return self._turns.setdefault(path, asyncio.Lock())
+
+    def count(self, effects_of: Callable[[str, dict[str, Any]], Effects | None]) -> None:
+        """Once an answer, when the first map is wanted: a call that reads a file and says no more is one of a whole."""
+        if len(self._calls) > 1:
+            plain = [call for call in self._calls if len(call.arguments) == 1]
+            effects = (effects_of(call.name, call.arguments) for call in plain)
+            self._outstanding = sum(1 for one in effects if one is not None and one.reads)
+        self._calls = ()
 
     def take(self, most: int) -> int:
         share = min(most, self._room // max(1, self._outstanding))
@@ -167,6 +176,7 @@ def extension(api: ExtensionApi) -> None:
         wanted: WantedMap, settings: Mapping[str, Any], call_id: str, context: Context
     ) -> None:
         page = (wanted.first_line, wanted.last_line)
+        batch.count(context.session.effects_of)
         async with batch.turn_of(wanted.path):
             share = batch.take(settings.get("maxBytes", 8192))
 

@@ -5,7 +5,7 @@ hooks, so what was asked for is taken from the assistant's message at the turn's
 """
 
 import json
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -14,6 +14,7 @@ from app.extensions.public import (
     AssistantMessage,
     Context,
     CustomMessage,
+    Effects,
     ExtensionApi,
     ListBlock,
     ToolResultMessage,
@@ -27,6 +28,7 @@ SKIPPED = "Skipped due to queued user message."
 
 
 class SkippedRead(msgspec.Struct, frozen=True, kw_only=True):
+    tool: str
     path: str
     arguments: dict[str, Any]
     """As the model gave them: offset, limit and all."""
@@ -38,7 +40,7 @@ class SkippedRead(msgspec.Struct, frozen=True, kw_only=True):
             for name, value in self.arguments.items()
             if name != "path" and value is not None
         )
-        return f"read({json.dumps(self.path, ensure_ascii=False)}{more})"
+        return f"{self.tool}({json.dumps(self.path, ensure_ascii=False)}{more})"
 
 
 def extension(api: ExtensionApi) -> None:
@@ -46,7 +48,7 @@ def extension(api: ExtensionApi) -> None:
 
     @api.on("turn_end")
     def recover(event: TurnEnded, context: Context) -> Awaitable[None] | None:
-        skipped = skipped_reads(event.message, event.tool_results)
+        skipped = skipped_reads(event.message, event.tool_results, context.session.effects_of)
         return ask_again(skipped) if skipped else None
 
     async def ask_again(skipped: tuple[SkippedRead, ...]) -> None:
@@ -59,20 +61,19 @@ def extension(api: ExtensionApi) -> None:
 
 
 def skipped_reads(
-    message: AssistantMessage, results: tuple[ToolResultMessage, ...]
+    message: AssistantMessage,
+    results: tuple[ToolResultMessage, ...],
+    effects_of: Callable[[str, dict[str, Any]], Effects | None],
 ) -> tuple[SkippedRead, ...]:
     """The reads of this message that were skipped, in call order, each once."""
-    skipped = {
-        result.tool_call_id
-        for result in results
-        if result.tool_name == "read" and text_of(result.content).strip() == SKIPPED
-    }
+    skipped = {result.tool_call_id for result in results if text_of(result.content).strip() == SKIPPED}
     found: list[SkippedRead] = []
     for call in message.tool_calls:
         path = call.arguments.get("path")
-        if call.id not in skipped or call.name != "read" or not isinstance(path, str) or not path:
+        effects = effects_of(call.name, call.arguments) if call.id in skipped else None
+        if effects is None or not effects.reads or effects.writes or not isinstance(path, str) or not path:
             continue
-        read = SkippedRead(path=path, arguments=dict(call.arguments))
+        read = SkippedRead(tool=call.name, path=path, arguments=dict(call.arguments))
         if read not in found:
             found.append(read)
     return tuple(found)
@@ -82,7 +83,7 @@ def recovery_text(reads: tuple[SkippedRead, ...]) -> str:
     lines = "\n".join(f"- {read.call}" for read in reads)
     return (
         "These reads were skipped when a message came in between, and nothing of them was read:\n"
-        f"{lines}\nIf you still need them, call read for them now."
+        f"{lines}\nIf you still need them, make these calls again now."
     )
 
 

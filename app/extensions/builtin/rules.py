@@ -6,8 +6,10 @@ rule with a condition stops an answer that breaks it, before a call of it runs: 
 model is told the rule, and begins again in the same run.
 """
 
+import asyncio
 import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from app.extensions.public import (
@@ -33,7 +35,6 @@ from app.resources.system_prompt import rules_section
 
 MESSAGE = "rule-violation"
 ARRIVED = "project-rule"
-_TOUCHING = frozenset({"read", "edit", "write"})
 SCHEME = "rule://"
 SECTION = "project_rules"
 
@@ -117,10 +118,15 @@ class _RulesInForce:
 
     async def see_result(self, event: ToolResultPayload, context: Context) -> ToolResultAnswer | None:
         path = event.input.get("path")
-        if event.tool_name == "read" and isinstance(path, str) and path.strip().startswith(SCHEME):
+        if (
+            event.is_error and isinstance(path, str) and path.strip().startswith(SCHEME)
+        ):  # it is no file's name
             return _rule_text(self.rules, path.strip().removeprefix(SCHEME))
-        if event.tool_name in _TOUCHING and isinstance(path, str) and not event.is_error:
-            await self.send_arriving(path.strip(), event.tool_call_id, context)
+        if self.rules.with_globs() and not event.is_error:
+            effects = context.session.effects_of
+            touched = await asyncio.to_thread(effects, event.tool_name, event.input)
+            for file in (*touched.reads, *touched.writes, *touched.stages) if touched is not None else ():
+                await self.send_arriving(_told(file, context.cwd), event.tool_call_id, context)
         hit = self.reminders.pop(event.tool_call_id, None)
         return ToolResultAnswer(content=(Text(text=reminder(hit)), *event.content)) if hit else None
 
@@ -197,6 +203,12 @@ def extension(api: ExtensionApi) -> None:
             state.follow(context)
         else:
             state.read(context)
+
+
+def _told(path: str, folder: Path) -> str:
+    """From the working directory, as globs are written."""
+    inside = os.path.relpath(path, folder)
+    return path if inside.startswith("..") else inside
 
 
 def _rule_text(rules: Rules, name: str) -> ToolResultAnswer:

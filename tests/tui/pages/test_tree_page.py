@@ -128,7 +128,7 @@ async def test_what_a_branch_did_is_told_in_badges(tmp_path: Path) -> None:
     writes = call("write", path="notes.md", content="x") + say("writing")
     play = Play(tmp_path, writes, say("done"), tools=builtin_tools())
     await play.prompt("write it")
-    entries = TreeEntries(play.session.log)
+    entries = TreeEntries(play.session.log, play.session.tools.files_of)
     badges = [badge.text for bare in entries.bare() for badge in entries.described(bare).badges]
     assert "± notes.md" in badges
 

@@ -1,6 +1,6 @@
 """A session's entries as the session tree shows them: of what kind each is, what it says, what a branch has done."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import assert_never
 
 from app.sessions.log import SessionLog
@@ -33,6 +33,7 @@ from app.values.messages import (
 )
 from app.values.usage import dollars
 from tools.amounts import changed_files, changed_lines, tokens
+from tools.effects import CallFiles
 from widgets.lists.rows import Badge
 from widgets.lists.tree_rows import EntryKind, TreeEntry, time_of_day
 
@@ -62,14 +63,14 @@ _HEADINGS: dict[EntryKind, str] = {
     "change": "Change",
     "label": "Label",
 }
-_CHANGING = ("write", "edit", "apply_patch")
 
 
 class TreeEntries:
     """The entries of one session. A tree of thousands opens with their shape; words are made for those in sight."""
 
-    def __init__(self, log: SessionLog) -> None:
+    def __init__(self, log: SessionLog, files_of_call: Callable[[ToolCall], CallFiles]) -> None:
         self._log = log
+        self._files_of_call = files_of_call
         self._here: frozenset[str] | None = None
         """The entries of the branch that one is on, once they are asked for."""
 
@@ -150,10 +151,8 @@ class TreeEntries:
                 return changed_files(files.total, files.added, files.removed) if files.total else ""
             name = files.changes[0].path.rpartition("/")[2]
             return f"{name} {changed_lines(files.added, files.removed)}".rstrip()
-        if message.is_error or message.tool_name not in _CHANGING:
-            return ""
-        call = self._call(entry, message)
-        return str(call.arguments.get("path", "")).rpartition("/")[2] if call is not None else ""
+        call = None if message.is_error else self._call(entry, message)
+        return _told_names(self._files_of_call(call).writes) if call is not None else ""
 
     def _called(self, entry: Entry) -> str:
         """For a tool's result what was called; the result's text says rarely what it is of."""
@@ -184,8 +183,13 @@ class TreeEntries:
             parent = above.parent_id
 
 
-def files_changed(entries: Iterable[Entry]) -> list[str]:
-    """What is recorded behind the results; of older sessions, what `write` and `edit` were called for."""
+def _told_names(paths: Sequence[str]) -> str:
+    """Of one file its name, of several how many."""
+    return changed_files(len(paths), 0, 0) if len(paths) > 1 else "".join(paths).rpartition("/")[2]
+
+
+def files_changed(entries: Iterable[Entry], files_of_call: Callable[[ToolCall], CallFiles]) -> list[str]:
+    """What is recorded behind the results; of older sessions, what tools were called to change."""
     entries = list(entries)
     recorded = [files for entry in entries if (files := files_of(entry)) is not None]
     if recorded:
@@ -194,11 +198,11 @@ def files_changed(entries: Iterable[Entry]) -> list[str]:
         ]
     return sorted(
         {
-            str(call.arguments["path"])
+            path
             for entry in entries
             if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage)
             for call in entry.message.tool_calls
-            if call.name in _CHANGING and "path" in call.arguments
+            for path in files_of_call(call).writes
         }
     )
 

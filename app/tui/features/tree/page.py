@@ -60,7 +60,7 @@ class TreePage(msgspec.Struct, frozen=True):
             self.say("There is nothing in this session yet.")
             return
         chosen = self.settings().interaction.tree_filter_mode
-        told = TreeEntries(log)
+        told = TreeEntries(log, self.session.tools.files_of)
         screen = TreeScreen(
             told.bare(), leaf=log.leaf_id, describe=told.described, preview=self._preview, filter=chosen
         )
@@ -75,14 +75,14 @@ class TreePage(msgspec.Struct, frozen=True):
                 label = await ask_text(self.ask, "Label", prefill=log.label(entry_id) or "")
                 if label is not None:
                     self.session.log.set_label(entry_id, label.strip() or None)
-                    screen.show_entries(TreeEntries(log).bare())
+                    screen.show_entries(TreeEntries(log, self.session.tools.files_of).bare())
             case "copy":
                 self.copy(entry_text(log.entry(entry_id)), "entry")
             case "compare":
                 await self._compare(entry_id, message.other_id)
             case "files":
                 await self.files.to_entry(entry_id)
-                screen.show_entries(TreeEntries(log).bare(), log.leaf_id)
+                screen.show_entries(TreeEntries(log, self.session.tools.files_of).bare(), log.leaf_id)
             case "go":
                 await self.go_to(entry_id, leave=screen.dismiss)
             case "fork" if (entry_id := self._prompt_above(entry_id)) == "":
@@ -205,7 +205,8 @@ class TreePage(msgspec.Struct, frozen=True):
         branches = [_after(log.path_to(leaf), ancestor) for leaf in (one, other)]
         names = [_name(branch, log) for branch in branches]
         sides = [
-            _told(name or "nothing behind it", branch) for name, branch in zip(names, branches, strict=True)
+            _told(name or "nothing behind it", branch, files_changed(branch, self.session.tools.files_of))
+            for name, branch in zip(names, branches, strict=True)
         ]
         parted = text_of_entry(log.entry(ancestor)) if ancestor else "at the beginning"
         note = f"they part at: {one_line(parted, 40)}"
@@ -228,9 +229,8 @@ def _name(branch: Sequence[Entry], log: SessionLog) -> str | None:
     return next(labels, None) or next(asked, None) or next(filter(None, map(entry_title, branch)), None)
 
 
-def _told(name: str, entries: Sequence[Entry]) -> PreviewText:
+def _told(name: str, entries: Sequence[Entry], files: Sequence[str]) -> PreviewText:
     """A branch from where it parts: the files it changed, then what was said."""
-    files = files_changed(entries)
     messages = [title for entry in entries if (title := entry_title(entry)) is not None]
     cost = sum(
         entry.message.usage.cost.total

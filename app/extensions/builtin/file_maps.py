@@ -74,14 +74,15 @@ class MapBudget:
 
     def __init__(self) -> None:
         self._room, self._outstanding = BATCH_BYTES, 1
-        self._calls: tuple[ToolCall, ...] = ()
-        """Of the answer, until it is known how many of them read a file."""
+        self.calls: tuple[ToolCall, ...] = ()
+        """Of an answer with several, until it is known how many of them read a file."""
         self._turns: dict[str, asyncio.Lock] = {}
         self.sent: list[Given] = []
 
     def begin(self, message: AssistantMessage) -> None:
         self._room, self._turns, self.sent = BATCH_BYTES, {}, []
-        self._outstanding, self._calls = 1, message.tool_calls
+        self._outstanding = 1
+        self.calls = message.tool_calls if len(message.tool_calls) > 1 else ()
 
     def turn_of(self, path: str) -> asyncio.Lock:
         """Two reads of one file: the second looks at what the first was told."""
@@ -89,11 +90,10 @@ class MapBudget:
 
     def count(self, effects_of: Callable[[str, dict[str, Any]], Effects | None]) -> None:
         """Once an answer, when the first map is wanted: a call that reads a file and says no more is one of a whole."""
-        if len(self._calls) > 1:
-            plain = [call for call in self._calls if len(call.arguments) == 1]
-            effects = (effects_of(call.name, call.arguments) for call in plain)
-            self._outstanding = sum(1 for one in effects if one is not None and one.reads)
-        self._calls = ()
+        plain = [call for call in self.calls if len(call.arguments) == 1]
+        effects = (effects_of(call.name, call.arguments) for call in plain)
+        self._outstanding = sum(1 for one in effects if one is not None and one.reads)
+        self.calls = ()
 
     def take(self, most: int) -> int:
         share = min(most, self._room // max(1, self._outstanding))
@@ -176,7 +176,8 @@ def extension(api: ExtensionApi) -> None:
         wanted: WantedMap, settings: Mapping[str, Any], call_id: str, context: Context
     ) -> None:
         page = (wanted.first_line, wanted.last_line)
-        batch.count(context.session.effects_of)
+        if batch.calls:
+            batch.count(context.session.effects_of)
         async with batch.turn_of(wanted.path):
             share = batch.take(settings.get("maxBytes", 8192))
 

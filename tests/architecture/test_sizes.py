@@ -39,9 +39,14 @@ def modules_in() -> Counter[str]:
 
 
 @cache
+def own_modules() -> frozenset[str]:
+    return frozenset(name(each).removesuffix(".py").replace("/", ".") for each in files(*SHIPPED))
+
+
+@cache
 def own_imports(path: Path) -> int:
     """How many modules of ours it imports, those of functions and of annotations too."""
-    known = {name(each).removesuffix(".py").replace("/", ".") for each in files(*SHIPPED)}
+    known = own_modules()
     found: set[str] = set()
     for node in nodes(path, ast.ImportFrom):
         for alias in node.names:

@@ -10,23 +10,27 @@ PAGE = Path("docs/command-line.md")
 
 _BEGINNING = """# The command line
 
-In print, JSON and RPC mode everything but dangerous commands runs unasked, as in pi; `--permissions auto-edit` contains
-commands in the [sandbox](sandbox.md), as on the full screen. A question that nobody can
-answer is a refusal.
+All flags and subcommands of `bayou`, for looking them up.
 
     bayou [options] [@file…] [message…]
     bayou COMMAND …
+    bayou -p @notes.md "summarise this"
 
-Without a message and with a terminal, bayou opens full screen. With `-p`, or when standard input or output is not a
-terminal, it answers and ends. What is piped in goes before the files' texts and those before the first message;
-each further message is a prompt of its own. `--` ends the options. A value follows as the next word or after `=`.
+Without a message, and on a terminal, bayou opens the full screen. With `-p`, or if standard input or output is not a
+terminal, it answers and exits. The first prompt consists of standard input, the files' texts and the first message,
+in this order; each further message is a separate prompt. `--` ends the options. A value is the next word or follows
+`=`.
 
-Exit codes: 0 done, 1 failed or (as in pi) not understood, 70 an internal error, 128 and the signal's number when
-stopped. Beyond pi there are `--cwd`, `--safe`, `--no-merge-deltas` and `--rpc-ready`; pi's `--tui-mode` is
-unknown here, there being one screen.
+In print, JSON and RPC mode everything except dangerous commands runs without asking, as in pi; `--permissions
+auto-edit` runs commands in the [sandbox](sandbox.md), as on the full screen. Without a person, a question counts as
+denied.
 
-A session that another process is writing is not opened a second time, and one whose folder is gone is not continued
-elsewhere: bayou says who holds it or what is missing, and `--fork` makes a copy to go on with.
+Exit codes: 0 success, 1 failure or (as in pi) invalid arguments, 70 internal error, 128 plus the signal's number if
+stopped by a signal. `--cwd`, `--safe`, `--no-merge-deltas` and `--rpc-ready` do not exist in pi; pi's `--tui-mode`
+does not exist here.
+
+bayou does not open a session that another process is writing, or whose folder is gone: it names the process or the
+folder, and `--fork` continues in a copy.
 
 Generated from `app/cli/flags.py` by `python -m app.cli.flags_docs`; a test compares the two.
 """

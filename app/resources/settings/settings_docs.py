@@ -18,14 +18,7 @@ SCHEMA = "docs/settings.schema.json"
 _WORDS = {"boolean": "true or false", "integer": "whole number", "string": "text"}
 _INTRODUCTION = """# Settings
 
-Generated from `app/resources/settings/` by `python -m app.resources.settings.settings_docs`; a test compares the two.
-
-bayou reads `~/.bayou/agent/settings.json` (or `settings.json` in `BAYOU_AGENT_DIR`), then `.bayou/settings.json` of
-the project once the project is trusted. A project's value counts over the global one; lists marked *adds up* are
-joined; keys marked *global only* are ignored in a project. Both files are JSON in which `//` and `/* */` comments and
-trailing commas are accepted. A wrong value is named with its line and the default stays in force; an unknown key is
-reported and kept. bayou notices a change of the files by itself. What `/settings` changes is written key by key: the
-rest of the file, comments included, stays as it is.
+Every setting, for looking it up; `/settings` shows and changes them. A short `settings.json`:
 
 ```json
 {
@@ -35,6 +28,15 @@ rest of the file, comments included, stays as it is.
   "bash": { "autoBackground": { "thresholdMs": 20000 } }
 }
 ```
+
+bayou reads `~/.bayou/agent/settings.json` (or `settings.json` in `BAYOU_AGENT_DIR`), then `.bayou/settings.json` of
+the project once the project is trusted. A project's value overrides the global one; lists marked *adds up* are
+joined; keys marked *global only* are ignored in a project. Both files are JSON with `//` and `/* */` comments and
+trailing commas. For an invalid value bayou reports the line and uses the default; an unknown key is reported and
+kept. bayou notices changes of the files by itself. `/settings` writes single keys: the rest of the file, comments
+included, stays unchanged.
+
+Generated from `app/resources/settings/` by `python -m app.resources.settings.settings_docs`; a test compares the two.
 """
 
 

@@ -1,3 +1,3 @@
-"""The version, and nothing else: `bayou --version` imports no more than this."""
+"""The version. `bayou --version` imports only this module."""
 
-VERSION = "0.1.0"
+VERSION = "1.0.0"

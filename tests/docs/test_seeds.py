@@ -1,4 +1,4 @@
-"""What `docs/seeds.md` says is here, is: every name in its right column is looked up in the table of its kind."""
+"""Every name in the right column of `docs/seeds.md` exists in the table of its kind."""
 
 import functools
 import os
@@ -30,12 +30,12 @@ PAGE = (TOP / "docs" / "seeds.md").read_text(encoding="utf-8")
 ROWS = [
     line for line in PAGE.splitlines() if line.startswith("| ") and not line.startswith(("| There", "|---"))
 ]
-HERE = [row.rstrip(" |").rsplit(" | ", 1)[-1] for row in ROWS]
+BAYOU_CELLS = [row.rstrip(" |").rsplit(" | ", 1)[-1] for row in ROWS]
 NAMED = re.compile(r"\b([A-Za-z]+) ((?:`[^`]+`(?:, and |, | and | or )?)+)")
 
 
 def event_types(union: Any) -> set[str]:
-    """The tags of a union of events, of unions within it too."""
+    """The tags of a union of events, nested unions included."""
     members = get_args(getattr(union, "__value__", union))
     if not members:
         return {union.__struct_config__.tag}
@@ -51,26 +51,26 @@ def _tools() -> tuple[Tool, ...]:
 
 
 def _arguments() -> set[str]:
-    """Also those that are understood and not declared."""
+    """The arguments of all tools, undeclared aliases included."""
     fields = (msgspec.structs.fields(tool.arguments) for tool in _tools() if tool.arguments is not None)
     return {field.encode_name for each in fields for field in each}
 
 
 def _values() -> set[str]:
-    """What settings can be set to by name."""
+    """The named values of all settings."""
     found = {str(choice) for key in keys() for choice in choices(key)}
     return found | {name for key in keys() for name in re.findall(r"'(\w+)'", str(key.type))}
 
 
 def _methods() -> set[str]:
-    """As the page of extensions has them, which is made from the code."""
+    """The methods on the page of extensions, which is generated from the code."""
     text = (TOP / "docs" / "extensions.md").read_text(encoding="utf-8")
     return set(re.findall(r"\| `(?:await )?([a-z_.]+)", text))
 
 
 @functools.cache
 def _source() -> str:
-    """bayou's own code; what it names is there."""
+    """The text of bayou's own code."""
     files = (
         Path(folder, name)
         for top in ("app", "tools")
@@ -81,7 +81,7 @@ def _source() -> str:
 
 
 class Quoted(Collection[str]):
-    """The texts in bayou's code."""
+    """The string literals in bayou's code."""
 
     def __contains__(self, name: object) -> bool:
         return f'"{name}"' in _source() or f'/{name}"' in _source()
@@ -112,7 +112,7 @@ TYPED = ("/", "--", "bayou ")
 
 
 def named(cell: str) -> list[tuple[str, str]]:
-    """Every name of a cell with its kind; without one: what is typed as it stands, or has none."""
+    """Every name of a cell with its kind; the kind is empty for commands and flags."""
     kinds: dict[str, str] = {}
     for match in NAMED.finditer(cell):
         kind = match[1] if match[1] in KINDS else match[1].removesuffix("s")
@@ -123,28 +123,28 @@ def named(cell: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_named_is_there(kind: str) -> None:
-    found = {name for cell in HERE for one, name in named(cell) if one == kind}
+def test_names_of_a_kind_exist(kind: str) -> None:
+    found = {name for cell in BAYOU_CELLS for one, name in named(cell) if one == kind}
     known = KINDS[kind]()
     assert found, f"no row names a {kind}: the test of it cannot fail"
     assert {name for name in found if name not in known} == set()
 
 
-def test_what_is_named_without_its_kind_is_typed_somewhere() -> None:
-    """A slash command, a flag, a command of the shell; nothing else stands there bare."""
+def test_names_without_a_kind_are_commands_or_flags() -> None:
+    """A slash command, a flag or a shell command."""
     slash, flags = set(HINTS), {flag.name for flag in FLAGS}
-    for cell in HERE:
+    for cell in BAYOU_CELLS:
         for kind, name in named(cell):
             if not kind:
-                is_there = (
+                exists = (
                     (name.startswith("/") and (name[1:] in slash or name == "/skill:NAME"))
                     or (name.startswith("--") and name[2:] in flags)
                     or (name.startswith("bayou ") and name[6:].split()[0] in SUBCOMMANDS)
                 )
-                assert is_there, f"“{name}” in: {cell}"
+                assert exists, f"“{name}” in: {cell}"
 
 
-def test_a_name_that_is_not_there_would_be_found() -> None:
+def test_names_are_read_with_their_kinds() -> None:
     assert named("tools `read` and `nothing`, `/plan`; key `a.b`") == [
         ("tool", "read"),
         ("tool", "nothing"),
@@ -153,13 +153,13 @@ def test_a_name_that_is_not_there_would_be_found() -> None:
     ]
 
 
-def test_each_row_says_something_of_its_own() -> None:
+def test_rows_are_unique_and_not_empty() -> None:
     assert len(ROWS) > 250
-    assert all(re.search(r"\w{2}", cell) for cell in HERE)
+    assert all(re.search(r"\w{2}", cell) for cell in BAYOU_CELLS)
     there = [row.split(" | ", 1)[0] for row in ROWS]
     assert {one for one in there if there.count(one) > 1} == set()
 
 
-def test_links_lead_somewhere() -> None:
+def test_linked_pages_exist() -> None:
     for name in re.findall(r"\]\(([\w-]+\.md)", PAGE):
         assert (TOP / "docs" / name).exists(), name

@@ -55,6 +55,13 @@ def for_terminal(text: str) -> str:
     return text if text.isascii() else TURNS_DIRECTION.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
 
 
+def json_for_terminal(line: str) -> str:
+    """JSON with the same data, in which control characters and direction marks are escape sequences of JSON."""
+    for unsafe in (_UNSAFE, TURNS_DIRECTION):
+        line = unsafe.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
+    return line
+
+
 def from_pictures(text: str) -> str:
     """What `one_line` was given, as far as pictures tell."""
     return text.translate(_CONTROLS_OF_PICTURES)

@@ -2,12 +2,12 @@
 
 import os
 import platform
-import sys
 import traceback
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from app.printing import print_problem
 from app.version import VERSION
 from tools.files.private import last_resort_folder
 
@@ -45,8 +45,7 @@ def _system() -> str:
 
 def tell_of_crash(crash: Crash) -> int:
     """Says what it was and where the report is; returns the exit code."""
-    words = " ".join(f"{type(crash.error).__name__}: {crash.error}".split())
-    what = "".join(char for char in words if char.isprintable())[:200]
+    what = " ".join(f"{type(crash.error).__name__}: {crash.error}".split())[:200]
     where = f"Report: {crash.report}" if crash.report else "No report could be written."
-    sys.stderr.write(f"bayou: an internal error ended the program ({what}); the session is safe. {where}\n")
+    print_problem(f"an internal error ended the program ({what}); the session is safe. {where}")
     return EXIT_CRASHED

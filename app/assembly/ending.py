@@ -2,13 +2,12 @@
 
 import asyncio
 import os
-import sys
 import threading
 from collections.abc import Callable
 
 from app.engine.session import Session
+from app.printing import print_problem
 from app.sessions.errors import SessionError
-from tools.text import for_terminal
 
 LEAVING_SECONDS = 1.8
 """From the wish to leave to the end of the process, also where something hangs: under two seconds."""
@@ -44,19 +43,15 @@ def end_in_time(code: int, last_words: Callable[[], object] = lambda: None) -> C
     return call_off
 
 
-def _to_stderr(text: str) -> None:
-    sys.stderr.write(text)
-
-
-async def close_quietly(session: Session, tell: Callable[[str], object] = _to_stderr) -> None:
+async def close_quietly(session: Session, tell: Callable[[str], object] = print_problem) -> None:
     """The partial answer is recorded as aborted and every child is gone; a hanging tool does not keep us.
 
-    `tell` gets lines about what went wrong.
+    `tell` gets sentences about what went wrong.
     """
     try:
         await asyncio.wait_for(_end(session, tell), timeout=1.5)
     except TimeoutError:
-        tell("bayou: something did not end in time and was left behind\n")
+        tell("something did not end in time and was left behind")
 
 
 async def _end(session: Session, tell: Callable[[str], object]) -> None:
@@ -64,8 +59,8 @@ async def _end(session: Session, tell: Callable[[str], object]) -> None:
     try:
         await asyncio.wait_for(session.announce_end(), timeout=0.7)
     except TimeoutError:
-        tell("bayou: an extension did not end in time\n")
+        tell("an extension did not end in time")
     try:
         await session.close()
     except SessionError as problem:
-        tell(f"bayou: {for_terminal(str(problem))}\n")
+        tell(str(problem))

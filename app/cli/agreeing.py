@@ -2,9 +2,11 @@
 
 import sys
 
+from app.printing import print_text
+
 
 def agreed(question: str) -> bool:
     """Only a yes is one."""
-    sys.stdout.write(f"{question} [y/N] ")
+    print_text(f"{question} [y/N] ")
     sys.stdout.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")

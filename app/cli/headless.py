@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import os
-import sys
 from collections.abc import Callable
 from functools import partial
 
@@ -19,7 +18,8 @@ from app.assembly.trusting import unasked
 from app.engine.session import Session
 from app.extensions.ports import Mode
 from app.extensions.ui import EventUi, SilentUi
-from app.modes.endings import NO_PROMPT, EndAsked, Prepare, fail, tell
+from app.modes.endings import NO_PROMPT, EndAsked, Prepare, fail
+from app.printing import print_note, print_problem
 from app.resources.paths import Paths
 from app.sessions.errors import SessionError
 from app.values.events import Event, ToolExecutionEnd
@@ -41,9 +41,9 @@ async def run_headless(options: Options, paths: Paths, face: Mode) -> int:
     except SessionError as problem:
         return fail(str(problem))
     for problem in assembled.problems:
-        tell(problem)
+        print_problem(problem)
     if assembled.left is not None:
-        tell(f"This session is about {paths.cwd}: bayou works there, and not in {assembled.left}.")
+        print_problem(f"This session is about {paths.cwd}: bayou works there, and not in {assembled.left}.")
     _warm_up(assembled)
     if face != "rpc":
         _collect_later(assembled.session)
@@ -100,9 +100,9 @@ async def _work(
         )
         extended = await extend(assembled, options, paths, mode=face, ui=ui, shutdown=ending.ask)
         if (left_out := unasked(assembled.trust)) is not None:
-            tell(left_out)
+            print_problem(left_out)
         if options.verbose:
-            sys.stderr.write(summary(assembled, extended.extensions) + "\n")
+            print_note(summary(assembled, extended.extensions))
         if face == "rpc":
             TrustAsked(assembled, paths, extended.trust).begin()
             for problem in assembled.problems:  # who reads lines does not read standard error
@@ -128,7 +128,7 @@ async def _work(
     before = session.last_answer
     code = await _run(options, assembled, face, prepare, ending)
     if session.last_answer is not before and _is_guide_by_default(options, assembled):
-        tell(NO_MODEL)
+        print_problem(NO_MODEL)
     return code
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import redirect_stdout
 
 from app.assembly.options import Options
+from app.printing import print_line, print_problem
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
 from app.providers.models.thinking import supported_levels
@@ -30,9 +31,9 @@ def list_models(
     with redirect_stdout(sys.stderr):  # an extension that prints while it is loaded
         problems = asyncio.run(_complete(options, paths, catalogue, credentials, is_offline))
     rows = models_table(catalogue, credentials, search)
-    sys.stdout.write("\n".join(rows) + "\n")
+    print_line("\n".join(rows))
     for problem in (*catalogue.problems, *problems):
-        sys.stderr.write(f"bayou: {problem}\n")
+        print_problem(problem)
     return 0
 
 
@@ -59,7 +60,7 @@ async def _ask(
     async def ask(provider: str) -> None:
         found = await discover(provider, catalogue, credentials, paths.agent_dir, proxy=network.http_proxy)
         if told := hint(found):
-            sys.stderr.write(f"bayou: {provider}: {told}\n")
+            print_problem(f"{provider}: {told}")
 
     await asyncio.gather(*map(ask, catalogue.untold))
     await Registry().close()

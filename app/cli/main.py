@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 
+from app.printing import print_line, print_problem
 from app.version import VERSION
 
 TYPE_CHECKING = False
@@ -18,10 +19,11 @@ EXIT_FAILED = 1
 def main(arguments: list[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     if not _has_streams():
-        _complain("standard output is closed: there is nowhere to write an answer to.")
+        print_problem("standard output is closed: there is nowhere to write an answer to.")
         return EXIT_FAILED
     if words in (["--version"], ["-v"]):
-        return _written_out(_say(f"bayou {VERSION}"))
+        print_line(f"bayou {VERSION}")
+        return _written_out(0)
     code = _written_out(_run(words))
     if arguments is None:  # this is the program, and nothing follows
         from app.cli.leaving import leave  # noqa: PLC0415  (the version needs none of it)
@@ -68,7 +70,7 @@ def _run(words: list[str]) -> int:
 
         if not isinstance(problem, UsageError):
             return _crashed(problem)
-        _complain(str(problem))
+        print_problem(str(problem))
         return EXIT_FAILED
 
 
@@ -86,9 +88,11 @@ def _started(words: list[str], held: "HeldTerminal | None") -> int:
         return subcommand(words[1:])
     options = options_from(words)
     if options.version:
-        return _say(f"bayou {VERSION}")
+        print_line(f"bayou {VERSION}")
+        return 0
     if options.help:
-        return _say(help_text())
+        print_line(help_text())
+        return 0
     # The session's parts are heavier than anything above.
     from app.cli.start import start  # noqa: PLC0415
 
@@ -111,11 +115,6 @@ def _crashed(problem: Exception) -> int:
     return tell_of_crash(report_crash(Paths.from_env(os.environ, Path("/")).crash_dir, problem))
 
 
-def _say(text: str) -> int:
-    sys.stdout.write(text + "\n")
-    return 0
-
-
 def _written_out(code: int) -> int:
     """Writes what still waits to be written while there is somebody to tell if that fails.
 
@@ -130,17 +129,13 @@ def _written_out(code: int) -> int:
             os.dup2(nothing, stream.fileno())
             os.close(nothing)
             if stream is sys.stdout and not isinstance(problem, BrokenPipeError):
-                _complain_if_possible(f"the output could not be written: {problem.strerror}")
+                _print_problem_if_possible(f"the output could not be written: {problem.strerror}")
             code = code or EXIT_FAILED
     return code
 
 
-def _complain_if_possible(text: str) -> None:
+def _print_problem_if_possible(text: str) -> None:
     try:
-        _complain(text)
+        print_problem(text)
     except OSError:
         pass  # standard error has gone as well
-
-
-def _complain(text: str) -> None:
-    sys.stderr.write(f"bayou: {text}\n")

@@ -4,30 +4,9 @@ import os
 import sys
 from collections.abc import Callable
 
+from app.printing import print_line, print_problem
+
 Subcommand = Callable[[list[str]], int]
-
-
-def _auth(words: list[str]) -> int:
-    from app.assembly.options import Options  # noqa: PLC0415
-    from app.assembly.providers import bring_providers  # noqa: PLC0415
-    from app.cli.folder import current_folder  # noqa: PLC0415
-    from app.providers.contract import StreamOptions  # noqa: PLC0415
-    from app.providers.signin.command import run_auth  # noqa: PLC0415
-    from app.resources.paths import Paths, docs_dir  # noqa: PLC0415
-    from app.resources.private_folders import keep_private  # noqa: PLC0415
-    from app.resources.settings.in_force import InForce  # noqa: PLC0415
-
-    paths = Paths.from_env(os.environ, current_folder())
-    keep_private(paths)
-    network = InForce(paths).settings.network
-    return run_auth(
-        words,
-        paths.agent_dir,
-        os.environ,
-        options=None if network.offline else StreamOptions(proxy=network.http_proxy),
-        page=f"{docs_dir() / 'providers.md'}",
-        bring=lambda catalogue, credentials: bring_providers(Options(), paths, catalogue, credentials),
-    )
 
 
 def _of(module: str) -> Subcommand:
@@ -50,13 +29,13 @@ def _packages(name: str) -> Subcommand:
 
         paths = Paths.from_env(os.environ, current_folder())
         ask = agreed if sys.stdin.isatty() else None
-        return run_command(name, words, paths, ask=ask, say=_say, complain=_complain)
+        return run_command(name, words, paths, ask=ask, say=print_line, complain=print_problem)
 
     return run
 
 
 SUBCOMMANDS: dict[str, Subcommand] = {
-    "auth": _auth,
+    "auth": _of("auth_command"),
     "export": _of("export"),
     "import-pi": _of("import_command"),
     "install": _packages("install"),
@@ -87,11 +66,3 @@ HELP = {
     "update": "[NAME]: bring packages up to date",
     "usage": "[--by day|model|project|session] [--days N] [--json]: tokens, cost and cache hits of all sessions",
 }
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(text + "\n")
-
-
-def _complain(text: str) -> None:
-    sys.stderr.write(f"bayou: {text}\n")

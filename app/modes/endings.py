@@ -1,7 +1,6 @@
 """How a run without a screen goes and ends: a prompt after the other, what went wrong, in words and as an exit code."""
 
 import asyncio
-import sys
 from collections.abc import Awaitable, Callable, Sequence
 from typing import assert_never
 
@@ -9,10 +8,10 @@ from app.assembly.inputs import FirstInput
 from app.engine.core.prompt_intake import NoKey, Refused
 from app.engine.prompts import Disposition
 from app.engine.session import Session
+from app.printing import print_problem
 from app.sessions.errors import SessionWriteError
 from app.values.content import Image
 from app.values.messages import AssistantMessage
-from tools.text import for_terminal
 
 Prepare = Callable[[], Awaitable[FirstInput]]
 """Completes the session once the face listens (extensions), and gives what is to be said in it."""
@@ -38,7 +37,7 @@ class EndAsked:
         """Whether these prompts are not sent any more, which is told."""
         if self._event.is_set() and prompts:
             left = "a further prompt was" if len(prompts) == 1 else f"{len(prompts)} further prompts were"
-            tell(f"An extension ended bayou: {left} not sent.")
+            print_problem(f"An extension ended bayou: {left} not sent.")
         return self._event.is_set()
 
     async def due(self, session: Session) -> None:
@@ -57,7 +56,7 @@ async def wait_for_jobs(session: Session) -> None:
     """The agent was promised that it hears of their ends; a person is told what keeps bayou from ending."""
     for job in session.jobs.all():
         if job.state == "running":
-            tell(f"Waiting for background {job.id}: {job.title}")
+            print_problem(f"Waiting for background {job.id}: {job.title}")
     await session.wait_until_idle()
     while await session.jobs.wait_for_all():
         await session.wait_until_idle()
@@ -107,12 +106,7 @@ def unwritten(session: Session) -> int:
     return 0
 
 
-def tell(text: str) -> None:
-    """On standard error, where a terminal may be: what comes from elsewhere cannot drive it."""
-    sys.stderr.write(f"bayou: {for_terminal(text)}\n")
-
-
 def fail(text: str) -> int:
     """Says so on standard error; returns the exit code."""
-    tell(text)
+    print_problem(text)
     return 1

@@ -17,11 +17,11 @@ from app.modes.endings import (
     problem_of,
     refusal,
     say,
-    tell,
     unwritten,
     wait_for_jobs,
 )
 from app.modes.output import claim_stdout
+from app.printing import print_problem
 from app.sessions.errors import reason
 from app.values.entries import CustomMessageEntry, MessageEntry
 from app.values.events import AutoRetryStart, Event, ExtensionError, Notice, PlanProposed
@@ -105,11 +105,11 @@ def _write(descriptor: int, text: str) -> str | None:
 
 def _tell_stderr(event: Event) -> None:
     if isinstance(event, Notice):
-        tell(event.text)
+        print_problem(event.text)
     elif isinstance(event, ExtensionError):
-        tell(f"{event.extension_path} ({event.event}): {event.error}")
+        print_problem(f"{event.extension_path} ({event.event}): {event.error}")
     elif isinstance(event, AutoRetryStart):
-        tell(
+        print_problem(
             f"{event.error_message.rstrip('.')}. Retrying in {event.delay_ms / 1000:.0f}s "
             f"({event.attempt} of {event.max_attempts})."
         )

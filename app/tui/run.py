@@ -25,12 +25,14 @@ from app.assembly.inputs import FirstInput, read_input
 from app.assembly.options import Options, UsageError
 from app.assembly.signals import ENDING, hear_signals
 from app.engine.session import Session
+from app.printing import print_problem
 from app.resources.paths import Paths, styles_dir
 from app.sessions.errors import SessionError
 from app.tui import theme_in_force
 from app.tui.app import BayouApp
 from app.tui.opening import Opening, extensions_for
 from tools.files.presence import exists
+from tools.text import for_terminal
 from widgets.terminal.appearance import appearance_of
 from widgets.terminal.early_terminal import HeldTerminal
 from widgets.terminal.terminal_driver import TerminalDriver
@@ -54,7 +56,7 @@ def run_tui(options: Options, paths: Paths, held: HeldTerminal) -> int:
         assembled = assemble(options, paths, can_ask=True)
     except SessionError as problem:
         held.end()
-        sys.stderr.write(f"bayou: {problem}\n")
+        print_problem(str(problem))
         return 1
     if assembled.theme == "system":
         assembled.theme = theme_in_force.system_theme(appearance_of(held))
@@ -140,7 +142,8 @@ class Leaving:
         try:
             say_goodbye(self._assembled)
             sys.stdout.flush()
-            sys.stderr.write("".join(self._problems))
+            for problem in self._problems:
+                print_problem(problem)
         except OSError:
             pass  # the terminal has gone, and everybody who could read it
         end_in_time(self._code or 0)
@@ -151,7 +154,8 @@ class Leaving:
             return
         if not self._held.is_given_back:
             restore_terminal(self._held.attributes)
-        os.write(1, "".join([resume_hint(self._assembled), *self._problems]).encode())
+        problems = "".join(f"bayou: {for_terminal(problem)}\n" for problem in self._problems)
+        os.write(1, f"{resume_hint(self._assembled)}{problems}".encode())
 
 
 async def _run(app: BayouApp, leaving: Leaving, faults: "Faults", *, mouse: bool) -> int:

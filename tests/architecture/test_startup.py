@@ -134,6 +134,7 @@ def test_the_version_needs_nothing_but_itself(tmp_path: Path):
     assert sorted(found for found in loaded if found.startswith(("app.", "tools.", "widgets."))) == [
         "app.cli",
         "app.cli.main",
+        "app.printing",
         "app.version",
     ]
 

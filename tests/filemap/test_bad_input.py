@@ -1,6 +1,7 @@
 """What no mapper likes: every one of these ends in a map that says what it is, or in an `OSError` that says why not."""
 
 import asyncio
+import json
 import os
 import random
 import threading
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.cli.commands.map_command import map_json_line
+from app.cli.commands.map_command import map_data
 from tools.filemap import map as mapping
 from tools.filemap.languages.registry import language_names
 from tools.filemap.map import map_file, map_file_async, map_text
@@ -173,7 +174,7 @@ def test_no_bytes_break_a_parser(name: str, content: bytes) -> None:
         assert symbol.parent is None or (0 <= symbol.parent < len(made.symbols) and symbol.parent != index)
     for level in LEVELS:
         assert render_map(made, level=level).text.encode()
-    assert "\n" not in map_json_line(made)
+    assert "\n" not in json.dumps(map_data(made))
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,8 @@
 """Who owns what where no class says so, routes of web programs, and what grammars make of primes, operators, macros."""
 
-import json
-
 import pytest
 
-from app.cli.commands.map_command import map_json_line
+from app.cli.commands.map_command import map_data
 from tools.filemap.map import map_text
 from tools.filemap.rendering.render import render_map
 from tools.filemap.symbols import FileMap, find_symbol
@@ -243,8 +241,8 @@ def test_annotations_over_many_lines_are_no_part_of_the_declaration() -> None:
 def test_names_are_whole_for_programs_and_cut_for_readers() -> None:
     name = "boat_" * 60
     made = map_text(f"def {name}():\n    pass\n".encode(), "a.py")
-    assert json.loads(map_json_line(made))["symbols"][0]["name"] == name
+    assert map_data(made)["symbols"][0]["name"] == name
     assert name not in render_map(made, level="full").text
     long = "key " * 60 + "end"
-    kept = json.loads(map_json_line(map_text(f'{{"{long}": 1}}\n'.encode(), "a.json")))["symbols"][0]["name"]
+    kept = map_data(map_text(f'{{"{long}": 1}}\n'.encode(), "a.json"))["symbols"][0]["name"]
     assert kept == long

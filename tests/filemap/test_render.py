@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from app.cli.commands.map_command import map_json_line
+from app.cli.commands.map_command import map_data
 from tools.filemap.map import map_text
 from tools.filemap.rendering.render import (
     LEVELS,
@@ -302,7 +302,7 @@ def test_no_symbol_is_left_out_while_there_is_room_for_some(
 
 
 def test_a_map_as_json_is_one_line_with_parents_as_indices() -> None:
-    line = map_json_line(map_text(b"class A:\n    def b(self): ...\n", "a.py"))
+    line = json.dumps(map_data(map_text(b"class A:\n    def b(self): ...\n", "a.py")))
     assert "\n" not in line
     told = json.loads(line)
     assert {"path", "language", "parser", "totalLines", "totalBytes", "elapsedMs", "symbols"} <= told.keys()

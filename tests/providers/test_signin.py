@@ -12,9 +12,10 @@ from urllib.parse import parse_qs, quote, urlencode, urlsplit
 import msgspec
 import pytest
 
+from app.assembly.options import UsageError
+from app.cli.commands.auth_command import check, run_auth
 from app.providers.contract import Credential
 from app.providers.credentials import CredentialError, Credentials
-from app.providers.signin.command import check, run_auth
 from app.providers.signin.definitions import Copilot, MetaKey, OpenRouterKey, sign_ins, variable_of
 from app.providers.signin.device import DeviceCode
 from app.providers.signin.pkce import Pkce, code_of, new_verifier
@@ -359,5 +360,6 @@ def test_the_command_stores_checks_and_removes(
     assert run_auth(["check", "--provider", "openai"], tmp_path, {"OPENAI_API_KEY": "x"}) == 0
     (tmp_path / "auth.json").write_text('{"openai": {"type": "api_key", "key": "$GONE"}}')
     assert run_auth(["check", "--provider", "openai"], tmp_path, {}) == 2
-    assert run_auth(["nonsense"], tmp_path, {}) == 2
+    with pytest.raises(UsageError, match="invalid choice"):
+        run_auth(["nonsense"], tmp_path, {})
     assert "sk-secret" not in "".join(capsys.readouterr())

@@ -1,7 +1,6 @@
 """`bayou --export FILE [OUTPUT]`, `bayou export SESSION [FILE]`: a session as a page, without opening it."""
 
 import os
-import sys
 from pathlib import Path
 
 from app.assembly.options import UsageError
@@ -10,6 +9,7 @@ from app.engine.core.options import SessionOptions
 from app.engine.secrets.known_secrets import SecretPlaces
 from app.engine.secrets.session_mask import Masking
 from app.engine.tree.session_export import export_session, masked_entries
+from app.printing import print_line, print_problem, print_text
 from app.resources.paths import Paths
 from app.resources.settings.in_force import InForce
 from app.sessions.errors import SessionError
@@ -25,7 +25,7 @@ or .jsonl; without one it is an HTML page.
 
 def run(words: list[str]) -> int:
     if {"-h", "--help"} & set(words):
-        sys.stdout.write(USAGE)
+        print_text(USAGE)
         return 0
     unknown = [word for word in words if word.startswith("-")]
     names = [word for word in words if not word.startswith("-")]
@@ -49,13 +49,10 @@ def export(source: str, target: str | None, paths: Paths) -> int:
             change=masked_entries(masking, Path(log.header.cwd or paths.cwd)),
         )
     except SessionError as problem:
-        return _fail(str(problem))
+        print_problem(str(problem))
+        return 1
     except OSError as problem:
-        return _fail(f"{problem.filename or target}: {problem.strerror or problem}")
-    sys.stdout.write(f"{written}\n")
+        print_problem(f"{problem.filename or target}: {problem.strerror or problem}")
+        return 1
+    print_line(str(written))
     return 0
-
-
-def _fail(text: str) -> int:
-    sys.stderr.write(f"bayou: {text}\n")
-    return 1

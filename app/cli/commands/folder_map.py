@@ -5,12 +5,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from app.assembly.mapping import hidden_forms
 from app.assembly.options import UsageError
 from app.cli.commands.map_command import MapAsked
 from app.cli.commands.rules_here import rules_here
+from app.printing import print_json, print_line, print_problem
 from app.resources.paths import Paths
 from app.resources.trust.project_trust import decide
 from tools.repomap.index.building import IndexProgress
@@ -19,7 +18,7 @@ from tools.repomap.index.store import IndexStore, forget
 from tools.repomap.render import DEFAULT_TOKENS
 from tools.repomap.repository import MapAnswer, MappedRepository, root_of
 from tools.repomap.telling import map_told
-from tools.text import one_line, visible
+from tools.text import one_line
 
 
 def run_folder(folder: Path, asked: MapAsked, cache: Path) -> int:
@@ -50,11 +49,11 @@ def run_folder(folder: Path, asked: MapAsked, cache: Path) -> int:
     else:
         answer = repository.map_folder(below, tokens=tokens)
     if problem:
-        sys.stderr.write(f"bayou: {problem}\n")
+        print_problem(problem)
     if asked.is_json:
-        sys.stdout.write(_json_line(answer) + "\n")
+        print_json(_as_data(answer))
     else:
-        sys.stdout.write(map_told(answer, is_question=asked.about is not None) + "\n")
+        print_line(map_told(answer, is_question=asked.about is not None))
     return 0
 
 
@@ -66,7 +65,7 @@ def _hidden(paths: Paths, place: Path) -> HiddenFiles:
     )
 
 
-def _json_line(answer: MapAnswer) -> str:
+def _as_data(answer: MapAnswer) -> dict[str, Any]:
     files: list[dict[str, Any]] = [
         {
             "path": file.path,
@@ -82,36 +81,26 @@ def _json_line(answer: MapAnswer) -> str:
         }
         for file in answer.map.files
     ]
-    told = {
+    return {
         "files": files,
         "tokens": answer.map.tokens,
         "indexed": answer.state.indexed,
         "missing": answer.state.missing,
     }
-    return msgspec.json.encode(_sayable(told)).decode()
-
-
-def _sayable(value: Any) -> Any:
-    """Names that are no UTF-8 are told as far as they can be."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    if isinstance(value, dict):
-        return {key: _sayable(one) for key, one in value.items()}
-    return [_sayable(one) for one in value] if isinstance(value, list) else value
 
 
 def _tell_index(repository: MappedRepository, problem: str) -> int:
     if problem:
-        sys.stderr.write(f"bayou: {problem}\n")
+        print_problem(problem)
         return 1
     size = sum(path.stat().st_size for path in repository.index.parent.glob(f"{repository.index.name}*"))
     with IndexStore(repository.index) as store:
         languages = ", ".join(f"{name or 'unknown'} {count:,}" for name, count in store.languages()[:8])
-        sys.stdout.write(f"{repository.root}: {store.count():,} files, {size / 1e6:.1f} MB\n{languages}\n")
-        if reasons := ", ".join(f"{visible(reason)} {count:,}" for reason, count in store.reasons()):
-            sys.stdout.write(f"by their path alone: {reasons}\n")
+        print_line(f"{repository.root}: {store.count():,} files, {size / 1e6:.1f} MB\n{languages}")
+        if reasons := ", ".join(f"{reason} {count:,}" for reason, count in store.reasons()):
+            print_line(f"by their path alone: {reasons}")
         if closed := store.meta("unreadable"):
-            sys.stdout.write(f"folders that cannot be read: {one_line(visible(closed))}\n")
+            print_line(f"folders that cannot be read: {one_line(closed)}")
     return 0
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from app.assembly.options import UsageError
 from app.cli.agreeing import agreed
 from app.cli.folder import current_folder
+from app.printing import print_line, print_text
 from app.resources.paths import Paths
 from app.resources.settings.settings_file import SettingRefused, set_value
 from app.sessions.import_pi import ImportItem, plan_import, run_import
@@ -24,7 +25,7 @@ Then asks. pi's own files stay as they are.
 
 def run(words: list[str]) -> int:
     if {"-h", "--help"} & set(words):
-        sys.stdout.write(USAGE)
+        print_text(USAGE)
         return 0
     paths = Paths.from_env(os.environ, current_folder())
     source, agrees = _read(words, paths)
@@ -32,10 +33,10 @@ def run(words: list[str]) -> int:
     if not items:
         raise UsageError(f"{source} holds nothing of pi's. Name its folder with --from DIR.")
     for item in items:
-        sys.stdout.write(_line(item) + "\n")
+        print_line(_line(item))
     taken = [item for item in items if item.is_taken]
     if not taken:
-        sys.stdout.write("There is nothing to take over.\n")
+        print_line("There is nothing to take over.")
         return 0
     if not agrees and not _agreed(len(taken)):
         return 1
@@ -48,8 +49,8 @@ def run(words: list[str]) -> int:
 
     for item in run_import(items, set_setting):
         if item.refused and item.name in {one.name for one in taken}:
-            sys.stdout.write(_line(item) + "\n")
-    sys.stdout.write(f"Taken over into {paths.agent_dir}.\n")
+            print_line(_line(item))
+    print_line(f"Taken over into {paths.agent_dir}.")
     return 0
 
 
@@ -74,6 +75,6 @@ def _line(item: ImportItem) -> str:
 
 def _agreed(count: int) -> bool:
     if not sys.stdin.isatty():
-        sys.stdout.write("Nothing was copied. Run it again with --yes to agree.\n")
+        print_line("Nothing was copied. Run it again with --yes to agree.")
         return False
     return agreed(f"Copy these {count}?")

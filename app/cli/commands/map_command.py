@@ -1,7 +1,6 @@
 """`bayou map FILE…` outlines files, `bayou map FOLDER [--about TEXT]` a repository: for people or as JSON lines."""
 
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ import msgspec
 
 from app.assembly.options import UsageError
 from app.cli.folder import current_folder
+from app.printing import print_json, print_line, print_problem, print_text
 from app.resources.paths import Paths
 from tools.filemap.cache import shared_cache
 from tools.filemap.map import map_file
@@ -49,7 +49,7 @@ class MapAsked(msgspec.Struct, kw_only=True):
 
 def run(words: list[str]) -> int:
     if {"-h", "--help"} & set(words):
-        sys.stdout.write(_USAGE)
+        print_text(_USAGE)
         return 0
     asked = _read(words)
     if not asked.paths:
@@ -72,10 +72,12 @@ def _told(name: str, asked: MapAsked, cache: Path) -> bool:
     try:
         outline = map_file(Path(name), cache=shared_cache(cache / "maps"))
     except OSError as problem:
-        sys.stderr.write(f"bayou: {name}: {problem.strerror or problem}\n")
+        print_problem(f"{name}: {problem.strerror or problem}")
         return False
-    text = map_json_line(outline) if asked.is_json else render_map(outline, level=asked.level).text
-    sys.stdout.write(text.rstrip("\n") + "\n")
+    if asked.is_json:
+        print_json(map_data(outline))
+    else:
+        print_line(render_map(outline, level=asked.level).text.rstrip("\n"))
     return True
 
 
@@ -118,9 +120,9 @@ def _number(value: str) -> int:
     return int(value)
 
 
-def map_json_line(file_map: FileMap) -> str:
-    """One object without a line break: path, language, parser, totalLines, totalBytes, elapsedMs, symbols, and more."""
-    line: dict[str, Any] = {
+def map_data(file_map: FileMap) -> dict[str, Any]:
+    """A file's map for JSON: path, language, parser, totalLines, totalBytes, elapsedMs, symbols, and more."""
+    return {
         "path": file_map.path,
         "language": file_map.language,
         "parser": file_map.parser,
@@ -131,7 +133,6 @@ def map_json_line(file_map: FileMap) -> str:
         "imports": list(file_map.imports),
         "notes": list(file_map.notes),
     }
-    return msgspec.json.encode(line).decode("utf-8")
 
 
 def _symbol_json(symbol: Symbol) -> dict[str, Any]:

@@ -1,8 +1,6 @@
 """`bayou mcp …`: the servers that are configured, from outside of any session. What contacts one is `mcp_contact`'s."""
 
-import json
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from app.cli.folder import current_folder
 from app.mcp.config import ConfiguredServers, add_server, configured, name_in, remove_server, say_of
 from app.mcp.entries import EXPOSURES, ServerConfig, checked_entry, name_problem, shown_address, shown_lines
 from app.mcp.imports import PROGRAMS, FoundServer, servers_of
+from app.printing import print_json, print_line, print_problem, print_text
 from app.resources.files import read_text
 from app.resources.paths import Paths
 from app.resources.server_files import user_servers_file
@@ -31,12 +30,12 @@ def run(words: list[str]) -> int:
     except UsageError:
         raise
     except Unable as problem:
-        raise UsageError(for_terminal(str(problem))) from None
+        raise UsageError(str(problem)) from None
 
 
 def _run(words: list[str]) -> int:
     if not words or {"-h", "--help"} & set(words[:2]):
-        sys.stdout.write(USAGE)
+        print_text(USAGE)
         return 0
     verb, rest = words[0], words[1:]
     servers = _Servers(Paths.from_env(os.environ, current_folder()))
@@ -80,38 +79,36 @@ class _Servers:
                 }
                 for server, state in rows
             ]
-            sys.stdout.write(json.dumps(told, ensure_ascii=True, indent=2) + "\n")
+            print_json(told, indent=2)
         elif not rows:
-            sys.stdout.write(
-                "No servers. Add one: bayou mcp add NAME -- COMMAND, or bayou mcp import PROGRAM\n"
-            )
+            print_line("No servers. Add one: bayou mcp add NAME -- COMMAND, or bayou mcp import PROGRAM")
         else:
             wide = max(len(server.name) for server, _ in rows)
             for server, state in rows:
                 file = self.paths.shown(server.file) if server.file else server.origin
                 name = for_terminal(server.name)
-                _say(f"{name:{wide}}  {state:9}  {shown_address(server) or server.problem}  ({file})")
+                print_line(f"{name:{wide}}  {state:9}  {shown_address(server) or server.problem}  ({file})")
         for problem in self._found.problems:
-            _complain(str(problem))
+            print_problem(str(problem))
         if self._found.untrusted and not is_json:
-            _say("Untrusted ones are not used: open bayou here and answer, or /trust.")
+            print_line("Untrusted ones are not used: open bayou here and answer, or /trust.")
         return 0
 
     def get(self, name: str) -> int:
         server = self._named(name)
-        _say(f"{for_terminal(server.name)}  {self._state(server)}")
+        print_line(f"{server.name}  {self._state(server)}")
         for what, value in shown_lines(server):
-            _say(f"  {what:11}  {value}")
+            print_line(f"  {what:11}  {value}")
         for problem in self._found.problems:
             if problem.server and self._found.named(problem.server) is server:
-                _complain(str(problem))
+                print_problem(str(problem))
         return 0
 
     def add(self, words: list[str]) -> int:
         added = added_server(words)
         file = self._file(is_local=added.is_local)
         add_server(file, added.name, added.entry)
-        _say(f'Added "{added.name}" to {file}. Try it: bayou mcp test {added.name}')
+        print_line(f'Added "{added.name}" to {file}. Try it: bayou mcp test {added.name}')
         return 0
 
     def remove(self, name: str) -> int:
@@ -122,7 +119,7 @@ class _Servers:
         own = user_servers_file(self.paths)
         if server.file != own and (wish := name_in(own, name)) is not None:
             remove_server(own, wish)
-        _say(f'Removed "{there}" from {server.file}.')
+        print_line(f'Removed "{there}" from {server.file}.')
         return 0
 
     def enable(self, name: str) -> int:
@@ -137,8 +134,8 @@ class _Servers:
         file = self.paths.agent_dir / "mcp-logs" / f"{server.name}.log"
         lines = (read_text(file) or "").splitlines()
         for line in lines[-_SHOWN_LINES:]:
-            _say(line)
-        _say(f"({file})" if lines else f'"{server.name}" has written nothing.')
+            print_line(line)
+        print_line(f"({file})" if lines else f'"{server.name}" has written nothing.')
         return 0
 
     def take_over(self, words: list[str]) -> int:
@@ -148,20 +145,20 @@ class _Servers:
             raise UsageError(f"usage: bayou mcp import {'|'.join(PROGRAMS)} [-l] [--yes]")
         found = servers_of(programs[0], self.paths.home, self.paths.cwd, os.environ)
         for problem in found.problems:
-            _complain(problem)
+            print_problem(problem)
         if not found.servers:
             looked = "\n".join(f"  {self.paths.shown(file)}" for file in found.files)
             raise Unable(f"There are no servers of {programs[0]} in:\n{looked}")
         file = self._file(is_local="-l" in flags)
         new = [each for each in found.servers if self._shown_import(each, file)]
         if not new:
-            _say("There is nothing to take over.")
+            print_line("There is nothing to take over.")
             return 0
         if "--yes" not in flags and not agreed(f"Take over {len(new)} into {file}?"):
             return 1
         for each in new:
             add_server(file, each.name, each.entry)
-        _say(f"Taken over into {file}: {', '.join(each.name for each in new)}.")
+        print_line(f"Taken over into {file}: {', '.join(each.name for each in new)}.")
         return 0
 
     def _shown_import(self, found: FoundServer, file: Path) -> bool:
@@ -170,25 +167,21 @@ class _Servers:
         why = found.problem or (f"{file} has a server of that name" if there is not None else "")
         server, _ = checked_entry(found.name, dict(found.entry), origin="user")
         mark = "not" if why else "+"
-        _say(
-            f"{mark:3} {for_terminal(found.name)}: {why or shown_address(server)}  ({self.paths.shown(found.file)})"
-        )
+        print_line(f"{mark:3} {found.name}: {why or shown_address(server)}  ({self.paths.shown(found.file)})")
         for note in found.notes if not why else ():
-            _say(f"      {for_terminal(note)}")
+            print_line(f"      {note}")
         return not why
 
     def _switch(self, name: str, *, is_on: bool) -> int:
         server = self._named(name)
         file = say_of(self.paths, server, "enabled", is_on)
-        _say(f'Server "{server.name}" is {"enabled" if is_on else "disabled"} ({file}).')
+        print_line(f'Server "{server.name}" is {"enabled" if is_on else "disabled"} ({file}).')
         return 0
 
     def _named(self, name: str) -> ServerConfig:
         server = self._found.named(name)
         if server is None:
-            raise Unable(
-                f'Server "{for_terminal(name)}" not found.\nTip: Run bayou mcp list to see available servers.'
-            )
+            raise Unable(f'Server "{name}" not found.\nTip: Run bayou mcp list to see available servers.')
         return server
 
     def _all(self) -> tuple[ServerConfig, ...]:
@@ -210,14 +203,6 @@ def _one_name(verb: str, words: list[str]) -> str:
     if len(words) != 1 or words[0].startswith("-"):
         raise UsageError(f"Server name required. Usage: bayou mcp {verb} NAME")
     return words[0]
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(for_terminal(text) + "\n")
-
-
-def _complain(text: str) -> None:
-    sys.stderr.write(f"bayou: {for_terminal(text)}\n")
 
 
 USAGE = """\

@@ -2,16 +2,15 @@
 
 import asyncio
 import os
-import sys
 
 from app.assembly.build import Assembled, assemble
 from app.assembly.ending import close_quietly
 from app.assembly.options import Options, UsageError
+from app.cli.commands.auth_command import TerminalUi
 from app.engine.mcp.mcp_commands import said_of_servers, tested
-from app.providers.signin.command import TerminalUi
+from app.printing import print_line, print_note, print_problem
 from app.resources.paths import Paths
 from app.values.unable import Unable
-from tools.text import for_terminal
 
 
 def run(verb: str, words: list[str], paths: Paths) -> int:
@@ -24,7 +23,7 @@ def run(verb: str, words: list[str], paths: Paths) -> int:
     try:
         return asyncio.run(_with_session(verb, names, paths, opens_browser=not flags))
     except KeyboardInterrupt:
-        sys.stderr.write("bayou: given up\n")
+        print_problem("given up")
         return 130
 
 
@@ -48,30 +47,25 @@ async def _tested(assembled: Assembled, names: list[str]) -> int:
         raise Unable("There are no servers to test. See bayou mcp list.")
     worst = 0
     for name in names or known:
-        _say(f'Testing connection to "{name}"…')
+        print_line(f'Testing connection to "{name}"…', flush=True)
         try:
-            _say(await tested(verbs, name))
+            print_line(await tested(verbs, name))
         except Unable as problem:
             worst = 1
-            sys.stderr.write(for_terminal(str(problem)) + "\n")
+            print_note(str(problem))
             said = verbs.server(name).stderr if any(view.name == name for view in verbs.servers()) else ()
             for line in said[-5:]:
-                sys.stderr.write(f"  | {for_terminal(line)}\n")
+                print_note(f"  | {line}")
     return worst
 
 
 async def _said(assembled: Assembled, verb: str, name: str, opens_browser: bool) -> int:
     if verb == "restart":
-        _say(await tested(assembled.session.mcp, name))
-        _say(
+        print_line(await tested(assembled.session.mcp, name))
+        print_line(
             f"What it offers was asked for anew. A session that is open has its own: /mcp restart {name} there."
         )
         return 0
     ui = TerminalUi(opens_browser=opens_browser)
-    _say(await said_of_servers(assembled.session.mcp, f"{verb} {name}", ui))
+    print_line(await said_of_servers(assembled.session.mcp, f"{verb} {name}", ui))
     return 0
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(for_terminal(text) + "\n")
-    sys.stdout.flush()

@@ -17,9 +17,9 @@ from app.engine.sandbox.command_context import Whereabouts
 from app.engine.sandbox.sandboxes import box_works
 from app.permits.decide import CallDecision, Policy, decide
 from app.permits.tools import CallRequest, judge_call
+from app.printing import print_json, print_line, print_problem, print_text
 from app.resources.paths import Paths
 from tools.effects import Effects, Program
-from tools.text import for_terminal
 
 _USAGE = """\
 bayou permissions check [--json] [COMMAND …]
@@ -43,7 +43,7 @@ class _Line(msgspec.Struct, frozen=True):
 
 def run(words: list[str]) -> int:
     if not words or {"-h", "--help"} & set(words[:2]):
-        sys.stdout.write(_USAGE)
+        print_text(_USAGE)
         return 0
     if words[0] != "check":
         raise UsageError(f"bayou permissions {words[0]} is not known. There is: bayou permissions check.")
@@ -53,12 +53,13 @@ def run(words: list[str]) -> int:
     for line in (_Line(text, is_json) for text in commands) if commands else _from_input(is_json):
         if line.command is None:
             failed = True
-            sys.stderr.write(f"bayou: {line.problem}\n")
+            print_problem(line.problem)
             continue
         decision = judge(line.command)
-        told = _as_json(line.command, decision) if line.is_json else _as_text(line.command, decision)
-        sys.stdout.write(told + "\n")
-        sys.stdout.flush()
+        if line.is_json:
+            print_json(_as_data(line.command, decision), flush=True)
+        else:
+            print_line(_as_text(line.command, decision), flush=True)
     return 1 if failed else 0
 
 
@@ -101,7 +102,7 @@ def _judge(paths: Paths) -> Callable[[str], CallDecision]:
     """As a session at the full screen would, in this folder."""
     in_force, standing, rules = rules_here(paths)
     for problem in (*in_force.problems, *rules.problems):
-        sys.stderr.write(f"bayou: {problem}\n")
+        print_problem(str(problem))
     mode = mode_of(in_force, standing, has_box=lambda: box_works(in_force.settings))
     has_box = box_works(in_force.settings) and (
         mode != "full" or in_force.settings.sandbox.mode == "required"
@@ -124,24 +125,23 @@ def _judge(paths: Paths) -> Callable[[str], CallDecision]:
     return judge
 
 
-def _as_json(command: str, decision: CallDecision) -> str:
+def _as_data(command: str, decision: CallDecision) -> dict[str, Any]:
     parts = [{"text": part.text, "letter": part.risk, "why": part.why} for part in decision.verdict.parts]
-    told = {
+    return {
         "command": command,
         "letter": decision.verdict.risk,
         "parts": parts,
         "outcome": decision.outcome,
         "decided_by": decision.decided_by,
     }
-    return json.dumps(told, ensure_ascii=True)
 
 
 def _as_text(command: str, decision: CallDecision) -> str:
     verb = {"run": "runs", "ask": "asks", "refuse": "is refused"}[decision.outcome]
     lines = [
-        f"{decision.verdict.risk}  {for_terminal(command)}",
+        f"{decision.verdict.risk}  {command}",
         f"   {decision.verdict.decisive.does}; {verb}, by {decision.decided_by}",
     ]
     for part in decision.verdict.parts:
-        lines.append(f"   {part.risk}  {for_terminal(part.text)}: {for_terminal(part.why)}")
+        lines.append(f"   {part.risk}  {part.text}: {part.why}")
     return "\n".join(lines)

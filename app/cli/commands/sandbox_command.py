@@ -1,9 +1,7 @@
 """`bayou sandbox`: what the agent's commands can write, see and reach in this folder, and how much of it works here."""
 
 import asyncio
-import json
 import os
-import sys
 from pathlib import Path
 
 import msgspec
@@ -15,6 +13,7 @@ from app.engine.core.options import SessionOptions, shell_settings
 from app.engine.sandbox.command_context import Whereabouts
 from app.engine.sandbox.sandbox_texts import in_lines
 from app.engine.sandbox.sandboxes import Boxes
+from app.printing import print_json, print_line, print_problem, print_text
 from app.resources.paths import Paths
 from tools.base import ToolError
 from tools.box.policy import Box, covering
@@ -22,7 +21,6 @@ from tools.files.artifacts import Artifacts
 from tools.files.paths import absolute
 from tools.running.commands import start_command
 from tools.running.shell import SpawnPlan, child_environment
-from tools.text import for_terminal
 from tools.workspace import Workspace
 
 _USAGE = """\
@@ -35,7 +33,7 @@ _CALL = "try"
 
 def run(words: list[str]) -> int:
     if {"-h", "--help"} & set(words[:1]):
-        sys.stdout.write(_USAGE)
+        print_text(_USAGE)
         return 0
     if words[:1] == ["explain"] and len(words) > 1:
         return asyncio.run(_explained(words[1:]))
@@ -51,7 +49,7 @@ def _boxes() -> tuple[Boxes, Workspace]:
     paths = Paths.from_env(os.environ, current_folder())
     in_force = rules_here(paths).in_force
     for problem in in_force.problems:
-        sys.stderr.write(f"bayou: {problem}\n")
+        print_problem(str(problem))
     workspace = Workspace(
         paths.cwd,
         artifacts=Artifacts(working=paths.working_dir),
@@ -74,9 +72,9 @@ def _told(*, is_json: bool) -> int:
     boxes, workspace = _boxes()
     state = boxes.state()
     if is_json:
-        sys.stdout.write(json.dumps(msgspec.to_builtins(state)) + "\n")
+        print_json(msgspec.to_builtins(state))
     else:
-        sys.stdout.write("\n".join(map(for_terminal, in_lines(state))) + "\n")
+        print_line("\n".join(in_lines(state)))
     boxes.close()
     workspace.close()
     return 0 if state.is_in_force else 1
@@ -88,7 +86,7 @@ async def _explained(paths: list[str]) -> int:
         box = await boxes.of_call(_CALL)
         for path in paths:
             whole = absolute(path, Path(workspace.cwd))
-            sys.stdout.write(for_terminal(f"{path}: {_why(box, workspace.files.real_path(whole))}") + "\n")
+            print_line(f"{path}: {_why(box, workspace.files.real_path(whole))}")
     except ToolError as problem:
         raise UsageError(str(problem)) from None
     finally:
@@ -121,7 +119,7 @@ async def _tried(command: str) -> int:
     try:
         running = await start_command(workspace, plan, tool="bash", call_id=_CALL, has_own_shell=True)
         outcome = await running.finish(None)
-        sys.stdout.write(for_terminal(outcome.output.text))
+        print_text(outcome.output.text)
         return outcome.exit_code or 0
     except ToolError as problem:
         raise UsageError(str(problem)) from None

@@ -1,6 +1,5 @@
 """`bayou secrets mask|list [FILE …]`: what a session would mask in files, or in what comes through a pipe."""
 
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -14,12 +13,12 @@ from app.cli.folder import current_folder
 from app.engine.core.options import SessionOptions
 from app.engine.secrets.known_secrets import SecretPlaces
 from app.engine.secrets.session_mask import Masking, own_shapes
+from app.printing import print_data, print_json, print_line, print_problem, print_text
 from app.resources.paths import Paths
 from app.resources.settings.in_force import InForce
 from tools.masking.marks import BEGINNING
 from tools.masking.mask import Mask
 from tools.masking.streams import MaskedStream
-from tools.text import for_terminal
 
 _USAGE = """\
 bayou secrets mask [FILE …]           the text with its secrets masked, as a session would take it in
@@ -43,7 +42,7 @@ class _Place(msgspec.Struct, frozen=True):
 
 def run(words: list[str]) -> int:
     if not words or {"-h", "--help"} & set(words):
-        sys.stdout.write(_USAGE)
+        print_text(_USAGE)
         return 0
     verb, rest = words[0], words[1:]
     options = [word for word in rest if word.startswith("--")]
@@ -54,7 +53,7 @@ def run(words: list[str]) -> int:
     paths = Paths.from_env(os.environ, current_folder())
     in_force = InForce(paths)
     for problem in (*in_force.problems, *own_shapes(in_force.settings.secrets.patterns)[1]):
-        _complain(str(problem))
+        print_problem(str(problem))
     in_force.set("secrets.mask", True)
     masking = Masking(
         SecretPlaces(agent_dir=paths.agent_dir, home=paths.home, env=os.environ), SessionOptions(in_force)
@@ -72,23 +71,21 @@ def _mask(masking: Masking, cwd: Path, files: list[str]) -> int:
     for name in files or ["-"]:
         try:
             if name == "-":
-                _pipe(masking, sys.stdin.buffer)
+                print_data(_pipe(masking, sys.stdin.buffer))
             else:
                 text = _text(cwd / name, masking)
-                sys.stdout.write(masking.text(text, ""))
+                print_data([masking.text(text, "").encode()])
         except OSError as problem:
             failed = True
-            _complain(f"{for_terminal(name)}: {problem.strerror or problem}")
-    sys.stdout.flush()
+            print_problem(f"{name}: {problem.strerror or problem}")
     return 1 if failed else 0
 
 
-def _pipe(masking: Masking, source: BinaryIO) -> None:
+def _pipe(masking: Masking, source: BinaryIO) -> Iterator[bytes]:
     stream = MaskedStream(masking.mask_of_bytes)
     while piece := source.read1(_PIECE) if hasattr(source, "read1") else source.read(_PIECE):  # type: ignore[attr-defined]
-        sys.stdout.buffer.write(stream.take(piece))
-        sys.stdout.buffer.flush()
-    sys.stdout.buffer.write(stream.rest())
+        yield stream.take(piece)
+    yield stream.rest()
 
 
 def _list(masking: Masking, cwd: Path, files: list[str], is_json: bool) -> int:
@@ -102,16 +99,14 @@ def _list(masking: Masking, cwd: Path, files: list[str], is_json: bool) -> int:
             )
         except OSError as problem:
             failed = True
-            _complain(f"{for_terminal(name)}: {problem.strerror or problem}")
+            print_problem(f"{name}: {problem.strerror or problem}")
             continue
         for place in _places(masking, name, text):
             count += 1
-            told = (
-                json.dumps(msgspec.to_builtins(place), ensure_ascii=True)
-                if is_json
-                else f"{for_terminal(place.file)}:{place.line}: {place.kind} {place.mark}"
-            )
-            sys.stdout.write(told + "\n")
+            if is_json:
+                print_json(msgspec.to_builtins(place))
+            else:
+                print_line(f"{place.file}:{place.line}: {place.kind} {place.mark}")
     return 1 if count or failed else 0
 
 
@@ -133,7 +128,3 @@ def _text(path: Path, masking: Masking) -> str:
         raise OSError(27, f"is larger than {_LARGEST >> 20} MB; pipe it in")
     masking.known.look_into(path)
     return path.read_bytes().decode("utf-8", "replace")
-
-
-def _complain(text: str) -> None:
-    sys.stderr.write(f"bayou: {text}\n")

@@ -1,10 +1,7 @@
 """`bayou undo [SESSION]`: the files of a session put back from the shell, previewed first."""
 
-import json
 import os
-import sys
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -12,6 +9,7 @@ from app.assembly.options import UsageError
 from app.cli.folder import current_folder
 from app.engine.files.restore import FILES_PUT_BACK, told
 from app.engine.tree.session_paths import Places
+from app.printing import print_json, print_line, print_problem, print_text
 from app.resources.paths import Paths
 from app.resources.settings.in_force import InForce
 from app.sessions.errors import SessionError
@@ -25,7 +23,7 @@ from app.values.entries import CustomEntry, CustomMessageEntry
 from app.values.unable import Unable
 from tools.amounts import changed_files, changed_lines
 from tools.files.presence import is_dir
-from tools.text import for_terminal, spelled_out
+from tools.text import spelled_out
 
 _USAGE = """\
 bayou undo [SESSION] [--last N | --redo | --to ENTRY] [--yes] [--json]
@@ -60,14 +58,14 @@ class _Asked(msgspec.Struct, kw_only=True):
 
 def run(words: list[str]) -> int:
     if {"-h", "--help"} & set(words):
-        sys.stdout.write(_USAGE)
+        print_text(_USAGE)
         return 0
     asked = _read(words)
     paths = Paths.from_env(os.environ, current_folder())
     try:
         return _do(asked, paths)
     except (Unable, SessionError) as problem:
-        sys.stderr.write(f"bayou: {for_terminal(str(problem))}\n")
+        print_problem(str(problem))
         return 1
 
 
@@ -120,7 +118,7 @@ def _planned(asked: _Asked, parts: SessionUndo) -> Plan:
 def _previewed(asked: _Asked, plan: Plan) -> int:
     rows = plan.rows
     if asked.json:
-        _write_json(
+        print_json(
             {
                 "title": plan.target.title,
                 "digest": plan.digest,
@@ -129,20 +127,16 @@ def _previewed(asked: _Asked, plan: Plan) -> int:
             }
         )
         return 0
-    sys.stdout.write(
-        f"{for_terminal(plan.target.words)}: {changed_files(len(rows), plan.added, plan.removed)}\n"
-    )
+    print_line(f"{plan.target.words}: {changed_files(len(rows), plan.added, plan.removed)}")
     width = max((len(spelled_out(row.path)) for row in rows), default=0)
     for row in rows:
-        sys.stdout.write(_line(row, asked, min(width, 60)) + "\n")
+        print_line(_line(row, asked, min(width, 60)))
         if asked.diff and row.state in ("ready", "conflict"):
-            sys.stdout.write(for_terminal(plan.diff(row.path)))
+            print_text(plan.diff(row.path))
     for before, after in plan.heads:
-        sys.stdout.write(
-            for_terminal(f"git's head went from {before} to {after}, and stays there: files only.\n")
-        )
+        print_line(f"git's head went from {before} to {after}, and stays there: files only.")
     ready = sum(asked.choices.get(row.path, row.choice) != "keep" for row in rows)
-    sys.stdout.write(f"Nothing is changed yet. With --yes: {_count(ready)} put back.\n")
+    print_line(f"Nothing is changed yet. With --yes: {_count(ready)} put back.")
     return 0
 
 
@@ -156,7 +150,7 @@ def _line(row: Row, asked: _Asked, width: int) -> str:
     chosen = asked.choices.get(row.path)
     words = (row.deed, lines, f"[{chosen}]" if chosen else "", why)
     said = "  ".join(word for word in words if word)
-    return for_terminal(f"  {_MARKS[row.state]} {path:{width}}  {said}")
+    return f"  {_MARKS[row.state]} {path:{width}}  {said}"
 
 
 def _carried_out(asked: _Asked, plan: Plan, parts: SessionUndo) -> int:
@@ -166,11 +160,11 @@ def _carried_out(asked: _Asked, plan: Plan, parts: SessionUndo) -> int:
     parts.recorder.told(data.id)
     if asked.json:
         kept = [{"path": one.path, "why": one.why} for one in data.kept]
-        _write_json({"restored": data.total, "kept": kept})
+        print_json({"restored": data.total, "kept": kept})
     else:
-        sys.stdout.write(f"{in_words(data)}\n")
+        print_line(in_words(data))
         for one in data.kept:
-            sys.stdout.write(for_terminal(f"  {spelled_out(one.path)}: {one.why}") + "\n")
+            print_line(f"  {spelled_out(one.path)}: {one.why}")
     return 0
 
 
@@ -188,10 +182,6 @@ def _record(data: RestoredData, parts: SessionUndo) -> None:
 
 def _count(files: int) -> str:
     return f"{files} file{'' if files == 1 else 's'}"
-
-
-def _write_json(data: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(data, ensure_ascii=False) + "\n")
 
 
 def _read(words: list[str]) -> _Asked:

@@ -1,8 +1,6 @@
 """`bayou usage`: what all sessions used, as tables for people and as JSON for scripts."""
 
-import json
 import os
-import sys
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -11,6 +9,7 @@ import msgspec
 
 from app.assembly.options import UsageError
 from app.cli.folder import current_folder
+from app.printing import print_json, print_line, print_problem, print_text
 from app.resources.paths import Paths
 from app.resources.settings.in_force import InForce
 from app.sessions.index.usage import (
@@ -28,7 +27,6 @@ from app.sessions.index.usage import (
 from app.sessions.library import usage_in
 from app.values.usage import dollars
 from tools.amounts import bar, counted, share, tokens
-from tools.text import for_terminal
 
 _USAGE = """\
 bayou usage [--by day|model|project|session] [--days N] [--json]
@@ -52,7 +50,7 @@ class _Wanted(msgspec.Struct, kw_only=True):
 
 def run(words: list[str]) -> int:
     if {"-h", "--help"} & set(words):
-        sys.stdout.write(_USAGE)
+        print_text(_USAGE)
         return 0
     wanted = _read(words)
     paths = Paths.from_env(os.environ, current_folder())
@@ -60,15 +58,15 @@ def run(words: list[str]) -> int:
     found = usage_in(Path(named).expanduser() if named else paths.sessions_dir, paths.cache_dir)
     parts = list(found.parts) if wanted.days is None else since(found.parts, wanted.days, date.today())
     if wanted.json:
-        sys.stdout.write(json.dumps(_as_data(parts, found), ensure_ascii=False) + "\n")
+        print_json(_as_data(parts, found))
         return 0
     ways = GROUPINGS if wanted.by is None else (wanted.by,)
     lines = [_told(total(parts))]
     for by in ways if parts else ():
         lines += ["", *_table(grouped(parts, by), by, None if wanted.by else _FEW, paths.home)]
-    sys.stdout.write("\n".join(map(for_terminal, lines)) + "\n")
+    print_line("\n".join(lines))
     for one in found.left_out:
-        sys.stderr.write(f"bayou: left out: {for_terminal(_place(one))}: {for_terminal(one.why)}\n")
+        print_problem(f"left out: {_place(one)}: {one.why}")
     return 0
 
 
@@ -157,7 +155,7 @@ def _as_data(parts: list[UsagePart], found: UsageFound) -> dict[str, Any]:
                 "id": one.session.id,
                 "title": one.title,
                 "project": one.session.cwd,
-                "file": one.id.encode("utf-8", "replace").decode(),
+                "file": one.id,
                 **_figures(one.used),
             }
             for one in grouped(parts, "session")
@@ -165,7 +163,7 @@ def _as_data(parts: list[UsagePart], found: UsageFound) -> dict[str, Any]:
         ],
         "leftOut": [
             {
-                "file": one.path.encode("utf-8", "replace").decode(),
+                "file": one.path,
                 "line": one.line or None,
                 "why": one.why,
             }

@@ -3,13 +3,18 @@
 import argparse
 import asyncio
 import getpass
+import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NoReturn
 
 import msgspec
 
+from app.assembly.options import Options, UsageError
+from app.assembly.providers import bring_providers
+from app.cli.folder import current_folder
+from app.printing import print_json, print_line, print_note
 from app.providers.contract import StreamOptions
 from app.providers.credentials import CredentialError, Credentials
 from app.providers.models.catalogue import ModelCatalogue
@@ -18,7 +23,9 @@ from app.providers.models.model_names import ModelNotFound, select_model
 from app.providers.registry import Registry
 from app.providers.signin.checking import Check, KeyChecker
 from app.providers.signin.interface import SignIn
-from app.values.codec import encode
+from app.resources.paths import Paths, docs_dir
+from app.resources.private_folders import keep_private
+from app.resources.settings.in_force import InForce
 from tools.running.browser import open_page
 
 EXIT_CODES = {"ready": 0, "not_ready": 1, "invalid": 2}
@@ -85,15 +92,15 @@ class TerminalUi:
         self._opens_browser = opens_browser
 
     async def open_url(self, url: str, instructions: str) -> None:
-        _say(f"{instructions}\n\n  {url}\n")
+        print_line(f"{instructions}\n\n  {url}\n", flush=True)
         if self._opens_browser:
             await asyncio.to_thread(open_page, url, outside=Path.cwd())
 
     async def show_code(self, code: str, url: str, seconds: float) -> None:
-        _say(f"Type the code {code} at\n\n  {url}\n\nwithin {seconds / 60:.0f} minutes.")
+        print_line(f"Type the code {code} at\n\n  {url}\n\nwithin {seconds / 60:.0f} minutes.", flush=True)
 
     async def prompt(self, question: str) -> str:
-        _say(question)
+        print_line(question, flush=True)
         loop = asyncio.get_running_loop()
         line: asyncio.Future[str] = loop.create_future()
 
@@ -113,9 +120,9 @@ class TerminalUi:
         return await asyncio.to_thread(getpass.getpass, question)
 
     async def select(self, question: str, options: Sequence[tuple[str, str]]) -> str:
-        _say(question)
+        print_line(question)
         for number, (_, label) in enumerate(options, 1):
-            _say(f"  {number}. {label}")
+            print_line(f"  {number}. {label}")
         chosen = (await self.prompt("Number:")).strip()
         try:
             return options[int(chosen) - 1][0]
@@ -123,7 +130,21 @@ class TerminalUi:
             raise CredentialError(f"'{chosen}' is none of the numbers.") from None
 
     def progress(self, text: str) -> None:
-        _say(text)
+        print_line(text, flush=True)
+
+
+def run(words: list[str]) -> int:
+    paths = Paths.from_env(os.environ, current_folder())
+    keep_private(paths)
+    network = InForce(paths).settings.network
+    return run_auth(
+        words,
+        paths.agent_dir,
+        os.environ,
+        options=None if network.offline else StreamOptions(proxy=network.http_proxy),
+        page=f"{docs_dir() / 'providers.md'}",
+        bring=lambda catalogue, credentials: bring_providers(Options(), paths, catalogue, credentials),
+    )
 
 
 def run_auth(
@@ -144,11 +165,11 @@ def run_auth(
         return int(end.code or 0)
     credentials = Credentials(agent_dir, env)
     for problem in credentials.problems:
-        _complain(problem)
+        print_note(problem)
     try:
         return asyncio.run(_run(given, agent_dir, env, credentials, options, bring, page))
     except (CredentialError, ModelNotFound) as problem:
-        _complain(str(problem))
+        print_note(str(problem))
         return 1
     except KeyboardInterrupt:
         return 130
@@ -177,12 +198,12 @@ async def _run(
             finally:
                 await registry.close()
             if told:
-                _say(told)
-            _say(f"Stored for {given.provider} in {agent_dir / 'auth.json'}.")
+                print_line(told)
+            print_line(f"Stored for {given.provider} in {agent_dir / 'auth.json'}.")
             return 0
         case "logout":
             found = await credentials.forget(given.provider)
-            _say(f"Removed {given.provider}." if found else f"Nothing was stored for {given.provider}.")
+            print_line(f"Removed {given.provider}." if found else f"Nothing was stored for {given.provider}.")
             return 0
         case _:
             return await _check(given, agent_dir, env, credentials)
@@ -201,9 +222,9 @@ async def _check(
     checks = [await check(name, credentials) for name in providers]
     for result in checks:
         if given.json:
-            _say(encode(result).decode())
+            print_json(msgspec.to_builtins(result))
         else:
-            _say(
+            print_line(
                 "  ".join(
                     part for part in (result.provider, result.state, result.source, result.detail) if part
                 )
@@ -211,8 +232,13 @@ async def _check(
     return max((EXIT_CODES[result.state] for result in checks), default=1)
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{self.prog}: {message}. See {self.prog} --help.")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="bayou auth", description="Keys and sign-ins of model providers.")
+    parser = _Parser(prog="bayou auth", description="Keys and sign-ins of model providers.")
     actions = parser.add_subparsers(dest="action", required=True)
     signing_in = actions.add_parser("login", help="store a key, or sign in with an account")
     signing_in.add_argument("provider")
@@ -225,12 +251,3 @@ def _parser() -> argparse.ArgumentParser:
     checking.add_argument("--model")
     checking.add_argument("--json", action="store_true")
     return parser
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
-
-
-def _complain(text: str) -> None:
-    sys.stderr.write(text + "\n")

@@ -16,8 +16,9 @@ from app.permits.place import CommandPlace
 from app.permits.rules import PermitRule, is_host_named, matches, parse
 from app.permits.verdicts import CallPart
 from app.providers.scripted import call, say
+from app.values.events import QuestionAsked
 from tests.box.conftest import skip_below
-from tests.permits.test_gate import answered, results, stage
+from tests.permits.test_gate import answered, decisions, results, stage
 from tests.support.sessions import parts_of
 from tools.box.host_groups import hosts_of_group
 from tools.box.proxy import HostProxy, forbidden, proxy_variables, wanted_by
@@ -294,6 +295,22 @@ async def test_a_call_that_was_let_run_with_a_group_reaches_its_hosts_unasked(tm
     assert not await hosts.allow("evil.example", 443, name)
     assert not await hosts.allow("pypi.org", 443, hosts.caller("d", "python x.py"))
     assert hosts.refused(name) == ("evil.example:443",)
+
+
+async def test_an_allow_rule_written_while_a_host_is_asked_about_takes_the_question_back(
+    tmp_path: Path,
+) -> None:
+    play = stage(tmp_path, say("ok"), mode="auto-edit")
+    hosts = parts_of(play.session).permits.boxes.hosts
+    assert hosts is not None
+
+    def allow(event: Any) -> None:
+        if isinstance(event, QuestionAsked):
+            play.in_force.set("permissions.allow", ("net: late.example",))
+
+    play.session.subscribe(allow)
+    assert await hosts.allow("late.example", 443, hosts.caller("c", "python x.py"))
+    assert [(one["tool"], one["decision"]) for one in decisions(play)] == [("network", "run")]
 
 
 def test_a_group_is_its_hosts_and_no_others() -> None:

@@ -95,6 +95,19 @@ async def test_a_deny_rule_written_while_a_question_stands_refuses_after_a_yes(t
     assert not (tmp_path / "q").exists()
 
 
+async def test_a_deny_rule_written_while_a_host_is_asked_about_refuses_after_a_yes(tmp_path: Path) -> None:
+    skip_below("namespaces")
+
+    async def yes_after_the_rule(data: Mapping[str, Any]) -> Mapping[str, Any]:
+        write_settings({"permissions": {"deny": ["net: late.example.invalid"]}})
+        return {"value": "Allow once"}
+
+    arguments = ["--permissions", "auto-edit", "--no-session"]
+    async with RpcClient(cwd=tmp_path, arguments=arguments, answer_question=yes_after_the_rule) as client:
+        fetch = "python3 -c 'import urllib.request as u; u.urlopen(\"http://late.example.invalid/\")' 2>&1"
+        assert "late.example.invalid:80 was refused" in await result_of(client, fetch)
+
+
 async def test_any_words_are_offered_only_behind_programs_that_run_nothing(tmp_path: Path) -> None:
     commands = ("java A", "gdb a", "unshare a", "tmux new a", "git bisect run a", "just a", "frobnicate a b")
     person = Person(*["Deny"] * len(commands))

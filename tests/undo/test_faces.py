@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -207,6 +208,15 @@ def test_what_turns_the_direction_of_writing_is_printed_by_its_number(told: Told
         done = told.undo(str(path), *words)
         assert "<U+202E>b<U+2067>.txt" in done.stdout
         assert not {"\u202e", "\u2067"} & set(done.stdout + done.stderr)
+
+
+def test_a_crafted_session_gives_a_file_no_rights_of_its_owner(told: Told) -> None:
+    before = re.search(r'"before":\{[^}]*\}', told.session.read_text())
+    assert before is not None
+    path = crafted(told, before[0], re.sub(r'"mode":\d+', '"mode":3583', before[0]))
+    assert told.undo(str(path), "--yes").returncode == 0
+    assert told.read("a.txt") == "one\n"
+    assert (told.scene.project / "a.txt").stat().st_mode & 0o7777 == 0o777
 
 
 def test_a_relative_name_that_leaves_the_folder_is_refused(told: Told) -> None:

@@ -2,11 +2,13 @@
 
 import asyncio
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any, Literal
 
 import msgspec
 
+from app.engine.core.event_bus import Telling
+from app.engine.core.options import SessionOptions
 from app.values.events import QuestionAsked
 
 Keeps = Literal["session", "project", "person"]
@@ -43,3 +45,51 @@ async def answer_to(
         )
     )
     return await asyncio.wait_for(answer, seconds)
+
+
+class RuleChanges:
+    """Mode and rules may change while a question stands: then it is looked at anew."""
+
+    def __init__(self, options: SessionOptions, telling: Telling) -> None:
+        self._in_force = options.in_force
+        self._telling = telling
+        self.now = asyncio.Event()
+        """Set with the next change of settings; there is a new one then."""
+        options.in_force.subscribe(lambda before: self._note())
+
+    def _note(self) -> None:
+        changed, self.now = self.now, asyncio.Event()
+        changed.set()
+
+    def _read_again(self) -> None:
+        """Another program, or the person's editor, may have written a rule while the question stood."""
+        for problem in self._in_force.follow():
+            self._telling.notify(str(problem), "warning")
+
+    async def answer(
+        self,
+        asking: Coroutine[Any, Any, ApprovalReply | None],
+        is_asked: Callable[[], bool],
+        *,
+        since: asyncio.Event,
+    ) -> tuple[bool, ApprovalReply | None]:
+        """Whether the question stands to its end, and its answer. `is_asked`: whether it still has to be asked, for a
+        thread; where it has not, the question is taken back. `since`: `now`, before the call was judged."""
+        question = asyncio.ensure_future(asking)
+        try:
+            while True:
+                change = asyncio.ensure_future(since.wait())
+                await asyncio.wait({question, change}, return_when=asyncio.FIRST_COMPLETED)
+                change.cancel()
+                if question.done():
+                    reply = question.result()
+                    if reply is None or not reply.allows:
+                        return True, reply
+                    self._read_again()
+                    if not since.is_set():
+                        return True, reply
+                since = self.now
+                if not await asyncio.to_thread(is_asked):
+                    return False, None
+        finally:
+            question.cancel()

@@ -17,11 +17,11 @@ from app.agent.tool_pipeline import CallReading, ReadCall
 from app.engine.core.conversation import Conversation
 from app.engine.core.event_bus import Telling
 from app.engine.core.options import SessionOptions
-from app.engine.core.questions import ApprovalReply
+from app.engine.core.questions import ApprovalReply, RuleChanges
 from app.engine.core.toolbox import Toolbox
 from app.engine.permissions.approval_request import ApprovalRequests
 from app.engine.permissions.approved_definitions import KnownDefinitions
-from app.engine.permissions.gate_question import Answering, RuleChanges
+from app.engine.permissions.gate_question import Answering
 from app.engine.permissions.gate_verdict import Judged, Judging
 from app.engine.permissions.past_verdicts import Past, VerdictLog
 from app.engine.permissions.permission_context import GateStanding
@@ -82,6 +82,7 @@ class Permits:
         self._conversation = conversation
         self._telling = telling
         self._whereabouts = Whereabouts(standing.home, standing.agent_dir, standing.sessions_dir)
+        self._changes = RuleChanges(options, telling)
         self.rules = SessionRules(standing, options, conversation, lambda: self.boxes)
         self._verdicts = VerdictLog(conversation, telling, lambda: self.rules.mode)
         self.boxes = Boxes(
@@ -97,6 +98,7 @@ class Permits:
                 place=lambda: self._whereabouts.place(workspace.cwd),
                 can_ask=lambda: standing.asks != "nobody" and not self.answering.answers_nothing,
                 ask=self._ask,
+                changes=self._changes,
                 keep=self.rules.keep,
                 note=self._verdicts.note,
             ),
@@ -120,7 +122,6 @@ class Permits:
             judge=lambda tool, effects: self.judge(effects, tool=tool),
         )
         self.answering = Answering(standing, options, telling)
-        self._changes = RuleChanges(options, telling)
         self._told: set[str] = set()
         workspace.kept_back = lambda: kept_back(
             self.rules.all().rules, self._whereabouts.place(workspace.cwd)

@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from app.engine.core.questions import ApprovalReply
+from app.engine.core.questions import ApprovalReply, RuleChanges
 from app.permits.decide import CallDecision, Policy, decide
 from app.permits.place import CommandPlace
 from app.permits.rules import is_host_named
@@ -51,6 +51,7 @@ class Hosts(msgspec.Struct, eq=False, kw_only=True):
     place: Callable[[], CommandPlace]
     can_ask: Callable[[], bool]
     ask: Ask
+    changes: RuleChanges
     keep: Callable[[ApprovalReply], None]
     """Stores the rule of an answer."""
     note: Note
@@ -87,13 +88,10 @@ class Hosts(msgspec.Struct, eq=False, kw_only=True):
             caller = self._callers.setdefault(
                 "", HostCaller(call_id=_NETWORK, command="a command in the sandbox")
             )
-        place = self.place()
-        decision = decide(verdict_of([_part(host, port, caller.command)]), _NETWORK, self.policy(), place)
+        decision = self._decision(caller, host, port)
         is_allowed = decision.outcome == "run"
         if decision.outcome == "ask":
-            is_allowed = caller.was_granted(host, port) or await self._answer(
-                caller, f"{host}:{port}", decision, place
-            )
+            is_allowed = caller.was_granted(host, port) or await self._answer(caller, host, port)
         if not is_allowed:
             caller.refused[f"{host}:{port}"] = None
         return is_allowed
@@ -103,32 +101,54 @@ class Hosts(msgspec.Struct, eq=False, kw_only=True):
             for asking in tuple(caller.answers.values()):
                 asking.cancel()
 
-    async def _answer(
-        self, caller: HostCaller, host: str, decision: CallDecision, place: CommandPlace
-    ) -> bool:
-        known = caller.answers.get(host)
+    def _decision(self, caller: HostCaller, host: str, port: int) -> CallDecision:
+        verdict = verdict_of([_part(host, port, caller.command)])
+        return decide(verdict, _NETWORK, self.policy(), self.place())
+
+    async def _answer(self, caller: HostCaller, host: str, port: int) -> bool:
+        name = f"{host}:{port}"
+        known = caller.answers.get(name)
         if known is None:
-            known = asyncio.ensure_future(self._asked(caller, host, decision, place))
-            caller.answers[host] = known
+            known = asyncio.ensure_future(self._asked(caller, host, port))
+            caller.answers[name] = known
         return await asyncio.shield(known)
 
-    async def _asked(
-        self, caller: HostCaller, host: str, decision: CallDecision, place: CommandPlace
-    ) -> bool:
+    async def _asked(self, caller: HostCaller, host: str, port: int) -> bool:
+        """Asks until the question stood to its end: mode and rules may change while it does."""
         if not self.can_ask():
             return False
+        name = f"{host}:{port}"
         call = ToolCall(
-            id=f"{caller.call_id}/{host}", name=_NETWORK, arguments={"host": host, "for": caller.command}
+            id=f"{caller.call_id}/{name}", name=_NETWORK, arguments={"host": name, "for": caller.command}
         )
+        while True:
+            seen = self.changes.now
+            decision = self._decision(caller, host, port)
+            if decision.outcome != "ask":
+                self.note(
+                    call, decision, "run" if decision.outcome == "run" else "refused", decision.decided_by
+                )
+                return decision.outcome == "run"
+            stands, reply = await self.changes.answer(
+                self._reply(call, decision),
+                lambda: self._decision(caller, host, port).outcome == "ask",
+                since=seen,
+            )
+            if not stands:
+                continue
+            if reply is not None and reply.allows and reply.rule is not None:
+                self.keep(reply)
+            is_allowed = reply is not None and reply.allows
+            self.note(call, decision, "run" if is_allowed else "refused", "person" if reply else "no answer")
+            return is_allowed
+
+    async def _reply(self, call: ToolCall, decision: CallDecision) -> ApprovalReply | None:
         try:
-            reply = await asyncio.wait_for(self.ask(call, call.arguments, decision, place), HOST_SECONDS)
+            return await asyncio.wait_for(
+                self.ask(call, call.arguments, decision, self.place()), HOST_SECONDS
+            )
         except TimeoutError:
-            reply = None
-        if reply is not None and reply.allows and reply.rule is not None:
-            self.keep(reply)
-        is_allowed = reply is not None and reply.allows
-        self.note(call, decision, "run" if is_allowed else "refused", "person" if reply else "no answer")
-        return is_allowed
+            return None
 
 
 def _part(host: str, port: int, command: str) -> CallPart:
